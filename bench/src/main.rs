@@ -1,0 +1,2 @@
+//! Corbie: bench (being laid).
+fn main() {}

@@ -1,0 +1,1 @@
+//! Corbie: examples (being laid).

@@ -1,0 +1,1 @@
+//! Corbie: idl/build (being laid).

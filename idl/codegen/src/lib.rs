@@ -1,0 +1,1 @@
+//! Corbie: idl/codegen (being laid).

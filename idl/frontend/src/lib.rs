@@ -1,0 +1,1 @@
+//! Corbie: idl/frontend (being laid).

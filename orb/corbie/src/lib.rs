@@ -1,0 +1,1 @@
+//! Corbie: orb/corbie (being laid).

@@ -1,0 +1,1 @@
+//! Corbie: orb/core (being laid).

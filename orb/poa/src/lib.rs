@@ -1,0 +1,1 @@
+//! Corbie: orb/poa (being laid).

@@ -1,0 +1,1 @@
+//! Corbie: tests/fuzz (being laid).

@@ -1,0 +1,1 @@
+//! Corbie: tests/interop (being laid).

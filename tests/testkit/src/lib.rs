@@ -1,0 +1,1 @@
+//! Corbie: tests/testkit (being laid).

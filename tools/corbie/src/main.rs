@@ -1,0 +1,2 @@
+//! Corbie: tools/corbie (being laid).
+fn main() {}

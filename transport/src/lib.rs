@@ -1,0 +1,1 @@
+//! Corbie: transport (being laid).

@@ -1,0 +1,1 @@
+//! Corbie: wire/cdr (being laid).

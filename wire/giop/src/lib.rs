@@ -1,0 +1,1 @@
+//! Corbie: wire/giop (being laid).

@@ -1,0 +1,1 @@
+//! Corbie: wire/types (being laid).

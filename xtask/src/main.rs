@@ -1,0 +1,2 @@
+//! Corbie: xtask (being laid).
+fn main() {}
