@@ -1,0 +1,209 @@
+//! [`SourceMap`]: the files of one compilation, and from octet offsets to line and column.
+//!
+//! Used by diagnostics (source lines, carets) and by the model (positions). `#line` directives change
+//! the position shown, never the text found.
+
+use std::sync::Arc;
+
+/// A file of a [`SourceMap`]; 0 is the file compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FileId(pub u32);
+
+/// A stretch of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// Octet offset of the first octet in [`SourceFile::text`].
+    pub start: u32,
+    /// Octet offset after the last octet; `start <= end`.
+    pub end: u32,
+}
+
+impl Span {
+    /// From the start of this to the end of `last`, if both are in the same file; else this.
+    #[must_use]
+    pub fn to(self, last: Span) -> Span {
+        if self.file == last.file && last.end >= self.start {
+            Span {
+                end: last.end,
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+}
+
+/// A place as people write it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Position {
+    /// File name, as found by the loader or as given by `#line`.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl std::fmt::Display for Position {
+    /// `file:line:column`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// One file's text.
+#[derive(Debug, Clone)]
+pub struct SourceFile {
+    /// The name under which the loader found it.
+    pub name: Arc<str>,
+    /// The text, as UTF-8 (ISO 8859-1 input is converted).
+    pub text: Arc<str>,
+    /// Where it was first included from; `None` for the file compiled and for built-in text.
+    pub included_from: Option<Span>,
+    /// Offsets of the first octet of each line.
+    lines: Vec<u32>,
+    /// `#line` directives: offset from which it holds, line number there, file name if given.
+    renumbered: Vec<(u32, u32, Arc<str>)>,
+}
+
+impl SourceFile {
+    fn new(name: &str, text: String, included_from: Option<Span>) -> Self {
+        let starts = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, b)| *b == b'\n')
+            .map(|(at, _)| at as u32 + 1);
+        let lines = std::iter::once(0).chain(starts).collect();
+        let (name, text) = (name.into(), text.into());
+        SourceFile {
+            name,
+            text,
+            included_from,
+            lines,
+            renumbered: Vec::new(),
+        }
+    }
+
+    /// Index of the line (from 0) that an offset is in.
+    fn line_index(&self, offset: u32) -> usize {
+        self.lines
+            .partition_point(|start| *start <= offset)
+            .saturating_sub(1)
+    }
+
+    /// The physical line (from 1) of an offset, its text without the line end, and the character column
+    /// (from 0) of the offset in it.
+    #[must_use]
+    pub fn line_at(&self, offset: u32) -> (u32, &str, usize) {
+        let index = self.line_index(offset);
+        let start = self.lines[index] as usize;
+        let end = self
+            .lines
+            .get(index + 1)
+            .map_or(self.text.len(), |next| *next as usize);
+        let line = self
+            .text
+            .get(start..end)
+            .unwrap_or("")
+            .trim_end_matches(['\n', '\r']);
+        let within = (offset as usize - start.min(offset as usize)).min(line.len());
+        let column = line
+            .char_indices()
+            .take_while(|(at, _)| *at < within)
+            .count();
+        (index as u32 + 1, line, column)
+    }
+
+    /// The place of an offset as shown to people, `#line` applied.
+    #[must_use]
+    pub fn position(&self, offset: u32) -> Position {
+        let (line, _, column) = self.line_at(offset);
+        let column = column as u32 + 1;
+        let before = self
+            .renumbered
+            .partition_point(|(from, ..)| *from <= offset);
+        match before.checked_sub(1).map(|last| &self.renumbered[last]) {
+            Some((from, number, name)) => {
+                let passed = line - (self.line_index(*from) as u32 + 1);
+                Position {
+                    file: name.clone(),
+                    line: number.saturating_add(passed),
+                    column,
+                }
+            }
+            None => Position {
+                file: self.name.clone(),
+                line,
+                column,
+            },
+        }
+    }
+
+    /// `#line number "name"`: from `offset` (the start of the next line) on.
+    pub(crate) fn renumber(&mut self, offset: u32, number: u32, name: Option<&str>) {
+        let current = self.position(offset).file;
+        let name = name.map_or(current, Arc::from);
+        if self
+            .renumbered
+            .last()
+            .is_none_or(|(last, ..)| *last < offset)
+        {
+            self.renumbered.push((offset, number, name));
+        }
+    }
+}
+
+/// All files of one compilation.
+#[derive(Debug, Clone, Default)]
+pub struct SourceMap {
+    files: Vec<SourceFile>,
+}
+
+impl SourceMap {
+    /// The files, in order of first inclusion; [`FileId`] is the index.
+    #[must_use]
+    pub fn files(&self) -> &[SourceFile] {
+        &self.files
+    }
+
+    /// One file, if the id is of this map.
+    #[must_use]
+    pub fn file(&self, id: FileId) -> Option<&SourceFile> {
+        self.files.get(id.0 as usize)
+    }
+
+    /// The place of a span's start as shown to people; a default one for a foreign id.
+    #[must_use]
+    pub fn position(&self, span: Span) -> Position {
+        self.file(span.file)
+            .map_or_else(Position::default, |file| file.position(span.start))
+    }
+
+    /// The text of a span.
+    #[must_use]
+    pub fn text(&self, span: Span) -> &str {
+        self.file(span.file)
+            .and_then(|file| file.text.get(span.start as usize..span.end as usize))
+            .unwrap_or("")
+    }
+
+    /// Whether a span shows as being in the file compiled (`#line "other"` moves text elsewhere).
+    #[must_use]
+    pub fn in_main_file(&self, span: Span) -> bool {
+        span.file == FileId(0)
+            && self
+                .file(span.file)
+                .is_some_and(|file| file.position(span.start).file == file.name)
+    }
+
+    pub(crate) fn add(&mut self, name: &str, text: String, from: Option<Span>) -> FileId {
+        self.files.push(SourceFile::new(name, text, from));
+        FileId(self.files.len() as u32 - 1)
+    }
+
+    pub(crate) fn file_mut(&mut self, id: FileId) -> Option<&mut SourceFile> {
+        self.files.get_mut(id.0 as usize)
+    }
+}
