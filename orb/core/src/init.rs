@@ -1,0 +1,30 @@
+//! What an ORB is started with: every setting, where it may come from, and the rules that join
+//! the sources (CORBA 3.3 P1 §8.5, `ORB_init` and its `-ORB` arguments).
+//!
+//! `settings` holds the one table of settings; parsing of every source and the documentation are
+//! made from it. The rest is pure: text goes in, [`Settings`] or a sentence come out. Only
+//! [`Settings::from_process`] reads the real environment and the real file.
+
+mod arguments;
+mod choice;
+mod code_sets;
+mod combinations;
+mod endpoint;
+mod environment;
+mod file;
+mod near_names;
+mod published;
+mod reference;
+mod refusal;
+mod settings;
+mod sources;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use choice::{AddressFamily, Collocation, ServerConcurrency, WaitStrategy, WhenFull};
+pub use endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
+pub use published::{Published, published_hosts};
+pub use settings::{PartialSettings, Settings};
+pub use table::{Places, Setting};

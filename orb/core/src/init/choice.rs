@@ -1,0 +1,99 @@
+//! Settings with a few named values: strategies and preferences.
+//!
+//! Each is a plain enum (architecture, invariant 6), made from one list of names.
+
+use super::value::SettingValue;
+
+/// Declares an enum whose values have a name in settings.
+macro_rules! choice {
+    ($(#[$meta:meta])* $name:ident, $kind:literal {
+        $( $(#[$variant_meta:meta])* $variant:ident = $text:literal, )+
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $( $(#[$variant_meta])* $variant, )+ }
+
+        impl $name {
+            /// The name in settings.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $text, )+ }
+            }
+        }
+
+        impl SettingValue for $name {
+            const KIND: &'static str = $kind;
+
+            fn parse(text: &str) -> Result<Self, String> {
+                match text.trim().to_ascii_lowercase().replace('_', "-").as_str() {
+                    $( $text => Ok(Self::$variant), )+
+                    _ => Err("there is no such choice".to_owned()),
+                }
+            }
+
+            fn show(&self) -> String {
+                self.name().to_owned()
+            }
+        }
+    };
+}
+
+choice! {
+    /// How a thread waits for the octets that it needs next.
+    ///
+    /// Waking a thread that sleeps on another core costs 50 µs and more on common machines,
+    /// far more than a call itself; watching the socket for a bounded time avoids it.
+    WaitStrategy, "`block`, `spin` or `adaptive`" {
+        /// Sleep in the kernel until octets arrive: no processor time is used by waiting.
+        Block = "block",
+        /// Watch the socket for the spin budget on every wait, then sleep.
+        Spin = "spin",
+        /// Watch the socket only while recent waits show that it pays, then sleep.
+        Adaptive = "adaptive",
+    }
+}
+
+choice! {
+    /// Which thread serves a request.
+    ServerConcurrency, "`thread-per-connection` or `thread-pool`" {
+        /// One thread reads, dispatches and answers everything of one connection: the least
+        /// latency. There are at most as many threads as connections.
+        ThreadPerConnection = "thread-per-connection",
+        /// A pool takes turns (leader/followers): many connections, few threads.
+        ThreadPool = "thread-pool",
+    }
+}
+
+choice! {
+    /// What a server does with a new connection when it has as many as it may have.
+    WhenFull, "`close-idle`, `refuse` or `wait`" {
+        /// Close the connection that was silent longest and has no request under way
+        /// (`CloseConnection`, which clients take as "reconnect and repeat"); refuse the new one
+        /// when there is none.
+        CloseIdle = "close-idle",
+        /// Close the new connection at once.
+        Refuse = "refuse",
+        /// Leave it in the kernel's queue until a place becomes free.
+        Wait = "wait",
+    }
+}
+
+choice! {
+    /// How a call to an object in the same process goes.
+    Collocation, "`through-poa` or `none`" {
+        /// Through the object adapter in the caller's thread, without a socket.
+        ThroughPoa = "through-poa",
+        /// Over the transport as to any other process.
+        None = "none",
+    }
+}
+
+choice! {
+    /// Which kind of address is preferred where a name or a machine has several.
+    AddressFamily, "`ipv4` or `ipv6`" {
+        /// IPv4 first: reached by every peer.
+        Ipv4 = "ipv4",
+        /// IPv6 first.
+        Ipv6 = "ipv6",
+    }
+}

@@ -1,0 +1,59 @@
+//! Why a set of settings is refused: one sentence, and the exception that it becomes.
+//!
+//! Made by every file of `init`, turned into a [`SystemException`] at one place, here.
+
+use std::fmt;
+
+use corbie_types::{CompletionStatus, SystemException};
+
+/// A setting, a file or a combination that cannot be used, as a sentence for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    at_fault: Fault,
+    sentence: String,
+}
+
+/// Who has to change something, which decides the exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// What the caller of `ORB_init` passed, or what stands in the environment or the file.
+    Parameter,
+    /// The surroundings: a file that cannot be read.
+    Surroundings,
+}
+
+impl Refusal {
+    /// A value, name or combination that is wrong.
+    pub(super) fn parameter(sentence: impl Into<String>) -> Self {
+        Self {
+            at_fault: Fault::Parameter,
+            sentence: sentence.into(),
+        }
+    }
+
+    /// Something outside of the settings that failed.
+    pub(super) fn surroundings(sentence: impl Into<String>) -> Self {
+        Self {
+            at_fault: Fault::Surroundings,
+            sentence: sentence.into(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+// CORBA 3.3 P1 §8.5.1: an -ORB argument that is not recognised, or is malformed, raises
+// BAD_PARAM from ORB_init. A file that cannot be read is not a parameter: INITIALIZE.
+impl From<Refusal> for SystemException {
+    fn from(refusal: Refusal) -> Self {
+        let exception = match refusal.at_fault {
+            Fault::Parameter => SystemException::bad_param(0, CompletionStatus::No),
+            Fault::Surroundings => SystemException::initialize(0, CompletionStatus::No),
+        };
+        exception.with_detail(refusal.sentence)
+    }
+}

@@ -1,0 +1,200 @@
+//! The table of settings: every name, type, default, range and reason, once.
+//!
+//! [`Settings`], [`PartialSettings`], the parsers of all sources and the reference page are made
+//! from it (see `table`). The order here is the order of the documentation.
+
+use std::time::Duration;
+
+use corbie_cdr::{CodeSet, Limits, Version};
+
+use super::choice::{AddressFamily, Collocation, ServerConcurrency, WaitStrategy, WhenFull};
+use super::endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
+use super::table::{Places, Setting, settings};
+use super::value::SettingValue;
+
+const fn seconds(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+const fn microseconds(n: u64) -> Duration {
+    Duration::from_micros(n)
+}
+
+/// The longest time-out: a day. Whoever wants more wants `none`.
+const DAY: Duration = seconds(86_400);
+const MILLISECOND: Duration = Duration::from_millis(1);
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+const GIB: usize = 1 << 30;
+
+settings! {
+    /// The name of this ORB among those of the process (CORBA 3.3 P1 §8.5.1).
+    orb_id: String = String::new(), "-ORBid";
+
+    /// The name of this server, for tools and log lines (CORBA 3.3 P1 §8.5.1).
+    server_id: String = String::new(), "-ORBServerId";
+
+    /// The file to read settings from; without it `corbie.toml` in the working folder, if there
+    /// is one. A file named here has to exist.
+    config_file: Option<String> = None, "-ORBConfigFile" [NotInFile];
+
+    /// Accepted for compatibility (CORBA 3.3 P1 §8.5.1); Corbie has no proprietary activation.
+    no_proprietary_activation: bool = false, "-ORBNoProprietaryActivation";
+
+    /// What `resolve_initial_references` returns for a name: `NAME=URL`, any number of times. In
+    /// the file a table: `[init_refs]`, then `NameService = "corbaloc::host:2809/NameService"`.
+    /// Names of all sources are joined; for the same name the higher source wins.
+    init_refs: Vec<InitialReference> = Vec::new(), "-ORBInitRef";
+
+    /// Where every other initial reference is looked for: `/NAME` is appended to this URL
+    /// (CORBA 3.3 P1 §8.5.3.3).
+    default_init_ref: Option<String> = None, "-ORBDefaultInitRef";
+
+    /// Where a server listens: `iiop://host:port`, several with commas. No host: every interface.
+    /// Port 0: the system chooses. `giop:tcp:host:port` means the same. Nothing is opened before
+    /// the first reference is made or the first POA is activated.
+    listen_endpoints: Vec<ListenEndpoint> = vec![ListenEndpoint::any()], "-ORBListenEndpoints";
+
+    /// The address written into references instead of the one listened on, for servers behind
+    /// address translation or a container: `host` or `host:port`, several with commas (the first
+    /// goes into the profile, the others become alternate addresses). Without it: the host
+    /// listened on if one was named, else the first address of this machine that is not a
+    /// loopback. Never `0.0.0.0` or `::`.
+    published_addresses: Vec<PublishedAddress> = Vec::new(), "-ORBPublishedAddress";
+
+    /// Which family comes first in references and when a host name has addresses of both.
+    address_family: AddressFamily = AddressFamily::Ipv4, "-ORBAddressFamily";
+
+    /// Publishes every address of this machine as alternate address, not only the first. Off:
+    /// peers try addresses in turn, and each that cannot be reached costs them a time-out.
+    publish_all_addresses: bool = false, "-ORBPublishAllAddresses";
+
+    /// The highest GIOP version spoken and published. A connection uses the lower of this and the
+    /// version of the profile.
+    giop_version: Version = Version::V1_2, "-ORBGIOPVersion";
+
+    /// Octets of a message body after which it is sent in fragments (GIOP 1.1 and 1.2). `none`:
+    /// messages are sent whole, which every peer understands and costs least.
+    fragment_octets: Option<usize> = None, "-ORBFragmentOctets", within (Some(KIB), Some(GIB));
+
+    /// The code set of `char` and `string` that is announced as native (CORBA 3.3 P2 §7.10). The
+    /// other one is announced as a conversion.
+    native_char_code_set: CodeSet = CodeSet::UTF_8, "-ORBNativeCharCodeSet";
+
+    /// The code set of `wchar` and `wstring` that is announced as native.
+    native_wchar_code_set: CodeSet = CodeSet::UTF_16, "-ORBNativeWCharCodeSet";
+
+    /// Whether calls to objects of the same process go through a socket.
+    collocation: Collocation = Collocation::ThroughPoa, "-ORBCollocation";
+
+    /// How a client's thread waits for its reply. `block`, `spin`, or `adaptive`: spin while that
+    /// has paid, within the budget. Adaptive because sleeping and being woken on another core costs
+    /// ten times a call, and because a thread that never gets its answer early soon only sleeps.
+    wait_strategy: WaitStrategy = WaitStrategy::Adaptive, "-ORBWaitStrategy";
+
+    /// How long a client's thread watches the socket before it sleeps. The default is what one
+    /// sleep and wake-up costs: spinning is then never more than twice as dear as the better choice.
+    spin_budget: Duration = microseconds(50), "-ORBSpinBudget",
+        within (Duration::ZERO, microseconds(100_000));
+
+    /// How a server's thread waits for the next request on its connection.
+    server_wait_strategy: WaitStrategy = WaitStrategy::Adaptive, "-ORBServerWaitStrategy";
+
+    /// How long a server's thread watches the socket before it sleeps.
+    server_spin_budget: Duration = microseconds(50), "-ORBServerSpinBudget",
+        within (Duration::ZERO, microseconds(100_000));
+
+    /// Which thread serves a request. `thread-per-connection` has the least latency; choose
+    /// `thread-pool` for many connections.
+    server_concurrency: ServerConcurrency = ServerConcurrency::ThreadPerConnection,
+        "-ORBServerConcurrency";
+
+    /// Threads that a pool keeps when there is nothing to do.
+    pool_threads_min: u32 = 2, "-ORBPoolThreadsMin", within (1, 10_000);
+
+    /// Threads that a pool grows to while all are inside servants. A servant that calls back
+    /// through the same server needs a second thread, so 1 can deadlock.
+    pool_threads_max: u32 = 64, "-ORBPoolThreadsMax", within (1, 10_000);
+
+    /// Connections that a server accepts; with `thread-per-connection` also its most threads.
+    /// Stops a peer that opens connections until memory or descriptors end.
+    server_connections_max: u32 = 1_000, "-ORBServerConnectionsMax", within (1, 1_000_000);
+
+    /// What happens to the next connection when there are that many.
+    when_full: WhenFull = WhenFull::CloseIdle, "-ORBWhenFull";
+
+    /// Connections that a client opens to one endpoint. Threads beyond wait for one or share one.
+    /// Five is what omniORB does too; more helps when many threads call one server.
+    connections_per_endpoint: u32 = 5, "-ORBConnectionsPerEndpoint", within (1, 100_000);
+
+    /// Connections that a client keeps in all; beyond it the one unused longest is closed.
+    client_connections_max: u32 = 1_000, "-ORBClientConnectionsMax", within (1, 1_000_000);
+
+    /// After how long an unused connection of a client is closed. Shorter than the server's, so
+    /// that the side which knows that no call is coming closes first and no call meets a closing
+    /// connection.
+    client_idle_timeout: Option<Duration> = Some(seconds(120)), "-ORBClientIdleTimeout",
+        within (Some(MILLISECOND), Some(DAY));
+
+    /// How long opening a connection may take, for each address. A machine that is switched off
+    /// answers nothing; the kernel alone would try for two minutes.
+    connect_timeout: Option<Duration> = Some(seconds(10)), "-ORBConnectTimeout",
+        within (Some(MILLISECOND), Some(DAY));
+
+    /// How long a call may take, from sending to the reply: then TIMEOUT. Finite, so that a
+    /// server that hangs never hangs its clients for ever; a minute is beyond any call that
+    /// somebody waits for. Operations that take longer by design set it per reference.
+    request_timeout: Option<Duration> = Some(seconds(60)), "-ORBRequestTimeout",
+        within (Some(MILLISECOND), Some(DAY));
+
+    /// How long a connection accepted may stay without a first octet.
+    first_octet_timeout: Option<Duration> = Some(seconds(30)), "-ORBFirstOctetTimeout",
+        within (Some(MILLISECOND), Some(DAY));
+
+    /// How long one message may take from its first octet to its last, in receiving and in
+    /// sending. Stops peers that send one octet a second, and peers that never read.
+    message_timeout: Option<Duration> = Some(seconds(60)), "-ORBMessageTimeout",
+        within (Some(MILLISECOND), Some(DAY));
+
+    /// After how long without a message a server closes a connection (`CloseConnection`: clients
+    /// reconnect at the next call).
+    server_idle_timeout: Option<Duration> = Some(seconds(180)), "-ORBServerIdleTimeout",
+        within (Some(MILLISECOND), Some(DAY));
+
+    /// The largest message taken or made, after reassembly. Stops a header that claims 4 GiB.
+    message_octets_max: usize = 64 * MIB, "-ORBMessageOctetsMax", within (KIB, 4 * GIB - 1);
+
+    /// How deeply values, encapsulations and type codes may nest. Stops a value that exhausts the
+    /// stack.
+    nesting_depth_max: u32 = 64, "-ORBNestingDepthMax", within (8, 1_000);
+
+    /// The most elements of one sequence. A length is also checked against the octets that remain,
+    /// but elements may be larger in memory than on the wire.
+    sequence_elements_max: u32 = 64 << 20, "-ORBSequenceElementsMax", within (1, u32::MAX);
+
+    /// The most fragments of one message. Stops a message of a million empty fragments.
+    fragments_max: u32 = 65_536, "-ORBFragmentsMax", within (1, u32::MAX);
+
+    /// The most messages of one connection that may be under reassembly at once (GIOP 1.2).
+    reassembly_messages_max: u32 = 16, "-ORBReassemblyMessagesMax", within (1, 65_536);
+
+    /// The most octets of one connection in messages that still miss fragments.
+    reassembly_octets_max: usize = 128 * MIB, "-ORBReassemblyOctetsMax", within (KIB, 64 * GIB);
+
+    /// The most octets of requests that one connection may have waiting for a thread or for the
+    /// peer to read. Beyond it the server stops reading that connection.
+    queued_octets_max: usize = 128 * MIB, "-ORBQueuedOctetsMax", within (KIB, 64 * GIB);
+}
+
+impl Settings {
+    /// What the decoder of values checks.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            message_octets: self.message_octets_max,
+            nesting_depth: self.nesting_depth_max,
+            sequence_elements: self.sequence_elements_max,
+            ..Limits::DEFAULT
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! How one value of a setting is read from text and written as text, by type.
+//!
+//! Used by the table of `settings`; the same parser serves arguments, environment and file.
+
+use std::time::Duration;
+
+/// A type that a setting may have.
+pub(super) trait SettingValue: Sized {
+    /// What a value looks like, in words, after "expected".
+    const KIND: &'static str;
+    /// True when the argument stands alone (`-ORBNoProprietaryActivation`).
+    const BARE: bool = false;
+    /// True when several may be given.
+    const LIST: bool = false;
+
+    /// Reads a value, or says what is wrong with it.
+    fn parse(text: &str) -> Result<Self, String>;
+
+    /// Writes the value as [`SettingValue::parse`] reads it.
+    fn show(&self) -> String;
+
+    /// Whether the value lies in the range; types without an order say yes.
+    fn lies_within(&self, _min: &Self, _max: &Self) -> bool {
+        true
+    }
+
+    /// Adds what came later in the same source: a list grows, everything else is replaced.
+    fn add(&mut self, later: Self) {
+        *self = later;
+    }
+
+    /// Joins with what a source of lower precedence says: only named lists take from it.
+    fn take_from_lower(&mut self, _lower: Self) {}
+}
+
+/// Checks a range, or says that the value lies outside of it.
+pub(super) fn within<T: SettingValue>(value: &T, min: &T, max: &T) -> Result<(), String> {
+    if value.lies_within(min, max) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} is outside of {} to {}",
+        value.show(),
+        min.show(),
+        max.show()
+    ))
+}
+
+/// Puts a value into a source that may already have one.
+pub(super) fn add<T: SettingValue>(field: &mut Option<T>, value: T) {
+    match field {
+        Some(earlier) => earlier.add(value),
+        None => *field = Some(value),
+    }
+}
+
+/// Joins what two sources say about one setting, the higher one first.
+pub(super) fn join<T: SettingValue>(higher: Option<T>, lower: Option<T>) -> Option<T> {
+    match (higher, lower) {
+        (Some(mut higher), Some(lower)) => {
+            higher.take_from_lower(lower);
+            Some(higher)
+        }
+        (higher, lower) => higher.or(lower),
+    }
+}
+
+impl SettingValue for String {
+    const KIND: &'static str = "text";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+impl SettingValue for bool {
+    const KIND: &'static str = "`true` or `false`";
+    const BARE: bool = true;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            _ => Err("it is neither true nor false".to_owned()),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A count: of threads, connections, elements, levels.
+impl SettingValue for u32 {
+    const KIND: &'static str = "a whole number";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.replace('_', "").parse().map_err(|e| format!("{e}"))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+
+    fn lies_within(&self, min: &Self, max: &Self) -> bool {
+        (min..=max).contains(&self)
+    }
+}
+
+const OCTET_UNITS: [(&str, u64); 4] = [
+    ("GIB", 1 << 30),
+    ("MIB", 1 << 20),
+    ("KIB", 1 << 10),
+    ("B", 1),
+];
+
+/// A number of octets.
+impl SettingValue for usize {
+    const KIND: &'static str = "a number of octets: `65536`, `64KiB`, `64MiB`, `1GiB`";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim().replace('_', "").to_ascii_uppercase();
+        let (digits, unit) = OCTET_UNITS
+            .iter()
+            .find_map(|(suffix, unit)| text.strip_suffix(suffix).map(|rest| (rest, *unit)))
+            .unwrap_or((&text, 1));
+        let number: u64 = digits.trim().parse().map_err(|e| format!("{e}"))?;
+        let octets = number.checked_mul(unit).ok_or("it is too large")?;
+        Self::try_from(octets).map_err(|_| "it is too large for this machine".to_owned())
+    }
+
+    fn show(&self) -> String {
+        for (suffix, unit) in [("GiB", 1_usize << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
+            if *self >= unit && self.is_multiple_of(unit) {
+                return format!("{}{suffix}", self / unit);
+            }
+        }
+        self.to_string()
+    }
+
+    fn lies_within(&self, min: &Self, max: &Self) -> bool {
+        (min..=max).contains(&self)
+    }
+}
+
+/// Units of time, longest suffix first so that `ms` is not read as `s`.
+const TIME_UNITS: [(&str, u64); 6] = [
+    ("min", 60_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("h", 3_600_000_000_000),
+    ("s", 1_000_000_000),
+];
+
+impl SettingValue for Duration {
+    const KIND: &'static str = "a time with its unit: `50us`, `100ms`, `1.5s`, `2min`, `1h`";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (digits, nanoseconds) = TIME_UNITS
+            .iter()
+            .find_map(|(suffix, unit)| text.strip_suffix(suffix).map(|rest| (rest, *unit)))
+            .ok_or("it has no unit")?;
+        let digits = digits.trim();
+        let decimal = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let number: f64 = digits
+            .parse()
+            .ok()
+            .filter(|_| decimal)
+            .ok_or("the number before the unit is wrong")?;
+        #[allow(clippy::cast_precision_loss, reason = "units are far below 2^53")]
+        Self::try_from_secs_f64(number * nanoseconds as f64 / 1e9)
+            .map_err(|_| "it is too long".to_owned())
+    }
+
+    fn show(&self) -> String {
+        let nanoseconds = self.as_nanos();
+        for (suffix, unit) in [
+            ("h", 3_600_000_000_000),
+            ("min", 60_000_000_000),
+            ("s", 1_000_000_000),
+            ("ms", 1_000_000),
+        ] {
+            if nanoseconds >= unit && nanoseconds.is_multiple_of(unit) {
+                return format!("{}{suffix}", nanoseconds / unit);
+            }
+        }
+        #[allow(clippy::cast_precision_loss, reason = "shown to people")]
+        let microseconds = nanoseconds as f64 / 1e3;
+        format!("{microseconds}us")
+    }
+
+    fn lies_within(&self, min: &Self, max: &Self) -> bool {
+        (min..=max).contains(&self)
+    }
+}
+
+/// A value that may be switched off with `none`.
+macro_rules! optional {
+    ($($type:ty: $kind:literal),+) => { $(
+        impl SettingValue for Option<$type> {
+            const KIND: &'static str = $kind;
+
+            fn parse(text: &str) -> Result<Self, String> {
+                if text.trim().eq_ignore_ascii_case("none") {
+                    return Ok(None);
+                }
+                <$type as SettingValue>::parse(text).map(Some)
+            }
+
+            fn show(&self) -> String {
+                self.as_ref().map_or_else(|| "none".to_owned(), SettingValue::show)
+            }
+
+            fn lies_within(&self, min: &Self, max: &Self) -> bool {
+                match (self, min, max) {
+                    (Some(value), Some(min), Some(max)) => value.lies_within(min, max),
+                    _ => true,
+                }
+            }
+        }
+    )+ };
+}
+optional! {
+    Duration: "`none`, or a time with its unit: `50us`, `100ms`, `1.5s`, `2min`, `1h`",
+    usize: "`none`, or a number of octets: `65536`, `64KiB`, `64MiB`, `1GiB`",
+    String: "`none`, or text"
+}
