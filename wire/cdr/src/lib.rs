@@ -1,1 +1,34 @@
-//! Corbie: wire/cdr (being laid).
+//! CDR: octets to IDL values and back (CORBA 3.3 P2 §9.3).
+//!
+//! [`Encoder`] appends values to a growing buffer, [`Decoder`] takes them off a received slice.
+//! Both know the byte order, the alignment origin, the GIOP version and the negotiated code sets.
+//! [`Marshal`] joins them to IDL types; generated code implements it for user-defined types.
+//!
+//! **Architecture invariant.** No I/O, no clock, no threads, no `unsafe`. A length read from the
+//! wire reaches an allocator only after it was checked against the octets that remain and
+//! against [`Limits`]. Padding is written as zero.
+
+#![forbid(unsafe_code)]
+
+mod codeset;
+mod decoder;
+mod encoder;
+mod error;
+mod fixed;
+pub mod idl;
+mod limits;
+mod long_double;
+mod marshal;
+mod order;
+mod wchar;
+
+pub use codeset::{CodeSet, CodeSets};
+pub use decoder::Decoder;
+pub use encoder::{Encoder, Placeholder, Segments};
+pub use error::{Direction, Error, ErrorKind};
+pub use fixed::{Fixed, FixedError, decode_fixed, encode_fixed};
+pub use limits::Limits;
+pub use long_double::LongDouble;
+pub use marshal::Marshal;
+pub use order::{ByteOrder, Version};
+pub use wchar::WChar;

@@ -1,0 +1,35 @@
+//! Bounds that a decoder keeps, whatever a message claims. Set by the ORB from its
+//! configuration and handed to every [`Decoder`](crate::Decoder).
+
+/// What a decoder accepts. Each limit names the attack that it stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Octets of one whole message, fragments joined. Stops a peer that makes us gather an
+    /// endless message. Default 64 MiB. Checked by the GIOP reader, not by the decoder.
+    pub message_octets: usize,
+    /// Levels of nested sequences of constructed types, `any`, TypeCodes and encapsulations.
+    /// Stops a small message that nests until our stack overflows. Default 64.
+    pub nesting_depth: u32,
+    /// Elements of one sequence. Stops a message that is cheap to send and dear to hold: an
+    /// element may take more memory than octets on the wire. Default 64 Mi.
+    pub sequence_elements: u32,
+    /// Elements of one sequence whose elements take no octets at all (empty structs). Stops a
+    /// message of a few octets that keeps a processor busy. Default 1,024.
+    pub empty_elements: u32,
+}
+
+impl Limits {
+    /// The default values as a constant.
+    pub const DEFAULT: Self = Self {
+        message_octets: 64 << 20,
+        nesting_depth: 64,
+        sequence_elements: 64 << 20,
+        empty_elements: 1024,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
