@@ -1,0 +1,96 @@
+//! Combinations that cannot work: the sentence names both settings.
+
+use super::*;
+
+#[test]
+fn each_refused_pair_is_named() {
+    for (args, first, second) in [
+        (
+            "-ORBFragmentOctets 64KiB -ORBGIOPVersion 1.0",
+            "fragment_octets",
+            "giop_version",
+        ),
+        (
+            "-ORBFragmentOctets 2MiB -ORBMessageOctetsMax 1MiB",
+            "fragment_octets",
+            "message_octets_max",
+        ),
+        (
+            "-ORBReassemblyOctetsMax 1MiB",
+            "reassembly_octets_max",
+            "message_octets_max",
+        ),
+        (
+            "-ORBQueuedOctetsMax 1MiB",
+            "queued_octets_max",
+            "message_octets_max",
+        ),
+        (
+            "-ORBPoolThreadsMin 9 -ORBPoolThreadsMax 8",
+            "pool_threads_min",
+            "pool_threads_max",
+        ),
+        (
+            "-ORBConnectionsPerEndpoint 10 -ORBClientConnectionsMax 9",
+            "connections_per_endpoint",
+            "client_connections_max",
+        ),
+        (
+            "-ORBServerConnectionsMax 40000",
+            "server_concurrency",
+            "server_connections_max",
+        ),
+        (
+            "-ORBWaitStrategy spin -ORBSpinBudget 0s",
+            "wait_strategy",
+            "spin_budget",
+        ),
+        (
+            "-ORBServerSpinBudget 0s",
+            "server_wait_strategy",
+            "server_spin_budget",
+        ),
+        (
+            "-ORBPublishedAddress h -ORBPublishAllAddresses",
+            "published_addresses",
+            "publish_all_addresses",
+        ),
+    ] {
+        let text = refusal(args);
+        let named = |key: &str| text.contains(&format!("{key} (-ORB"));
+        assert!(named(first) && named(second), "{args}: {text}");
+    }
+}
+
+#[test]
+fn the_same_values_work_alone() {
+    for args in [
+        "-ORBFragmentOctets 64KiB",
+        "-ORBGIOPVersion 1.0",
+        "-ORBServerConnectionsMax 40000 -ORBServerConcurrency thread-pool",
+        "-ORBWaitStrategy block -ORBSpinBudget 0s",
+        "-ORBMessageOctetsMax 1MiB -ORBReassemblyOctetsMax 1MiB",
+    ] {
+        assert!(join(args, &[], None).is_ok(), "{args}");
+    }
+}
+
+#[test]
+fn code_sets_suit_their_kind_of_character() {
+    assert!(refusal("-ORBNativeCharCodeSet UTF-16").contains("is for wchar"));
+    assert!(refusal("-ORBNativeWCharCodeSet utf-8").contains("is for char"));
+    assert!(refusal("-ORBNativeCharCodeSet EBCDIC").contains("not known here"));
+    assert!(join("-ORBNativeCharCodeSet iso_8859-1", &[], None).is_ok());
+}
+
+#[test]
+fn an_endpoint_is_named_once() {
+    assert!(refusal("-ORBListenEndpoints iiop://:7,giop:tcp::7").contains("named twice"));
+    assert!(join("-ORBListenEndpoints iiop://:0,iiop://:0", &[], None).is_ok());
+}
+
+#[test]
+fn the_default_init_ref_is_a_url() {
+    assert!(refusal("-ORBDefaultInitRef host").contains("default_init_ref (-ORBDefaultInitRef)"));
+    assert!(join("-ORBDefaultInitRef corbaloc::host:2809", &[], None).is_ok());
+}
