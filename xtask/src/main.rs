@@ -1,2 +1,146 @@
-//! Corbie: xtask (being laid).
-fn main() {}
+//! `cargo xtask`: the project's own chores, one command each, in Rust so that a checkout and a
+//! tool chain are all they need. Called by people and by `.ci/run`; CONTRIBUTING.md says when.
+//! Compiled before everything else, so it has few dependencies and uses no other crate of ours.
+
+// The task runner is a program: printing is its job.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod delegate;
+mod process;
+mod test;
+mod tidy;
+mod tools;
+mod tutorial;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// One command of the task runner.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    /// Takes the repository's root and the arguments after the name; gives one line for a
+    /// summary, or the sentence that says why it failed.
+    run: fn(&Path, &[String]) -> Result<String, String>,
+}
+
+/// The commands: the only list of them, for dispatch, help and the check of the documentation.
+pub(crate) const COMMANDS: [Command; 9] = [
+    Command {
+        name: "tidy",
+        arguments: "[--list]",
+        about: "check the rules that no compiler checks (layers, sizes, docs, unsafe, …)",
+        run: tidy::run,
+    },
+    Command {
+        name: "test",
+        arguments: "[--strict] [--only STEP]… [--skip STEP]… [--list]",
+        about: "everything: format, lints, tidy, tests, docs, book, licences, interop",
+        run: test::run,
+    },
+    Command {
+        name: "interop",
+        arguments: "[ARGS…]",
+        about: "run the peers' matrix (omniORB, JacORB) and print it",
+        run: delegate::interop,
+    },
+    Command {
+        name: "bench",
+        arguments: "EXPERIMENT [--quick] [--out DIR] | --list",
+        about: "run one of the papers' experiments in release",
+        run: delegate::bench,
+    },
+    Command {
+        name: "codegen",
+        arguments: "[--check]",
+        about: "regenerate the committed generated code, or say what is stale",
+        run: delegate::codegen,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[ARGS…]",
+        about: "run every fuzz target for a short while over its corpus",
+        run: delegate::fuzz,
+    },
+    Command {
+        name: "tutorial",
+        arguments: "",
+        about: "follow the book's tutorial in an empty folder, command by command",
+        run: tutorial::run,
+    },
+    Command {
+        name: "tools",
+        arguments: "",
+        about: "install what `test` needs beside the tool chain (peers as root, cargo tools)",
+        run: tools::run,
+    },
+    Command {
+        name: "help",
+        arguments: "",
+        about: "print this list",
+        run: help,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match arguments.split_first() {
+        Some((name, rest)) => (name.trim_start_matches("--"), rest),
+        None => ("help", &[][..]),
+    };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("there is no command `{name}`; `cargo xtask help` lists them");
+        return ExitCode::from(2);
+    };
+    match (command.run)(&root(), rest) {
+        Ok(summary) => {
+            if !summary.is_empty() {
+                println!("{name}: {summary}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(sentence) => {
+            eprintln!("{name} failed: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root: the folder above this crate.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn help(_: &Path, _: &[String]) -> Result<String, String> {
+    println!("cargo xtask COMMAND\n");
+    for Command {
+        name,
+        arguments,
+        about,
+        ..
+    } in &COMMANDS
+    {
+        println!("  {name} {arguments}\n      {about}");
+    }
+    Ok(String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_names_are_distinct() {
+        let mut names: Vec<_> = COMMANDS.iter().map(|command| command.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), COMMANDS.len());
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("ARCHITECTURE.md").is_file());
+    }
+}

@@ -1,0 +1,54 @@
+//! The chores whose work is done by a program of another crate: interop, bench, codegen, fuzz.
+//! xtask only knows how each is built and started, so that it need not be compiled with them.
+
+use std::path::Path;
+
+use crate::process::Program;
+
+/// `cargo xtask interop`: the runner of `tests/interop` prints the matrix.
+///
+/// # Errors
+/// When a cell of the matrix fails.
+pub(crate) fn interop(root: &Path, arguments: &[String]) -> Result<String, String> {
+    let line = "cargo run --quiet --package corbie-interop --bin corbie-interop --";
+    Program::new(root, line)
+        .arguments(arguments)
+        .run()
+        .map(|()| String::new())
+}
+
+/// `cargo xtask bench`: the release program of `bench`.
+///
+/// # Errors
+/// When the experiment is unknown or one of its processes fails.
+pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<String, String> {
+    let line = "cargo run --quiet --release --package corbie-bench --bin corbie-bench --";
+    Program::new(root, line)
+        .arguments(arguments)
+        .run()
+        .map(|()| String::new())
+}
+
+/// `cargo xtask codegen`: regenerates what is generated and committed; `--check` only compares.
+///
+/// # Errors
+/// When a file differs from what the generator writes today.
+pub(crate) fn codegen(root: &Path, arguments: &[String]) -> Result<String, String> {
+    let line = "cargo run --quiet --package corbie-build --bin regenerate --";
+    Program::new(root, line)
+        .arguments(arguments)
+        .run()
+        .map(|()| String::new())
+}
+
+/// `cargo xtask fuzz`: every target, a short while each.
+///
+/// # Errors
+/// When a target finds an input that it must not find.
+pub(crate) fn fuzz(root: &Path, arguments: &[String]) -> Result<String, String> {
+    let line = "cargo run --quiet --release --package corbie-fuzz --bin corbie-fuzz --";
+    Program::new(root, line)
+        .arguments(arguments)
+        .run()
+        .map(|()| String::new())
+}

@@ -1,0 +1,184 @@
+//! `cargo xtask tidy`: the rules of CONTRIBUTING.md that no compiler checks.
+//! Every rule sees the whole project and all violations are reported at once, each with its file
+//! and line and how to mend it. A rule is a function from `Project` to violations with its own
+//! unit tests beside it.
+
+mod calls;
+mod dependencies;
+mod layers;
+mod manifest;
+mod markdown;
+mod modules;
+mod project;
+mod rust_file;
+mod sizes;
+mod stale_docs;
+mod text;
+mod unsafe_code;
+mod violation;
+
+use std::path::Path;
+
+use crate::COMMANDS;
+use project::Project;
+use violation::Violation;
+
+/// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
+const RULES: [(&str, &str); 15] = [
+    ("parse", "sources and manifests can be parsed"),
+    (
+        layers::RULE,
+        "a crate uses only what the layer table of ARCHITECTURE.md allows",
+    ),
+    (sizes::FILE_RULE, "at most 600 lines a file, tests aside"),
+    (
+        sizes::FUNCTION_RULE,
+        "at most 70 lines a function, tests aside",
+    ),
+    (
+        modules::DOCS_RULE,
+        "every file opens with 2 to 15 lines of `//!`",
+    ),
+    (
+        modules::NAMES_RULE,
+        "no module is named by a word that says nothing",
+    ),
+    (
+        unsafe_code::RULE,
+        "`unsafe` only in the listed files, each use with a SAFETY comment",
+    ),
+    (text::WIDTH_RULE, "at most 100 columns"),
+    (text::TABS_RULE, "no tabs"),
+    (
+        text::UNFINISHED_RULE,
+        "nothing is left to be done in the code",
+    ),
+    (calls::PRINTING_RULE, "a library never prints"),
+    (calls::SLEEPING_RULE, "a test never sleeps without a reason"),
+    (
+        dependencies::RULE,
+        "every dependency is argued for in the book",
+    ),
+    (stale_docs::RULE, "what the documentation names is there"),
+    (
+        "members",
+        "every crate's folder is a member of the workspace",
+    ),
+];
+
+/// Runs every rule on the repository at `root`; prints what it found.
+///
+/// # Errors
+/// A sentence with the number of violations, or why the repository could not be read.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
+    match arguments {
+        [] => {}
+        [flag] if flag == "--list" => {
+            for (name, asks) in RULES {
+                println!("{name:14} {asks}");
+            }
+            return Ok(format!("{} rules", RULES.len()));
+        }
+        other => return Err(format!("tidy knows only the option --list, not {other:?}")),
+    }
+    let project = Project::load(root)?;
+    let violations = check(project);
+    for violation in &violations {
+        println!("{violation}");
+    }
+    match violations.len() {
+        0 => Ok(format!("{} rules hold", RULES.len())),
+        1 => Err("1 violation".to_string()),
+        n => Err(format!("{n} violations")),
+    }
+}
+
+fn check(mut project: Project) -> Vec<Violation> {
+    let mut violations = std::mem::take(&mut project.unreadable);
+    let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    violations.extend(layers::check(&project));
+    violations.extend(sizes::check(&project));
+    violations.extend(modules::check(&project));
+    violations.extend(unsafe_code::check(&project));
+    violations.extend(text::check(&project));
+    violations.extend(calls::check(&project));
+    violations.extend(dependencies::check(&project));
+    violations.extend(stale_docs::check(&project, &commands));
+    violations.extend(members(&project));
+    violations.sort();
+    violations.dedup();
+    violations
+}
+
+/// A crate that is no member is never built, tested or linted.
+fn members(project: &Project) -> Vec<Violation> {
+    let members: Vec<&String> = project.manifests.iter().flat_map(|m| &m.members).collect();
+    let outside = project.manifests.iter().filter(|manifest| {
+        let folder = &manifest.folder;
+        manifest.package.is_some() && !folder.is_empty() && !members.contains(&folder)
+    });
+    outside
+        .map(|manifest| {
+            let what = format!("`{}` is no member of the workspace", manifest.folder);
+            Violation::new(
+                "members",
+                &manifest.path,
+                1,
+                what,
+                "add it to the root Cargo.toml",
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_that_fires_is_in_the_list_and_all_fire_at_once() {
+        let found = check(Project::of_texts(&[
+            ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
+            (
+                "b/Cargo.toml",
+                "[package]\nname = \"b\"\n[dependencies]\nserde = \"1\"\n",
+            ),
+            (
+                "b/src/utils.rs",
+                "fn f() { println!(); unsafe { g() } }\t\n",
+            ),
+            ("b/src/broken.rs", "fn"),
+            ("docs/src/dependencies.md", "| crate | used by |\n|-|-|\n"),
+        ]));
+        let fired: Vec<_> = found.iter().map(|v| v.rule).collect();
+        for rule in [
+            "parse",
+            "layers",
+            "module-docs",
+            "unsafe",
+            "tabs",
+            "printing",
+            "members",
+        ] {
+            assert!(fired.contains(&rule), "{rule} did not fire: {fired:?}");
+        }
+        assert!(
+            fired
+                .iter()
+                .all(|rule| RULES.iter().any(|(name, _)| name == rule))
+        );
+    }
+
+    #[test]
+    fn a_tidy_project_has_no_violation() {
+        let map = "`a` first\n\n| crate | may use |\n|-|-|\n| `a` | - |\n";
+        let found = check(Project::of_texts(&[
+            ("ARCHITECTURE.md", map),
+            ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
+            ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
+            ("a/src/lib.rs", "//! One.\n//! Two.\n"),
+            ("docs/src/dependencies.md", "| crate | used by |\n|-|-|\n"),
+        ]));
+        assert_eq!(found, []);
+    }
+}

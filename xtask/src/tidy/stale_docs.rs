@@ -1,0 +1,228 @@
+//! Rule `stale-docs`: what the documentation names is there. Paths in code spans and links,
+//! `cargo` commands with their packages, examples and xtask commands, and a line for each crate
+//! in the map of ARCHITECTURE.md. The tutorial's own files are checked by following it instead.
+
+use std::collections::BTreeSet;
+
+use super::markdown::{self, Piece};
+use super::project::Project;
+use super::violation::Violation;
+
+/// Name of the rule.
+pub(crate) const RULE: &str = "stale-docs";
+const MAP: &str = "ARCHITECTURE.md";
+const TUTORIAL: &str = "docs/src/tutorial.md";
+
+pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation> {
+    let mut violations = crates_missing_from_map(project);
+    for file in project
+        .files
+        .iter()
+        .filter(|file| is_documentation(&file.path))
+    {
+        let spans = markdown::code_spans(&file.text);
+        for span in spans.iter().filter(|_| file.path != TUTORIAL) {
+            if let Some(path) = stale_path(project, &span.text) {
+                let what = format!("`{path}` does not exist");
+                let mend = "correct the path, or take the sentence out";
+                violations.push(Violation::new(RULE, &file.path, span.line, what, mend));
+            }
+        }
+        for link in markdown::link_targets(&file.text) {
+            if let Some(what) = stale_link(project, &file.path, &link.text) {
+                violations.push(Violation::new(
+                    RULE,
+                    &file.path,
+                    link.line,
+                    what,
+                    "correct it",
+                ));
+            }
+        }
+        let commands = spans.into_iter().chain(markdown::fenced_lines(&file.text));
+        for Piece { line, text } in commands {
+            if let Some(what) = stale_command(project, xtask_commands, &text) {
+                let mend = "write the command as it is today";
+                violations.push(Violation::new(RULE, &file.path, line, what, mend));
+            }
+        }
+    }
+    violations
+}
+
+/// The pages that describe the repository as it is. The change log and the decisions describe
+/// it as it was.
+fn is_documentation(path: &str) -> bool {
+    let root = [
+        "README.md",
+        MAP,
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "docs/SPEC.md",
+    ];
+    root.contains(&path) || (path.starts_with("docs/src/") && path.ends_with(".md"))
+}
+
+fn crates_missing_from_map(project: &Project) -> Vec<Violation> {
+    let Some(map) = project.text(MAP) else {
+        return vec![Violation::new(
+            RULE,
+            MAP,
+            1,
+            "is missing",
+            "write the map of the folders",
+        )];
+    };
+    let members = project.manifests.iter().flat_map(|m| &m.members);
+    let listed: BTreeSet<&str> = map
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .map(|word| word.trim_matches('`').trim_end_matches('/'))
+        .collect();
+    let missing = members.filter(|member| !listed.contains(member.as_str()));
+    missing
+        .map(|member| {
+            let what = format!("the map has no line that begins with `{member}`");
+            Violation::new(
+                RULE,
+                MAP,
+                1,
+                what,
+                "add the line: folder, then what it is for",
+            )
+        })
+        .collect()
+}
+
+/// `span`, if it looks like a path of the repository and is not there.
+fn stale_path<'a>(project: &Project, span: &'a str) -> Option<&'a str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if !span.contains('/') || span.starts_with('/') || !span.chars().all(plain) {
+        return None;
+    }
+    let path = span.trim_end_matches('/').trim_start_matches("./");
+    let top = path.split('/').next().unwrap_or("");
+    // Only what begins with a folder of ours is a path; `client/invoke` in prose is not.
+    // What lies below `target/` is made by the commands and need not be there yet.
+    let ours = top != "target" && project.paths.contains(top);
+    (ours && !project.paths.contains(path)).then_some(span)
+}
+
+fn stale_link(project: &Project, page: &str, target: &str) -> Option<String> {
+    let path = target.split('#').next().unwrap_or("");
+    if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
+        return None;
+    }
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in path.trim_end_matches('/').split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    (!project.paths.contains(&path)).then(|| format!("the link `{target}` leads nowhere"))
+}
+
+/// What is wrong with `command`, if it is one of cargo's and names something of ours.
+fn stale_command(project: &Project, xtask_commands: &[&str], command: &str) -> Option<String> {
+    let words: Vec<&str> = command
+        .split_whitespace()
+        .skip_while(|w| *w == "$")
+        .collect();
+    if words.first() != Some(&"cargo") {
+        return None;
+    }
+    if words.get(1) == Some(&"xtask") {
+        let name = words.get(2)?;
+        let is_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        let stale = is_name && !xtask_commands.contains(name);
+        return stale.then(|| format!("there is no `cargo xtask {name}`"));
+    }
+    let after = |options: &[&str]| {
+        let at = words.iter().position(|word| options.contains(word))?;
+        words
+            .get(at + 1)
+            .copied()
+            .filter(|name| !name.starts_with(['<', '"', '$']))
+    };
+    if let Some(name) = after(&["-p", "--package"]) {
+        let known = project
+            .manifests
+            .iter()
+            .any(|m| m.package.as_deref() == Some(name));
+        if !known {
+            return Some(format!("there is no package `{name}`"));
+        }
+    }
+    let name = after(&["--example", "--bin"])?;
+    let known = project
+        .manifests
+        .iter()
+        .any(|m| m.targets.iter().any(|target| target == name));
+    let file = format!("/bin/{name}.rs");
+    let known = known || project.paths.iter().any(|path| path.ends_with(&file));
+    (!known).then(|| format!("there is no example or program `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(readme: &str) -> Vec<String> {
+        let example = "[package]\nname = \"corbie-x\"\n[[example]]\nname = \"quoter\"\n";
+        let project = Project::of_texts(&[
+            ("README.md", readme),
+            (MAP, "```\nx/y   does things\n```\n"),
+            ("Cargo.toml", "[workspace]\nmembers = [\"x/y\"]\n"),
+            ("x/y/Cargo.toml", example),
+            ("docs/src/a.md", ""),
+        ]);
+        check(&project, &["tidy"])
+            .into_iter()
+            .map(|v| v.what)
+            .collect()
+    }
+
+    #[test]
+    fn what_exists_passes() {
+        let text = "`x/y`, `x/y/`, `client/invoke`, `/usr/share`, [a](docs/src/a.md#top), \
+                    `cargo xtask tidy`, `cargo run --release --example quoter`, `cargo test -p \
+                    corbie-x`, [web](https://example.org)\n";
+        assert_eq!(found(text), Vec::<String>::new());
+    }
+
+    #[test]
+    fn stale_paths_and_links_are_found() {
+        assert_eq!(found("`x/z.rs`\n"), ["`x/z.rs` does not exist"]);
+        assert_eq!(
+            found("[a](docs/b.md)\n"),
+            ["the link `docs/b.md` leads nowhere"]
+        );
+    }
+
+    #[test]
+    fn stale_commands_are_found_in_spans_and_blocks() {
+        assert_eq!(
+            found("`cargo xtask fly`\n"),
+            ["there is no `cargo xtask fly`"]
+        );
+        assert_eq!(
+            found("```\n$ cargo test -p nix\n```\n"),
+            ["there is no package `nix`"]
+        );
+        let example = found("```\ncargo run --example none\n```\n");
+        assert_eq!(example, ["there is no example or program `none`"]);
+    }
+
+    #[test]
+    fn a_crate_that_the_map_forgets_is_found() {
+        let project = Project::of_texts(&[
+            (MAP, "no map"),
+            ("Cargo.toml", "[workspace]\nmembers = [\"x/y\"]\n"),
+        ]);
+        assert_eq!(check(&project, &[]).len(), 1);
+    }
+}

@@ -1,0 +1,113 @@
+//! Rules on plain text: `width` (100 columns in Rust and shell), `tabs`, and `unfinished`
+//! (no to-do macro, no fix-me mark: what is not there yet is an issue, not a hole in the code).
+//! rustfmt keeps code within its width but leaves comments and strings alone; this rule does not.
+
+use super::project::{Project, TextFile};
+use super::violation::Violation;
+
+/// Name of the rule on line width.
+pub(crate) const WIDTH_RULE: &str = "width";
+/// Name of the rule on tabs.
+pub(crate) const TABS_RULE: &str = "tabs";
+/// Name of the rule on unfinished code.
+pub(crate) const UNFINISHED_RULE: &str = "unfinished";
+
+const COLUMNS: usize = 100;
+/// A word longer than this (a URL, a stringified reference, a hash) cannot be broken.
+const UNBREAKABLE: usize = 60;
+const MARKS: [&str; 2] = [concat!("FIX", "ME"), concat!("X", "XX:")];
+const MACROS: [&str; 2] = ["todo", "unimplemented"];
+
+pub(crate) fn check(project: &Project) -> Vec<Violation> {
+    let mut violations = vec![];
+    for file in &project.files {
+        check_lines(file, &mut violations);
+    }
+    for file in &project.rust {
+        file.for_each_word(|word| {
+            if MACROS.contains(&word.name.as_str()) && word.followed_by == Some('!') {
+                let what = format!("`{}!` is left in the code", word.name);
+                let mend = "finish it, or return an error that says what is missing";
+                violations.push(Violation::new(
+                    UNFINISHED_RULE,
+                    &file.path,
+                    word.line,
+                    what,
+                    mend,
+                ));
+            }
+        });
+    }
+    violations
+}
+
+fn check_lines(file: &TextFile, violations: &mut Vec<Violation>) {
+    let has_width = file.path.ends_with(".rs") || file.path.ends_with(".sh");
+    let has_no_tabs = has_width || file.path.ends_with(".md") || file.path.ends_with(".toml");
+    for (i, line) in file.text.lines().enumerate() {
+        let columns = line.chars().count();
+        let longest = || {
+            line.split_whitespace()
+                .map(|word| word.chars().count())
+                .max()
+        };
+        if has_width && columns > COLUMNS && longest() < Some(UNBREAKABLE) {
+            let what = format!("is {columns} columns wide, more than {COLUMNS}");
+            let mend = "break the line";
+            violations.push(Violation::new(WIDTH_RULE, &file.path, i + 1, what, mend));
+        }
+        if has_no_tabs && line.contains('\t') {
+            let mend = "use four blanks, or `\\t` in a literal";
+            let what = "contains a tab";
+            violations.push(Violation::new(TABS_RULE, &file.path, i + 1, what, mend));
+        }
+        if let Some(mark) = MARKS.into_iter().find(|mark| line.contains(mark)) {
+            let what = format!("`{mark}` is left in the text");
+            let mend = "mend it now or open an issue; the comment can then cite it";
+            violations.push(Violation::new(
+                UNFINISHED_RULE,
+                &file.path,
+                i + 1,
+                what,
+                mend,
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(path: &str, text: &str) -> Vec<(&'static str, usize)> {
+        let found = check(&Project::of_texts(&[(path, text)]));
+        found.into_iter().map(|v| (v.rule, v.line)).collect()
+    }
+
+    #[test]
+    fn width_counts_characters_and_spares_unbreakable_words() {
+        let wide = |words: &str, n| format!("\n// {}\n", words.repeat(n));
+        assert_eq!(rules("a.rs", &wide("é ", 48)), []);
+        assert_eq!(rules("a.rs", &wide("é ", 50)), [(WIDTH_RULE, 2)]);
+        assert_eq!(rules("a.rs", &wide("x", 120)), []);
+        assert_eq!(rules("a.md", &wide("é ", 50)), []);
+    }
+
+    #[test]
+    fn tabs_are_found() {
+        assert_eq!(rules("a.md", "a\tb\n"), [(TABS_RULE, 1)]);
+        assert_eq!(rules("Makefile", "\ta\n"), []);
+    }
+
+    #[test]
+    fn unfinished_code_is_found() {
+        let code = format!("fn f() {{\n    {}!()\n}}\n", MACROS[0]);
+        assert_eq!(rules("a/src/x.rs", &code), [(UNFINISHED_RULE, 2)]);
+        assert_eq!(
+            rules("a.md", &format!("{} later\n", MARKS[0])),
+            [(UNFINISHED_RULE, 1)]
+        );
+        // The words themselves, as a name or in prose, are no offence.
+        assert_eq!(rules("a/src/x.rs", "fn todo() {}\n"), []);
+    }
+}
