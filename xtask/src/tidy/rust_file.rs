@@ -127,7 +127,6 @@ fn walk_tokens(tokens: TokenStream, see: &mut impl FnMut(Word)) {
                     name: ident.to_string(),
                     line,
                     followed_by,
-                    preceded_by,
                 });
             }
             TokenTree::Group(group) => walk_tokens(group.stream(), see),

@@ -41,7 +41,8 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
             entry.2 = !uses.is_empty();
         }
         for (line, attribute) in uses {
-            if !is_listed && !(attribute && forbids(&file.text, line)) {
+            let welcome = attribute && forbids(&file.text, line);
+            if !is_listed && !welcome {
                 let what = "uses `unsafe` and is not on the list of files that may";
                 let mend = format!("write it safely, or argue for a row in {MAP} (measured)");
                 violations.push(Violation::new(RULE, &file.path, line, what, mend));
