@@ -1,2 +1,45 @@
-//! Corbie: tools/corbie (being laid).
-fn main() {}
+//! The `corbie` command: compiles IDL, explains references, pings and calls objects.
+//!
+//! `command` is the one table of subcommands, arguments and texts; help, man pages and shell
+//! completions are made from it. Each subcommand writes its results to standard output and
+//! returns a [`Failure`] with a sentence and an exit status, which only this file prints.
+
+#![forbid(unsafe_code)]
+
+mod command;
+mod failure;
+mod idl_files;
+mod terminal;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let matches = match command::table().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help and version are no errors; clap knows which stream each belongs to. If that
+            // stream is closed there is nobody to tell.
+            let _ = error.print();
+            return if error.use_stderr() {
+                ExitCode::from(failure::WRONG_USAGE)
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
+    let outcome = command::run(&matches, &mut output);
+    let outcome = outcome.and_then(|()| output.flush().map_err(Failure::from));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // What was found before the failure still counts.
+            let _ = output.flush();
+            terminal::report(&failure);
+            ExitCode::from(failure.status)
+        }
+    }
+}
