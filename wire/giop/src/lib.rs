@@ -1,1 +1,35 @@
-//! Corbie: wire/giop (being laid).
+//! GIOP messages: what goes over the connection between a client and a server ORB.
+//!
+//! `message` encodes and decodes the eight message types of GIOP 1.0, 1.1 and 1.2; [`MessageReader`]
+//! turns received octets into whole messages; [`Fragments`] cuts an encoded message into fragments;
+//! [`Connection`] keeps the rules of a connection (roles, outstanding requests, orderly close).
+//! The one caller is `orb/core/connection`.
+//!
+//! CORBA 3.3 P2 §9.4 (messages), §9.5 (connections), §9.6 (service contexts of the ORB).
+//!
+//! **Architecture Invariant:** no I/O, no clock, no thread, no `unsafe`. No length read from the wire
+//! reaches an allocator: buffers grow with what arrived.
+
+mod connection;
+mod error;
+mod message;
+mod reader;
+mod split;
+mod writer;
+
+pub use connection::{Connection, ConnectionState, Control, Event, Outstanding, RequestIdTaken};
+pub use error::{Answer, GiopError, GiopErrorKind};
+pub use message::{
+    AddressingDisposition, CancelRequestHeader, CodeSetContext, FragmentHeader, LocateReplyHeader,
+    LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind, OwnedMessage,
+    ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContexts,
+    Tagged, TaggedIter, TaggedList, Target, service_context_id,
+};
+pub use reader::{MessageReader, ReaderLimits, Role};
+pub use split::{Fragment, Fragments};
+pub use writer::{
+    MessageStart, begin_message, cancel_request, close_connection, finish_message, message_error,
+    write_locate_reply, write_locate_request, write_reply, write_request,
+};
+
+pub use corbie_cdr::Version;

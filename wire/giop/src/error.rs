@@ -1,0 +1,207 @@
+//! What can be wrong with a message or a connection, who is at fault, and what the peer is told.
+//!
+//! Every decoder and the connection return [`GiopError`]; `orb/core` logs it with the peer's address,
+//! sends what [`GiopError::answer`] says and raises what [`GiopError::to_system_exception`] makes of it.
+//! CORBA 3.3 P2 §9.4.8 (MessageError), §9.5.1 (connection management).
+
+use std::fmt;
+
+use corbie_types::{CompletionStatus, SystemException};
+
+/// What the peer gets after an error, before the connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A MessageError message: its octets were not GIOP, or broke the rules of GIOP.
+    MessageError,
+    /// A CloseConnection message: its octets were fine, but this side will not go on.
+    CloseConnection,
+    /// Nothing: the peer closed, or said itself that there was an error.
+    Nothing,
+}
+
+/// Which system exception an error becomes; the one place where that is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exception {
+    Marshal,
+    CommFailure,
+    Transient,
+    ImpLimit,
+}
+
+macro_rules! error_kinds {
+    ($($(#[$doc:meta])* $name:ident, $answer:ident, $exception:ident, $text:literal;)*) => {
+        /// What is wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum GiopErrorKind { $($(#[$doc])* $name,)* }
+
+        impl GiopErrorKind {
+            /// All kinds, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// What the peer gets.
+            #[must_use]
+            pub const fn answer(self) -> Answer {
+                match self { $(Self::$name => Answer::$answer,)* }
+            }
+
+            /// The fault in words, the start of a sentence.
+            #[must_use]
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            const fn exception(self) -> Exception {
+                match self { $(Self::$name => Exception::$exception,)* }
+            }
+        }
+    };
+}
+
+error_kinds! {
+    /// The first four octets are not `GIOP`.
+    BadMagic, MessageError, CommFailure, "the octets are not a GIOP message";
+    /// A version other than 1.0, 1.1 and 1.2.
+    UnsupportedVersion, MessageError, CommFailure, "the GIOP version is not supported";
+    /// A message type that the version does not have.
+    UnknownMessageType, MessageError, CommFailure, "the message type is unknown";
+    /// Flags that the version or the message type does not allow.
+    BadFlags, MessageError, CommFailure, "the flags do not fit the message";
+    /// A message that a peer in its role must not send.
+    WrongRole, MessageError, CommFailure, "the peer must not send this message in its role";
+    /// The header of a message, or the part before its body, cannot be decoded.
+    Malformed, MessageError, Marshal, "the message cannot be decoded";
+    /// A status or discriminator outside its range.
+    BadValue, MessageError, Marshal, "the value is outside its range";
+    /// The message is longer than the limit `message_octets`.
+    MessageTooLarge, MessageError, ImpLimit, "the message is larger than the limit";
+    /// A Fragment message for which there is no beginning.
+    UnknownFragment, MessageError, CommFailure, "the fragment belongs to no message";
+    /// A fragment that does not continue its message: other version or byte order, or no request id.
+    BadFragment, MessageError, CommFailure, "the fragment does not fit its message";
+    /// A second message begins with the request id of one that is not complete.
+    DuplicateFragmented, MessageError, CommFailure, "a fragmented message begins twice";
+    /// More fragments than the limit `fragments_per_message`.
+    TooManyFragments, MessageError, ImpLimit, "the message has more fragments than the limit";
+    /// More incomplete messages than the limit `fragmented_messages`.
+    TooManyFragmented, MessageError, ImpLimit, "more incomplete messages than the limit";
+    /// More octets in incomplete messages than the limit `reassembly_octets`.
+    ReassemblyTooLarge, MessageError, ImpLimit, "incomplete messages hold more than the limit";
+    /// A Request or LocateRequest with the id of one that is not answered yet.
+    DuplicateRequestId, MessageError, CommFailure, "the request id is in use";
+    /// More unanswered requests than the limit `outstanding_requests`.
+    TooManyRequests, CloseConnection, ImpLimit, "more unanswered requests than the limit";
+    /// The peer closed the connection in the middle of a message.
+    Truncated, Nothing, CommFailure, "the connection ended in the middle of a message";
+    /// The connection ended while requests waited for their replies.
+    Lost, Nothing, CommFailure, "the connection ended before the reply";
+    /// The peer answered with MessageError.
+    PeerReportedError, Nothing, CommFailure, "the peer reported a message error";
+    /// The connection is closed in order; requests without a reply were not begun.
+    Closed, Nothing, Transient, "the connection is closed";
+}
+
+/// An error of the message layer: what was read, at which octet of the message, what was found.
+///
+/// `Display` is one sentence. The value is one pointer wide, so that results stay small.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GiopError(Box<Details>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Details {
+    kind: GiopErrorKind,
+    offset: usize,
+    what: &'static str,
+    found: Box<str>,
+}
+
+impl GiopError {
+    /// An error found while reading `what` at octet `offset` of its message.
+    #[cold]
+    #[must_use]
+    pub fn new(
+        kind: GiopErrorKind,
+        offset: usize,
+        what: &'static str,
+        found: impl fmt::Display,
+    ) -> Self {
+        let found = found.to_string().into_boxed_str();
+        Self(Box::new(Details {
+            kind,
+            offset,
+            what,
+            found,
+        }))
+    }
+
+    /// Wraps an error of the CDR decoder, met while reading `what`.
+    #[cold]
+    pub(crate) fn malformed(what: &'static str, error: &corbie_cdr::Error) -> Self {
+        Self::new(GiopErrorKind::Malformed, error.offset(), what, error)
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> GiopErrorKind {
+        self.0.kind
+    }
+
+    /// The octet of the message (0 is its `G`) at which it was found.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// What was being read: a field of the specification.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        self.0.what
+    }
+
+    /// What was found there, in words.
+    #[must_use]
+    pub fn found(&self) -> &str {
+        &self.0.found
+    }
+
+    /// What the peer gets before the connection is closed.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        self.0.kind.answer()
+    }
+
+    /// The system exception for requests that this error leaves without a reply.
+    ///
+    /// COMM_FAILURE for a broken connection, TRANSIENT after an orderly close, MARSHAL for a message
+    /// that cannot be decoded, IMP_LIMIT for one beyond a limit; `completed` is the caller's to know.
+    #[must_use]
+    pub fn to_system_exception(&self, completed: CompletionStatus) -> SystemException {
+        let exception = match self.0.kind.exception() {
+            Exception::Marshal => SystemException::marshal(0, completed),
+            Exception::CommFailure => SystemException::comm_failure(0, completed),
+            Exception::Transient => SystemException::transient(0, completed),
+            Exception::ImpLimit => SystemException::imp_limit(0, completed),
+        };
+        exception.with_detail(self.to_string())
+    }
+}
+
+impl fmt::Display for GiopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details {
+            kind,
+            offset,
+            what,
+            found,
+        } = &*self.0;
+        write!(f, "{}: {what} at octet {offset} is {found}", kind.text())
+    }
+}
+
+impl fmt::Debug for GiopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GiopError({:?}: {self})", self.0.kind)
+    }
+}
+
+impl std::error::Error for GiopError {}

@@ -1,0 +1,202 @@
+//! The eight message types of GIOP, one file each, and a received [`Message`].
+//!
+//! The versions 1.0, 1.1 and 1.2 share one codec per header: a header differs by version in the order
+//! and presence of a few fields, and the codec branches on the version there.
+//! Callers: the reader, the writers, `orb/core`. CORBA 3.3 P2 §9.4.
+
+mod cancel_request;
+mod fragment;
+mod header;
+mod locate_reply;
+mod locate_request;
+mod reply;
+mod request;
+mod service_context;
+mod tagged;
+mod target;
+
+use corbie_cdr::{ByteOrder, Decoder, Version};
+
+use crate::error::GiopError;
+
+pub use cancel_request::CancelRequestHeader;
+pub use fragment::FragmentHeader;
+pub use header::{MessageHeader, MessageKind};
+pub use locate_reply::{LocateReplyHeader, LocateStatus};
+pub use locate_request::LocateRequestHeader;
+pub use reply::{ReplyHeader, ReplyStatus};
+pub use request::{RequestHeader, ResponseFlags};
+pub use service_context::{CodeSetContext, ServiceContext, ServiceContexts, service_context_id};
+pub use tagged::{Tagged, TaggedIter, TaggedList};
+pub use target::{AddressingDisposition, Target};
+
+/// A whole message as received (fragments put together), borrowed from the reader's buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// The decoded message header.
+    pub header: MessageHeader,
+    /// All octets of the message; the first is the `G` of `GIOP`, the origin of CDR alignment.
+    pub octets: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// The message type.
+    #[inline]
+    #[must_use]
+    pub fn kind(&self) -> MessageKind {
+        self.header.kind
+    }
+
+    /// A decoder that stands behind the message header.
+    #[inline]
+    #[must_use]
+    pub fn decoder(&self) -> Decoder<'a> {
+        let mut decoder =
+            Decoder::with_position(self.octets, MessageHeader::OCTETS, self.header.order);
+        decoder.set_version(self.header.version);
+        decoder
+    }
+
+    /// The header of a Request, and the decoder at its body (the arguments).
+    ///
+    /// # Errors
+    /// `Malformed` or `BadValue`: the header cannot be decoded. The peer gets MessageError.
+    #[inline]
+    pub fn request(&self) -> Result<(RequestHeader<'a>, Decoder<'a>), GiopError> {
+        let mut decoder = self.decoder();
+        let header = RequestHeader::decode(&mut decoder)?;
+        Ok((header, decoder))
+    }
+
+    /// The header of a Reply, and the decoder at its body.
+    ///
+    /// # Errors
+    /// `Malformed` or `BadValue`: the header cannot be decoded. The peer gets MessageError.
+    #[inline]
+    pub fn reply(&self) -> Result<(ReplyHeader<'a>, Decoder<'a>), GiopError> {
+        let mut decoder = self.decoder();
+        let header = ReplyHeader::decode(&mut decoder)?;
+        Ok((header, decoder))
+    }
+
+    /// The header of a LocateRequest (there is no body).
+    ///
+    /// # Errors
+    /// `Malformed` or `BadValue`: the header cannot be decoded. The peer gets MessageError.
+    pub fn locate_request(&self) -> Result<LocateRequestHeader<'a>, GiopError> {
+        LocateRequestHeader::decode(&mut self.decoder())
+    }
+
+    /// The header of a LocateReply, and the decoder at its body.
+    ///
+    /// # Errors
+    /// `Malformed` or `BadValue`: the header cannot be decoded. The peer gets MessageError.
+    pub fn locate_reply(&self) -> Result<(LocateReplyHeader, Decoder<'a>), GiopError> {
+        let mut decoder = self.decoder();
+        let header = LocateReplyHeader::decode(&mut decoder)?;
+        Ok((header, decoder))
+    }
+
+    /// The request id of a CancelRequest.
+    ///
+    /// # Errors
+    /// `Malformed`: the message is too short. The peer gets MessageError.
+    pub fn cancel_request(&self) -> Result<CancelRequestHeader, GiopError> {
+        CancelRequestHeader::decode(&mut self.decoder())
+    }
+
+    /// The request id of a Request, Reply, LocateRequest, LocateReply or CancelRequest, without
+    /// decoding more than has to be skipped to reach it; `None` for the other types.
+    ///
+    /// # Errors
+    /// `Malformed`: the message is too short. The peer gets MessageError.
+    #[inline]
+    pub fn request_id(&self) -> Result<Option<u32>, GiopError> {
+        use MessageKind as K;
+        match self.header.kind {
+            K::CloseConnection | K::MessageError | K::Fragment => Ok(None),
+            _ => {
+                let mut decoder = self.decoder_at_request_id()?;
+                let id = decoder.read_ulong();
+                id.map(Some)
+                    .map_err(|e| GiopError::malformed("request_id", &e))
+            }
+        }
+    }
+
+    /// Whether a Request asks for a reply, without decoding the rest of its header.
+    ///
+    /// # Errors
+    /// `Malformed`: the message is too short. The peer gets MessageError.
+    #[inline]
+    pub fn response_expected(&self) -> Result<bool, GiopError> {
+        let malformed = |e| GiopError::malformed("response_flags", &e);
+        let mut decoder = self.decoder_at_request_id()?;
+        decoder.read_ulong().map_err(malformed)?;
+        let flags = decoder.read_octet().map_err(malformed)?;
+        Ok(ResponseFlags::from_header_octet(flags, self.header.version).response_expected())
+    }
+
+    #[inline]
+    fn decoder_at_request_id(&self) -> Result<Decoder<'a>, GiopError> {
+        let mut decoder = self.decoder();
+        let contexts_first = self.header.version < Version::V1_2
+            && matches!(self.header.kind, MessageKind::Request | MessageKind::Reply);
+        if contexts_first {
+            ServiceContexts::decode(&mut decoder, "service_context")?;
+        }
+        Ok(decoder)
+    }
+}
+
+/// A message that owns its octets, taken out of the reader so that another thread may read on.
+#[derive(Debug)]
+pub struct OwnedMessage {
+    header: MessageHeader,
+    buffer: Vec<u8>,
+    /// `start + len <= buffer.len()`; the message is `buffer[start..start + len]`.
+    start: usize,
+    len: usize,
+}
+
+impl OwnedMessage {
+    pub(crate) fn new(header: MessageHeader, buffer: Vec<u8>, start: usize, len: usize) -> Self {
+        debug_assert!(start + len <= buffer.len());
+        Self {
+            header,
+            buffer,
+            start,
+            len,
+        }
+    }
+
+    /// The decoded message header.
+    #[must_use]
+    pub fn header(&self) -> MessageHeader {
+        self.header
+    }
+
+    /// The byte order of the message.
+    #[must_use]
+    pub fn order(&self) -> ByteOrder {
+        self.header.order
+    }
+
+    /// The message, borrowed.
+    #[inline]
+    #[must_use]
+    pub fn as_message(&self) -> Message<'_> {
+        let octets = &self.buffer[self.start..self.start + self.len];
+        Message {
+            header: self.header,
+            octets,
+        }
+    }
+
+    /// The buffer, to be handed to a later [`crate::MessageReader::take_message`] as the spare.
+    /// Its length is kept: all of it is initialised memory.
+    #[must_use]
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+}

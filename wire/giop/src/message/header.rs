@@ -1,0 +1,235 @@
+//! The twelve octets that every GIOP message begins with.
+//!
+//! Written by `writer`, read by `reader`. CORBA 3.3 P2 §9.4.1.
+
+use corbie_cdr::{ByteOrder, Version};
+
+use crate::error::{GiopError, GiopErrorKind};
+
+/// The message types. CORBA 3.3 P2 §9.4.1, table 9-3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum MessageKind {
+    /// An invocation: client to server.
+    Request = 0,
+    /// The answer to a Request: server to client.
+    Reply = 1,
+    /// The client no longer waits for a reply.
+    CancelRequest = 2,
+    /// Asks where an object is.
+    LocateRequest = 3,
+    /// The answer to a LocateRequest.
+    LocateReply = 4,
+    /// The connection is about to be closed in order.
+    CloseConnection = 5,
+    /// The last message could not be understood.
+    MessageError = 6,
+    /// Continues a message (GIOP 1.1 and later).
+    Fragment = 7,
+}
+
+impl MessageKind {
+    /// All kinds, by their number on the wire.
+    pub const ALL: [Self; 8] = [
+        Self::Request,
+        Self::Reply,
+        Self::CancelRequest,
+        Self::LocateRequest,
+        Self::LocateReply,
+        Self::CloseConnection,
+        Self::MessageError,
+        Self::Fragment,
+    ];
+
+    /// The kind with this number on the wire.
+    #[inline]
+    #[must_use]
+    pub fn from_octet(octet: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(octet)).copied()
+    }
+
+    /// Whether a message of this kind may be sent in fragments.
+    ///
+    /// CORBA 3.3 P2 §9.4.9: Request and Reply in 1.1; in 1.2 also LocateRequest and LocateReply.
+    #[must_use]
+    pub fn may_be_fragmented(self, version: Version) -> bool {
+        match self {
+            Self::Request | Self::Reply | Self::Fragment => version >= Version::V1_1,
+            Self::LocateRequest | Self::LocateReply => version >= Version::V1_2,
+            Self::CancelRequest | Self::CloseConnection | Self::MessageError => false,
+        }
+    }
+}
+
+/// The message header.
+///
+/// ```text
+///  0   1   2   3   4     5     6     7     8   9   10  11
+/// 'G' 'I' 'O' 'P' major minor flags type  message_size: ulong
+///                             │           octets that follow these twelve
+///                             ├ bit 0: byte order, 1 = little-endian
+///                             └ bit 1: more fragments follow (1.1 and later)
+/// ```
+/// CORBA 3.3 P2 §9.4.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageHeader {
+    /// 1.0, 1.1 or 1.2.
+    pub version: Version,
+    /// The byte order of everything from `message_size` on.
+    pub order: ByteOrder,
+    /// Whether a Fragment message continues this one.
+    pub more_fragments: bool,
+    /// The message type.
+    pub kind: MessageKind,
+    /// How many octets follow the header.
+    pub size: u32,
+}
+
+impl MessageHeader {
+    /// The octets of a message header.
+    pub const OCTETS: usize = 12;
+    /// What every message begins with.
+    pub const MAGIC: [u8; 4] = *b"GIOP";
+    const LITTLE_ENDIAN: u8 = 1;
+    const MORE_FRAGMENTS: u8 = 2;
+
+    /// Decodes the first twelve octets of a message.
+    ///
+    /// # Errors
+    /// `BadMagic`, `UnsupportedVersion`, `BadFlags`, `UnknownMessageType`; all answered by MessageError.
+    #[inline]
+    pub fn decode(octets: &[u8; Self::OCTETS]) -> Result<Self, GiopError> {
+        let [g, i, o, p, major, minor, flags, kind, size @ ..] = *octets;
+        if [g, i, o, p] != Self::MAGIC || major != 1 || minor > 2 {
+            return Err(Self::check_prefix(octets)
+                .err()
+                .unwrap_or_else(|| not_giop(octets)));
+        }
+        let version = Version { major, minor };
+        let Some(kind) = MessageKind::from_octet(kind) else {
+            return Err(GiopError::new(
+                GiopErrorKind::UnknownMessageType,
+                7,
+                "message_type",
+                format_args!("{kind}, known are 0 to 7"),
+            ));
+        };
+        let order = if flags & Self::LITTLE_ENDIAN == 0 {
+            ByteOrder::BigEndian
+        } else {
+            ByteOrder::LittleEndian
+        };
+        let size = match order {
+            ByteOrder::BigEndian => u32::from_be_bytes(size),
+            ByteOrder::LittleEndian => u32::from_le_bytes(size),
+        };
+        let more_fragments = flags & Self::MORE_FRAGMENTS != 0;
+        let header = Self {
+            version,
+            order,
+            more_fragments,
+            kind,
+            size,
+        };
+        if more_fragments || kind == MessageKind::Fragment {
+            header.check_fragment()?;
+        }
+        Ok(header)
+    }
+
+    /// Whether the type and version allow what the header says about fragments.
+    #[cold]
+    fn check_fragment(&self) -> Result<(), GiopError> {
+        if self.kind.may_be_fragmented(self.version) {
+            return Ok(());
+        }
+        let Version { major, minor } = self.version;
+        let found = format_args!("a fragment of {:?} in GIOP {major}.{minor}", self.kind);
+        Err(GiopError::new(
+            GiopErrorKind::BadFlags,
+            6,
+            "flags and message_type",
+            found,
+        ))
+    }
+
+    /// Checks as much of a header as has arrived, so that garbage is refused at its first octet.
+    ///
+    /// # Errors
+    /// `BadMagic` or `UnsupportedVersion`, answered by MessageError.
+    pub fn check_prefix(octets: &[u8]) -> Result<(), GiopError> {
+        let magic = &octets[..octets.len().min(4)];
+        if !Self::MAGIC.starts_with(magic) {
+            return Err(not_giop(octets));
+        }
+        let version = &octets[magic.len()..octets.len().min(6)];
+        match *version {
+            [1, 0..=2] | [1] | [] => Ok(()),
+            [major, ref minor @ ..] => {
+                let minor = minor.first().copied().unwrap_or(0);
+                Err(GiopError::new(
+                    GiopErrorKind::UnsupportedVersion,
+                    4,
+                    "GIOP_version",
+                    format_args!("{major}.{minor}, supported are 1.0, 1.1 and 1.2"),
+                ))
+            }
+        }
+    }
+
+    /// The twelve octets of this header.
+    #[inline]
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::OCTETS] {
+        let Self {
+            version,
+            order,
+            more_fragments,
+            kind,
+            size,
+        } = *self;
+        let (order_flag, size) = match order {
+            ByteOrder::BigEndian => (0, size.to_be_bytes()),
+            ByteOrder::LittleEndian => (Self::LITTLE_ENDIAN, size.to_le_bytes()),
+        };
+        let flags = order_flag
+            | if more_fragments {
+                Self::MORE_FRAGMENTS
+            } else {
+                0
+            };
+        let [g, i, o, p] = Self::MAGIC;
+        let [a, b, c, d] = size;
+        [
+            g,
+            i,
+            o,
+            p,
+            version.major,
+            version.minor,
+            flags,
+            kind as u8,
+            a,
+            b,
+            c,
+            d,
+        ]
+    }
+
+    /// The octets of the whole message, header included. `usize` is at least 64 bits or the sum
+    /// saturates, and is then beyond every limit.
+    #[inline]
+    #[must_use]
+    pub fn total(&self) -> usize {
+        usize::try_from(self.size)
+            .unwrap_or(usize::MAX)
+            .saturating_add(Self::OCTETS)
+    }
+}
+
+#[cold]
+fn not_giop(octets: &[u8]) -> GiopError {
+    let seen = &octets[..octets.len().min(12)];
+    let found = format_args!("{:02x?} (\"{}\")", seen, seen.escape_ascii());
+    GiopError::new(GiopErrorKind::BadMagic, 0, "magic", found)
+}

@@ -1,0 +1,87 @@
+//! The LocateReply message: the answer to a LocateRequest.
+//!
+//! Written by `writer::write_locate_reply`, read by [`crate::Message::locate_reply`].
+//! CORBA 3.3 P2 §9.4.6.
+
+use corbie_cdr::{Decoder, Encoder, Version};
+
+use super::request::field;
+use crate::error::{GiopError, GiopErrorKind};
+
+/// What is known of the object, and what the body is. CORBA 3.3 P2 §9.4.6.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum LocateStatus {
+    /// The server does not know the object. No body.
+    UnknownObject = 0,
+    /// The server takes requests for it. No body.
+    ObjectHere = 1,
+    /// A reference: send requests there.
+    ObjectForward = 2,
+    /// A reference: send requests there from now on (1.2).
+    ObjectForwardPerm = 3,
+    /// A system exception (1.2).
+    SystemException = 4,
+    /// The addressing disposition that the server wants (1.2).
+    NeedsAddressingMode = 5,
+}
+
+impl LocateStatus {
+    const ALL: [Self; 6] = [
+        Self::UnknownObject,
+        Self::ObjectHere,
+        Self::ObjectForward,
+        Self::ObjectForwardPerm,
+        Self::SystemException,
+        Self::NeedsAddressingMode,
+    ];
+
+    /// The status with this number, when the version has it.
+    #[must_use]
+    pub fn from_ulong(value: u32, version: Version) -> Option<Self> {
+        let status = *Self::ALL.get(usize::try_from(value).ok()?)?;
+        (status as u32 <= Self::ObjectForward as u32 || version >= Version::V1_2).then_some(status)
+    }
+}
+
+/// The header of a LocateReply; the body follows at once, in 1.2 too.
+///
+/// ```text
+/// request_id: ulong │ locate_status: ulong │ body without extra alignment
+/// ```
+/// CORBA 3.3 P2 §9.4.6.1, §9.4.6.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocateReplyHeader {
+    /// The id of the LocateRequest that this answers.
+    pub request_id: u32,
+    /// What is known of the object.
+    pub status: LocateStatus,
+}
+
+impl LocateReplyHeader {
+    /// Reads the header and leaves the decoder at the body.
+    ///
+    /// # Errors
+    /// `Malformed`, `BadValue`; the peer gets MessageError.
+    pub fn decode(d: &mut Decoder<'_>) -> Result<Self, GiopError> {
+        const WHAT: &str = "locate_status";
+        let request_id = field("request_id", d.read_ulong())?;
+        let value = field(WHAT, d.read_ulong())?;
+        let Some(status) = LocateStatus::from_ulong(value, d.version()) else {
+            return Err(GiopError::new(
+                GiopErrorKind::BadValue,
+                d.position() - 4,
+                WHAT,
+                value,
+            ));
+        };
+        Ok(Self { request_id, status })
+    }
+
+    /// Writes the header.
+    pub fn encode(&self, e: &mut Encoder<'_>) {
+        let Self { request_id, status } = *self;
+        e.write_ulong(request_id);
+        e.write_ulong(status as u32);
+    }
+}

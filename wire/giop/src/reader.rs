@@ -1,0 +1,413 @@
+//! Turns received octets into whole messages.
+//!
+//! The driver receives straight into [`MessageReader::space`]; a message that arrived in one piece is
+//! handed out from there without a copy. Fragments are put together in `reader/reassembly`.
+//! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
+
+mod limits;
+mod reassembly;
+
+use crate::error::{GiopError, GiopErrorKind};
+use crate::message::{Message, MessageHeader, MessageKind, OwnedMessage};
+use reassembly::Reassembly;
+
+pub use limits::ReaderLimits;
+
+/// Which end of the connection this is; it decides which messages may arrive.
+///
+/// CORBA 3.3 P2 §9.4.1, table 9-3, without bidirectional GIOP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Opened the connection: gets Reply, LocateReply and CloseConnection.
+    Client,
+    /// Accepted the connection: gets Request, LocateRequest and CancelRequest.
+    Server,
+}
+
+impl Role {
+    /// Whether a peer may send such a message to this end. CloseConnection from a client is 1.2's,
+    /// but older clients send it too and mean the same.
+    #[inline]
+    #[must_use]
+    pub fn accepts(self, kind: MessageKind) -> bool {
+        match kind {
+            MessageKind::Reply | MessageKind::LocateReply => self == Self::Client,
+            MessageKind::Request | MessageKind::LocateRequest | MessageKind::CancelRequest => {
+                self == Self::Server
+            }
+            MessageKind::CloseConnection | MessageKind::MessageError | MessageKind::Fragment => {
+                true
+            }
+        }
+    }
+}
+
+/// Where the message lies that `next` returned last.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// `buffer[start..start + len]`.
+    Buffer { start: usize, len: usize },
+    /// The whole of the reassembled message.
+    Reassembled,
+}
+
+/// Incoming octets to whole messages.
+///
+/// The driver repeats: receive at most [`space`](Self::space) octets, say how many with
+/// [`received`](Self::received), take messages with [`next`](Self::next) until it returns `None`. While a
+/// message is incomplete, [`wanted`](Self::wanted) says how much of it is missing, so that one receive
+/// call can fetch the rest of a large body.
+///
+/// The buffer grows with what arrived: never beyond 64 KiB or twice the octets received of the
+/// present message, whatever its header claims. A message that arrived in one piece is borrowed from
+/// it. In steady state nothing is allocated.
+#[derive(Debug)]
+pub struct MessageReader {
+    role: Role,
+    limits: ReaderLimits,
+    /// All of it is initialised; received octets are `buffer[start..end]`.
+    buffer: Vec<u8>,
+    /// `0 <= start <= end <= buffer.len()`; the first octet that no message was made of yet.
+    start: usize,
+    end: usize,
+    /// All octets of the message that begins at `start`, once its header was checked; else 0.
+    total: usize,
+    current: Option<(MessageHeader, Place)>,
+    reassembly: Reassembly,
+    /// Messages in a row that would have fitted into a buffer of the first size.
+    small_messages: u32,
+    /// After CloseConnection, MessageError or an error nothing more is read.
+    ended: bool,
+}
+
+impl MessageReader {
+    /// Octets of a new buffer, and of one after a while of small messages only.
+    const FIRST_OCTETS: usize = 16 << 10;
+    /// The buffer may have this many octets whatever arrived.
+    const FREE_OCTETS: usize = 64 << 10;
+    /// Less room than this at the end of the buffer is worth moving what is left to its front.
+    const MIN_SPACE: usize = 2 << 10;
+    /// After this many small messages in a row a large buffer is given back.
+    const SMALL_MESSAGES: u32 = 256;
+
+    /// A reader for this end of a connection. Allocates with the first [`space`](Self::space).
+    #[must_use]
+    pub fn new(limits: ReaderLimits, role: Role) -> Self {
+        Self {
+            role,
+            reassembly: Reassembly::new(),
+            limits,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            total: 0,
+            current: None,
+            small_messages: 0,
+            ended: false,
+        }
+    }
+
+    /// Which end of the connection this is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The limits that it keeps.
+    #[must_use]
+    pub fn limits(&self) -> &ReaderLimits {
+        &self.limits
+    }
+
+    /// Where to receive next. Not empty, when `next` returned `None` since the last `received`.
+    #[inline]
+    pub fn space(&mut self) -> &mut [u8] {
+        self.current = None;
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
+        let room = self.buffer.len() - self.end;
+        let wanted = self.wanted();
+        if room < wanted.max(Self::MIN_SPACE) || self.small_messages >= Self::SMALL_MESSAGES {
+            self.make_room(wanted);
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    /// Moves what is left to the front, then grows or shrinks the buffer.
+    #[cold]
+    fn make_room(&mut self, wanted: usize) {
+        let held = self.end - self.start;
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.start = 0;
+            self.end = held;
+        }
+        if self.buffer.len() > Self::FREE_OCTETS && self.small_messages >= Self::SMALL_MESSAGES {
+            self.resize(held.saturating_add(wanted).max(Self::FIRST_OCTETS));
+        }
+        self.small_messages = 0;
+        let enough = held.saturating_add(wanted).max(Self::FIRST_OCTETS);
+        let allowed = held.saturating_mul(2).max(Self::FREE_OCTETS);
+        if self.buffer.len() < enough.min(allowed) {
+            self.resize(enough.min(allowed));
+        } else if self.buffer.len() > self.limits.retained_octets.max(enough) {
+            self.resize(
+                self.limits
+                    .retained_octets
+                    .max(enough)
+                    .min(self.buffer.len()),
+            );
+        }
+    }
+
+    /// Makes the buffer exactly this long; `octets >= end`.
+    fn resize(&mut self, octets: usize) {
+        debug_assert!(octets >= self.end);
+        if octets > self.buffer.len() {
+            self.buffer.reserve_exact(octets - self.buffer.len());
+            self.buffer.resize(octets, 0);
+        } else {
+            self.buffer.truncate(octets);
+            self.buffer.shrink_to_fit();
+        }
+    }
+
+    /// Says that the first `octets` of [`space`](Self::space) were filled; more than fits is cut off.
+    #[inline]
+    pub fn received(&mut self, octets: usize) {
+        debug_assert!(octets <= self.buffer.len() - self.end);
+        self.current = None;
+        self.end = self.end.saturating_add(octets).min(self.buffer.len());
+    }
+
+    /// Copies octets in, for drivers that receive elsewhere; returns how many were taken, at
+    /// least one of a non-empty slice.
+    pub fn receive_from(&mut self, octets: &[u8]) -> usize {
+        let space = self.space();
+        let taken = space.len().min(octets.len());
+        space[..taken].copy_from_slice(&octets[..taken]);
+        self.received(taken);
+        taken
+    }
+
+    /// The next whole message, valid until the next call of `next`, `space` or `received`; `None`:
+    /// receive more. After CloseConnection or MessageError, which are handed out like any message,
+    /// and after an error, nothing more is read: the reader then returns `None`.
+    ///
+    /// # Errors
+    /// What breaks the rules of GIOP or a limit, as soon as it can be seen; [`GiopError::answer`]
+    /// says what the peer gets before the connection is closed.
+    #[inline]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the message borrows from the reader"
+    )]
+    pub fn next(&mut self) -> Result<Option<Message<'_>>, GiopError> {
+        self.current = None;
+        loop {
+            match self.advance() {
+                Ok(true) if self.current.is_some() => return Ok(self.current()),
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                Err(error) => {
+                    self.end_reading();
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// The message that [`next`](Self::next) returned last, as long as it is there.
+    #[inline]
+    #[must_use]
+    pub fn current(&self) -> Option<Message<'_>> {
+        let (header, place) = self.current?;
+        let octets = match place {
+            Place::Buffer { start, len } => &self.buffer[start..start + len],
+            Place::Reassembled => self.reassembly.complete(),
+        };
+        Some(Message { header, octets })
+    }
+
+    /// Takes one message from the front of the buffer; `false`: it is not all there.
+    #[inline]
+    fn advance(&mut self) -> Result<bool, GiopError> {
+        let octets = &self.buffer[self.start..self.end];
+        let Some(first) = octets.first_chunk::<{ MessageHeader::OCTETS }>() else {
+            return self.not_even_a_header();
+        };
+        if self.ended {
+            return Ok(false);
+        }
+        let header = MessageHeader::decode(first)?;
+        let total = header.total();
+        if !self.role.accepts(header.kind) || total > self.limits.message_octets {
+            return Err(self.refuse(&header));
+        }
+        let fragmented = header.more_fragments || header.kind == MessageKind::Fragment;
+        if fragmented {
+            self.reassembly.admit(&self.limits, &header, octets)?;
+        }
+        if octets.len() < total {
+            self.total = total;
+            return Ok(false);
+        }
+        let start = self.start;
+        self.start += total;
+        self.total = 0;
+        if fragmented {
+            return self.reassemble(&header, start, total);
+        }
+        self.current = Some((header, Place::Buffer { start, len: total }));
+        if total <= Self::FIRST_OCTETS {
+            self.small_messages = self.small_messages.saturating_add(1);
+        } else {
+            self.small_messages = 0;
+        }
+        if header.kind as u8 >= MessageKind::CloseConnection as u8 {
+            self.end_reading();
+        } else if header.kind == MessageKind::CancelRequest {
+            self.cancel_reassembly(start, total)?;
+        }
+        Ok(true)
+    }
+
+    #[cold]
+    fn not_even_a_header(&mut self) -> Result<bool, GiopError> {
+        if self.ended {
+            self.start = self.end;
+            return Ok(false);
+        }
+        MessageHeader::check_prefix(&self.buffer[self.start..self.end])?;
+        Ok(false)
+    }
+
+    #[cold]
+    fn refuse(&self, header: &MessageHeader) -> GiopError {
+        if !self.role.accepts(header.kind) {
+            let found = format_args!("{:?}, sent to a {:?}", header.kind, self.role);
+            return GiopError::new(GiopErrorKind::WrongRole, 7, "message_type", found);
+        }
+        let limit = self.limits.message_octets;
+        let found = format_args!("{}; the limit message_octets is {limit}", header.size);
+        GiopError::new(GiopErrorKind::MessageTooLarge, 8, "message_size", found)
+    }
+
+    /// Adds a fragmented message or a Fragment to what is being put together.
+    #[cold]
+    fn reassemble(
+        &mut self,
+        header: &MessageHeader,
+        start: usize,
+        total: usize,
+    ) -> Result<bool, GiopError> {
+        let octets = &self.buffer[start..start + total];
+        if let Some(header) = self.reassembly.add(&self.limits, header, octets)? {
+            self.current = Some((header, Place::Reassembled));
+        }
+        Ok(true)
+    }
+
+    /// CORBA 3.3 P2 §9.4.4: a client may cancel a request whose fragments it has not all sent.
+    #[cold]
+    fn cancel_reassembly(&mut self, start: usize, total: usize) -> Result<(), GiopError> {
+        if let Some(message) = self.current()
+            && self.buffer.len() >= start + total
+        {
+            let id = message.cancel_request()?.request_id;
+            self.reassembly.cancel(id);
+        }
+        Ok(())
+    }
+
+    fn end_reading(&mut self) {
+        self.ended = true;
+        self.total = 0;
+        self.start = self.end;
+        self.reassembly.clear();
+    }
+
+    /// Whether reading has ended: after CloseConnection, MessageError or an error.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether a message has begun to arrive and is not complete, fragments included.
+    #[must_use]
+    pub fn is_mid_message(&self) -> bool {
+        !self.ended && (self.start < self.end || !self.reassembly.is_empty())
+    }
+
+    /// How many octets of the present message are still missing: of its header as long as that is
+    /// incomplete; 0 between messages. Meaningful when `next` has returned `None`.
+    #[inline]
+    #[must_use]
+    pub fn wanted(&self) -> usize {
+        let held = self.end - self.start;
+        if held == 0 {
+            return 0;
+        }
+        self.total.max(MessageHeader::OCTETS).saturating_sub(held)
+    }
+
+    /// Octets of memory that it holds, for a server that adds up its connections.
+    #[must_use]
+    pub fn memory_octets(&self) -> usize {
+        self.buffer.capacity() + self.reassembly.memory_octets()
+    }
+
+    /// The error for a connection that the peer closed, when that was in the middle of a message.
+    ///
+    /// # Errors
+    /// `Truncated`, when a message is incomplete.
+    pub fn check_end_of_stream(&self) -> Result<(), GiopError> {
+        if !self.is_mid_message() {
+            return Ok(());
+        }
+        let held = self.end - self.start;
+        let found = format_args!(
+            "the end of the stream; {held} octets received, {} missing, {} fragmented messages open",
+            self.wanted(),
+            self.reassembly.len(),
+        );
+        Err(GiopError::new(
+            GiopErrorKind::Truncated,
+            held,
+            "message",
+            found,
+        ))
+    }
+
+    /// Moves the message that [`next`](Self::next) returned last out, so that another thread may read
+    /// on. `spare` is the buffer of an earlier [`OwnedMessage`] (or empty); in steady state nothing is
+    /// allocated: the buffers change places, and at most the smaller of the message and of what was
+    /// received behind it is copied. `None` when there is no such message; `spare` is then dropped.
+    pub fn take_message(&mut self, spare: Vec<u8>) -> Option<OwnedMessage> {
+        let (header, place) = self.current.take()?;
+        let Place::Buffer { start, len } = place else {
+            let octets = self.reassembly.take_complete(spare);
+            let len = octets.len();
+            return Some(OwnedMessage::new(header, octets, 0, len));
+        };
+        let behind = self.end - self.start;
+        if len <= behind {
+            let mut copy = spare;
+            copy.clear();
+            copy.extend_from_slice(&self.buffer[start..start + len]);
+            return Some(OwnedMessage::new(header, copy, 0, len));
+        }
+        let mut fresh = spare;
+        let octets = behind.max(Self::FIRST_OCTETS);
+        if fresh.len() < octets {
+            fresh.resize(octets, 0);
+        }
+        fresh[..behind].copy_from_slice(&self.buffer[self.start..self.end]);
+        self.start = 0;
+        self.end = behind;
+        let buffer = std::mem::replace(&mut self.buffer, fresh);
+        Some(OwnedMessage::new(header, buffer, start, len))
+    }
+}
