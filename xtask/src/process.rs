@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// A command line to be run in a folder.
 #[derive(Clone)]
@@ -83,6 +83,15 @@ impl Program {
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&output.stderr));
         Ok((text, output.status.success()))
+    }
+
+    /// Starts it with its standard output piped, and does not wait for it.
+    ///
+    /// # Errors
+    /// A sentence when it cannot be started.
+    pub(crate) fn start(&self) -> Result<Child, String> {
+        let started = self.command().stdout(Stdio::piped()).spawn();
+        started.map_err(|e| self.not_started(&e))
     }
 
     fn command(&self) -> Command {

@@ -1,10 +1,15 @@
 //! `cargo xtask tutorial`: does what the book's tutorial tells its reader to do, in an empty
 //! folder. A comment before a fenced block says what the block is: `<!-- file: PATH -->` is
 //! written to that file, `<!-- append: PATH -->` is added to it, `<!-- run -->` is given to the
-//! shell line by line, `<!-- output -->` lists lines that the last command must have printed.
+//! shell line by line, `<!-- serve -->` is left running from its first line of output to the end,
+//! `<!-- output -->` lists lines that the last command must have printed.
 
 use std::fs;
-use std::path::Path;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::process::Program;
 
@@ -22,6 +27,8 @@ enum Action {
         text: String,
     },
     Run(String),
+    /// Runs until the tutorial ends.
+    Serve(String),
     /// The last command's output has this line.
     Expect(String),
 }
@@ -40,9 +47,9 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut reader = Reader {
         root,
-        folder: folder.clone(),
-        project: folder,
+        folder,
         output: String::new(),
+        servers: vec![],
     };
     for (line, action) in &actions {
         reader
@@ -55,23 +62,27 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
 /// Someone who does what the page says.
 struct Reader<'a> {
     root: &'a Path,
-    /// Where the next command is run; `cd` changes it.
-    folder: std::path::PathBuf,
-    /// Where files are written: the folder that the first `cd` entered.
-    project: std::path::PathBuf,
+    /// Where the next command is run and the next file written; `cd` changes it.
+    folder: PathBuf,
     /// What the last command printed, on both streams.
     output: String,
+    /// What was left running; ended with the reader.
+    servers: Vec<Child>,
 }
+
+/// How long a server may take to its first line, compiling included.
+const SERVER_START: Duration = Duration::from_secs(600);
 
 impl Reader<'_> {
     fn follow(&mut self, action: &Action) -> Result<(), String> {
         match action {
             Action::Write { path, text } => self.write(path, text),
             Action::Append { path, text } => {
-                let before = fs::read_to_string(self.project.join(path)).unwrap_or_default();
+                let before = fs::read_to_string(self.folder.join(path)).unwrap_or_default();
                 self.write(path, &format!("{before}{text}"))
             }
             Action::Run(command) => self.run(command),
+            Action::Serve(command) => self.serve(command),
             Action::Expect(line) => {
                 let line = line.trim();
                 let printed = self
@@ -88,7 +99,7 @@ impl Reader<'_> {
     }
 
     fn write(&self, path: &str, text: &str) -> Result<(), String> {
-        let path = self.project.join(path);
+        let path = self.folder.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         }
@@ -99,7 +110,6 @@ impl Reader<'_> {
         println!("$ {command}");
         if let Some(folder) = command.strip_prefix("cd ") {
             self.folder = self.folder.join(folder.trim());
-            self.project = self.folder.clone();
             // The versions that the workspace is tested with, so that no network is needed.
             let lock = fs::copy(self.root.join("Cargo.lock"), self.folder.join("Cargo.lock"));
             return lock.map(|_| ()).map_err(|e| format!("Cargo.lock: {e}"));
@@ -107,17 +117,54 @@ impl Reader<'_> {
         if command.starts_with("export CORBIE=") {
             return Ok(());
         }
-        let program = Program::new(&self.folder, "bash -c")
-            .arguments(&[command.to_string()])
-            .variable("CORBIE", self.root)
-            .variable("CARGO_TARGET_DIR", self.root.join("target/tutorial/build"));
-        let (output, succeeded) = program.capture()?;
+        let (output, succeeded) = self.shell(command).capture()?;
         println!("{output}");
         self.output = output;
         if succeeded {
             Ok(())
         } else {
             Err(format!("`{command}` failed"))
+        }
+    }
+
+    fn serve(&mut self, command: &str) -> Result<(), String> {
+        println!("$ {command} &");
+        // `exec` twice (here and in `cargo run`), so that the child is the server itself.
+        let mut server = self.shell(&format!("exec {command}")).start()?;
+        let output = server.stdout.take();
+        self.servers.push(server);
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in output.into_iter().flat_map(|o| BufReader::new(o).lines()) {
+                let Ok(line) = line else { break };
+                // Nobody waits for the lines after the first; reading on keeps the pipe open.
+                let _ = sender.send(line);
+            }
+        });
+        let first = receiver.recv_timeout(SERVER_START);
+        self.output = first.map_err(|_| format!("`{command}` printed nothing"))?;
+        println!("{}", self.output);
+        Ok(())
+    }
+
+    fn shell(&self, command: &str) -> Program {
+        let program = Program::new(&self.folder, "bash -c")
+            .arguments(&[command.to_string()])
+            .variable("CORBIE", self.root);
+        if command.contains("--manifest-path") {
+            // A program of ours, which the workspace has built already.
+            return program;
+        }
+        program.variable("CARGO_TARGET_DIR", self.root.join("target/tutorial/build"))
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            // It may have ended by itself, which is as good.
+            let _ = server.kill();
+            let _ = server.wait();
         }
     }
 }
@@ -188,6 +235,7 @@ fn parse(page: &str) -> Result<Vec<(usize, Action)>, String> {
                 ));
             }
             None if comment == "run" => actions.extend(each(Action::Run)),
+            None if comment == "serve" => actions.extend(each(Action::Serve)),
             None if comment == "output" => actions.extend(each(Action::Expect)),
             _ => return Err(format!("{PAGE}:{}: unknown instruction `{comment}`", i + 1)),
         }
