@@ -190,6 +190,18 @@ impl<'a> Encoder<'a> {
         }
     }
 
+    /// Takes back own octets, so that [`Encoder::len`] is `len` again; nothing happens when a
+    /// borrowed chunk was written after that point, or nothing was.
+    #[inline]
+    pub fn truncate(&mut self, len: usize) {
+        if let Some(excess) = self.len().checked_sub(len) {
+            let end = self.buffer.len().saturating_sub(excess);
+            if self.chunks.last().is_none_or(|chunk| chunk.at <= end) {
+                self.buffer.truncate(end);
+            }
+        }
+    }
+
     /// Writes an encapsulation: its length, its byte-order octet and what `body` writes, aligned
     /// relative to its own start (CORBA 3.3 P2 §9.3.3).
     ///

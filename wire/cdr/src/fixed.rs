@@ -41,8 +41,13 @@ impl std::error::Error for FixedError {}
 /// Most digits of a `fixed` (CORBA 3.3 P1 §7.11.3.4).
 const MAX_DIGITS: u16 = 31;
 
-fn power_of_ten(exponent: u16) -> i128 {
-    10i128.pow(u32::from(exponent.min(MAX_DIGITS)))
+const fn power_of_ten(exponent: u16) -> i128 {
+    let exponent = if exponent < MAX_DIGITS {
+        exponent
+    } else {
+        MAX_DIGITS
+    };
+    10i128.pow(exponent as u32)
 }
 
 impl<const D: u16, const S: i16> Fixed<D, S> {
@@ -50,7 +55,7 @@ impl<const D: u16, const S: i16> Fixed<D, S> {
     ///
     /// # Errors
     /// `TooManyDigits` when it has more than `D`.
-    pub fn from_digits(digits: i128) -> Result<Self, FixedError> {
+    pub const fn from_digits(digits: i128) -> Result<Self, FixedError> {
         if digits.unsigned_abs() >= power_of_ten(D).unsigned_abs() {
             return Err(FixedError::TooManyDigits);
         }
@@ -59,7 +64,7 @@ impl<const D: u16, const S: i16> Fixed<D, S> {
 
     /// Its digits without the point.
     #[must_use]
-    pub fn digits(self) -> i128 {
+    pub const fn digits(self) -> i128 {
         self.0
     }
 

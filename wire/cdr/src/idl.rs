@@ -33,6 +33,10 @@ pub struct BoundedSequence<M, const N: u32>(PhantomData<M>);
 #[derive(Debug)]
 pub struct Array<M, const N: usize>(PhantomData<M>);
 
+/// One dimension of an array too large for the stack, as `Box<[T; N]>`.
+#[derive(Debug)]
+pub struct BoxedArray<M, const N: usize>(PhantomData<M>);
+
 impl Marshal for Wstring {
     type Value = String;
     /// The length of an empty one in GIOP 1.2.
@@ -216,5 +220,23 @@ impl<M: Marshal, const N: usize> Marshal for Array<M, N> {
     #[inline]
     fn decode(d: &mut Decoder<'_>) -> Result<Self::Value, Error> {
         M::decode_array(d)
+    }
+}
+
+impl<M: Marshal, const N: usize> Marshal for BoxedArray<M, N> {
+    type Value = Box<[M::Value; N]>;
+    const MIN_OCTETS: usize = M::MIN_OCTETS.saturating_mul(N);
+
+    #[inline]
+    fn encode<'a>(value: &'a Self::Value, e: &mut Encoder<'a>) -> Result<(), Error> {
+        M::encode_slice(&value[..], e)
+    }
+
+    #[inline]
+    fn decode(d: &mut Decoder<'_>) -> Result<Self::Value, Error> {
+        let values = M::decode_vec(N, d)?.into_boxed_slice();
+        values
+            .try_into()
+            .map_err(|_| d.invalid("array", "too few elements", "all elements"))
     }
 }

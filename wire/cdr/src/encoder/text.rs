@@ -107,7 +107,12 @@ impl Encoder<'_> {
             self.write_ushort(0);
             return Ok(());
         }
-        self.write_length(units * 2)?;
+        // Text that begins like a byte order mark needs one before it, to be read back as text.
+        let marked = value.starts_with(['\u{feff}', '\u{fffe}']);
+        self.write_length((units + usize::from(marked)) * 2)?;
+        if marked {
+            self.write_octets(&[0xfe, 0xff]);
+        }
         self.buffer
             .extend(value.encode_utf16().flat_map(u16::to_be_bytes));
         Ok(())
