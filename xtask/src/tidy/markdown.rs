@@ -54,24 +54,25 @@ pub(crate) fn link_targets(markdown: &str) -> Vec<Piece> {
     targets
 }
 
-/// The rows of the first table whose first header cell is `first` and whose second begins with
+/// The rows of all tables whose first header cell is `first` and whose second begins with
 /// `second`; `None` when there is no such table.
 pub(crate) fn table(markdown: &str, first: &str, second: &str) -> Option<Vec<Row>> {
-    let mut lines = prose(markdown).into_iter().skip_while(|piece| {
-        let cells = cells(&piece.text);
-        !(cells.len() >= 2 && cells[0] == first && cells[1].starts_with(second))
-    });
-    lines.next()?;
-    let body = lines
-        .skip(1)
-        .take_while(|piece| piece.text.trim_start().starts_with('|'));
-    Some(
-        body.map(|piece| Row {
-            line: piece.line,
-            cells: cells(&piece.text),
-        })
-        .collect(),
-    )
+    let mut rows = None;
+    let mut lines = prose(markdown).into_iter();
+    while let Some(piece) = lines.next() {
+        let header = cells(&piece.text);
+        if header.len() < 2 || header[0] != first || !header[1].starts_with(second) {
+            continue;
+        }
+        let body = lines.by_ref().skip(1);
+        let body = body.take_while(|piece| piece.text.trim_start().starts_with('|'));
+        rows.get_or_insert_with(Vec::new)
+            .extend(body.map(|piece| Row {
+                line: piece.line,
+                cells: cells(&piece.text),
+            }));
+    }
+    rows
 }
 
 /// The texts between backticks of one cell.
@@ -150,6 +151,13 @@ mod tests {
                 text: "`no`".into()
             }]
         );
+    }
+
+    #[test]
+    fn tables_with_the_same_header_are_joined() {
+        let text = "| x | y |\n|-|-|\n| a | 1 |\n\ntext\n| x | y |\n|-|-|\n| b | 2 |\n";
+        let rows = table(text, "x", "y").unwrap();
+        assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 8]);
     }
 
     #[test]
