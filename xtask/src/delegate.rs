@@ -11,10 +11,7 @@ use crate::process::Program;
 /// When a cell of the matrix fails.
 pub(crate) fn interop(root: &Path, arguments: &[String]) -> Result<String, String> {
     let line = "cargo run --quiet --package corbie-interop --bin corbie-interop --";
-    Program::new(root, line)
-        .arguments(arguments)
-        .run()
-        .map(|()| String::new())
+    Program::new(root, line).arguments(arguments).run().map(|()| String::new())
 }
 
 /// `cargo xtask bench`: the release program of `bench`.
@@ -23,10 +20,7 @@ pub(crate) fn interop(root: &Path, arguments: &[String]) -> Result<String, Strin
 /// When the experiment is unknown or one of its processes fails.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<String, String> {
     let line = "cargo run --quiet --release --package corbie-bench --bin corbie-bench --";
-    Program::new(root, line)
-        .arguments(arguments)
-        .run()
-        .map(|()| String::new())
+    Program::new(root, line).arguments(arguments).run().map(|()| String::new())
 }
 
 /// `cargo xtask codegen`: regenerates what is generated and committed; `--check` only compares.
@@ -35,10 +29,7 @@ pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<String, String>
 /// When a file differs from what the generator writes today.
 pub(crate) fn codegen(root: &Path, arguments: &[String]) -> Result<String, String> {
     let line = "cargo run --quiet --package corbie-build --bin regenerate --";
-    Program::new(root, line)
-        .arguments(arguments)
-        .run()
-        .map(|()| String::new())
+    Program::new(root, line).arguments(arguments).run().map(|()| String::new())
 }
 
 /// `cargo xtask fuzz`: every target, a short while each.
@@ -47,8 +38,5 @@ pub(crate) fn codegen(root: &Path, arguments: &[String]) -> Result<String, Strin
 /// When a target finds an input that it must not find.
 pub(crate) fn fuzz(root: &Path, arguments: &[String]) -> Result<String, String> {
     let line = "cargo run --quiet --release --package corbie-fuzz --bin corbie-fuzz --";
-    Program::new(root, line)
-        .arguments(arguments)
-        .run()
-        .map(|()| String::new())
+    Program::new(root, line).arguments(arguments).run().map(|()| String::new())
 }

@@ -75,12 +75,7 @@ pub(crate) const COMMANDS: [Command; 9] = [
         about: "install what `test` needs beside the tool chain (peers as root, cargo tools)",
         run: tools::run,
     },
-    Command {
-        name: "help",
-        arguments: "",
-        about: "print this list",
-        run: help,
-    },
+    Command { name: "help", arguments: "", about: "print this list", run: help },
 ];
 
 fn main() -> ExitCode {
@@ -115,13 +110,7 @@ fn root() -> PathBuf {
 
 fn help(_: &Path, _: &[String]) -> Result<String, String> {
     println!("cargo xtask COMMAND\n");
-    for Command {
-        name,
-        arguments,
-        about,
-        ..
-    } in &COMMANDS
-    {
+    for Command { name, arguments, about, .. } in &COMMANDS {
         println!("  {name} {arguments}\n      {about}");
     }
     Ok(String::new())

@@ -19,11 +19,7 @@ impl Program {
     /// `line` is split at blanks; arguments that contain blanks are added with `arguments`.
     pub(crate) fn new(folder: &Path, line: &str) -> Program {
         let words = line.split_whitespace().map(str::to_string).collect();
-        Program {
-            words,
-            folder: folder.to_path_buf(),
-            variables: vec![],
-        }
+        Program { words, folder: folder.to_path_buf(), variables: vec![] }
     }
 
     pub(crate) fn arguments(mut self, arguments: &[String]) -> Program {
@@ -42,11 +38,7 @@ impl Program {
     /// A sentence when it cannot be started or does not end with status 0.
     pub(crate) fn run(&self) -> Result<(), String> {
         let status = self.command().status().map_err(|e| self.not_started(&e))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("`{self}` ended with {status}"))
-        }
+        if status.success() { Ok(()) } else { Err(format!("`{self}` ended with {status}")) }
     }
 
     /// Runs it, passing its standard output on and showing each line to `see`.
@@ -54,11 +46,8 @@ impl Program {
     /// # Errors
     /// As `run`.
     pub(crate) fn run_seeing(&self, mut see: impl FnMut(&str)) -> Result<(), String> {
-        let mut child = self
-            .command()
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|e| self.not_started(&e))?;
+        let mut child =
+            self.command().stdout(Stdio::piped()).spawn().map_err(|e| self.not_started(&e))?;
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 println!("{line}");
@@ -66,11 +55,7 @@ impl Program {
             }
         }
         let status = child.wait().map_err(|e| self.not_started(&e))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("`{self}` ended with {status}"))
-        }
+        if status.success() { Ok(()) } else { Err(format!("`{self}` ended with {status}")) }
     }
 
     /// Runs it without showing anything; gives standard output and standard error, and whether
@@ -125,9 +110,7 @@ impl fmt::Display for Program {
 pub(crate) fn find(name: &str, extra: &[PathBuf]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = extra.iter().cloned().chain(std::env::split_paths(&path));
-    folders
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
+    folders.map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 #[cfg(test)]
@@ -141,18 +124,8 @@ mod tests {
         let two = Program::new(here, "printf a\\nb\\n");
         two.run_seeing(|line| seen.push(line.to_string())).unwrap();
         assert_eq!(seen, ["a", "b"]);
-        assert!(
-            Program::new(here, "false")
-                .run()
-                .unwrap_err()
-                .contains("`false` ended with")
-        );
-        assert!(
-            Program::new(here, "no-such-program")
-                .run()
-                .unwrap_err()
-                .contains("cannot be run")
-        );
+        assert!(Program::new(here, "false").run().unwrap_err().contains("`false` ended with"));
+        assert!(Program::new(here, "no-such-program").run().unwrap_err().contains("cannot be run"));
     }
 
     #[test]

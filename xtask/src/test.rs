@@ -13,7 +13,10 @@ use crate::{delegate, tidy, tools, tutorial};
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     /// With the number of tests that passed, when the step counts any.
-    Passed { tests: usize, note: String },
+    Passed {
+        tests: usize,
+        note: String,
+    },
     Failed {
         tests: usize,
         passed: usize,
@@ -27,11 +30,7 @@ impl Outcome {
     fn of(result: Result<String, String>) -> Outcome {
         match result {
             Ok(note) => Outcome::Passed { tests: 0, note },
-            Err(why) => Outcome::Failed {
-                tests: 0,
-                passed: 0,
-                why,
-            },
+            Err(why) => Outcome::Failed { tests: 0, passed: 0, why },
         }
     }
 }
@@ -43,66 +42,18 @@ struct Step {
 }
 
 const STEPS: [Step; 12] = [
-    Step {
-        name: "fmt",
-        about: "rustfmt finds nothing to change",
-        run: fmt,
-    },
-    Step {
-        name: "tidy",
-        about: "the rules that no compiler checks",
-        run: run_tidy,
-    },
-    Step {
-        name: "clippy",
-        about: "no warning in any target",
-        run: clippy,
-    },
-    Step {
-        name: "codegen",
-        about: "committed generated code is current",
-        run: codegen,
-    },
-    Step {
-        name: "build",
-        about: "programs and examples build",
-        run: build,
-    },
-    Step {
-        name: "tests",
-        about: "unit, integration and documentation tests",
-        run: tests,
-    },
-    Step {
-        name: "doc",
-        about: "the API documentation builds without warnings",
-        run: doc,
-    },
-    Step {
-        name: "tutorial",
-        about: "the tutorial, followed in an empty folder",
-        run: tutorial,
-    },
-    Step {
-        name: "book",
-        about: "the book builds",
-        run: book,
-    },
-    Step {
-        name: "deny",
-        about: "licences, sources, bans, advisories",
-        run: deny,
-    },
-    Step {
-        name: "fuzz",
-        about: "every fuzz target, briefly",
-        run: fuzz,
-    },
-    Step {
-        name: "interop",
-        about: "omniORB and JacORB, both roles",
-        run: interop,
-    },
+    Step { name: "fmt", about: "rustfmt finds nothing to change", run: fmt },
+    Step { name: "tidy", about: "the rules that no compiler checks", run: run_tidy },
+    Step { name: "clippy", about: "no warning in any target", run: clippy },
+    Step { name: "codegen", about: "committed generated code is current", run: codegen },
+    Step { name: "build", about: "programs and examples build", run: build },
+    Step { name: "tests", about: "unit, integration and documentation tests", run: tests },
+    Step { name: "doc", about: "the API documentation builds without warnings", run: doc },
+    Step { name: "tutorial", about: "the tutorial, followed in an empty folder", run: tutorial },
+    Step { name: "book", about: "the book builds", run: book },
+    Step { name: "deny", about: "licences, sources, bans, advisories", run: deny },
+    Step { name: "fuzz", about: "every fuzz target, briefly", run: fuzz },
+    Step { name: "interop", about: "omniORB and JacORB, both roles", run: interop },
 ];
 
 #[derive(Default)]
@@ -127,11 +78,7 @@ impl Options {
                         return Err(format!("`{argument}` needs a step's name, not `{name}`"));
                     }
                     let only = argument == "--only";
-                    let names = if only {
-                        &mut options.only
-                    } else {
-                        &mut options.skip
-                    };
+                    let names = if only { &mut options.only } else { &mut options.skip };
                     names.push(name.to_string());
                 }
                 other => return Err(format!("`test` does not know the option `{other}`")),
@@ -161,35 +108,17 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     }
     let mut results = vec![];
     for (i, step) in steps.iter().enumerate() {
-        println!(
-            "\n==> [{}/{}] {}: {}",
-            i + 1,
-            steps.len(),
-            step.name,
-            step.about
-        );
+        println!("\n==> [{}/{}] {}: {}", i + 1, steps.len(), step.name, step.about);
         let start = Instant::now();
         let outcome = (step.run)(root);
         let time = start.elapsed();
-        println!(
-            "<== {} {}, {:.1} s",
-            step.name,
-            word(&outcome),
-            time.as_secs_f64()
-        );
+        println!("<== {} {}, {:.1} s", step.name, word(&outcome), time.as_secs_f64());
         results.push((*step, outcome, time));
     }
     print_summary(&results);
-    let (passed, failed) = totals(
-        results.iter().map(|(_, outcome, _)| outcome),
-        options.strict,
-    );
+    let (passed, failed) = totals(results.iter().map(|(_, outcome, _)| outcome), options.strict);
     println!("\n{passed} passed, {failed} failed");
-    if failed == 0 {
-        Ok(String::new())
-    } else {
-        Err("see the table above".to_string())
-    }
+    if failed == 0 { Ok(String::new()) } else { Err("see the table above".to_string()) }
 }
 
 fn print_summary(results: &[(&Step, Outcome, Duration)]) {
@@ -201,12 +130,7 @@ fn print_summary(results: &[(&Step, Outcome, Duration)]) {
             Outcome::Failed { why: note, .. } | Outcome::Missing(note) => note.clone(),
         };
         let seconds = time.as_secs_f64();
-        println!(
-            "| {} | {} | {seconds:.1} s | {} |",
-            step.name,
-            word(outcome),
-            note.trim()
-        );
+        println!("| {} | {} | {seconds:.1} s | {} |", step.name, word(outcome), note.trim());
     }
 }
 
@@ -224,11 +148,7 @@ fn totals<'a>(outcomes: impl Iterator<Item = &'a Outcome>, strict: bool) -> (usi
     for outcome in outcomes {
         match outcome {
             Outcome::Passed { tests, .. } => passed += tests.max(&1),
-            Outcome::Failed {
-                tests,
-                passed: good,
-                ..
-            } => {
+            Outcome::Failed { tests, passed: good, .. } => {
                 passed += good;
                 failed += tests.max(&1);
             }
@@ -252,10 +172,7 @@ fn run_tidy(root: &Path) -> Outcome {
 }
 
 fn clippy(root: &Path) -> Outcome {
-    cargo(
-        root,
-        "cargo clippy --quiet --workspace --all-targets -- -D warnings",
-    )
+    cargo(root, "cargo clippy --quiet --workspace --all-targets -- -D warnings")
 }
 
 fn codegen(root: &Path) -> Outcome {
@@ -270,26 +187,11 @@ fn tests(root: &Path) -> Outcome {
     let line = "cargo test --quiet --workspace --no-fail-fast";
     let mut counts = Counts::default();
     let result = Program::new(root, line).run_seeing(|line| counts.see(line));
-    let Counts {
-        passed,
-        failed,
-        ignored,
-    } = counts;
-    let note = if ignored == 0 {
-        String::new()
-    } else {
-        format!("({ignored} ignored)")
-    };
+    let Counts { passed, failed, ignored } = counts;
+    let note = if ignored == 0 { String::new() } else { format!("({ignored} ignored)") };
     match result {
-        Ok(()) => Outcome::Passed {
-            tests: passed,
-            note,
-        },
-        Err(why) => Outcome::Failed {
-            tests: failed,
-            passed,
-            why,
-        },
+        Ok(()) => Outcome::Passed { tests: passed, note },
+        Err(why) => Outcome::Failed { tests: failed, passed, why },
     }
 }
 
@@ -354,19 +256,12 @@ fn deny(root: &Path) -> Outcome {
     let deny = deny.display();
     let line = format!("{deny} --workspace --locked check bans licenses sources");
     if let Err(why) = Program::new(root, &line).run() {
-        return Outcome::Failed {
-            tests: 0,
-            passed: 0,
-            why,
-        };
+        return Outcome::Failed { tests: 0, passed: 0, why };
     }
     let line = format!("timeout 120 {deny} --workspace --locked check advisories");
     let checked = "bans, licences, sources".to_string();
     match Program::new(root, &line).capture() {
-        Ok((_, true)) => Outcome::Passed {
-            tests: 0,
-            note: format!("{checked}, advisories"),
-        },
+        Ok((_, true)) => Outcome::Passed { tests: 0, note: format!("{checked}, advisories") },
         Ok((text, false)) if database_unreachable(&text) => {
             println!("the advisory database cannot be fetched from here; advisories not checked");
             let note = format!("{checked}; advisories NOT checked: database unreachable");
@@ -374,11 +269,7 @@ fn deny(root: &Path) -> Outcome {
         }
         Ok((text, false)) => {
             println!("{text}");
-            Outcome::Failed {
-                tests: 0,
-                passed: 0,
-                why: "an advisory applies".to_string(),
-            }
+            Outcome::Failed { tests: 0, passed: 0, why: "an advisory applies".to_string() }
         }
         Err(why) => Outcome::Missing(why),
     }
@@ -414,32 +305,15 @@ mod tests_of_test {
         counts.see("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
         counts.see("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; finished");
         counts.see("a line of the test's own: 9 passed; 9 failed");
-        assert_eq!(
-            counts,
-            Counts {
-                passed: 15,
-                failed: 2,
-                ignored: 1
-            }
-        );
+        assert_eq!(counts, Counts { passed: 15, failed: 2, ignored: 1 });
     }
 
     #[test]
     fn totals_count_steps_without_tests_as_one_and_missing_only_when_strict() {
         let outcomes = [
-            Outcome::Passed {
-                tests: 0,
-                note: String::new(),
-            },
-            Outcome::Passed {
-                tests: 5,
-                note: String::new(),
-            },
-            Outcome::Failed {
-                tests: 2,
-                passed: 3,
-                why: String::new(),
-            },
+            Outcome::Passed { tests: 0, note: String::new() },
+            Outcome::Passed { tests: 5, note: String::new() },
+            Outcome::Failed { tests: 2, passed: 3, why: String::new() },
             Outcome::Missing(String::new()),
         ];
         assert_eq!(totals(outcomes.iter(), false), (9, 2));
@@ -450,11 +324,7 @@ mod tests_of_test {
     fn options_choose_steps() {
         let words = |text: &str| text.split(' ').map(str::to_string).collect::<Vec<_>>();
         let options = Options::parse(&words("--only fmt --only tidy --skip tidy")).unwrap();
-        let chosen: Vec<_> = STEPS
-            .iter()
-            .filter(|s| options.includes(s))
-            .map(|s| s.name)
-            .collect();
+        let chosen: Vec<_> = STEPS.iter().filter(|s| options.includes(s)).map(|s| s.name).collect();
         assert_eq!(chosen, ["fmt"]);
         assert!(Options::parse(&words("--only nothing")).is_err());
         assert!(Options::parse(&words("--fast")).is_err());
@@ -462,9 +332,7 @@ mod tests_of_test {
 
     #[test]
     fn an_advisory_is_told_from_a_missing_database() {
-        assert!(database_unreachable(
-            "error: failed to fetch advisory database"
-        ));
+        assert!(database_unreachable("error: failed to fetch advisory database"));
         assert!(!database_unreachable("error[vulnerability]: overflow in x"));
     }
 }

@@ -26,44 +26,20 @@ use violation::Violation;
 /// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
 const RULES: [(&str, &str); 15] = [
     ("parse", "sources and manifests can be parsed"),
-    (
-        layers::RULE,
-        "a crate uses only what the layer table of ARCHITECTURE.md allows",
-    ),
+    (layers::RULE, "a crate uses only what the layer table of ARCHITECTURE.md allows"),
     (sizes::FILE_RULE, "at most 600 lines a file, tests aside"),
-    (
-        sizes::FUNCTION_RULE,
-        "at most 70 lines a function, tests aside",
-    ),
-    (
-        modules::DOCS_RULE,
-        "every file opens with 2 to 15 lines of `//!`",
-    ),
-    (
-        modules::NAMES_RULE,
-        "no module is named by a word that says nothing",
-    ),
-    (
-        unsafe_code::RULE,
-        "`unsafe` only in the listed files, each use with a SAFETY comment",
-    ),
+    (sizes::FUNCTION_RULE, "at most 70 lines a function, tests aside"),
+    (modules::DOCS_RULE, "every file opens with 2 to 15 lines of `//!`"),
+    (modules::NAMES_RULE, "no module is named by a word that says nothing"),
+    (unsafe_code::RULE, "`unsafe` only in the listed files, each use with a SAFETY comment"),
     (text::WIDTH_RULE, "at most 100 columns"),
     (text::TABS_RULE, "no tabs"),
-    (
-        text::UNFINISHED_RULE,
-        "nothing is left to be done in the code",
-    ),
+    (text::UNFINISHED_RULE, "nothing is left to be done in the code"),
     (calls::PRINTING_RULE, "a library never prints"),
     (calls::SLEEPING_RULE, "a test never sleeps without a reason"),
-    (
-        dependencies::RULE,
-        "every dependency is argued for in the book",
-    ),
+    (dependencies::RULE, "every dependency is argued for in the book"),
     (stale_docs::RULE, "what the documentation names is there"),
-    (
-        "members",
-        "every crate's folder is a member of the workspace",
-    ),
+    ("members", "every crate's folder is a member of the workspace"),
 ];
 
 /// Runs every rule on the repository at `root`; prints what it found.
@@ -120,13 +96,7 @@ fn members(project: &Project) -> Vec<Violation> {
     outside
         .map(|manifest| {
             let what = format!("`{}` is no member of the workspace", manifest.folder);
-            Violation::new(
-                "members",
-                &manifest.path,
-                1,
-                what,
-                "add it to the root Cargo.toml",
-            )
+            Violation::new("members", &manifest.path, 1, what, "add it to the root Cargo.toml")
         })
         .collect()
 }
@@ -139,34 +109,16 @@ mod tests {
     fn every_rule_that_fires_is_in_the_list_and_all_fire_at_once() {
         let found = check(Project::of_texts(&[
             ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
-            (
-                "b/Cargo.toml",
-                "[package]\nname = \"b\"\n[dependencies]\nserde = \"1\"\n",
-            ),
-            (
-                "b/src/utils.rs",
-                "fn f() { println!(); unsafe { g() } }\t\n",
-            ),
+            ("b/Cargo.toml", "[package]\nname = \"b\"\n[dependencies]\nserde = \"1\"\n"),
+            ("b/src/utils.rs", "fn f() { println!(); unsafe { g() } }\t\n"),
             ("b/src/broken.rs", "fn"),
             ("docs/src/dependencies.md", "| crate | used by |\n|-|-|\n"),
         ]));
         let fired: Vec<_> = found.iter().map(|v| v.rule).collect();
-        for rule in [
-            "parse",
-            "layers",
-            "module-docs",
-            "unsafe",
-            "tabs",
-            "printing",
-            "members",
-        ] {
+        for rule in ["parse", "layers", "module-docs", "unsafe", "tabs", "printing", "members"] {
             assert!(fired.contains(&rule), "{rule} did not fire: {fired:?}");
         }
-        assert!(
-            fired
-                .iter()
-                .all(|rule| RULES.iter().any(|(name, _)| name == rule))
-        );
+        assert!(fired.iter().all(|rule| RULES.iter().any(|(name, _)| name == rule)));
     }
 
     #[test]

@@ -23,12 +23,7 @@ const CARGO_TOOLS: [CargoTool; 2] = [
         // Neither `serve` nor `watch` nor search: that halves the build.
         options: "--no-default-features",
     },
-    CargoTool {
-        program: "cargo-deny",
-        package: "cargo-deny",
-        version: "0.20.2",
-        options: "",
-    },
+    CargoTool { program: "cargo-deny", package: "cargo-deny", version: "0.20.2", options: "" },
 ];
 
 /// A program by which the package is known to be installed, and the Debian package.
@@ -67,16 +62,9 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
 /// Why it could not be installed.
 pub(crate) fn cargo_tool(root: &Path, program: &str) -> Result<PathBuf, String> {
     let Some(tool) = CARGO_TOOLS.iter().find(|tool| tool.program == program) else {
-        return Err(format!(
-            "`{program}` is not among the tools that xtask knows"
-        ));
+        return Err(format!("`{program}` is not among the tools that xtask knows"));
     };
-    let CargoTool {
-        package,
-        version,
-        options,
-        ..
-    } = tool;
+    let CargoTool { package, version, options, .. } = tool;
     let folder = root.join(TOOLS_FOLDER);
     // Each version has its own folder, so that a new pin is a new installation.
     let installed = folder.join(format!("{package}-{version}"));
@@ -84,10 +72,7 @@ pub(crate) fn cargo_tool(root: &Path, program: &str) -> Result<PathBuf, String> 
     if path.is_file() {
         return Ok(path);
     }
-    println!(
-        "installing {package} {version} into {}",
-        installed.display()
-    );
+    println!("installing {package} {version} into {}", installed.display());
     let line = format!("cargo install --locked --debug --quiet {options} {package}@{version}");
     let program = Program::new(root, &line)
         .arguments(&["--root".to_string(), installed.display().to_string()])
@@ -120,21 +105,13 @@ pub(crate) fn peers_missing(root: &Path) -> Vec<String> {
             }
         }
     }
-    let packages = absent_packages()
-        .into_iter()
-        .map(|p| format!("Debian package {p} is missing"));
-    let programs = MACHINE_TOOLS
-        .iter()
-        .filter(|name| process::find(name, &[]).is_none());
-    packages
-        .chain(programs.map(|name| format!("program {name} is missing")))
-        .collect()
+    let packages = absent_packages().into_iter().map(|p| format!("Debian package {p} is missing"));
+    let programs = MACHINE_TOOLS.iter().filter(|name| process::find(name, &[]).is_none());
+    packages.chain(programs.map(|name| format!("program {name} is missing"))).collect()
 }
 
 fn absent_packages() -> Vec<&'static str> {
-    let absent = DEBIAN_TOOLS
-        .iter()
-        .filter(|(file, _)| !Path::new(file).exists());
+    let absent = DEBIAN_TOOLS.iter().filter(|(file, _)| !Path::new(file).exists());
     absent.map(|(_, package)| *package).collect()
 }
 

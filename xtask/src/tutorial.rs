@@ -45,16 +45,9 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
         fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut reader = Reader {
-        root,
-        folder,
-        output: String::new(),
-        servers: vec![],
-    };
+    let mut reader = Reader { root, folder, output: String::new(), servers: vec![] };
     for (line, action) in &actions {
-        reader
-            .follow(action)
-            .map_err(|sentence| format!("{PAGE}:{line}: {sentence}"))?;
+        reader.follow(action).map_err(|sentence| format!("{PAGE}:{line}: {sentence}"))?;
     }
     Ok(format!("{} instructions followed", actions.len()))
 }
@@ -85,15 +78,8 @@ impl Reader<'_> {
             Action::Serve(command) => self.serve(command),
             Action::Expect(line) => {
                 let line = line.trim();
-                let printed = self
-                    .output
-                    .lines()
-                    .any(|printed| fits(line, printed.trim()));
-                if printed {
-                    Ok(())
-                } else {
-                    Err(format!("no line like `{line}` was printed"))
-                }
+                let printed = self.output.lines().any(|printed| fits(line, printed.trim()));
+                if printed { Ok(()) } else { Err(format!("no line like `{line}` was printed")) }
             }
         }
     }
@@ -120,11 +106,7 @@ impl Reader<'_> {
         let (output, succeeded) = self.shell(command).capture()?;
         println!("{output}");
         self.output = output;
-        if succeeded {
-            Ok(())
-        } else {
-            Err(format!("`{command}` failed"))
-        }
+        if succeeded { Ok(()) } else { Err(format!("`{command}` failed")) }
     }
 
     fn serve(&mut self, command: &str) -> Result<(), String> {
@@ -185,54 +167,24 @@ fn parse(page: &str) -> Result<Vec<(usize, Action)>, String> {
     let mut actions = vec![];
     let mut lines = page.lines().enumerate();
     while let Some((i, line)) = lines.next() {
-        let comment = line
-            .trim()
-            .strip_prefix("<!-- ")
-            .and_then(|l| l.strip_suffix(" -->"));
+        let comment = line.trim().strip_prefix("<!-- ").and_then(|l| l.strip_suffix(" -->"));
         let Some(comment) = comment else { continue };
-        if !lines
-            .next()
-            .is_some_and(|(_, line)| line.starts_with("```"))
-        {
-            return Err(format!(
-                "{PAGE}:{}: no fenced block follows `{comment}`",
-                i + 1
-            ));
+        if !lines.next().is_some_and(|(_, line)| line.starts_with("```")) {
+            return Err(format!("{PAGE}:{}: no fenced block follows `{comment}`", i + 1));
         }
-        let block = lines
-            .by_ref()
-            .take_while(|(_, line)| !line.starts_with("```"));
+        let block = lines.by_ref().take_while(|(_, line)| !line.starts_with("```"));
         let block: Vec<(usize, &str)> = block.map(|(i, line)| (i + 1, line)).collect();
-        let text = || {
-            block
-                .iter()
-                .map(|(_, line)| format!("{line}\n"))
-                .collect::<String>()
-        };
+        let text = || block.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
         let each = |action: fn(String) -> Action| {
             let lines = block.iter().filter(|(_, line)| !line.trim().is_empty());
-            lines
-                .map(move |(at, line)| (*at, action((*line).to_string())))
-                .collect::<Vec<_>>()
+            lines.map(move |(at, line)| (*at, action((*line).to_string()))).collect::<Vec<_>>()
         };
         match comment.split_once(": ") {
             Some(("file", path)) => {
-                actions.push((
-                    i + 1,
-                    Action::Write {
-                        path: path.to_string(),
-                        text: text(),
-                    },
-                ));
+                actions.push((i + 1, Action::Write { path: path.to_string(), text: text() }));
             }
             Some(("append", path)) => {
-                actions.push((
-                    i + 1,
-                    Action::Append {
-                        path: path.to_string(),
-                        text: text(),
-                    },
-                ));
+                actions.push((i + 1, Action::Append { path: path.to_string(), text: text() }));
             }
             None if comment == "run" => actions.extend(each(Action::Run)),
             None if comment == "serve" => actions.extend(each(Action::Serve)),
@@ -254,13 +206,7 @@ mod tests {
         let expected = [
             (4, Action::Run("cargo new a".into())),
             (5, Action::Run("cd a".into())),
-            (
-                7,
-                Action::Write {
-                    path: "b.rs".into(),
-                    text: "fn b() {}\n".into(),
-                },
-            ),
+            (7, Action::Write { path: "b.rs".into(), text: "fn b() {}\n".into() }),
             (13, Action::Expect("hello".into())),
         ];
         assert_eq!(parse(page).unwrap(), expected);

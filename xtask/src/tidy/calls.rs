@@ -23,26 +23,14 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
             if prints && file.is_library() && !file.is_test_line(word.line) {
                 let what = format!("`{name}!` in a library");
                 let mend = "return it to the caller, or record it with `tracing`";
-                violations.push(Violation::new(
-                    PRINTING_RULE,
-                    &file.path,
-                    word.line,
-                    what,
-                    mend,
-                ));
+                violations.push(Violation::new(PRINTING_RULE, &file.path, word.line, what, mend));
             }
             let sleeps = name == "sleep" && word.followed_by == Some('(');
             if sleeps && must_not_sleep(file, word.line) && !has_reason(file, word.line) {
                 let what = "a test sleeps";
                 let mend = "wait for the event itself with a limit; if the pause is the subject \
                             of the test, say why in `// tidy: sleep: <reason>`";
-                violations.push(Violation::new(
-                    SLEEPING_RULE,
-                    &file.path,
-                    word.line,
-                    what,
-                    mend,
-                ));
+                violations.push(Violation::new(SLEEPING_RULE, &file.path, word.line, what, mend));
             }
         });
     }
@@ -72,24 +60,12 @@ mod tests {
         assert_eq!(rules("wire/cdr/src/lib.rs", text), [(PRINTING_RULE, 2)]);
         assert_eq!(rules("tools/corbie/src/main.rs", text), []);
         assert_eq!(rules("wire/cdr/build.rs", text), []);
-        assert_eq!(
-            rules(
-                "wire/cdr/src/lib.rs",
-                &format!("#[cfg(test)]\nmod t {{\n{text}}}")
-            ),
-            []
-        );
+        assert_eq!(rules("wire/cdr/src/lib.rs", &format!("#[cfg(test)]\nmod t {{\n{text}}}")), []);
     }
 
     #[test]
     fn a_comment_or_string_about_printing_is_no_offence() {
-        assert_eq!(
-            rules(
-                "wire/cdr/src/lib.rs",
-                "// println!(x)\nconst A: &str = \"dbg!()\";"
-            ),
-            []
-        );
+        assert_eq!(rules("wire/cdr/src/lib.rs", "// println!(x)\nconst A: &str = \"dbg!()\";"), []);
     }
 
     #[test]

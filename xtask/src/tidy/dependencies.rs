@@ -13,60 +13,34 @@ pub(crate) const RULE: &str = "dependencies";
 const PAGE: &str = "docs/src/dependencies.md";
 
 pub(crate) fn check(project: &Project) -> Vec<Violation> {
-    let ours: BTreeSet<&str> = project
-        .manifests
-        .iter()
-        .filter_map(|m| m.package.as_deref())
-        .collect();
+    let ours: BTreeSet<&str> =
+        project.manifests.iter().filter_map(|m| m.package.as_deref()).collect();
     let mut used: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for manifest in &project.manifests {
         for dependency in &manifest.dependencies {
             let package = dependency.package.as_str();
             if !dependency.has_path && !ours.contains(package) {
-                used.entry(package)
-                    .or_insert((&manifest.path, dependency.line));
+                used.entry(package).or_insert((&manifest.path, dependency.line));
             }
         }
     }
-    let rows = project
-        .text(PAGE)
-        .and_then(|text| markdown::table(text, "crate", "used by"));
+    let rows = project.text(PAGE).and_then(|text| markdown::table(text, "crate", "used by"));
     let Some(rows) = rows else {
         let what = "has no table with the header `| crate | used by | … |`";
-        return vec![Violation::new(
-            RULE,
-            PAGE,
-            1,
-            what,
-            "write the table of dependencies",
-        )];
+        return vec![Violation::new(RULE, PAGE, 1, what, "write the table of dependencies")];
     };
     let mut violations = vec![];
     let mut listed = BTreeSet::new();
     for row in rows {
-        for package in row
-            .cells
-            .first()
-            .map(|cell| markdown::codes(cell))
-            .unwrap_or_default()
-        {
+        for package in row.cells.first().map(|cell| markdown::codes(cell)).unwrap_or_default() {
             if !used.contains_key(package.as_str()) {
                 let what = format!("`{package}` is listed, but no manifest uses it");
-                violations.push(Violation::new(
-                    RULE,
-                    PAGE,
-                    row.line,
-                    what,
-                    "take the row out",
-                ));
+                violations.push(Violation::new(RULE, PAGE, row.line, what, "take the row out"));
             }
             listed.insert(package);
         }
     }
-    for (package, (file, line)) in used
-        .iter()
-        .filter(|(package, _)| !listed.contains(**package))
-    {
+    for (package, (file, line)) in used.iter().filter(|(package, _)| !listed.contains(**package)) {
         let what = format!("`{package}` has no row in {PAGE}");
         let mend = "add a row that says who uses it, why, and what was rejected; or drop it";
         violations.push(Violation::new(RULE, file, *line, what, mend));
@@ -81,10 +55,7 @@ mod tests {
     fn found(page: &str, manifest: &str) -> Vec<(String, usize)> {
         let manifest = format!("[package]\nname = \"corbie-a\"\n[dependencies]\n{manifest}\n");
         let project = Project::of_texts(&[(PAGE, page), ("a/Cargo.toml", &manifest)]);
-        check(&project)
-            .into_iter()
-            .map(|v| (v.file, v.line))
-            .collect()
+        check(&project).into_iter().map(|v| (v.file, v.line)).collect()
     }
 
     const TABLE: &str = "| crate | used by | why |\n|-|-|-|\n| `serde` | `a` | reasons |\n";
@@ -97,10 +68,7 @@ mod tests {
     #[test]
     fn an_unlisted_dependency_and_an_unused_row_are_found() {
         let found = found(TABLE, "socket2 = \"0.6\"");
-        assert_eq!(
-            found,
-            [(PAGE.to_string(), 3), ("a/Cargo.toml".to_string(), 4)]
-        );
+        assert_eq!(found, [(PAGE.to_string(), 3), ("a/Cargo.toml".to_string(), 4)]);
     }
 
     #[test]

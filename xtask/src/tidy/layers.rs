@@ -20,9 +20,7 @@ struct Layer {
 }
 
 pub(crate) fn check(project: &Project) -> Vec<Violation> {
-    let rows = project
-        .text(MAP)
-        .and_then(|text| markdown::table(text, "crate", "may use"));
+    let rows = project.text(MAP).and_then(|text| markdown::table(text, "crate", "may use"));
     let Some(rows) = rows else {
         let what = "has no table with the header `| crate | may use (internal) |`";
         return vec![Violation::new(RULE, MAP, 1, what, "write the layer table")];
@@ -34,32 +32,18 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
         };
         for folder in markdown::codes(name) {
             let may_use = markdown::codes(uses);
-            layers.insert(
-                folder,
-                Layer {
-                    line: row.line,
-                    any: uses.starts_with("any"),
-                    may_use,
-                },
-            );
+            layers.insert(folder, Layer { line: row.line, any: uses.starts_with("any"), may_use });
         }
     }
     let folders: BTreeMap<&str, &str> = project
         .manifests
         .iter()
-        .filter_map(|m| {
-            m.package
-                .as_deref()
-                .map(|package| (package, m.folder.as_str()))
-        })
+        .filter_map(|m| m.package.as_deref().map(|package| (package, m.folder.as_str())))
         .collect();
     let mut violations = unknown_folders(&layers, &folders);
     for manifest in project.manifests.iter().filter(|m| m.package.is_some()) {
         let Some(layer) = layers.get(&manifest.folder) else {
-            let what = format!(
-                "`{}` has no row in the layer table of {MAP}",
-                manifest.folder
-            );
+            let what = format!("`{}` has no row in the layer table of {MAP}", manifest.folder);
             let mend = "add a row that names the crates it may use";
             violations.push(Violation::new(RULE, &manifest.path, 1, what, mend));
             continue;
@@ -74,13 +58,7 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
             }
             let what = format!("`{}` must not use `{folder}`", manifest.folder);
             let mend = format!("move the code, or argue for a new arrow in {MAP}");
-            violations.push(Violation::new(
-                RULE,
-                &manifest.path,
-                dependency.line,
-                what,
-                mend,
-            ));
+            violations.push(Violation::new(RULE, &manifest.path, dependency.line, what, mend));
         }
     }
     violations
@@ -93,18 +71,9 @@ fn unknown_folders(
     let known = |folder: &String| folders.values().any(|known| known == folder);
     let mut violations = vec![];
     for (folder, layer) in layers {
-        for name in std::iter::once(folder)
-            .chain(&layer.may_use)
-            .filter(|name| !known(name))
-        {
+        for name in std::iter::once(folder).chain(&layer.may_use).filter(|name| !known(name)) {
             let what = format!("the layer table names `{name}`, which is no crate's folder");
-            violations.push(Violation::new(
-                RULE,
-                MAP,
-                layer.line,
-                what,
-                "correct the row",
-            ));
+            violations.push(Violation::new(RULE, MAP, layer.line, what, "correct the row"));
         }
     }
     violations
@@ -127,15 +96,9 @@ mod tests {
 
     #[test]
     fn an_arrow_that_is_not_in_the_table_is_found() {
-        let found = check(&project(
-            STRICT,
-            "[dependencies]\ncorbie-b.workspace = true",
-        ));
+        let found = check(&project(STRICT, "[dependencies]\ncorbie-b.workspace = true"));
         assert_eq!(found.len(), 1);
-        assert_eq!(
-            (found[0].file.as_str(), found[0].line),
-            ("x/a/Cargo.toml", 4)
-        );
+        assert_eq!((found[0].file.as_str(), found[0].line), ("x/a/Cargo.toml", 4));
         assert!(found[0].what.contains("`x/a` must not use `x/b`"));
     }
 

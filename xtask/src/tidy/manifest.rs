@@ -48,34 +48,18 @@ impl Manifest {
             let what = format!("is not valid TOML: {}", e.message());
             Violation::new("parse", path, 1, what, "correct the manifest")
         })?;
-        let package = table
-            .get("package")
-            .and_then(|p| p.get("name"))
-            .and_then(Value::as_str);
+        let package = table.get("package").and_then(|p| p.get("name")).and_then(Value::as_str);
         let workspace = table.get("workspace").and_then(Value::as_table);
         let mut manifest = Manifest {
             path: path.to_string(),
-            folder: path
-                .rsplit_once('/')
-                .map_or("", |(folder, _)| folder)
-                .to_string(),
+            folder: path.rsplit_once('/').map_or("", |(folder, _)| folder).to_string(),
             package: package.map(str::to_string),
             dependencies: vec![],
-            members: workspace
-                .map(|w| strings(w.get("members")))
-                .unwrap_or_default(),
-            targets: ["example", "bin"]
-                .iter()
-                .flat_map(|kind| names(table.get(*kind)))
-                .collect(),
+            members: workspace.map(|w| strings(w.get("members"))).unwrap_or_default(),
+            targets: ["example", "bin"].iter().flat_map(|kind| names(table.get(*kind))).collect(),
         };
         manifest.add_dependencies(&table, text);
-        for target in table
-            .get("target")
-            .and_then(Value::as_table)
-            .into_iter()
-            .flatten()
-        {
+        for target in table.get("target").and_then(Value::as_table).into_iter().flatten() {
             if let Some(table) = target.1.as_table() {
                 manifest.add_dependencies(table, text);
             }
@@ -93,12 +77,7 @@ impl Manifest {
     }
 
     fn add_table(&mut self, table: &Table, name: &str, kind: Kind, text: &str) {
-        for (key, value) in table
-            .get(name)
-            .and_then(Value::as_table)
-            .into_iter()
-            .flatten()
-        {
+        for (key, value) in table.get(name).and_then(Value::as_table).into_iter().flatten() {
             let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
             self.dependencies.push(Dependency {
                 package: package.to_string(),
@@ -122,17 +101,12 @@ fn line_of(text: &str, key: &str) -> usize {
 
 fn strings(value: Option<&Value>) -> Vec<String> {
     let array = value.and_then(Value::as_array).into_iter().flatten();
-    array
-        .filter_map(Value::as_str)
-        .map(str::to_string)
-        .collect()
+    array.filter_map(Value::as_str).map(str::to_string).collect()
 }
 
 fn names(value: Option<&Value>) -> Vec<String> {
     let array = value.and_then(Value::as_array).into_iter().flatten();
-    let names = array
-        .filter_map(|target| target.get("name"))
-        .filter_map(Value::as_str);
+    let names = array.filter_map(|target| target.get("name")).filter_map(Value::as_str);
     names.map(str::to_string).collect()
 }
 
@@ -145,10 +119,7 @@ mod tests {
         let text = "[package]\nname = \"a\"\n[dependencies]\nx = { package = \"y\", version = \"1\" \
                     }\nz.workspace = true\n[dev-dependencies]\nw = { path = \"../w\" }\n";
         let manifest = Manifest::parse("f/Cargo.toml", text).unwrap();
-        assert_eq!(
-            (manifest.folder.as_str(), manifest.package.as_deref()),
-            ("f", Some("a"))
-        );
+        assert_eq!((manifest.folder.as_str(), manifest.package.as_deref()), ("f", Some("a")));
         let seen: Vec<_> = manifest
             .dependencies
             .iter()

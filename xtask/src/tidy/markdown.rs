@@ -20,15 +20,8 @@ pub(crate) struct Row {
 pub(crate) fn code_spans(markdown: &str) -> Vec<Piece> {
     let mut spans = vec![];
     for Piece { line, text } in prose(markdown) {
-        let code = text
-            .split('`')
-            .skip(1)
-            .step_by(2)
-            .filter(|code| !code.is_empty());
-        spans.extend(code.map(|code| Piece {
-            line,
-            text: code.to_string(),
-        }));
+        let code = text.split('`').skip(1).step_by(2).filter(|code| !code.is_empty());
+        spans.extend(code.map(|code| Piece { line, text: code.to_string() }));
     }
     spans
 }
@@ -44,10 +37,7 @@ pub(crate) fn link_targets(markdown: &str) -> Vec<Piece> {
     for Piece { line, text } in prose(markdown) {
         for rest in text.split("](").skip(1) {
             if let Some((target, _)) = rest.split_once(')') {
-                targets.push(Piece {
-                    line,
-                    text: target.to_string(),
-                });
+                targets.push(Piece { line, text: target.to_string() });
             }
         }
     }
@@ -67,21 +57,14 @@ pub(crate) fn table(markdown: &str, first: &str, second: &str) -> Option<Vec<Row
         let body = lines.by_ref().skip(1);
         let body = body.take_while(|piece| piece.text.trim_start().starts_with('|'));
         rows.get_or_insert_with(Vec::new)
-            .extend(body.map(|piece| Row {
-                line: piece.line,
-                cells: cells(&piece.text),
-            }));
+            .extend(body.map(|piece| Row { line: piece.line, cells: cells(&piece.text) }));
     }
     rows
 }
 
 /// The texts between backticks of one cell.
 pub(crate) fn codes(cell: &str) -> Vec<String> {
-    cell.split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::to_string)
-        .collect()
+    cell.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
 fn cells(line: &str) -> Vec<String> {
@@ -89,10 +72,7 @@ fn cells(line: &str) -> Vec<String> {
     if !line.starts_with('|') {
         return vec![];
     }
-    line.trim_matches('|')
-        .split('|')
-        .map(|cell| cell.trim().to_string())
-        .collect()
+    line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect()
 }
 
 fn prose(markdown: &str) -> Vec<Piece> {
@@ -107,15 +87,8 @@ fn partition(markdown: &str) -> (Vec<Piece>, Vec<Piece>) {
             fenced = !fenced;
             continue;
         }
-        let piece = Piece {
-            line: i + 1,
-            text: text.to_string(),
-        };
-        if fenced {
-            inside.push(piece)
-        } else {
-            outside.push(piece)
-        }
+        let piece = Piece { line: i + 1, text: text.to_string() };
+        if fenced { inside.push(piece) } else { outside.push(piece) }
     }
     (outside, inside)
 }
@@ -129,28 +102,10 @@ mod tests {
 
     #[test]
     fn spans_links_and_fences_are_told_apart() {
-        assert_eq!(
-            code_spans(TEXT)[0],
-            Piece {
-                line: 1,
-                text: "a/b".into()
-            }
-        );
+        assert_eq!(code_spans(TEXT)[0], Piece { line: 1, text: "a/b".into() });
         assert_eq!(code_spans(TEXT).len(), 2);
-        assert_eq!(
-            link_targets(TEXT),
-            [Piece {
-                line: 1,
-                text: "d.md".into()
-            }]
-        );
-        assert_eq!(
-            fenced_lines(TEXT),
-            [Piece {
-                line: 3,
-                text: "`no`".into()
-            }]
-        );
+        assert_eq!(link_targets(TEXT), [Piece { line: 1, text: "d.md".into() }]);
+        assert_eq!(fenced_lines(TEXT), [Piece { line: 3, text: "`no`".into() }]);
     }
 
     #[test]
@@ -163,13 +118,7 @@ mod tests {
     #[test]
     fn a_table_is_found_by_its_header() {
         let rows = table(TEXT, "x", "y").unwrap();
-        assert_eq!(
-            rows,
-            [Row {
-                line: 7,
-                cells: vec!["`p`".into(), "q".into()]
-            }]
-        );
+        assert_eq!(rows, [Row { line: 7, cells: vec!["`p`".into(), "q".into()] }]);
         assert_eq!(codes(&rows[0].cells[0]), ["p"]);
         assert!(table(TEXT, "x", "other").is_none());
     }

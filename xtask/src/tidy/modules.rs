@@ -41,17 +41,13 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
 
 /// How many `//!` lines the file opens with; a generated or shebang line may stand before them.
 fn opening_lines(text: &str) -> usize {
-    let comment = text
-        .lines()
-        .skip_while(|line| line.starts_with("// ") || line.is_empty());
+    let comment = text.lines().skip_while(|line| line.starts_with("// ") || line.is_empty());
     comment.take_while(|line| line.starts_with("//!")).count()
 }
 
 fn banned(name: &str) -> Option<&'static str> {
     let name = name.trim_start_matches("r#");
-    BANNED
-        .into_iter()
-        .find(|word| name.split(['_', '-']).any(|part| part == *word))
+    BANNED.into_iter().find(|word| name.split(['_', '-']).any(|part| part == *word))
 }
 
 fn bad_name(path: &str, line: usize, name: &str, word: &str) -> Violation {
@@ -67,8 +63,7 @@ struct InlineModules {
 impl<'ast> Visit<'ast> for InlineModules {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         if item.content.is_some() {
-            self.found
-                .push((item.ident.to_string(), item.ident.span().start().line));
+            self.found.push((item.ident.to_string(), item.ident.span().start().line));
         }
         visit::visit_item_mod(self, item);
     }
@@ -87,10 +82,7 @@ mod tests {
     fn two_lines_are_enough_and_one_is_not() {
         assert_eq!(rules("a/src/x.rs", "//! One.\n//! Two.\n"), []);
         assert_eq!(rules("a/src/x.rs", "//! One.\n"), [(DOCS_RULE, 1)]);
-        assert_eq!(
-            rules("a/src/x.rs", &"//! Line.\n".repeat(16)),
-            [(DOCS_RULE, 1)]
-        );
+        assert_eq!(rules("a/src/x.rs", &"//! Line.\n".repeat(16)), [(DOCS_RULE, 1)]);
     }
 
     #[test]
@@ -104,9 +96,6 @@ mod tests {
         assert_eq!(rules("a/src/string_utils.rs", doc), [(NAMES_RULE, 1)]);
         assert_eq!(rules("a/src/helper/x.rs", doc), [(NAMES_RULE, 1)]);
         assert_eq!(rules("a/src/utility.rs", doc), []);
-        assert_eq!(
-            rules("a/src/x.rs", &format!("{doc}mod r#impl {{}}\n")),
-            [(NAMES_RULE, 3)]
-        );
+        assert_eq!(rules("a/src/x.rs", &format!("{doc}mod r#impl {{}}\n")), [(NAMES_RULE, 3)]);
     }
 }

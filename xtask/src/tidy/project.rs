@@ -51,22 +51,14 @@ impl Project {
                 paths.insert(path[..i].to_string());
             }
             paths.insert((*path).to_string());
-            files.push(TextFile {
-                path: (*path).to_string(),
-                text: (*text).to_string(),
-            });
+            files.push(TextFile { path: (*path).to_string(), text: (*text).to_string() });
         }
         Project::of(files, paths)
     }
 
     fn of(files: Vec<TextFile>, paths: BTreeSet<String>) -> Project {
-        let mut project = Project {
-            files,
-            paths,
-            rust: vec![],
-            manifests: vec![],
-            unreadable: vec![],
-        };
+        let mut project =
+            Project { files, paths, rust: vec![], manifests: vec![], unreadable: vec![] };
         for file in &project.files {
             if file.path.ends_with(".rs") {
                 match RustFile::parse(&file.path, &file.text) {
@@ -85,10 +77,7 @@ impl Project {
 
     /// The text of the file at `path`, if there is one.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
-        self.files
-            .iter()
-            .find(|file| file.path == path)
-            .map(|file| file.text.as_str())
+        self.files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
     }
 }
 
@@ -104,11 +93,7 @@ fn walk(
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let Ok(kind) = entry.file_type() else {
             continue;
         };
@@ -130,8 +115,6 @@ fn walk(
 }
 
 fn is_text(name: &str) -> bool {
-    let endings = [
-        ".rs", ".md", ".toml", ".idl", ".sh", ".java", ".cc", ".h", ".xml", ".py",
-    ];
+    let endings = [".rs", ".md", ".toml", ".idl", ".sh", ".java", ".cc", ".h", ".xml", ".py"];
     endings.iter().any(|ending| name.ends_with(ending)) || name == "run"
 }

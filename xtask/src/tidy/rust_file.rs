@@ -35,13 +35,7 @@ impl RustFile {
     pub(crate) fn parse(path: &str, text: &str) -> Result<RustFile, Violation> {
         let broken = |line, error: String| {
             let mend = "make the file compile first";
-            Violation::new(
-                "parse",
-                path,
-                line,
-                format!("cannot be parsed: {error}"),
-                mend,
-            )
+            Violation::new("parse", path, line, format!("cannot be parsed: {error}"), mend)
         };
         let syntax =
             syn::parse_file(text).map_err(|e| broken(e.span().start().line, e.to_string()))?;
@@ -72,17 +66,12 @@ impl RustFile {
     /// How many lines of the file are not inside `#[cfg(test)]` items.
     pub(crate) fn lines_without_tests(&self) -> usize {
         let lines = self.text.lines().count();
-        (1..=lines)
-            .filter(|line| !self.test_lines.iter().any(|t| t.contains(line)))
-            .count()
+        (1..=lines).filter(|line| !self.test_lines.iter().any(|t| t.contains(line))).count()
     }
 
     /// Written by a program and committed: says so with `@generated` in its first five lines.
     pub(crate) fn is_generated(&self) -> bool {
-        self.text
-            .lines()
-            .take(5)
-            .any(|line| line.contains("@generated"))
+        self.text.lines().take(5).any(|line| line.contains("@generated"))
     }
 
     /// Part of a library: neither a program, a build script, the task runner nor a test crate.
@@ -110,8 +99,7 @@ impl RustFile {
             let text = text.trim_start();
             text.starts_with("//") || text.starts_with("#[")
         });
-        own.split_once("//")
-            .is_some_and(|(_, comment)| comment.contains(marker))
+        own.split_once("//").is_some_and(|(_, comment)| comment.contains(marker))
             || above.into_iter().any(|text| text.contains(marker))
     }
 }
@@ -123,11 +111,7 @@ fn walk_tokens(tokens: TokenStream, see: &mut impl FnMut(Word)) {
             TokenTree::Ident(ident) => {
                 let followed_by = tokens.peek().and_then(first_character);
                 let line = ident.span().start().line;
-                see(Word {
-                    name: ident.to_string(),
-                    line,
-                    followed_by,
-                });
+                see(Word { name: ident.to_string(), line, followed_by });
             }
             TokenTree::Group(group) => walk_tokens(group.stream(), see),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
@@ -156,12 +140,9 @@ struct TestFinder {
 
 impl TestFinder {
     fn note(&mut self, attributes: &[syn::Attribute], last: usize) {
-        let test = attributes
-            .iter()
-            .find(|attribute| is_test_attribute(attribute));
+        let test = attributes.iter().find(|attribute| is_test_attribute(attribute));
         if let Some(attribute) = test {
-            self.lines
-                .push(attribute.pound_token.span.start().line..=last);
+            self.lines.push(attribute.pound_token.span.start().line..=last);
         }
     }
 }
@@ -169,11 +150,7 @@ impl TestFinder {
 /// `#[test]`, `#[tokio::test]`, `#[cfg(test)]`, `#[cfg(all(test, …))]`, but not `#[cfg(not(test))]`.
 pub(crate) fn is_test_attribute(attribute: &syn::Attribute) -> bool {
     let path = attribute.path();
-    if path
-        .segments
-        .last()
-        .is_some_and(|segment| segment.ident == "test")
-    {
+    if path.segments.last().is_some_and(|segment| segment.ident == "test") {
         return true;
     }
     match &attribute.meta {

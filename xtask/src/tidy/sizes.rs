@@ -20,27 +20,14 @@ const TABLE_MARKER: &str = "tidy: table";
 
 pub(crate) fn check(project: &Project) -> Vec<Violation> {
     let mut violations = vec![];
-    for file in project
-        .rust
-        .iter()
-        .filter(|f| !f.is_test_file() && !f.is_generated())
-    {
+    for file in project.rust.iter().filter(|f| !f.is_test_file() && !f.is_generated()) {
         let lines = file.lines_without_tests();
         if lines > FILE_LINES {
             let what = format!("has {lines} lines without its tests, more than {FILE_LINES}");
             let mend = "split it by what it knows; long tests go into `tests.rs` beside it";
-            violations.push(Violation::new(
-                FILE_RULE,
-                &file.path,
-                FILE_LINES + 1,
-                what,
-                mend,
-            ));
+            violations.push(Violation::new(FILE_RULE, &file.path, FILE_LINES + 1, what, mend));
         }
-        let mut finder = LongFunctions {
-            file,
-            violations: vec![],
-        };
+        let mut finder = LongFunctions { file, violations: vec![] };
         finder.visit_file(&file.syntax);
         violations.extend(finder.violations);
     }
@@ -66,28 +53,16 @@ impl LongFunctions<'_> {
         if lines <= FUNCTION_LINES || test || self.is_table(first, body) {
             return;
         }
-        let what = format!(
-            "`{}` has {lines} lines, more than {FUNCTION_LINES}",
-            signature.ident
-        );
+        let what = format!("`{}` has {lines} lines, more than {FUNCTION_LINES}", signature.ident);
         let mend = "give its parts names of their own: control flow stays, the leaves move out";
-        self.violations.push(Violation::new(
-            FUNCTION_RULE,
-            &self.file.path,
-            first,
-            what,
-            mend,
-        ));
+        self.violations.push(Violation::new(FUNCTION_RULE, &self.file.path, first, what, mend));
     }
 
     fn is_table(&self, line: usize, body: &syn::Block) -> bool {
         let Some(syn::Stmt::Expr(syn::Expr::Match(table), _)) = body.stmts.last() else {
             return false;
         };
-        let arrows = table
-            .arms
-            .iter()
-            .map(|arm| arm.fat_arrow_token.spans[0].start().line);
+        let arrows = table.arms.iter().map(|arm| arm.fat_arrow_token.spans[0].start().line);
         let mut ends: Vec<usize> = arrows.collect();
         ends.push(table.brace_token.span.close().end().line);
         let narrow = ends.windows(2).all(|pair| pair[1] - pair[0] <= ARM_LINES);
@@ -144,15 +119,9 @@ mod tests {
     #[test]
     fn tests_and_generated_files_are_exempt() {
         assert_eq!(rules("a/tests/x.rs", &function(100)), []);
+        assert_eq!(rules("a/src/x.rs", &format!("// @generated\n{}", function(100))), []);
         assert_eq!(
-            rules("a/src/x.rs", &format!("// @generated\n{}", function(100))),
-            []
-        );
-        assert_eq!(
-            rules(
-                "a/src/x.rs",
-                &format!("#[cfg(test)]\nmod t {{\n{}}}", function(100))
-            ),
+            rules("a/src/x.rs", &format!("#[cfg(test)]\nmod t {{\n{}}}", function(100))),
             []
         );
     }
@@ -161,20 +130,14 @@ mod tests {
     fn a_long_file_is_found_but_its_tests_do_not_count() {
         let text = "const A: u8 = 0;\n".repeat(601);
         assert_eq!(rules("a/src/x.rs", &text), [(FILE_RULE, 601)]);
-        let tests = format!(
-            "#[cfg(test)]\nmod tests {{\n{}}}\n",
-            "fn a() {}\n".repeat(700)
-        );
+        let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "fn a() {}\n".repeat(700));
         assert_eq!(rules("a/src/x.rs", &tests), []);
     }
 
     #[test]
     fn only_a_true_table_may_carry_the_marker() {
         let arms = |arm: &str| format!("match x {{\n{}}}\n", arm.repeat(80));
-        let table = format!(
-            "// tidy: table\nfn t(x: u8) -> u8 {{\n{}}}\n",
-            arms("1 => 2,\n")
-        );
+        let table = format!("// tidy: table\nfn t(x: u8) -> u8 {{\n{}}}\n", arms("1 => 2,\n"));
         assert_eq!(rules("a/src/x.rs", &table), []);
         let arm = "1 => {\na();\nb();\nc();\n}\n";
         let code = format!("// tidy: table\nfn t(x: u8) -> u8 {{\n{}}}\n", arms(arm));

@@ -15,11 +15,7 @@ const TUTORIAL: &str = "docs/src/tutorial.md";
 
 pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation> {
     let mut violations = crates_missing_from_map(project);
-    for file in project
-        .files
-        .iter()
-        .filter(|file| is_documentation(&file.path))
-    {
+    for file in project.files.iter().filter(|file| is_documentation(&file.path)) {
         let spans = markdown::code_spans(&file.text);
         for span in spans.iter().filter(|_| file.path != TUTORIAL) {
             if let Some(path) = stale_path(project, &span.text) {
@@ -30,13 +26,7 @@ pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation
         }
         for link in markdown::link_targets(&file.text) {
             if let Some(what) = stale_link(project, &file.path, &link.text) {
-                violations.push(Violation::new(
-                    RULE,
-                    &file.path,
-                    link.line,
-                    what,
-                    "correct it",
-                ));
+                violations.push(Violation::new(RULE, &file.path, link.line, what, "correct it"));
             }
         }
         let commands = spans.into_iter().chain(markdown::fenced_lines(&file.text));
@@ -56,25 +46,13 @@ pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation
 /// The pages that describe the repository as it is. The change log and the decisions describe
 /// it as it was.
 fn is_documentation(path: &str) -> bool {
-    let root = [
-        "README.md",
-        MAP,
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "docs/SPEC.md",
-    ];
+    let root = ["README.md", MAP, "CONTRIBUTING.md", "SECURITY.md", "docs/SPEC.md"];
     root.contains(&path) || (path.starts_with("docs/src/") && path.ends_with(".md"))
 }
 
 fn crates_missing_from_map(project: &Project) -> Vec<Violation> {
     let Some(map) = project.text(MAP) else {
-        return vec![Violation::new(
-            RULE,
-            MAP,
-            1,
-            "is missing",
-            "write the map of the folders",
-        )];
+        return vec![Violation::new(RULE, MAP, 1, "is missing", "write the map of the folders")];
     };
     let members = project.manifests.iter().flat_map(|m| &m.members);
     let listed: BTreeSet<&str> = map
@@ -86,13 +64,7 @@ fn crates_missing_from_map(project: &Project) -> Vec<Violation> {
     missing
         .map(|member| {
             let what = format!("the map has no line that begins with `{member}`");
-            Violation::new(
-                RULE,
-                MAP,
-                1,
-                what,
-                "add the line: folder, then what it is for",
-            )
+            Violation::new(RULE, MAP, 1, what, "add the line: folder, then what it is for")
         })
         .collect()
 }
@@ -133,10 +105,7 @@ fn stale_link(project: &Project, page: &str, target: &str) -> Option<String> {
 
 /// What is wrong with `command`, if it is one of cargo's and names something of ours.
 fn stale_command(project: &Project, xtask_commands: &[&str], command: &str) -> Option<String> {
-    let words: Vec<&str> = command
-        .split_whitespace()
-        .skip_while(|w| *w == "$")
-        .collect();
+    let words: Vec<&str> = command.split_whitespace().skip_while(|w| *w == "$").collect();
     if words.first() != Some(&"cargo") {
         return None;
     }
@@ -148,25 +117,16 @@ fn stale_command(project: &Project, xtask_commands: &[&str], command: &str) -> O
     }
     let after = |options: &[&str]| {
         let at = words.iter().position(|word| options.contains(word))?;
-        words
-            .get(at + 1)
-            .copied()
-            .filter(|name| !name.starts_with(['<', '"', '$']))
+        words.get(at + 1).copied().filter(|name| !name.starts_with(['<', '"', '$']))
     };
     if let Some(name) = after(&["-p", "--package"]) {
-        let known = project
-            .manifests
-            .iter()
-            .any(|m| m.package.as_deref() == Some(name));
+        let known = project.manifests.iter().any(|m| m.package.as_deref() == Some(name));
         if !known {
             return Some(format!("there is no package `{name}`"));
         }
     }
     let name = after(&["--example", "--bin"])?;
-    let known = project
-        .manifests
-        .iter()
-        .any(|m| m.targets.iter().any(|target| target == name));
+    let known = project.manifests.iter().any(|m| m.targets.iter().any(|target| target == name));
     let file = format!("/bin/{name}.rs");
     let known = known || project.paths.iter().any(|path| path.ends_with(&file));
     (!known).then(|| format!("there is no example or program `{name}`"))
@@ -185,10 +145,7 @@ mod tests {
             ("x/y/Cargo.toml", example),
             ("docs/src/a.md", ""),
         ]);
-        check(&project, &["tidy"])
-            .into_iter()
-            .map(|v| v.what)
-            .collect()
+        check(&project, &["tidy"]).into_iter().map(|v| v.what).collect()
     }
 
     #[test]
@@ -202,22 +159,13 @@ mod tests {
     #[test]
     fn stale_paths_and_links_are_found() {
         assert_eq!(found("`x/z.rs`\n"), ["`x/z.rs` does not exist"]);
-        assert_eq!(
-            found("[a](docs/b.md)\n"),
-            ["the link `docs/b.md` leads nowhere"]
-        );
+        assert_eq!(found("[a](docs/b.md)\n"), ["the link `docs/b.md` leads nowhere"]);
     }
 
     #[test]
     fn stale_commands_are_found_in_spans_and_blocks() {
-        assert_eq!(
-            found("`cargo xtask fly`\n"),
-            ["there is no `cargo xtask fly`"]
-        );
-        assert_eq!(
-            found("```\n$ cargo test -p nix\n```\n"),
-            ["there is no package `nix`"]
-        );
+        assert_eq!(found("`cargo xtask fly`\n"), ["there is no `cargo xtask fly`"]);
+        assert_eq!(found("```\n$ cargo test -p nix\n```\n"), ["there is no package `nix`"]);
         let example = found("```\ncargo run --example none\n```\n");
         assert_eq!(example, ["there is no example or program `none`"]);
     }

@@ -28,13 +28,7 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
             if MACROS.contains(&word.name.as_str()) && word.followed_by == Some('!') {
                 let what = format!("`{}!` is left in the code", word.name);
                 let mend = "finish it, or return an error that says what is missing";
-                violations.push(Violation::new(
-                    UNFINISHED_RULE,
-                    &file.path,
-                    word.line,
-                    what,
-                    mend,
-                ));
+                violations.push(Violation::new(UNFINISHED_RULE, &file.path, word.line, what, mend));
             }
         });
     }
@@ -46,11 +40,7 @@ fn check_lines(file: &TextFile, violations: &mut Vec<Violation>) {
     let has_no_tabs = has_width || file.path.ends_with(".md") || file.path.ends_with(".toml");
     for (i, line) in file.text.lines().enumerate() {
         let columns = line.chars().count();
-        let longest = || {
-            line.split_whitespace()
-                .map(|word| word.chars().count())
-                .max()
-        };
+        let longest = || line.split_whitespace().map(|word| word.chars().count()).max();
         if has_width && columns > COLUMNS && longest() < Some(UNBREAKABLE) {
             let what = format!("is {columns} columns wide, more than {COLUMNS}");
             let mend = "break the line";
@@ -64,13 +54,7 @@ fn check_lines(file: &TextFile, violations: &mut Vec<Violation>) {
         if let Some(mark) = MARKS.into_iter().find(|mark| line.contains(mark)) {
             let what = format!("`{mark}` is left in the text");
             let mend = "mend it now or open an issue; the comment can then cite it";
-            violations.push(Violation::new(
-                UNFINISHED_RULE,
-                &file.path,
-                i + 1,
-                what,
-                mend,
-            ));
+            violations.push(Violation::new(UNFINISHED_RULE, &file.path, i + 1, what, mend));
         }
     }
 }
@@ -103,10 +87,7 @@ mod tests {
     fn unfinished_code_is_found() {
         let code = format!("fn f() {{\n    {}!()\n}}\n", MACROS[0]);
         assert_eq!(rules("a/src/x.rs", &code), [(UNFINISHED_RULE, 2)]);
-        assert_eq!(
-            rules("a.md", &format!("{} later\n", MARKS[0])),
-            [(UNFINISHED_RULE, 1)]
-        );
+        assert_eq!(rules("a.md", &format!("{} later\n", MARKS[0])), [(UNFINISHED_RULE, 1)]);
         // The words themselves, as a name or in prose, are no offence.
         assert_eq!(rules("a/src/x.rs", "fn todo() {}\n"), []);
     }

@@ -11,19 +11,12 @@ pub(crate) const RULE: &str = "unsafe";
 const MAP: &str = "ARCHITECTURE.md";
 
 pub(crate) fn check(project: &Project) -> Vec<Violation> {
-    let rows = project
-        .text(MAP)
-        .and_then(|text| markdown::table(text, "file", "why it needs"));
+    let rows = project.text(MAP).and_then(|text| markdown::table(text, "file", "why it needs"));
     let rows = rows.unwrap_or_default();
     let mut violations = vec![];
     let mut allowed = vec![];
     for row in rows {
-        for path in row
-            .cells
-            .first()
-            .map(|cell| markdown::codes(cell))
-            .unwrap_or_default()
-        {
+        for path in row.cells.first().map(|cell| markdown::codes(cell)).unwrap_or_default() {
             allowed.push((path, row.line, false));
         }
     }
@@ -73,10 +66,7 @@ mod tests {
 
     fn found(path: &str, text: &str) -> Vec<(String, usize)> {
         let project = Project::of_texts(&[(MAP, MAP_TEXT), (path, text)]);
-        check(&project)
-            .into_iter()
-            .map(|v| (v.file, v.line))
-            .collect()
+        check(&project).into_iter().map(|v| (v.file, v.line)).collect()
     }
 
     #[test]

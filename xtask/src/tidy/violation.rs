@@ -27,25 +27,13 @@ impl Violation {
         what: impl Into<String>,
         mend: impl Into<String>,
     ) -> Violation {
-        Violation {
-            file: file.to_string(),
-            line,
-            rule,
-            what: what.into(),
-            mend: mend.into(),
-        }
+        Violation { file: file.to_string(), line, rule, what: what.into(), mend: mend.into() }
     }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation {
-            file,
-            line,
-            rule,
-            what,
-            mend,
-        } = self;
+        let Violation { file, line, rule, what, mend } = self;
         write!(f, "{file}:{line}: [{rule}] {what}.\n    mend: {mend}.")
     }
 }
