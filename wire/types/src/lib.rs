@@ -1,10 +1,22 @@
 //! CORBA's run-time types on top of CDR: system exceptions, object references, TypeCode, Any.
 //!
+//! [`SystemException`] is what every layer raises; [`Ior`] and [`ObjectUrl`] are what references
+//! look like on the wire and as text.
+//!
 //! **Architecture invariant.** No I/O, no clock, no threads, no `unsafe`. Nothing here resolves
 //! a host, opens a file or knows the ORB.
 
 #![forbid(unsafe_code)]
 
 pub mod exception;
+pub mod ior;
+mod repository_id;
+pub mod url;
 
 pub use exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+pub use ior::{
+    Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IiopProfile, Ior,
+    SslSecTrans, TaggedComponent, TaggedProfile,
+};
+pub use repository_id::{IdlVersion, RepositoryId, RepositoryIdError};
+pub use url::{ObjectUrl, UrlError};

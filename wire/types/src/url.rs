@@ -1,0 +1,439 @@
+//! Object URLs (CORBA 3.3 P2 §7.6.10): `IOR:`, `corbaloc:`, `corbaname:` and `file:` text, parsed
+//! for `string_to_object` and the initial references. Parsing only: nothing is resolved here.
+
+mod escape;
+mod stringified_name;
+
+use std::fmt;
+use std::str::FromStr;
+
+use corbie_cdr::{Error, Version};
+
+use crate::ior::{Address, IiopProfile, Ior};
+use crate::minor;
+
+pub use escape::{escape, unescape};
+pub use stringified_name::{NameComponent, parse_name, stringify_name};
+
+/// Where an object URL goes wrong, and what should stand there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlError {
+    /// Octets of the text before that place.
+    pub at: usize,
+    /// The minor code of the `BAD_PARAM` that it becomes.
+    pub minor: u32,
+    /// What stands there.
+    pub found: String,
+    /// What should stand there.
+    pub needed: String,
+}
+
+impl UrlError {
+    pub(crate) fn scheme(text: &str, at: usize) -> Self {
+        let scheme = text.trim().split_once(':').map(|(scheme, _)| scheme);
+        let found = match scheme {
+            Some(scheme) if scheme.len() < 20 => format!("the scheme {scheme:?}"),
+            _ => "no scheme".to_owned(),
+        };
+        let needed = "IOR:, corbaloc:, corbaname: or file:".to_owned();
+        Self {
+            at,
+            minor: minor::BAD_PARAM_URL_SCHEME,
+            found,
+            needed,
+        }
+    }
+
+    fn address(at: usize, found: impl Into<String>, needed: impl Into<String>) -> Self {
+        let minor = minor::BAD_PARAM_URL_ADDRESS;
+        Self {
+            at,
+            minor,
+            found: found.into(),
+            needed: needed.into(),
+        }
+    }
+
+    fn specific(at: usize, found: impl Into<String>, needed: impl Into<String>) -> Self {
+        let minor = minor::BAD_PARAM_URL_SCHEME_SPECIFIC;
+        Self {
+            at,
+            minor,
+            found: found.into(),
+            needed: needed.into(),
+        }
+    }
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            at,
+            minor: _,
+            found,
+            needed,
+        } = self;
+        write!(
+            f,
+            "at character {} of the reference: found {found}, needed {needed}",
+            at + 1
+        )
+    }
+}
+
+impl std::error::Error for UrlError {}
+
+impl From<UrlError> for crate::SystemException {
+    fn from(error: UrlError) -> Self {
+        Self::bad_param(error.minor, crate::CompletionStatus::No).with_detail(error.to_string())
+    }
+}
+
+/// The port of `iiop:` addresses without one (registered as corba-iiop).
+pub const DEFAULT_PORT: u16 = 2809;
+
+/// The key of `corbaname:` and `corbaloc:rir:` without one.
+pub const DEFAULT_KEY: &str = "NameService";
+
+/// One address of a `corbaloc:` (CORBA 3.3 P2 §7.6.10.1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectAddress {
+    /// `rir:`: the key names an initial reference.
+    InitialReference,
+    /// `iiop:` (or empty): a server.
+    Iiop {
+        /// GIOP version to speak at most; 1.0 unless given.
+        version: Version,
+        /// Where.
+        address: Address,
+    },
+}
+
+/// `corbaloc:`: addresses and an object key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Corbaloc {
+    /// At least one; `rir:` stands alone.
+    pub addresses: Vec<ObjectAddress>,
+    /// The object key, escapes resolved.
+    pub key: Vec<u8>,
+}
+
+/// `corbaname:`: a naming context and the name of an object in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Corbaname {
+    /// The naming context; its key is `NameService` unless given.
+    pub context: Corbaloc,
+    /// The stringified name, escapes resolved; empty: the context itself.
+    pub name: String,
+}
+
+/// An object reference as text, parsed.
+///
+/// ```
+/// use corbie_types::{ObjectUrl, url::ObjectAddress};
+/// let ObjectUrl::Corbaloc(url) = "corbaloc:iiop:1.2@[::1]:4711/Prod%2fDesk".parse()? else {
+///     unreachable!()
+/// };
+/// assert_eq!(url.key, b"Prod/Desk");
+/// assert!(matches!(&url.addresses[0],
+///     ObjectAddress::Iiop { address, .. } if address.host == "::1" && address.port == 4711));
+/// # Ok::<(), corbie_types::UrlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ObjectUrl {
+    /// `IOR:` and hexadecimal digits.
+    Ior(Ior),
+    /// `corbaloc:`.
+    Corbaloc(Corbaloc),
+    /// `corbaname:`.
+    Corbaname(Corbaname),
+    /// `file:`: the path of a file that holds a reference as text.
+    File(String),
+}
+
+impl FromStr for ObjectUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let start = text.len() - text.trim_start().len();
+        let trimmed = text.trim();
+        let Some((scheme, rest)) = trimmed.split_once(':') else {
+            return Err(UrlError::scheme(text, start));
+        };
+        let at = start + scheme.len() + 1;
+        match scheme.to_ascii_lowercase().as_str() {
+            "ior" => text.parse().map(Self::Ior),
+            "corbaloc" => Corbaloc::parse(rest, at).map(Self::Corbaloc),
+            "corbaname" => Corbaname::parse(rest, at).map(Self::Corbaname),
+            "file" => file_path(rest, at).map(Self::File),
+            _ => Err(UrlError::scheme(text, start)),
+        }
+    }
+}
+
+impl Corbaloc {
+    /// Parses what follows `corbaloc:`, which stands at `at` in the whole text.
+    fn parse(text: &str, at: usize) -> Result<Self, UrlError> {
+        let (addresses, key) = match text.split_once('/') {
+            Some((addresses, key)) => (addresses, Some((key, at + addresses.len() + 1))),
+            None => (text, None),
+        };
+        let addresses = parse_addresses(addresses, at)?;
+        let key = match key {
+            Some((key, at)) => unescape(key, at)?,
+            None => Vec::new(),
+        };
+        let initial = addresses.contains(&ObjectAddress::InitialReference);
+        let key = if initial && key.is_empty() {
+            DEFAULT_KEY.into()
+        } else {
+            key
+        };
+        Ok(Self { addresses, key })
+    }
+
+    /// The initial reference that it names, for `rir:`.
+    #[must_use]
+    pub fn initial_reference(&self) -> Option<String> {
+        let initial = self.addresses.contains(&ObjectAddress::InitialReference);
+        initial.then(|| String::from_utf8_lossy(&self.key).into_owned())
+    }
+
+    /// A reference with one profile for each address, of unknown type; `None` for `rir:`.
+    ///
+    /// # Errors
+    /// When a host name cannot be written.
+    pub fn to_ior(&self) -> Result<Option<Ior>, Error> {
+        let mut profiles = Vec::with_capacity(self.addresses.len());
+        for address in &self.addresses {
+            let ObjectAddress::Iiop {
+                version,
+                address: Address { host, port },
+            } = address
+            else {
+                return Ok(None);
+            };
+            let profile = IiopProfile::new(*version, host.clone(), *port, self.key.clone());
+            profiles.push(profile.to_tagged()?);
+        }
+        Ok(Some(Ior {
+            type_id: String::new(),
+            profiles,
+        }))
+    }
+}
+
+impl Corbaname {
+    fn parse(text: &str, at: usize) -> Result<Self, UrlError> {
+        let (context, name) = match text.split_once('#') {
+            Some((context, name)) => (context, Some((name, at + context.len() + 1))),
+            None => (text, None),
+        };
+        let mut context = Corbaloc::parse(context, at)?;
+        if context.key.is_empty() {
+            context.key = DEFAULT_KEY.into();
+        }
+        let Some((name, at)) = name else {
+            return Ok(Self {
+                context,
+                name: String::new(),
+            });
+        };
+        let name = String::from_utf8(unescape(name, at)?)
+            .map_err(|_| UrlError::specific(at, "escapes that are no text", "a name in UTF-8"))?;
+        // Checked here, where the place is known.
+        parse_name(&name).map_err(|problem| UrlError {
+            at: at + problem.at,
+            ..problem
+        })?;
+        Ok(Self { context, name })
+    }
+}
+
+fn parse_addresses(text: &str, at: usize) -> Result<Vec<ObjectAddress>, UrlError> {
+    let mut addresses = Vec::new();
+    let mut place = at;
+    for part in text.split(',') {
+        addresses.push(parse_address(part, place)?);
+        place += part.len() + 1;
+    }
+    if addresses.len() > 1 && addresses.contains(&ObjectAddress::InitialReference) {
+        let needed = "\"rir:\" as the only address";
+        return Err(UrlError::address(
+            at,
+            "\"rir:\" among other addresses",
+            needed,
+        ));
+    }
+    Ok(addresses)
+}
+
+fn parse_address(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
+    let Some((protocol, rest)) = text.split_once(':') else {
+        let needed = "an address such as iiop:host:port, :host or rir:";
+        return Err(UrlError::address(at, format!("{text:?}"), needed));
+    };
+    let rest_at = at + protocol.len() + 1;
+    match protocol.to_ascii_lowercase().as_str() {
+        "rir" if rest.is_empty() => Ok(ObjectAddress::InitialReference),
+        "rir" => Err(UrlError::address(
+            rest_at,
+            format!("{rest:?}"),
+            "nothing after \"rir:\"",
+        )),
+        "" | "iiop" => parse_iiop(rest, rest_at),
+        _ => {
+            let needed = "one of the protocols iiop and rir";
+            Err(UrlError::address(
+                at,
+                format!("the protocol {protocol:?}"),
+                needed,
+            ))
+        }
+    }
+}
+
+fn parse_iiop(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
+    let (version, rest, rest_at) = match text.split_once('@') {
+        Some((version, rest)) => (parse_version(version, at)?, rest, at + version.len() + 1),
+        None => (Version::V1_0, text, at),
+    };
+    let (host, port, port_at) = split_host(rest, rest_at)?;
+    if host.is_empty() {
+        return Err(UrlError::address(
+            rest_at,
+            "no host",
+            "a host name or address",
+        ));
+    }
+    let port = match port {
+        None => DEFAULT_PORT,
+        Some(digits) => digits
+            .parse()
+            .ok()
+            .filter(|port| *port != 0)
+            .ok_or_else(|| {
+                UrlError::address(
+                    port_at,
+                    format!("the port {digits:?}"),
+                    "a number from 1 to 65535",
+                )
+            })?,
+    };
+    Ok(ObjectAddress::Iiop {
+        version,
+        address: Address::new(host, port),
+    })
+}
+
+/// Host, port and the place of the port; brackets around an IPv6 address are taken off.
+fn split_host(text: &str, at: usize) -> Result<(&str, Option<&str>, usize), UrlError> {
+    if let Some(inner) = text.strip_prefix('[') {
+        let Some((host, behind)) = inner.split_once(']') else {
+            let needed = "a closing bracket after the IPv6 address";
+            return Err(UrlError::address(at, format!("{text:?}"), needed));
+        };
+        let behind_at = at + host.len() + 2;
+        return match behind.strip_prefix(':') {
+            Some(port) => Ok((host, Some(port), behind_at + 1)),
+            None if behind.is_empty() => Ok((host, None, behind_at)),
+            None => {
+                let needed = "a colon and the port, or nothing";
+                Err(UrlError::address(behind_at, format!("{behind:?}"), needed))
+            }
+        };
+    }
+    match text.split_once(':') {
+        Some((_, port)) if port.contains(':') => {
+            let needed = "brackets around an IPv6 address, as in [::1]:2809";
+            Err(UrlError::address(at, format!("{text:?}"), needed))
+        }
+        Some((host, port)) => Ok((host, Some(port), at + host.len() + 1)),
+        None => Ok((text, None, at)),
+    }
+}
+
+fn parse_version(text: &str, at: usize) -> Result<Version, UrlError> {
+    let parsed = text.split_once('.').and_then(|(major, minor)| {
+        Some(Version {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    });
+    match parsed {
+        Some(version) if version.major == 1 => Ok(version),
+        _ => Err(UrlError::address(
+            at,
+            format!("the version {text:?}"),
+            "1.0, 1.1 or 1.2",
+        )),
+    }
+}
+
+/// `file:///etc/ref.ior`, `file:/etc/ref.ior` and `file:ref.ior`, escapes resolved.
+fn file_path(text: &str, at: usize) -> Result<String, UrlError> {
+    let (path, path_at) = match text.strip_prefix("//") {
+        Some(rest) => match rest.find('/') {
+            Some(0) => (rest, at + 2),
+            Some(slash) if rest.starts_with("localhost/") => (&rest[slash..], at + 2 + slash),
+            _ => {
+                let found = format!("{text:?}");
+                return Err(UrlError::specific(
+                    at,
+                    found,
+                    "file:///path: the file must be here",
+                ));
+            }
+        },
+        None => (text, at),
+    };
+    if path.is_empty() {
+        return Err(UrlError::specific(path_at, "no path", "the path of a file"));
+    }
+    let path = escape::unescape_leniently(path, path_at)?;
+    String::from_utf8(path)
+        .map_err(|_| UrlError::specific(path_at, "escapes that are no text", "a path in UTF-8"))
+}
+
+impl fmt::Display for Corbaloc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("corbaloc:")?;
+        write_location(self, f)
+    }
+}
+
+fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (index, address) in location.addresses.iter().enumerate() {
+        if index > 0 {
+            f.write_str(",")?;
+        }
+        match address {
+            ObjectAddress::InitialReference => f.write_str("rir:")?,
+            ObjectAddress::Iiop {
+                version: Version::V1_0,
+                address,
+            } => write!(f, "iiop:{address}")?,
+            ObjectAddress::Iiop { version, address } => write!(f, "iiop:{version}@{address}")?,
+        }
+    }
+    write!(f, "/{}", escape(&location.key))
+}
+
+impl fmt::Display for Corbaname {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("corbaname:")?;
+        write_location(&self.context, f)?;
+        write!(f, "#{}", escape(self.name.as_bytes()))
+    }
+}
+
+impl fmt::Display for ObjectUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ior(ior) => ior.fmt(f),
+            Self::Corbaloc(url) => url.fmt(f),
+            Self::Corbaname(url) => url.fmt(f),
+            Self::File(path) => write!(f, "file://{}", escape(path.as_bytes())),
+        }
+    }
+}
