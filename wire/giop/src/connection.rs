@@ -159,10 +159,7 @@ impl Connection {
             farewell: None,
             late_replies: 0,
         };
-        Self {
-            reader: MessageReader::new(limits, role),
-            rules,
-        }
+        Self { reader: MessageReader::new(limits, role), rules }
     }
 
     /// Sets the most requests of the peer that wait for a reply at a time (servers).
@@ -236,12 +233,7 @@ impl Connection {
     #[inline]
     pub fn begin_request(&mut self, request_id: u32) -> Result<(), GiopError> {
         if self.rules.state != ConnectionState::Open {
-            return Err(GiopError::new(
-                GiopErrorKind::Closed,
-                0,
-                "request",
-                request_id,
-            ));
+            return Err(GiopError::new(GiopErrorKind::Closed, 0, "request", request_id));
         }
         let inserted = self.rules.outstanding.insert(request_id);
         inserted.map_err(|RequestIdTaken| taken(0, request_id))
@@ -250,18 +242,11 @@ impl Connection {
     /// Command of a client: nobody waits for this reply any more. The message to send, when the
     /// request is outstanding and the connection open. The reply is dropped if it comes.
     pub fn cancel_request(&mut self, request_id: u32) -> Option<Control> {
-        let Rules {
-            state,
-            version,
-            order,
-            ..
-        } = self.rules;
+        let Rules { state, version, order, .. } = self.rules;
         if !self.rules.outstanding.remove(request_id) || state != ConnectionState::Open {
             return None;
         }
-        Some(Control::new(&writer::cancel_request(
-            version, order, request_id,
-        )))
+        Some(Control::new(&writer::cancel_request(version, order, request_id)))
     }
 
     /// Command of a server: the reply to this request is being sent. `false`: there is no such
@@ -388,16 +373,9 @@ impl Rules {
         }
         if self.outstanding.len() >= self.outstanding_max {
             let found = format_args!("number {}", self.outstanding.len() + 1);
-            return Err(GiopError::new(
-                GiopErrorKind::TooManyRequests,
-                12,
-                "request",
-                found,
-            ));
+            return Err(GiopError::new(GiopErrorKind::TooManyRequests, 12, "request", found));
         }
-        self.outstanding
-            .insert(id)
-            .map_err(|RequestIdTaken| taken(12, id))?;
+        self.outstanding.insert(id).map_err(|RequestIdTaken| taken(12, id))?;
         Ok(Step::Event)
     }
 
@@ -429,35 +407,22 @@ impl<'a> Event<'a> {
         Ok(match message.kind() {
             MessageKind::Request => {
                 let (header, arguments) = message.request()?;
-                Event::Request {
-                    message,
-                    header,
-                    arguments,
-                }
+                Event::Request { message, header, arguments }
             }
             MessageKind::Reply => {
                 let (header, body) = message.reply()?;
-                Event::Reply {
-                    message,
-                    header,
-                    body,
-                }
+                Event::Reply { message, header, body }
             }
-            MessageKind::LocateRequest => Event::LocateRequest {
-                message,
-                header: message.locate_request()?,
-            },
+            MessageKind::LocateRequest => {
+                Event::LocateRequest { message, header: message.locate_request()? }
+            }
             MessageKind::LocateReply => {
                 let (header, body) = message.locate_reply()?;
-                Event::LocateReply {
-                    message,
-                    header,
-                    body,
-                }
+                Event::LocateReply { message, header, body }
             }
-            MessageKind::CancelRequest => Event::CancelRequest {
-                request_id: message.cancel_request()?.request_id,
-            },
+            MessageKind::CancelRequest => {
+                Event::CancelRequest { request_id: message.cancel_request()?.request_id }
+            }
             MessageKind::CloseConnection | MessageKind::MessageError | MessageKind::Fragment => {
                 Event::CloseConnection
             }
@@ -468,10 +433,5 @@ impl<'a> Event<'a> {
 #[cold]
 fn taken(offset: usize, id: u32) -> GiopError {
     let found = format_args!("{id}, which has no reply yet");
-    GiopError::new(
-        GiopErrorKind::DuplicateRequestId,
-        offset,
-        "request_id",
-        found,
-    )
+    GiopError::new(GiopErrorKind::DuplicateRequestId, offset, "request_id", found)
 }

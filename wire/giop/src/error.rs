@@ -126,12 +126,7 @@ impl GiopError {
         found: impl fmt::Display,
     ) -> Self {
         let found = found.to_string().into_boxed_str();
-        Self(Box::new(Details {
-            kind,
-            offset,
-            what,
-            found,
-        }))
+        Self(Box::new(Details { kind, offset, what, found }))
     }
 
     /// Wraps an error of the CDR decoder, met while reading `what`.
@@ -188,12 +183,7 @@ impl GiopError {
 
 impl fmt::Display for GiopError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details {
-            kind,
-            offset,
-            what,
-            found,
-        } = &*self.0;
+        let Details { kind, offset, what, found } = &*self.0;
         write!(f, "{}: {what} at octet {offset} is {found}", kind.text())
     }
 }

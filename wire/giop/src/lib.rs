@@ -10,6 +10,8 @@
 //! **Architecture Invariant:** no I/O, no clock, no thread, no `unsafe`. No length read from the wire
 //! reaches an allocator: buffers grow with what arrived.
 
+#![forbid(unsafe_code)]
+
 mod connection;
 mod error;
 mod message;

@@ -118,8 +118,7 @@ impl<'a> Message<'a> {
             _ => {
                 let mut decoder = self.decoder_at_request_id()?;
                 let id = decoder.read_ulong();
-                id.map(Some)
-                    .map_err(|e| GiopError::malformed("request_id", &e))
+                id.map(Some).map_err(|e| GiopError::malformed("request_id", &e))
             }
         }
     }
@@ -162,12 +161,7 @@ pub struct OwnedMessage {
 impl OwnedMessage {
     pub(crate) fn new(header: MessageHeader, buffer: Vec<u8>, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= buffer.len());
-        Self {
-            header,
-            buffer,
-            start,
-            len,
-        }
+        Self { header, buffer, start, len }
     }
 
     /// The decoded message header.
@@ -187,10 +181,7 @@ impl OwnedMessage {
     #[must_use]
     pub fn as_message(&self) -> Message<'_> {
         let octets = &self.buffer[self.start..self.start + self.len];
-        Message {
-            header: self.header,
-            octets,
-        }
+        Message { header: self.header, octets }
     }
 
     /// The buffer, to be handed to a later [`crate::MessageReader::take_message`] as the spare.

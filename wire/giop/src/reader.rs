@@ -129,7 +129,11 @@ impl MessageReader {
         }
         let room = self.buffer.len() - self.end;
         let wanted = self.wanted();
-        if room < wanted.max(Self::MIN_SPACE) || self.small_messages >= Self::SMALL_MESSAGES {
+        if room < wanted.max(Self::MIN_SPACE)
+            || (self.end == 0 && self.buffer.len() > self.limits.retained_octets)
+            || self.small_messages >= Self::SMALL_MESSAGES
+            || self.reassembly.holds_more_than(self.limits.retained_octets)
+        {
             self.make_room(wanted);
         }
         &mut self.buffer[self.end..]
@@ -138,6 +142,7 @@ impl MessageReader {
     /// Moves what is left to the front, then grows or shrinks the buffer.
     #[cold]
     fn make_room(&mut self, wanted: usize) {
+        self.reassembly.release(self.limits.retained_octets);
         let held = self.end - self.start;
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -153,12 +158,7 @@ impl MessageReader {
         if self.buffer.len() < enough.min(allowed) {
             self.resize(enough.min(allowed));
         } else if self.buffer.len() > self.limits.retained_octets.max(enough) {
-            self.resize(
-                self.limits
-                    .retained_octets
-                    .max(enough)
-                    .min(self.buffer.len()),
-            );
+            self.resize(self.limits.retained_octets.max(enough).min(self.buffer.len()));
         }
     }
 
@@ -200,10 +200,7 @@ impl MessageReader {
     /// What breaks the rules of GIOP or a limit, as soon as it can be seen; [`GiopError::answer`]
     /// says what the peer gets before the connection is closed.
     #[inline]
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "the message borrows from the reader"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "the message borrows from the reader")]
     pub fn next(&mut self) -> Result<Option<Message<'_>>, GiopError> {
         self.current = None;
         loop {
@@ -212,6 +209,7 @@ impl MessageReader {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
                 Err(error) => {
+                    self.current = None;
                     self.end_reading();
                     return Err(error);
                 }
@@ -234,13 +232,15 @@ impl MessageReader {
     /// Takes one message from the front of the buffer; `false`: it is not all there.
     #[inline]
     fn advance(&mut self) -> Result<bool, GiopError> {
-        let octets = &self.buffer[self.start..self.end];
-        let Some(first) = octets.first_chunk::<{ MessageHeader::OCTETS }>() else {
-            return self.not_even_a_header();
-        };
         if self.ended {
+            self.start = self.end;
             return Ok(false);
         }
+        let octets = &self.buffer[self.start..self.end];
+        let Some(first) = octets.first_chunk::<{ MessageHeader::OCTETS }>() else {
+            MessageHeader::check_prefix(octets)?;
+            return Ok(false);
+        };
         let header = MessageHeader::decode(first)?;
         let total = header.total();
         if !self.role.accepts(header.kind) || total > self.limits.message_octets {
@@ -269,19 +269,9 @@ impl MessageReader {
         if header.kind as u8 >= MessageKind::CloseConnection as u8 {
             self.end_reading();
         } else if header.kind == MessageKind::CancelRequest {
-            self.cancel_reassembly(start, total)?;
+            self.cancel_reassembly()?;
         }
         Ok(true)
-    }
-
-    #[cold]
-    fn not_even_a_header(&mut self) -> Result<bool, GiopError> {
-        if self.ended {
-            self.start = self.end;
-            return Ok(false);
-        }
-        MessageHeader::check_prefix(&self.buffer[self.start..self.end])?;
-        Ok(false)
     }
 
     #[cold]
@@ -304,7 +294,7 @@ impl MessageReader {
         total: usize,
     ) -> Result<bool, GiopError> {
         let octets = &self.buffer[start..start + total];
-        if let Some(header) = self.reassembly.add(&self.limits, header, octets)? {
+        if let Some(header) = self.reassembly.add(header, octets)? {
             self.current = Some((header, Place::Reassembled));
         }
         Ok(true)
@@ -312,10 +302,8 @@ impl MessageReader {
 
     /// CORBA 3.3 P2 §9.4.4: a client may cancel a request whose fragments it has not all sent.
     #[cold]
-    fn cancel_reassembly(&mut self, start: usize, total: usize) -> Result<(), GiopError> {
-        if let Some(message) = self.current()
-            && self.buffer.len() >= start + total
-        {
+    fn cancel_reassembly(&mut self) -> Result<(), GiopError> {
+        if let Some(message) = self.current() {
             let id = message.cancel_request()?.request_id;
             self.reassembly.cancel(id);
         }
@@ -373,12 +361,7 @@ impl MessageReader {
             self.wanted(),
             self.reassembly.len(),
         );
-        Err(GiopError::new(
-            GiopErrorKind::Truncated,
-            held,
-            "message",
-            found,
-        ))
+        Err(GiopError::new(GiopErrorKind::Truncated, held, "message", found))
     }
 
     /// Moves the message that [`next`](Self::next) returned last out, so that another thread may read
@@ -395,8 +378,10 @@ impl MessageReader {
         let behind = self.end - self.start;
         if len <= behind {
             let mut copy = spare;
-            copy.clear();
-            copy.extend_from_slice(&self.buffer[start..start + len]);
+            if copy.len() < len {
+                copy.resize(len, 0);
+            }
+            copy[..len].copy_from_slice(&self.buffer[start..start + len]);
             return Some(OwnedMessage::new(header, copy, 0, len));
         }
         let mut fresh = spare;

@@ -82,13 +82,7 @@ impl Fragments {
         }
         // In 1.2 all types that may be fragmented begin with the request id.
         let request_id = own.get(12..)?.first_chunk().copied().unwrap_or_default();
-        Some(Self {
-            header,
-            request_id,
-            len,
-            next: 0,
-            max_octets,
-        })
+        Some(Self { header, request_id, len, next: 0, max_octets })
     }
 }
 
@@ -102,25 +96,13 @@ impl Iterator for Fragments {
         let version = self.header.version;
         let first = self.next == 0;
         let (kind, head_len, begin) = if first {
-            (
-                self.header.kind,
-                MessageHeader::OCTETS,
-                MessageHeader::OCTETS,
-            )
+            (self.header.kind, MessageHeader::OCTETS, MessageHeader::OCTETS)
         } else {
-            (
-                MessageKind::Fragment,
-                FragmentHeader::octets(version),
-                self.next,
-            )
+            (MessageKind::Fragment, FragmentHeader::octets(version), self.next)
         };
         // CORBA 3.3 P2 §9.4.9: all fragments but the last are multiples of 8 in 1.2, so that what
         // is 8-aligned in the message stays so. In 1.1 the data has to be, the head has 12 octets.
-        let room = if first {
-            self.max_octets
-        } else {
-            (self.max_octets - head_len) & !7
-        };
+        let room = if first { self.max_octets } else { (self.max_octets - head_len) & !7 };
         let end = (self.next + room).min(self.len);
         self.next = end;
         let size = head_len - MessageHeader::OCTETS + (end - begin);
@@ -135,10 +117,6 @@ impl Iterator for Fragments {
         if version >= Version::V1_2 && !first {
             head[12..].copy_from_slice(&self.request_id);
         }
-        Some(Fragment {
-            head,
-            head_len,
-            range: begin..end,
-        })
+        Some(Fragment { head, head_len, range: begin..end })
     }
 }

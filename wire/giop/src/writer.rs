@@ -22,23 +22,11 @@ pub struct MessageStart {
 /// The encoder has to be empty.
 #[inline]
 pub fn begin_message(e: &mut Encoder<'_>, kind: MessageKind) -> MessageStart {
-    debug_assert!(
-        e.is_empty(),
-        "a message begins at position 0, the origin of alignment"
-    );
+    debug_assert!(e.is_empty(), "a message begins at position 0, the origin of alignment");
     let (version, order) = (e.version(), e.order());
-    let header = MessageHeader {
-        version,
-        order,
-        more_fragments: false,
-        kind,
-        size: 0,
-    };
+    let header = MessageHeader { version, order, more_fragments: false, kind, size: 0 };
     e.write_octets(&header.encode());
-    MessageStart {
-        header_end: e.len(),
-        body: e.len(),
-    }
+    MessageStart { header_end: e.len(), body: e.len() }
 }
 
 /// The body of a Request or Reply is aligned in 1.2 only. CORBA 3.3 P2 §9.4.2.1, §9.4.3.2.
@@ -48,10 +36,7 @@ fn begin_body(e: &mut Encoder<'_>) -> MessageStart {
     if e.version() >= Version::V1_2 {
         e.align(8);
     }
-    MessageStart {
-        header_end,
-        body: e.len(),
-    }
+    MessageStart { header_end, body: e.len() }
 }
 
 /// Writes everything of a Request up to its body.
@@ -123,12 +108,7 @@ pub fn finish_message(e: &mut Encoder<'_>, start: MessageStart) -> Result<(), co
 #[cold]
 fn too_long(e: &Encoder<'_>) -> corbie_cdr::Error {
     let found = format!("{} octets", e.len());
-    e.error(
-        ErrorKind::BadParameter,
-        "GIOP message",
-        found,
-        "less than 4 GiB",
-    )
+    e.error(ErrorKind::BadParameter, "GIOP message", found, "less than 4 GiB")
 }
 
 /// A CancelRequest message.
@@ -158,12 +138,5 @@ pub fn message_error(version: Version, order: ByteOrder) -> [u8; 12] {
 }
 
 fn bare(kind: MessageKind, version: Version, order: ByteOrder, size: u32) -> [u8; 12] {
-    MessageHeader {
-        version,
-        order,
-        more_fragments: false,
-        kind,
-        size,
-    }
-    .encode()
+    MessageHeader { version, order, more_fragments: false, kind, size }.encode()
 }

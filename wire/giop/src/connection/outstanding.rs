@@ -21,10 +21,7 @@ impl Outstanding {
     /// An empty set.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            len: 0,
-        }
+        Self { slots: Vec::new(), len: 0 }
     }
 
     /// How many ids are in the set.

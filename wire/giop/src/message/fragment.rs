@@ -48,8 +48,6 @@ impl FragmentHeader {
             ByteOrder::BigEndian => u32::from_be_bytes([a, b, c, d]),
             ByteOrder::LittleEndian => u32::from_le_bytes([a, b, c, d]),
         };
-        Ok(Self {
-            request_id: Some(id),
-        })
+        Ok(Self { request_id: Some(id) })
     }
 }

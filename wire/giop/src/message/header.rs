@@ -101,9 +101,7 @@ impl MessageHeader {
     pub fn decode(octets: &[u8; Self::OCTETS]) -> Result<Self, GiopError> {
         let [g, i, o, p, major, minor, flags, kind, size @ ..] = *octets;
         if [g, i, o, p] != Self::MAGIC || major != 1 || minor > 2 {
-            return Err(Self::check_prefix(octets)
-                .err()
-                .unwrap_or_else(|| not_giop(octets)));
+            return Err(Self::check_prefix(octets).err().unwrap_or_else(|| not_giop(octets)));
         }
         let version = Version { major, minor };
         let Some(kind) = MessageKind::from_octet(kind) else {
@@ -124,13 +122,7 @@ impl MessageHeader {
             ByteOrder::LittleEndian => u32::from_le_bytes(size),
         };
         let more_fragments = flags & Self::MORE_FRAGMENTS != 0;
-        let header = Self {
-            version,
-            order,
-            more_fragments,
-            kind,
-            size,
-        };
+        let header = Self { version, order, more_fragments, kind, size };
         if more_fragments || kind == MessageKind::Fragment {
             header.check_fragment()?;
         }
@@ -145,12 +137,7 @@ impl MessageHeader {
         }
         let Version { major, minor } = self.version;
         let found = format_args!("a fragment of {:?} in GIOP {major}.{minor}", self.kind);
-        Err(GiopError::new(
-            GiopErrorKind::BadFlags,
-            6,
-            "flags and message_type",
-            found,
-        ))
+        Err(GiopError::new(GiopErrorKind::BadFlags, 6, "flags and message_type", found))
     }
 
     /// Checks as much of a header as has arrived, so that garbage is refused at its first octet.
@@ -181,39 +168,15 @@ impl MessageHeader {
     #[inline]
     #[must_use]
     pub fn encode(&self) -> [u8; Self::OCTETS] {
-        let Self {
-            version,
-            order,
-            more_fragments,
-            kind,
-            size,
-        } = *self;
+        let Self { version, order, more_fragments, kind, size } = *self;
         let (order_flag, size) = match order {
             ByteOrder::BigEndian => (0, size.to_be_bytes()),
             ByteOrder::LittleEndian => (Self::LITTLE_ENDIAN, size.to_le_bytes()),
         };
-        let flags = order_flag
-            | if more_fragments {
-                Self::MORE_FRAGMENTS
-            } else {
-                0
-            };
+        let flags = order_flag | if more_fragments { Self::MORE_FRAGMENTS } else { 0 };
         let [g, i, o, p] = Self::MAGIC;
         let [a, b, c, d] = size;
-        [
-            g,
-            i,
-            o,
-            p,
-            version.major,
-            version.minor,
-            flags,
-            kind as u8,
-            a,
-            b,
-            c,
-            d,
-        ]
+        [g, i, o, p, version.major, version.minor, flags, kind as u8, a, b, c, d]
     }
 
     /// The octets of the whole message, header included. `usize` is at least 64 bits or the sum
@@ -221,9 +184,7 @@ impl MessageHeader {
     #[inline]
     #[must_use]
     pub fn total(&self) -> usize {
-        usize::try_from(self.size)
-            .unwrap_or(usize::MAX)
-            .saturating_add(Self::OCTETS)
+        usize::try_from(self.size).unwrap_or(usize::MAX).saturating_add(Self::OCTETS)
     }
 }
 

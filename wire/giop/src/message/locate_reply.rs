@@ -68,12 +68,7 @@ impl LocateReplyHeader {
         let request_id = field("request_id", d.read_ulong())?;
         let value = field(WHAT, d.read_ulong())?;
         let Some(status) = LocateStatus::from_ulong(value, d.version()) else {
-            return Err(GiopError::new(
-                GiopErrorKind::BadValue,
-                d.position() - 4,
-                WHAT,
-                value,
-            ));
+            return Err(GiopError::new(GiopErrorKind::BadValue, d.position() - 4, WHAT, value));
         };
         Ok(Self { request_id, status })
     }

@@ -79,20 +79,12 @@ impl<'a> ReplyHeader<'a> {
             let status = Self::decode_status(d)?;
             let service_contexts = TaggedList::decode(d, "service_context")?;
             align_body(d)?;
-            return Ok(Self {
-                request_id,
-                status,
-                service_contexts,
-            });
+            return Ok(Self { request_id, status, service_contexts });
         }
         let service_contexts = TaggedList::decode(d, "service_context")?;
         let request_id = field("request_id", d.read_ulong())?;
         let status = Self::decode_status(d)?;
-        Ok(Self {
-            request_id,
-            status,
-            service_contexts,
-        })
+        Ok(Self { request_id, status, service_contexts })
     }
 
     #[inline]
@@ -109,11 +101,7 @@ impl<'a> ReplyHeader<'a> {
     /// The encoder's: the message becomes longer than a GIOP message can be.
     #[inline]
     pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
-        let Self {
-            request_id,
-            status,
-            service_contexts,
-        } = self;
+        let Self { request_id, status, service_contexts } = self;
         if e.version() < Version::V1_2 {
             service_contexts.encode(e)?;
         }

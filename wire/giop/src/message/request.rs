@@ -92,13 +92,7 @@ impl<'a> RequestHeader<'a> {
         let target = Target::decode(d)?;
         let operation = decode_operation(d)?;
         field("requesting_principal", d.read_octet_sequence())?;
-        Ok(Self {
-            request_id,
-            response,
-            target,
-            operation,
-            service_contexts,
-        })
+        Ok(Self { request_id, response, target, operation, service_contexts })
     }
 
     #[inline]
@@ -111,13 +105,7 @@ impl<'a> RequestHeader<'a> {
         let operation = decode_operation(d)?;
         let service_contexts = TaggedList::decode(d, "service_context")?;
         align_body(d)?;
-        Ok(Self {
-            request_id,
-            response,
-            target,
-            operation,
-            service_contexts,
-        })
+        Ok(Self { request_id, response, target, operation, service_contexts })
     }
 
     /// Writes the header in the form of the encoder's version; the body's alignment is `writer`'s.
@@ -126,13 +114,7 @@ impl<'a> RequestHeader<'a> {
     /// The encoder's: the message becomes longer than a GIOP message can be.
     #[inline]
     pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
-        let Self {
-            request_id,
-            response,
-            target,
-            operation,
-            service_contexts,
-        } = self;
+        let Self { request_id, response, target, operation, service_contexts } = self;
         if e.version() >= Version::V1_2 {
             e.write_ulong(*request_id);
             e.write_octets(&[*response as u8, 0, 0, 0]);
@@ -187,10 +169,7 @@ fn decode_operation<'a>(d: &mut Decoder<'a>) -> Result<&'a str, GiopError> {
 #[cold]
 fn bad_operation(offset: usize, octets: &[u8]) -> GiopError {
     let shown = &octets[..octets.len().min(64)];
-    let found = format_args!(
-        "\"{}\", not a name that ends with NUL",
-        shown.escape_ascii()
-    );
+    let found = format_args!("\"{}\", not a name that ends with NUL", shown.escape_ascii());
     GiopError::new(GiopErrorKind::BadValue, offset, "operation", found)
 }
 

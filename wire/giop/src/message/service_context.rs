@@ -38,9 +38,7 @@ impl ServiceContexts<'_> {
     /// # Errors
     /// `Malformed`: the context is there but cannot be decoded.
     pub fn code_sets(&self) -> Result<Option<CodeSets>, GiopError> {
-        self.find(service_context_id::CODE_SETS)
-            .map(CodeSetContext::decode)
-            .transpose()
+        self.find(service_context_id::CODE_SETS).map(CodeSetContext::decode).transpose()
     }
 }
 
@@ -58,10 +56,7 @@ impl CodeSetContext {
     /// Encodes the context's data.
     #[must_use]
     pub fn new(code_sets: CodeSets, order: ByteOrder) -> Self {
-        let CodeSets {
-            char_data: CodeSet(char_data),
-            wchar_data: CodeSet(wchar_data),
-        } = code_sets;
+        let CodeSets { char_data: CodeSet(char_data), wchar_data: CodeSet(wchar_data) } = code_sets;
         let octets = |value: u32| match order {
             ByteOrder::BigEndian => value.to_be_bytes(),
             ByteOrder::LittleEndian => value.to_le_bytes(),
@@ -76,10 +71,7 @@ impl CodeSetContext {
     /// The service context to put into a request.
     #[must_use]
     pub fn as_context(&self) -> ServiceContext<'_> {
-        Tagged {
-            tag: service_context_id::CODE_SETS,
-            data: &self.0,
-        }
+        Tagged { tag: service_context_id::CODE_SETS, data: &self.0 }
     }
 
     /// Decodes the data of such a context.
@@ -96,9 +88,6 @@ impl CodeSetContext {
         d.read_octet().map_err(malformed)?;
         let char_data = CodeSet(d.read_ulong().map_err(malformed)?);
         let wchar_data = CodeSet(d.read_ulong().map_err(malformed)?);
-        Ok(CodeSets {
-            char_data,
-            wchar_data,
-        })
+        Ok(CodeSets { char_data, wchar_data })
     }
 }

@@ -66,19 +66,13 @@ impl<'a> TaggedList<'a> {
     /// The items in order.
     #[must_use]
     pub fn iter(&self) -> TaggedIter<'a> {
-        TaggedIter {
-            list: self.0,
-            position: 0,
-            left: self.len(),
-        }
+        TaggedIter { list: self.0, position: 0, left: self.len() }
     }
 
     /// The data of the first item with this tag.
     #[must_use]
     pub fn find(&self, tag: u32) -> Option<&'a [u8]> {
-        self.iter()
-            .find(|item| item.tag == tag)
-            .map(|item| item.data)
+        self.iter().find(|item| item.tag == tag).map(|item| item.data)
     }
 
     /// Reads a list, checking the length of each item; the data is looked at when asked for.
@@ -87,31 +81,20 @@ impl<'a> TaggedList<'a> {
     /// `Malformed`: a count or a length goes beyond the message. `what` names the list.
     #[inline]
     pub fn decode(d: &mut Decoder<'a>, what: &'static str) -> Result<Self, GiopError> {
-        let count = d
-            .read_length(Self::MIN_OCTETS)
-            .map_err(|e| GiopError::malformed(what, &e))?;
+        let count = d.read_length(Self::MIN_OCTETS).map_err(|e| GiopError::malformed(what, &e))?;
         if count == 0 {
             return Ok(Self::EMPTY);
         }
         let mut ahead = d.clone();
         let begin = ahead.position();
         for _ in 0..count {
-            ahead
-                .read_ulong()
-                .map_err(|e| GiopError::malformed(what, &e))?;
-            ahead
-                .read_octet_sequence()
-                .map_err(|e| GiopError::malformed(what, &e))?;
+            ahead.read_ulong().map_err(|e| GiopError::malformed(what, &e))?;
+            ahead.read_octet_sequence().map_err(|e| GiopError::malformed(what, &e))?;
         }
-        let octets = d
-            .read_octets(ahead.position() - begin)
-            .map_err(|e| GiopError::malformed(what, &e))?;
+        let octets =
+            d.read_octets(ahead.position() - begin).map_err(|e| GiopError::malformed(what, &e))?;
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        Ok(Self(List::Received {
-            octets,
-            count,
-            order: d.order(),
-        }))
+        Ok(Self(List::Received { octets, count, order: d.order() }))
     }
 
     /// Writes the list.

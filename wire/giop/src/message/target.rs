@@ -88,11 +88,9 @@ impl<'a> Target<'a> {
         match *self {
             Self::Key(_) => None,
             Self::Profile(profile) => Some(profile),
-            Self::Reference {
-                selected_profile,
-                profiles,
-                ..
-            } => profiles.iter().nth(usize::try_from(selected_profile).ok()?),
+            Self::Reference { selected_profile, profiles, .. } => {
+                profiles.iter().nth(usize::try_from(selected_profile).ok()?)
+            }
         }
     }
 
@@ -119,9 +117,7 @@ impl<'a> Target<'a> {
                 return Self::decode_profile(disposition, d);
             }
         }
-        d.read_octet_sequence()
-            .map(Self::Key)
-            .map_err(|e| GiopError::malformed(WHAT, &e))
+        d.read_octet_sequence().map(Self::Key).map_err(|e| GiopError::malformed(WHAT, &e))
     }
 
     #[cold]
@@ -142,19 +138,10 @@ impl<'a> Target<'a> {
         let type_id = type_id.strip_suffix(&[0]).unwrap_or(type_id);
         let profiles = TaggedList::decode(d, WHAT)?;
         if usize::try_from(selected_profile).is_ok_and(|index| index < profiles.len()) {
-            return Ok(Self::Reference {
-                selected_profile,
-                type_id,
-                profiles,
-            });
+            return Ok(Self::Reference { selected_profile, type_id, profiles });
         }
         let found = format_args!("index {selected_profile} of {} profiles", profiles.len());
-        Err(GiopError::new(
-            GiopErrorKind::BadValue,
-            at,
-            "selected_profile_index",
-            found,
-        ))
+        Err(GiopError::new(GiopErrorKind::BadValue, at, "selected_profile_index", found))
     }
 
     /// Writes a target: in 1.2 with its disposition, before that the object key alone, which the
@@ -174,11 +161,7 @@ impl<'a> Target<'a> {
                 e.write_ulong(tag);
                 e.write_octet_sequence_copied(data)
             }
-            Self::Reference {
-                selected_profile,
-                type_id,
-                profiles,
-            } => {
+            Self::Reference { selected_profile, type_id, profiles } => {
                 e.write_ulong(selected_profile);
                 e.write_length(type_id.len() + 1)?;
                 e.write_octets(type_id);

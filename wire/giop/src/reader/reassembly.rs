@@ -32,11 +32,7 @@ pub(super) struct Reassembly {
 
 impl Reassembly {
     pub(super) const fn new() -> Self {
-        Self {
-            incomplete: Vec::new(),
-            held: 0,
-            complete: Vec::new(),
-        }
+        Self { incomplete: Vec::new(), held: 0, complete: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -50,6 +46,18 @@ impl Reassembly {
     pub(super) fn memory_octets(&self) -> usize {
         let incomplete: usize = self.incomplete.iter().map(|m| m.octets.capacity()).sum();
         incomplete + self.complete.capacity()
+    }
+
+    /// Whether the buffer that is kept for the next message is larger than this.
+    pub(super) fn holds_more_than(&self, octets: usize) -> bool {
+        self.complete.capacity() > octets
+    }
+
+    /// Gives back the buffer of the completed message when it is larger than this.
+    pub(super) fn release(&mut self, octets: usize) {
+        if self.holds_more_than(octets) {
+            self.complete = Vec::new();
+        }
     }
 
     /// The octets of the message that [`add`](Self::add) completed.
@@ -76,9 +84,7 @@ impl Reassembly {
     }
 
     fn find(&self, request_id: Option<u32>) -> Option<usize> {
-        self.incomplete
-            .iter()
-            .position(|message| message.request_id == request_id)
+        self.incomplete.iter().position(|message| message.request_id == request_id)
     }
 
     /// Checks a fragment as soon as its header is there, before its octets are waited for.
@@ -124,19 +130,16 @@ impl Reassembly {
     /// size is the sum, and no fragments follow.
     pub(super) fn add(
         &mut self,
-        limits: &ReaderLimits,
         header: &MessageHeader,
         octets: &[u8],
     ) -> Result<Option<MessageHeader>, GiopError> {
         let FragmentHeader { request_id } = FragmentHeader::decode(header, octets)?;
         if header.kind != MessageKind::Fragment {
-            self.begin(limits, request_id, header, octets);
+            self.begin(request_id, header, octets);
             return Ok(None);
         }
         let index = self.find(request_id).ok_or_else(|| unknown(request_id))?;
-        let data = octets
-            .get(FragmentHeader::octets(header.version)..)
-            .unwrap_or_default();
+        let data = octets.get(FragmentHeader::octets(header.version)..).unwrap_or_default();
         let message = &mut self.incomplete[index];
         message.octets.extend_from_slice(data);
         message.fragments += 1;
@@ -149,34 +152,18 @@ impl Reassembly {
         self.complete = message.octets;
         let size = self.complete.len() - MessageHeader::OCTETS;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        let header = MessageHeader {
-            more_fragments: false,
-            size,
-            ..message.header
-        };
+        let header = MessageHeader { more_fragments: false, size, ..message.header };
         self.complete[..MessageHeader::OCTETS].copy_from_slice(&header.encode());
         Ok(Some(header))
     }
 
-    fn begin(
-        &mut self,
-        limits: &ReaderLimits,
-        request_id: Option<u32>,
-        header: &MessageHeader,
-        first: &[u8],
-    ) {
-        // The buffer of the last completed message is used again, unless it is too large to keep.
+    fn begin(&mut self, request_id: Option<u32>, header: &MessageHeader, first: &[u8]) {
+        // The buffer of the last completed message is used again.
         let mut octets = std::mem::take(&mut self.complete);
         octets.clear();
-        octets.shrink_to(limits.retained_octets.max(first.len()));
         octets.extend_from_slice(first);
         self.held += octets.len();
-        self.incomplete.push(Incomplete {
-            request_id,
-            header: *header,
-            fragments: 1,
-            octets,
-        });
+        self.incomplete.push(Incomplete { request_id, header: *header, fragments: 1, octets });
     }
 }
 

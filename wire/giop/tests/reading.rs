@@ -1,0 +1,248 @@
+//! The reader: chunks of every size, several messages at once, memory, roles, ends.
+
+mod samples;
+
+use corbie_cdr::{ByteOrder, Version};
+use corbie_giop::{Answer, GiopErrorKind, MessageKind, MessageReader, ReaderLimits, Role};
+use proptest::prelude::*;
+use samples::*;
+
+/// All sample messages for a role in all versions and byte orders, in one stream.
+fn stream_to(role: Role) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let messages: Vec<Vec<u8>> = dialects()
+        .flat_map(|(version, order)| messages_to(role, version, order))
+        .map(|(_, octets)| octets)
+        .collect();
+    (messages.concat(), messages)
+}
+
+#[test]
+fn one_octet_at_a_time() {
+    for role in [Role::Client, Role::Server] {
+        let (stream, messages) = stream_to(role);
+        assert_eq!(read_in_chunks(&mut reader(role), &stream, &[1]).unwrap(), messages);
+    }
+}
+
+#[test]
+fn all_in_one_receive() {
+    for role in [Role::Client, Role::Server] {
+        let (stream, messages) = stream_to(role);
+        assert_eq!(read_in_chunks(&mut reader(role), &stream, &[]).unwrap(), messages);
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_chunks(chunks in prop::collection::vec(1..200usize, 1..30), client in any::<bool>()) {
+        let role = if client { Role::Client } else { Role::Server };
+        let (stream, messages) = stream_to(role);
+        prop_assert_eq!(read_in_chunks(&mut reader(role), &stream, &chunks).unwrap(), messages);
+    }
+
+    /// Messages of all sizes, so that the buffer grows, moves and shrinks in every order.
+    #[test]
+    fn random_sizes_and_chunks(
+        sizes in prop::collection::vec(prop_oneof![0..50usize, 0..200_000usize], 1..12),
+        chunks in prop::collection::vec(1..150_000usize, 1..10),
+        retained_octets in 1..100_000usize,
+    ) {
+        let limits = ReaderLimits { retained_octets, ..ReaderLimits::DEFAULT };
+        let mut reader = MessageReader::new(limits, Role::Client);
+        let messages: Vec<Vec<u8>> = sizes
+            .iter()
+            .zip(1..)
+            .map(|(size, id)| {
+                let body: Vec<u8> = (0..*size).map(|i| (i % 251) as u8).collect();
+                reply(Version::V1_2, ByteOrder::BigEndian, id, &body)
+            })
+            .collect();
+        let read = read_in_chunks(&mut reader, &messages.concat(), &chunks).unwrap();
+        prop_assert!(read == messages, "{} of {} messages", read.len(), messages.len());
+        prop_assert!(!reader.is_mid_message());
+        reader.space();
+        prop_assert!(reader.memory_octets() <= retained_octets.max(64 << 10));
+    }
+}
+
+#[test]
+fn wanted_and_mid_message_follow_the_octets() {
+    let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &[7; 1000]);
+    let mut reader = reader(Role::Client);
+    assert_eq!((reader.wanted(), reader.is_mid_message()), (0, false));
+    for (received, octet) in octets.iter().enumerate() {
+        assert_eq!(reader.receive_from(&[*octet]), 1);
+        let whole = reader.next().unwrap().is_some();
+        let received = received + 1;
+        assert_eq!(whole, received == octets.len());
+        let expected = match received {
+            1..12 => 12 - received,
+            _ => octets.len() - received,
+        };
+        assert_eq!(reader.wanted(), expected);
+        assert_eq!(reader.is_mid_message(), !whole);
+    }
+}
+
+#[test]
+fn the_rest_of_a_large_body_fits_into_one_receive_once_the_buffer_has_its_size() {
+    let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &vec![7; 1 << 20]);
+    let mut reader = reader(Role::Client);
+    read_in_chunks(&mut reader, &octets, &[]).unwrap();
+    assert!(reader.space().len() >= octets.len(), "kept for the next message");
+}
+
+#[test]
+fn the_buffer_never_grows_by_a_claim() {
+    // A header that claims 60 MiB, then one octet after the other.
+    let mut reader = reader(Role::Server);
+    let claim = 60u32 << 20;
+    let mut header = *b"GIOP\x01\x02\x00\x00\0\0\0\0";
+    header[8..].copy_from_slice(&claim.to_be_bytes());
+    let mut received = reader.receive_from(&header);
+    while received < 1 << 20 {
+        assert!(reader.next().unwrap().is_none());
+        let space = reader.space().len();
+        assert!(space > 0);
+        assert!(
+            reader.memory_octets() <= (64 << 10).max(2 * received),
+            "{} octets of memory for {received} received",
+            reader.memory_octets()
+        );
+        let now = space.min(997);
+        reader.received(now);
+        received += now;
+    }
+}
+
+#[test]
+fn after_small_messages_a_large_buffer_is_given_back() {
+    let mut reader = reader(Role::Client);
+    let large = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &vec![7; 2 << 20]);
+    read_in_chunks(&mut reader, &large, &[]).unwrap();
+    reader.space();
+    assert!(reader.memory_octets() >= 2 << 20);
+    let small = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"small");
+    for _ in 0..300 {
+        read_in_chunks(&mut reader, &small, &[]).unwrap();
+    }
+    assert!(reader.memory_octets() <= 64 << 10, "{} octets", reader.memory_octets());
+}
+
+#[test]
+fn a_message_beyond_the_retained_size_is_given_back_at_once() {
+    let limits = ReaderLimits { retained_octets: 128 << 10, ..ReaderLimits::DEFAULT };
+    let mut reader = MessageReader::new(limits, Role::Client);
+    let large = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &vec![7; 2 << 20]);
+    assert_eq!(read_in_chunks(&mut reader, &large, &[]).unwrap(), [large]);
+    reader.space();
+    assert!(reader.memory_octets() <= 128 << 10, "{} octets", reader.memory_octets());
+}
+
+#[test]
+fn current_is_the_message_until_something_else_is_asked_for() {
+    let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"body");
+    let mut reader = reader(Role::Client);
+    assert!(reader.current().is_none());
+    reader.receive_from(&octets);
+    assert!(reader.current().is_none());
+    assert_eq!(reader.next().unwrap().unwrap().octets, octets);
+    assert_eq!(reader.current().unwrap().octets, octets);
+    assert!(reader.next().unwrap().is_none());
+    assert!(reader.current().is_none());
+}
+
+#[test]
+fn taken_messages_own_their_octets_and_buffers_go_round() {
+    let first = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"first");
+    let second = reply(Version::V1_1, ByteOrder::BigEndian, 2, &[5; 3000]);
+    let mut spare = Vec::new();
+    let mut reader = reader(Role::Client);
+    for behind in [0, 1, 11, 12, 20, second.len() - 1, second.len()] {
+        reader.receive_from(&[&first[..], &second[..behind]].concat());
+        assert!(reader.next().unwrap().is_some());
+        let taken = reader.take_message(spare).unwrap();
+        assert_eq!(taken.as_message().octets, first, "{behind} octets behind");
+        assert!(reader.take_message(Vec::new()).is_none());
+        spare = taken.into_buffer();
+
+        reader.receive_from(&second[behind..]);
+        assert!(reader.next().unwrap().is_some(), "{behind} octets behind");
+        let taken = reader.take_message(spare).unwrap();
+        assert_eq!(taken.header().version, Version::V1_1);
+        assert_eq!(taken.as_message().octets, second, "{behind} octets behind");
+        spare = taken.into_buffer();
+        assert!(reader.next().unwrap().is_none());
+    }
+}
+
+#[test]
+fn roles_refuse_what_they_must_not_get() {
+    for (version, order) in dialects() {
+        for (role, other) in [(Role::Client, Role::Server), (Role::Server, Role::Client)] {
+            for (kind, octets) in messages_to(other, version, order) {
+                let mut reader = reader(role);
+                reader.receive_from(&octets[..12]);
+                let error = reader.next().unwrap_err();
+                assert_eq!(error.kind(), GiopErrorKind::WrongRole, "{kind:?} to {role:?}");
+                assert_eq!(error.answer(), Answer::MessageError);
+                assert!(reader.has_ended());
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_read_after_the_last_message() {
+    for (version, order) in dialects() {
+        for role in [Role::Client, Role::Server] {
+            for (kind, last) in last_messages(version, order) {
+                let mut reader = reader(role);
+                let (_, other) = &messages_to(role, version, order)[0];
+                reader.receive_from(&[&last[..], &other[..]].concat());
+                assert_eq!(reader.next().unwrap().unwrap().kind(), kind);
+                assert!(reader.next().unwrap().is_none());
+                assert!(reader.has_ended());
+                for _ in 0..1000 {
+                    assert!(reader.receive_from(other) > 0);
+                    assert!(reader.next().unwrap().is_none());
+                }
+                assert!(!reader.is_mid_message());
+                assert!(reader.memory_octets() <= 64 << 10);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_of_the_stream_within_a_message_is_an_error() {
+    let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"body");
+    for received in 0..=octets.len() {
+        let mut reader = reader(Role::Client);
+        read_in_chunks(&mut reader, &octets[..received], &[]).unwrap();
+        match reader.check_end_of_stream() {
+            Ok(()) => assert!(received == 0 || received == octets.len()),
+            Err(error) => {
+                assert_eq!(error.kind(), GiopErrorKind::Truncated);
+                assert_eq!(error.answer(), Answer::Nothing);
+                assert!(0 < received && received < octets.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn message_kinds_of_a_mixed_stream() {
+    let mut reader = reader(Role::Server);
+    let mut kinds = Vec::new();
+    for (version, order) in dialects() {
+        for (_, octets) in messages_to(Role::Server, version, order) {
+            reader.receive_from(&octets);
+            while let Some(message) = reader.next().unwrap() {
+                kinds.push((message.header.version, message.header.order, message.kind()));
+            }
+        }
+    }
+    assert_eq!(kinds.len(), 6 * 4);
+    assert!(kinds.contains(&(Version::V1_0, ByteOrder::BigEndian, MessageKind::CancelRequest)));
+}
