@@ -56,17 +56,12 @@ fn take_one(
             let value = following.next().unwrap_or_default();
             setting.parse(partial, &value, &source)
         }
-        _ => Err(Refusal::parameter(format!(
-            "{source} needs a value after it: {}",
-            setting.kind
-        ))),
+        _ => Err(Refusal::parameter(format!("{source} needs a value after it: {}", setting.kind))),
     }
 }
 
 fn find(name: &str) -> Result<&'static Setting, Refusal> {
-    let found = Settings::TABLE
-        .iter()
-        .find(|s| s.argument.eq_ignore_ascii_case(name));
+    let found = Settings::TABLE.iter().find(|s| s.argument.eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let near = near_names::suggestion(name, Settings::TABLE.iter().map(|s| s.argument));
         Refusal::parameter(format!(

@@ -31,10 +31,7 @@ impl SettingValue for CodeSet {
         CODE_SETS
             .iter()
             .find(|(_, code_set)| code_set == self)
-            .map_or_else(
-                || format!("{:#010x}", self.0),
-                |(name, _)| (*name).to_owned(),
-            )
+            .map_or_else(|| format!("{:#010x}", self.0), |(name, _)| (*name).to_owned())
     }
 }
 

@@ -24,20 +24,14 @@ pub(super) fn check(settings: &Settings) -> Result<(), Refusal> {
 /// `pool_threads_min (-ORBPoolThreadsMin)`.
 fn named(key: &str) -> String {
     let find = |setting: &&Setting| setting.key == key;
-    let argument = Settings::TABLE
-        .iter()
-        .find(find)
-        .map_or("", |setting| setting.argument);
+    let argument = Settings::TABLE.iter().find(find).map_or("", |setting| setting.argument);
     format!("{key} ({argument})")
 }
 
 /// `pool_threads_min (-ORBPoolThreadsMin) is 8`.
 fn value(settings: &Settings, key: &str) -> String {
     let find = |setting: &&Setting| setting.key == key;
-    let shown = Settings::TABLE
-        .iter()
-        .find(find)
-        .map_or_else(String::new, |s| (s.show)(settings));
+    let shown = Settings::TABLE.iter().find(find).map_or_else(String::new, |s| (s.show)(settings));
     format!("{} is {shown}", named(key))
 }
 
@@ -51,9 +45,7 @@ fn refuse_if(
         return Ok(());
     }
     let [first, second] = keys.map(|key| value(settings, key));
-    Err(Refusal::parameter(format!(
-        "{first}, but {second}: {because}"
-    )))
+    Err(Refusal::parameter(format!("{first}, but {second}: {because}")))
 }
 
 fn sizes(s: &Settings) -> Result<(), Refusal> {
@@ -64,8 +56,7 @@ fn sizes(s: &Settings) -> Result<(), Refusal> {
         "GIOP 1.0 has no fragments; use 1.1 or higher, or `none`",
     )?;
     refuse_if(
-        s.fragment_octets
-            .is_some_and(|octets| octets > s.message_octets_max),
+        s.fragment_octets.is_some_and(|octets| octets > s.message_octets_max),
         s,
         ["fragment_octets", "message_octets_max"],
         "no message is ever large enough to be sent in fragments",
@@ -126,25 +117,18 @@ fn code_sets(s: &Settings) -> Result<(), Refusal> {
     let wide = |code_set| code_set == CodeSet::UTF_16 || code_set == CodeSet::UCS_2;
     if wide(s.native_char_code_set) {
         let value = value(s, "native_char_code_set");
-        return Err(Refusal::parameter(format!(
-            "{value}, which is for wchar: use UTF-8"
-        )));
+        return Err(Refusal::parameter(format!("{value}, which is for wchar: use UTF-8")));
     }
     if !wide(s.native_wchar_code_set) {
         let value = value(s, "native_wchar_code_set");
-        return Err(Refusal::parameter(format!(
-            "{value}, which is for char: use UTF-16"
-        )));
+        return Err(Refusal::parameter(format!("{value}, which is for char: use UTF-16")));
     }
     Ok(())
 }
 
 fn addresses(s: &Settings) -> Result<(), Refusal> {
     if s.listen_endpoints.is_empty() {
-        return Err(Refusal::parameter(format!(
-            "{} is empty",
-            named("listen_endpoints")
-        )));
+        return Err(Refusal::parameter(format!("{} is empty", named("listen_endpoints"))));
     }
     for (i, endpoint) in s.listen_endpoints.iter().enumerate() {
         if endpoint.port != 0 && s.listen_endpoints[..i].contains(endpoint) {

@@ -25,10 +25,7 @@ impl ListenEndpoint {
     /// Every interface, a port that the system chooses.
     #[must_use]
     pub const fn any() -> Self {
-        Self {
-            host: None,
-            port: 0,
-        }
+        Self { host: None, port: 0 }
     }
 
     /// True if it stands for more than one interface.
@@ -48,10 +45,7 @@ impl ListenEndpoint {
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let (host, port) = split_host(rest)?;
         let host = host.filter(|host| *host != "*").map(str::to_owned);
-        Ok(Self {
-            host,
-            port: port.unwrap_or(0),
-        })
+        Ok(Self { host, port: port.unwrap_or(0) })
     }
 }
 
@@ -65,19 +59,14 @@ fn wrong_scheme(text: &str) -> String {
 /// Splits `host`, `host:port`, `:port`, `[v6]`, `[v6]:port` or nothing.
 fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
     let (host, port) = if let Some(inside) = text.strip_prefix('[') {
-        let (host, after) = inside
-            .split_once(']')
-            .ok_or_else(|| format!("`{text}` has no closing `]`"))?;
+        let (host, after) =
+            inside.split_once(']').ok_or_else(|| format!("`{text}` has no closing `]`"))?;
         if !is_ipv6(host) {
             return Err(format!("`{host}` in brackets is not an IPv6 address"));
         }
         let port = match after {
             "" => None,
-            _ => Some(
-                after
-                    .strip_prefix(':')
-                    .ok_or("only `:port` can follow `]`")?,
-            ),
+            _ => Some(after.strip_prefix(':').ok_or("only `:port` can follow `]`")?),
         };
         (host, port)
     } else if text.matches(':').count() > 1 {
@@ -88,18 +77,14 @@ fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
             None => (text, None),
         }
     };
-    if let Some(wrong) = host
-        .chars()
-        .find(|c| c.is_whitespace() || "/@?#".contains(*c))
-    {
+    if let Some(wrong) = host.chars().find(|c| c.is_whitespace() || "/@?#".contains(*c)) {
         return Err(format!("`{wrong}` cannot stand in the host `{host}`"));
     }
     let port = match port {
         None | Some("") => None,
-        Some(port) => Some(
-            port.parse::<u16>()
-                .map_err(|_| format!("the port `{port}` is not 0 to 65535"))?,
-        ),
+        Some(port) => {
+            Some(port.parse::<u16>().map_err(|_| format!("the port `{port}` is not 0 to 65535"))?)
+        }
     };
     Ok((Some(host).filter(|host| !host.is_empty()), port))
 }
@@ -111,11 +96,7 @@ fn is_ipv6(host: &str) -> bool {
 }
 
 fn show_host(host: &str) -> String {
-    if host.contains(':') {
-        format!("[{host}]")
-    } else {
-        host.to_owned()
-    }
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 impl SettingValue for Vec<ListenEndpoint> {
@@ -128,11 +109,7 @@ impl SettingValue for Vec<ListenEndpoint> {
 
     fn show(&self) -> String {
         let one = |e: &ListenEndpoint| {
-            format!(
-                "iiop://{}:{}",
-                e.host.as_deref().map_or_else(String::new, show_host),
-                e.port
-            )
+            format!("iiop://{}:{}", e.host.as_deref().map_or_else(String::new, show_host), e.port)
         };
         self.iter().map(one).collect::<Vec<_>>().join(",")
     }
@@ -144,16 +121,9 @@ impl SettingValue for Vec<ListenEndpoint> {
 
 /// The items of a list with commas; at least one.
 fn items<T>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
-    let items = text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty());
+    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
     let items = items.map(one).collect::<Result<Vec<_>, _>>()?;
-    if items.is_empty() {
-        Err("it is empty".to_owned())
-    } else {
-        Ok(items)
-    }
+    if items.is_empty() { Err("it is empty".to_owned()) } else { Ok(items) }
 }
 
 impl FromStr for ListenEndpoint {
@@ -193,10 +163,7 @@ impl PublishedAddress {
         if port == Some(0) {
             return Err("no peer can connect to port 0".to_owned());
         }
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-        })
+        Ok(Self { host: host.to_owned(), port })
     }
 }
 
@@ -239,9 +206,7 @@ pub(super) fn check_object_url(url: &str) -> Result<(), String> {
     if SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
         return Ok(());
     }
-    Err(format!(
-        "`{url}` does not begin with `IOR:`, `corbaloc:`, `corbaname:` or `file:`"
-    ))
+    Err(format!("`{url}` does not begin with `IOR:`, `corbaloc:`, `corbaname:` or `file:`"))
 }
 
 impl SettingValue for Vec<InitialReference> {
@@ -255,10 +220,7 @@ impl SettingValue for Vec<InitialReference> {
             return Err("there is no name before `=`".to_owned());
         }
         check_object_url(url)?;
-        Ok(vec![InitialReference {
-            name: name.to_owned(),
-            url: url.to_owned(),
-        }])
+        Ok(vec![InitialReference { name: name.to_owned(), url: url.to_owned() }])
     }
 
     fn show(&self) -> String {

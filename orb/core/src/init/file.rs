@@ -16,11 +16,7 @@ pub(super) fn read(path: &str, text: &str) -> Result<PartialSettings, Refusal> {
     let file = File { path, text };
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        Refusal::parameter(format!(
-            "{}: this is not TOML: {}",
-            file.at(start),
-            error.message()
-        ))
+        Refusal::parameter(format!("{}: this is not TOML: {}", file.at(start), error.message()))
     })?;
     let mut partial = PartialSettings::default();
     for (key, value) in table.get_ref() {
@@ -48,10 +44,7 @@ impl File<'_> {
         let found = Settings::TABLE.iter().find(|setting| setting.key == wanted);
         let setting = found.ok_or_else(|| {
             let near = near_names::suggestion(key, Settings::TABLE.iter().map(|s| s.key));
-            Refusal::parameter(format!(
-                "{}: `{key}` is not a setting{near}",
-                self.at(offset)
-            ))
+            Refusal::parameter(format!("{}: `{key}` is not a setting{near}", self.at(offset)))
         })?;
         if setting.places == Places::NotInFile {
             return Err(Refusal::parameter(format!(
@@ -72,9 +65,9 @@ impl File<'_> {
     ) -> Result<(), Refusal> {
         let source = format!("{}: `{}`", self.at(value.span().start), setting.key);
         match value.get_ref() {
-            DeValue::Array(items) if setting.list => items
-                .iter()
-                .try_for_each(|item| self.take(setting, item, partial)),
+            DeValue::Array(items) if setting.list => {
+                items.iter().try_for_each(|item| self.take(setting, item, partial))
+            }
             DeValue::Table(entries) if setting.list => {
                 entries.iter().try_for_each(|(name, value)| {
                     let text = scalar(value.get_ref(), &source)?;

@@ -33,9 +33,7 @@ pub(super) fn suggestion<'a>(unknown: &str, known: impl Iterator<Item = &'a str>
 /// Lower case without prefix and separators: what people get wrong least.
 fn folded(name: &str) -> String {
     let lower = name.to_ascii_lowercase().replace(['-', '_'], "");
-    lower
-        .strip_prefix("orb")
-        .map_or(lower.clone(), str::to_owned)
+    lower.strip_prefix("orb").map_or(lower.clone(), str::to_owned)
 }
 
 /// The number of letters to change, insert or remove (Levenshtein).

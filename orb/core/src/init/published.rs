@@ -31,10 +31,7 @@ pub fn published_hosts(
     bound: &[(ListenEndpoint, u16)],
     interfaces: &[IpAddr],
 ) -> Published {
-    let mut published = Published {
-        addresses: Vec::new(),
-        warnings: Vec::new(),
-    };
+    let mut published = Published { addresses: Vec::new(), warnings: Vec::new() };
     if let Some((_, first_port)) = bound.first()
         && !settings.published_addresses.is_empty()
     {
@@ -49,11 +46,7 @@ pub fn published_hosts(
             continue;
         }
         let candidates = reachable(endpoint, interfaces, settings.address_family);
-        let taken = if settings.publish_all_addresses {
-            candidates.len()
-        } else {
-            1
-        };
+        let taken = if settings.publish_all_addresses { candidates.len() } else { 1 };
         if candidates.is_empty() {
             published.only_loopback(endpoint, *port, interfaces);
         }
@@ -72,9 +65,7 @@ impl Published {
     }
 
     fn only_loopback(&mut self, endpoint: &ListenEndpoint, port: u16, interfaces: &[IpAddr]) {
-        let loopback = interfaces
-            .iter()
-            .find(|a| a.is_loopback() && heard(endpoint, a));
+        let loopback = interfaces.iter().find(|a| a.is_loopback() && heard(endpoint, a));
         let host = match loopback {
             Some(address) => address.to_string(),
             None if hears_ipv4(endpoint) => "127.0.0.1".to_owned(),
@@ -116,10 +107,7 @@ fn heard(endpoint: &ListenEndpoint, address: &IpAddr) -> bool {
 }
 
 fn hears_ipv4(endpoint: &ListenEndpoint) -> bool {
-    endpoint
-        .host
-        .as_deref()
-        .is_none_or(|host| !host.contains(':'))
+    endpoint.host.as_deref().is_none_or(|host| !host.contains(':'))
 }
 
 /// IPv6 link-local addresses mean nothing without an interface, which a reference cannot carry.

@@ -25,18 +25,12 @@ enum Fault {
 impl Refusal {
     /// A value, name or combination that is wrong.
     pub(super) fn parameter(sentence: impl Into<String>) -> Self {
-        Self {
-            at_fault: Fault::Parameter,
-            sentence: sentence.into(),
-        }
+        Self { at_fault: Fault::Parameter, sentence: sentence.into() }
     }
 
     /// Something outside of the settings that failed.
     pub(super) fn surroundings(sentence: impl Into<String>) -> Self {
-        Self {
-            at_fault: Fault::Surroundings,
-            sentence: sentence.into(),
-        }
+        Self { at_fault: Fault::Surroundings, sentence: sentence.into() }
     }
 }
 

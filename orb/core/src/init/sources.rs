@@ -64,10 +64,8 @@ impl PartialSettings {
     /// # Errors
     /// BAD_PARAM (COMPLETED_NO) for an unknown key or a value that cannot be used.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), SystemException> {
-        let setting = Settings::TABLE
-            .iter()
-            .find(|setting| setting.key == key)
-            .ok_or_else(|| {
+        let setting =
+            Settings::TABLE.iter().find(|setting| setting.key == key).ok_or_else(|| {
                 let near = near_names::suggestion(key, Settings::TABLE.iter().map(|s| s.key));
                 Refusal::parameter(format!("`{key}` is not a setting{near}"))
             })?;

@@ -58,11 +58,7 @@ impl Setting {
     ) -> Result<(), Refusal> {
         (self.take)(into, text).map_err(|why| {
             let range = (self.range)();
-            let range = if range.is_empty() {
-                range
-            } else {
-                format!(" ({range})")
-            };
+            let range = if range.is_empty() { range } else { format!(" ({range})") };
             let kind = self.kind;
             Refusal::parameter(format!(
                 "{source} has the value `{text}`, which cannot be used: {why}; \

@@ -14,9 +14,7 @@ use super::{PartialSettings, Settings};
 fn join(args: &str, env: &[(&str, &str)], file: Option<&str>) -> Result<Settings, SystemException> {
     let mut args: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
     let env = |name: &str| {
-        env.iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| (*value).to_owned())
+        env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     };
     let file = file.map(|text| ("corbie.toml", text));
     Settings::from_sources(PartialSettings::new(), &mut args, &env, file)

@@ -38,12 +38,7 @@ pub(super) fn within<T: SettingValue>(value: &T, min: &T, max: &T) -> Result<(),
     if value.lies_within(min, max) {
         return Ok(());
     }
-    Err(format!(
-        "{} is outside of {} to {}",
-        value.show(),
-        min.show(),
-        max.show()
-    ))
+    Err(format!("{} is outside of {} to {}", value.show(), min.show(), max.show()))
 }
 
 /// Puts a value into a source that may already have one.
@@ -111,12 +106,8 @@ impl SettingValue for u32 {
     }
 }
 
-const OCTET_UNITS: [(&str, u64); 4] = [
-    ("GIB", 1 << 30),
-    ("MIB", 1 << 20),
-    ("KIB", 1 << 10),
-    ("B", 1),
-];
+const OCTET_UNITS: [(&str, u64); 4] =
+    [("GIB", 1 << 30), ("MIB", 1 << 20), ("KIB", 1 << 10), ("B", 1)];
 
 /// A number of octets.
 impl SettingValue for usize {
@@ -168,11 +159,8 @@ impl SettingValue for Duration {
             .ok_or("it has no unit")?;
         let digits = digits.trim();
         let decimal = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let number: f64 = digits
-            .parse()
-            .ok()
-            .filter(|_| decimal)
-            .ok_or("the number before the unit is wrong")?;
+        let number: f64 =
+            digits.parse().ok().filter(|_| decimal).ok_or("the number before the unit is wrong")?;
         #[allow(clippy::cast_precision_loss, reason = "units are far below 2^53")]
         Self::try_from_secs_f64(number * nanoseconds as f64 / 1e9)
             .map_err(|_| "it is too long".to_owned())

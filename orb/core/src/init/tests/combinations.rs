@@ -5,51 +5,23 @@ use super::*;
 #[test]
 fn each_refused_pair_is_named() {
     for (args, first, second) in [
-        (
-            "-ORBFragmentOctets 64KiB -ORBGIOPVersion 1.0",
-            "fragment_octets",
-            "giop_version",
-        ),
+        ("-ORBFragmentOctets 64KiB -ORBGIOPVersion 1.0", "fragment_octets", "giop_version"),
         (
             "-ORBFragmentOctets 2MiB -ORBMessageOctetsMax 1MiB",
             "fragment_octets",
             "message_octets_max",
         ),
-        (
-            "-ORBReassemblyOctetsMax 1MiB",
-            "reassembly_octets_max",
-            "message_octets_max",
-        ),
-        (
-            "-ORBQueuedOctetsMax 1MiB",
-            "queued_octets_max",
-            "message_octets_max",
-        ),
-        (
-            "-ORBPoolThreadsMin 9 -ORBPoolThreadsMax 8",
-            "pool_threads_min",
-            "pool_threads_max",
-        ),
+        ("-ORBReassemblyOctetsMax 1MiB", "reassembly_octets_max", "message_octets_max"),
+        ("-ORBQueuedOctetsMax 1MiB", "queued_octets_max", "message_octets_max"),
+        ("-ORBPoolThreadsMin 9 -ORBPoolThreadsMax 8", "pool_threads_min", "pool_threads_max"),
         (
             "-ORBConnectionsPerEndpoint 10 -ORBClientConnectionsMax 9",
             "connections_per_endpoint",
             "client_connections_max",
         ),
-        (
-            "-ORBServerConnectionsMax 40000",
-            "server_concurrency",
-            "server_connections_max",
-        ),
-        (
-            "-ORBWaitStrategy spin -ORBSpinBudget 0s",
-            "wait_strategy",
-            "spin_budget",
-        ),
-        (
-            "-ORBServerSpinBudget 0s",
-            "server_wait_strategy",
-            "server_spin_budget",
-        ),
+        ("-ORBServerConnectionsMax 40000", "server_concurrency", "server_connections_max"),
+        ("-ORBWaitStrategy spin -ORBSpinBudget 0s", "wait_strategy", "spin_budget"),
+        ("-ORBServerSpinBudget 0s", "server_wait_strategy", "server_spin_budget"),
         (
             "-ORBPublishedAddress h -ORBPublishAllAddresses",
             "published_addresses",

@@ -20,19 +20,10 @@ fn each_source_yields_to_the_one_above() {
 
     let both = join("-ORBRequestTimeout 2s", &env, file).unwrap();
     assert_eq!(both.request_timeout, Some(2 * SECOND));
-    assert_eq!(
-        join("", &env, file).unwrap().request_timeout,
-        Some(3 * SECOND)
-    );
+    assert_eq!(join("", &env, file).unwrap().request_timeout, Some(3 * SECOND));
     env.clear();
-    assert_eq!(
-        join("", &env, file).unwrap().request_timeout,
-        Some(4 * SECOND)
-    );
-    assert_eq!(
-        join("", &env, None).unwrap().request_timeout,
-        Some(60 * SECOND)
-    );
+    assert_eq!(join("", &env, file).unwrap().request_timeout, Some(4 * SECOND));
+    assert_eq!(join("", &env, None).unwrap().request_timeout, Some(60 * SECOND));
 }
 
 #[test]
@@ -51,20 +42,13 @@ fn recognised_arguments_are_consumed_and_others_left_in_order() {
     let settings =
         Settings::from_sources(PartialSettings::new(), &mut args, &|_| None, None).unwrap();
     assert_eq!(args, ["server", "--port", "7", "-v", "x"]);
-    assert_eq!(
-        (settings.orb_id.as_str(), settings.server_id.as_str()),
-        ("one", "two")
-    );
+    assert_eq!((settings.orb_id.as_str(), settings.server_id.as_str()), ("one", "two"));
     assert!(settings.no_proprietary_activation);
 }
 
 #[test]
 fn nothing_after_two_dashes_is_looked_at() {
-    let mut args = vec![
-        "-ORBid=a".to_owned(),
-        "--".to_owned(),
-        "-ORBid=b".to_owned(),
-    ];
+    let mut args = vec!["-ORBid=a".to_owned(), "--".to_owned(), "-ORBid=b".to_owned()];
     let settings =
         Settings::from_sources(PartialSettings::new(), &mut args, &|_| None, None).unwrap();
     assert_eq!(settings.orb_id, "a");
@@ -97,25 +81,14 @@ fn a_missing_value_is_said() {
 
 #[test]
 fn letters_may_have_any_case_but_the_prefix_is_fixed() {
-    assert_eq!(
-        join("-ORBwaitstrategy spin", &[], None)
-            .unwrap()
-            .wait_strategy,
-        WaitStrategy::Spin
-    );
-    assert!(
-        join("-orbwaitstrategy spin", &[], None).is_ok(),
-        "not reserved, left alone"
-    );
+    assert_eq!(join("-ORBwaitstrategy spin", &[], None).unwrap().wait_strategy, WaitStrategy::Spin);
+    assert!(join("-orbwaitstrategy spin", &[], None).is_ok(), "not reserved, left alone");
 }
 
 #[test]
 fn init_refs_of_all_sources_are_joined_by_name() {
     let args = "-ORBInitRef A=corbaloc::one/A -ORBInitRef=B=corbaloc::one/B?=x";
-    let env = [(
-        "CORBIE_INIT_REFS",
-        "B=corbaloc::two/B C=corbaloc::two,:other/C",
-    )];
+    let env = [("CORBIE_INIT_REFS", "B=corbaloc::two/B C=corbaloc::two,:other/C")];
     let file = "[init_refs]\nC = 'corbaloc::three/C'\nD = 'IOR:00'";
     let settings = join(args, &env, Some(file)).unwrap();
     let expected = [
@@ -124,20 +97,14 @@ fn init_refs_of_all_sources_are_joined_by_name() {
         ("C", "corbaloc::two,:other/C"),
         ("D", "IOR:00"),
     ];
-    let expected = expected.map(|(n, u)| InitialReference {
-        name: n.to_owned(),
-        url: u.to_owned(),
-    });
+    let expected =
+        expected.map(|(n, u)| InitialReference { name: n.to_owned(), url: u.to_owned() });
     assert_eq!(settings.init_refs, expected);
 }
 
 #[test]
 fn the_last_of_two_init_refs_with_one_name_counts() {
-    let settings = join(
-        "-ORBInitRef A=corbaloc::1/A -ORBInitRef A=corbaloc::2/A",
-        &[],
-        None,
-    );
+    let settings = join("-ORBInitRef A=corbaloc::1/A -ORBInitRef A=corbaloc::2/A", &[], None);
     let settings = settings.unwrap();
     assert_eq!(settings.init_refs.len(), 1);
     assert_eq!(settings.init_refs[0].url, "corbaloc::2/A");
@@ -149,10 +116,7 @@ fn lists_of_a_higher_source_replace_those_below() {
     let below = join("", &[], Some(file)).unwrap();
     assert_eq!(below.listen_endpoints.len(), 2);
     let above = join("-ORBListenEndpoints iiop://127.0.0.1:0", &[], Some(file)).unwrap();
-    let expected = ListenEndpoint {
-        host: Some("127.0.0.1".to_owned()),
-        port: 0,
-    };
+    let expected = ListenEndpoint { host: Some("127.0.0.1".to_owned()), port: 0 };
     assert_eq!(above.listen_endpoints, [expected]);
 }
 
@@ -165,10 +129,7 @@ fn empty_variables_count_as_not_set() {
 #[test]
 fn the_environment_is_named_in_errors() {
     let text = sentence(join("", &[("CORBIE_SPIN_BUDGET", "fast")], None));
-    assert!(
-        text.starts_with("the environment variable `CORBIE_SPIN_BUDGET`"),
-        "{text}"
-    );
+    assert!(text.starts_with("the environment variable `CORBIE_SPIN_BUDGET`"), "{text}");
     assert!(text.contains("`fast`") && text.contains("`50us`"), "{text}");
 }
 
@@ -177,10 +138,7 @@ fn file_values_may_be_numbers_booleans_and_strings() {
     let file = "pool_threads_max = 8\npublish_all_addresses = true\nmessage_octets_max = '1MiB'\n\
                 pool-threads-min = 1\nrequest_timeout = 'none'";
     let settings = join("", &[], Some(file)).unwrap();
-    assert_eq!(
-        (settings.pool_threads_min, settings.pool_threads_max),
-        (1, 8)
-    );
+    assert_eq!((settings.pool_threads_min, settings.pool_threads_max), (1, 8));
     assert!(settings.publish_all_addresses);
     assert_eq!(settings.message_octets_max, 1 << 20);
     assert_eq!(settings.request_timeout, None);
@@ -189,24 +147,15 @@ fn file_values_may_be_numbers_booleans_and_strings() {
 #[test]
 fn file_errors_name_file_line_and_near_keys() {
     for (file, expected) in [
-        (
-            "\n\nrequest_time_out = '1s'",
-            "corbie.toml line 3: `request_time_out` is not a setting",
-        ),
+        ("\n\nrequest_time_out = '1s'", "corbie.toml line 3: `request_time_out` is not a setting"),
         ("request_time_out = '1s'", "did you mean `request_timeout`"),
-        (
-            "\npool_threads_max = [1]",
-            "corbie.toml line 2: `pool_threads_max` is a TOML array",
-        ),
+        ("\npool_threads_max = [1]", "corbie.toml line 2: `pool_threads_max` is a TOML array"),
         (
             "pool_threads_max = 'many'",
             "corbie.toml line 1: `pool_threads_max` has the value `many`",
         ),
         ("a = \n", "corbie.toml line 1: this is not TOML"),
-        (
-            "config_file = 'x'",
-            "give it as `-ORBConfigFile` or `CORBIE_CONFIG_FILE`",
-        ),
+        ("config_file = 'x'", "give it as `-ORBConfigFile` or `CORBIE_CONFIG_FILE`"),
         ("[init_refs]\nA = 1979-05-27", "is a TOML datetime"),
     ] {
         let text = sentence(join("", &[], Some(file)));
@@ -216,18 +165,10 @@ fn file_errors_name_file_line_and_near_keys() {
 
 #[test]
 fn a_file_that_was_named_has_to_exist() {
-    let mut args = vec![
-        "-ORBConfigFile".to_owned(),
-        "/nowhere/corbie.toml".to_owned(),
-    ];
+    let mut args = vec!["-ORBConfigFile".to_owned(), "/nowhere/corbie.toml".to_owned()];
     let exception = Settings::from_process(PartialSettings::new(), &mut args).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Initialize);
-    assert!(
-        exception
-            .detail
-            .unwrap()
-            .contains("`/nowhere/corbie.toml` cannot be read")
-    );
+    assert!(exception.detail.unwrap().contains("`/nowhere/corbie.toml` cannot be read"));
 }
 
 #[test]
@@ -245,10 +186,6 @@ fn set_takes_keys_as_text() {
     let mut partial = PartialSettings::new();
     partial.set("giop_version", "1.0").unwrap();
     assert_eq!(partial.giop_version, Some(corbie_cdr::Version::V1_0));
-    let text = partial
-        .set("giop_versoin", "1.0")
-        .unwrap_err()
-        .detail
-        .unwrap();
+    let text = partial.set("giop_versoin", "1.0").unwrap_err().detail.unwrap();
     assert!(text.contains("did you mean `giop_version`"), "{text}");
 }

@@ -9,11 +9,7 @@ use super::*;
 fn names_are_unique_in_every_source() {
     let mut seen = HashSet::new();
     for setting in Settings::TABLE {
-        assert!(
-            seen.insert(setting.argument.to_ascii_lowercase()),
-            "{}",
-            setting.argument
-        );
+        assert!(seen.insert(setting.argument.to_ascii_lowercase()), "{}", setting.argument);
         assert!(seen.insert(setting.environment()), "{}", setting.key);
         assert!(setting.argument.starts_with("-ORB"), "{}", setting.argument);
         assert!(!setting.doc.trim().is_empty(), "{}", setting.key);
@@ -29,9 +25,7 @@ fn every_default_is_read_back_from_what_is_shown() {
         let mut partial = PartialSettings::new();
         // An empty list is shown as nothing, which no list reads.
         if !(setting.list && shown.is_empty()) {
-            partial
-                .set(setting.key, &shown)
-                .unwrap_or_else(|e| panic!("{:?}", e.detail));
+            partial.set(setting.key, &shown).unwrap_or_else(|e| panic!("{:?}", e.detail));
             assert_eq!(shown, (setting.show)(&partial.resolve()), "{}", setting.key);
         }
     }
@@ -44,10 +38,7 @@ fn defaults_alone_are_accepted() {
 
 #[test]
 fn every_time_out_of_the_default_is_finite() {
-    for setting in Settings::TABLE
-        .iter()
-        .filter(|s| s.key.ends_with("_timeout"))
-    {
+    for setting in Settings::TABLE.iter().filter(|s| s.key.ends_with("_timeout")) {
         assert_ne!((setting.default)(), "none", "{}", setting.key);
     }
 }
@@ -62,23 +53,14 @@ fn every_setting_can_stand_in_every_source() {
         };
         let by_argument = join(&format!("{}={value}", setting.argument), &[], None);
         let by_environment = join("", &[(&setting.environment(), &value)], None);
-        assert_eq!(
-            by_argument.unwrap(),
-            by_environment.unwrap(),
-            "{}",
-            setting.key
-        );
+        assert_eq!(by_argument.unwrap(), by_environment.unwrap(), "{}", setting.key);
         if setting.places == Places::Everywhere {
             let file = match value.split_once('=') {
                 Some((name, url)) => format!("[{}]\n{name} = '{url}'", setting.key),
                 None => format!("{} = '{value}'", setting.key),
             };
             let by_argument = join(&format!("{}={value}", setting.argument), &[], None);
-            assert_eq!(
-                join("", &[], Some(&file)).unwrap(),
-                by_argument.unwrap(),
-                "{file}"
-            );
+            assert_eq!(join("", &[], Some(&file)).unwrap(), by_argument.unwrap(), "{file}");
         }
     }
 }

@@ -11,31 +11,18 @@ fn with(args: &str) -> Settings {
 
 #[test]
 fn durations_have_units() {
-    for (text, microseconds) in [
-        ("50us", 50),
-        ("50µs", 50),
-        ("1.5ms", 1_500),
-        ("0.1s", 100_000),
-        ("0s", 0),
-        ("20 us", 20),
-    ] {
+    for (text, microseconds) in
+        [("50us", 50), ("50µs", 50), ("1.5ms", 1_500), ("0.1s", 100_000), ("0s", 0), ("20 us", 20)]
+    {
         let mut partial = PartialSettings::new();
         partial.set("spin_budget", text).unwrap();
-        assert_eq!(
-            partial.spin_budget,
-            Some(Duration::from_micros(microseconds)),
-            "{text}"
-        );
+        assert_eq!(partial.spin_budget, Some(Duration::from_micros(microseconds)), "{text}");
     }
     let settings = with("-ORBClientIdleTimeout=2min -ORBServerIdleTimeout=1h");
     assert_eq!(settings.client_idle_timeout, Some(Duration::from_secs(120)));
-    assert_eq!(
-        settings.server_idle_timeout,
-        Some(Duration::from_secs(3_600))
-    );
-    for wrong in [
-        "50", "fast", "-1s", "1e3s", "nans", "infs", "1.2.3s", "s", "100001us", "200000h",
-    ] {
+    assert_eq!(settings.server_idle_timeout, Some(Duration::from_secs(3_600)));
+    for wrong in ["50", "fast", "-1s", "1e3s", "nans", "infs", "1.2.3s", "s", "100001us", "200000h"]
+    {
         let text = refusal(&format!("-ORBSpinBudget={wrong}"));
         assert!(text.contains("-ORBSpinBudget"), "{text}");
     }
@@ -54,16 +41,7 @@ fn octets_have_units() {
         partial.set("message_octets_max", text).unwrap();
         assert_eq!(partial.message_octets_max, Some(octets), "{text}");
     }
-    for wrong in [
-        "",
-        "x",
-        "-1",
-        "1TiB",
-        "99999999999999999999",
-        "17179869184GiB",
-        "5GiB",
-        "1",
-    ] {
+    for wrong in ["", "x", "-1", "1TiB", "99999999999999999999", "17179869184GiB", "5GiB", "1"] {
         let text = refusal(&format!("-ORBMessageOctetsMax={wrong}"));
         assert!(text.contains("-ORBMessageOctetsMax"), "{wrong}: {text}");
     }
@@ -80,10 +58,7 @@ fn ranges_hold_for_the_builder_too() {
     let builder = PartialSettings::new().nesting_depth_max(5_u32);
     let outcome = Settings::from_sources(builder, &mut Vec::new(), &|_| None, None);
     let text = sentence(outcome);
-    assert!(
-        text.contains("nesting_depth_max") && text.contains("8 to 1000"),
-        "{text}"
-    );
+    assert!(text.contains("nesting_depth_max") && text.contains("8 to 1000"), "{text}");
 }
 
 #[test]
@@ -120,28 +95,16 @@ fn endpoints_of_every_form() {
         ("giop:tcp:host:", Some("host"), 0),
     ] {
         let endpoint: ListenEndpoint = text.parse().unwrap();
-        assert_eq!(
-            (endpoint.host.as_deref(), endpoint.port),
-            (host, port),
-            "{text}"
-        );
+        assert_eq!((endpoint.host.as_deref(), endpoint.port), (host, port), "{text}");
     }
-    assert_eq!(
-        with("-ORBListenEndpoints iiop://a:1,giop:tcp:b:2")
-            .listen_endpoints
-            .len(),
-        2
-    );
+    assert_eq!(with("-ORBListenEndpoints iiop://a:1,giop:tcp:b:2").listen_endpoints.len(), 2);
 }
 
 #[test]
 fn wrong_endpoints_say_what_to_write() {
     for (text, expected) in [
         ("host:1", "write `iiop://host:1`"),
-        (
-            "ssliop://host:1",
-            "transport of `ssliop://host:1` is not known",
-        ),
+        ("ssliop://host:1", "transport of `ssliop://host:1` is not known"),
         ("giop:unix:/tmp/x", "is not known"),
         ("iiop://::1:5", "stands in brackets"),
         ("iiop://[::1", "no closing `]`"),
@@ -161,15 +124,8 @@ fn wrong_endpoints_say_what_to_write() {
 #[test]
 fn published_addresses_can_be_reached() {
     let settings = with("-ORBPublishedAddress example.org:2809,[2001:db8::1],10.0.0.1");
-    let expected = [
-        ("example.org", Some(2809)),
-        ("2001:db8::1", None),
-        ("10.0.0.1", None),
-    ];
-    let expected = expected.map(|(host, port)| PublishedAddress {
-        host: host.to_owned(),
-        port,
-    });
+    let expected = [("example.org", Some(2809)), ("2001:db8::1", None), ("10.0.0.1", None)];
+    let expected = expected.map(|(host, port)| PublishedAddress { host: host.to_owned(), port });
     assert_eq!(settings.published_addresses, expected);
     for wrong in ["0.0.0.0", "[::]:1", "*", ":2809", "host:0", "::1"] {
         assert!(wrong.parse::<PublishedAddress>().is_err(), "{wrong}");
