@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 
 /// A setting, a file or a combination that cannot be used, as a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,9 +44,10 @@ impl fmt::Display for Refusal {
 // BAD_PARAM from ORB_init. A file that cannot be read is not a parameter: INITIALIZE.
 impl From<Refusal> for SystemException {
     fn from(refusal: Refusal) -> Self {
+        let no = CompletionStatus::No;
         let exception = match refusal.at_fault {
-            Fault::Parameter => SystemException::bad_param(0, CompletionStatus::No),
-            Fault::Surroundings => SystemException::initialize(0, CompletionStatus::No),
+            Fault::Parameter => SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, no),
+            Fault::Surroundings => SystemException::initialize(minor::INITIALIZE_CONFIGURATION, no),
         };
         exception.with_detail(refusal.sentence)
     }
