@@ -1,0 +1,69 @@
+//! Interfaces: typed references, servant traits and skeletons.
+//!
+//! Called by `tree` for interfaces (and for components and homes as far as they are interfaces).
+//! `call` says what operations and attributes are as Rust methods, `reference` makes the client side,
+//! `servant` and `skeleton` the server side, `local` what never leaves the process.
+
+mod call;
+mod local;
+mod reference;
+mod servant;
+mod skeleton;
+
+use corbie_frontend::model::InterfaceKind;
+use corbie_frontend::{DefId, Definition, DefinitionKind};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::context::Scope;
+use crate::names::Implied;
+
+pub(crate) use call::{Call, Passed};
+
+impl Scope<'_, '_> {
+    /// Everything that stands beside the interface's name.
+    pub(crate) fn emit_interface(&self, definition: &Definition) -> TokenStream {
+        let Some(interface) = self.cx.interface(definition.id) else {
+            return TokenStream::new();
+        };
+        if interface.kind == InterfaceKind::Local {
+            return self.emit_local(definition, &interface);
+        }
+        let reference = self.emit_reference(definition, &interface);
+        let servant = self.emit_servant(definition, &interface);
+        let skeleton = self.emit_skeleton(definition, &interface);
+        quote!(#reference #servant #skeleton)
+    }
+
+    /// The error enums of the operations and attributes of an interface or valuetype; they stand in
+    /// its module.
+    pub(crate) fn emit_error_enums(&self, contents: &[DefId]) -> TokenStream {
+        let mut enums = TokenStream::new();
+        for &id in contents {
+            let definition = self.model().get(id);
+            for call in self.calls(definition) {
+                if let Some(error) = call.error {
+                    let name = self.cx.names.implied(id, error);
+                    enums.extend(self.emit_error_enum(name, &call.raises, definition));
+                }
+            }
+            if let DefinitionKind::Factory(x) = &definition.kind {
+                let raises: Vec<DefId> = x.raises.clone();
+                if !raises.is_empty() {
+                    let name = self.cx.names.implied(id, Implied::Error);
+                    enums.extend(self.emit_error_enum(name, &raises, definition));
+                }
+            }
+        }
+        enums
+    }
+
+    /// The trait with the operations of a base interface: what a derived servant must implement too.
+    pub(crate) fn operations_trait(&self, id: DefId) -> TokenStream {
+        let kind = &self.model().get(id).kind;
+        match kind {
+            DefinitionKind::Interface(x) if x.kind == InterfaceKind::Local => self.path(id),
+            _ => self.implied(id, Implied::Servant),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! [`Call`]: an operation, or reading or writing an attribute, as a Rust method.
+//!
+//! Used by stubs, servants, skeletons, local interfaces and valuetypes, so that all agree on names,
+//! parameters, results and errors. Results are a tuple: return value, `inout` and then `out`
+//! parameters; on the wire the parameters are in the order of the IDL (CORBA 3.3 P2 §9.4.2.2).
+
+use corbie_frontend::model::{Attribute, Direction, Operation};
+use corbie_frontend::{DefId, Definition, DefinitionKind, Type};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::context::Scope;
+use crate::locals::local;
+use crate::names::Implied;
+use crate::rust_name::{Case, ident};
+
+/// A parameter of a [`Call`].
+pub(crate) struct Passed {
+    /// Its Rust name.
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    pub(crate) direction: Direction,
+}
+
+/// One Rust method that makes or serves a request.
+pub(crate) struct Call<'m> {
+    /// The operation or attribute.
+    pub(crate) definition: &'m Definition,
+    /// Name of the method.
+    pub(crate) method: Ident,
+    /// Name on the wire.
+    pub(crate) wire_name: String,
+    pub(crate) oneway: bool,
+    /// `Type::Void` for none.
+    pub(crate) result: Type,
+    pub(crate) parameters: Vec<Passed>,
+    /// User exceptions.
+    pub(crate) raises: Vec<DefId>,
+    /// Which error enum the method has; `None`: it has `SystemException`.
+    pub(crate) error: Option<Implied>,
+    /// Names of the `context (…)` clause.
+    pub(crate) contexts: Vec<String>,
+}
+
+/// What a call gives back, in the order of the wire.
+pub(crate) struct Output {
+    /// A local variable for it.
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+    direction: Option<Direction>,
+}
+
+impl Call<'_> {
+    /// Parameters that the client sends, in order.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = &Passed> {
+        self.parameters.iter().filter(|p| p.direction != Direction::Out)
+    }
+
+    /// Names of the parameters that the method has.
+    pub(crate) fn sent_names(&self) -> Vec<Ident> {
+        let context = (!self.contexts.is_empty()).then(|| self.context_name());
+        self.sent().map(|p| p.name.clone()).chain(context).collect()
+    }
+
+    /// The parameter for the context, where the operation has one.
+    pub(crate) fn context_name(&self) -> Ident {
+        let names: Vec<Ident> = self.parameters.iter().map(|p| p.name.clone()).collect();
+        local("context", &names)
+    }
+
+    /// Results as they are on the wire.
+    pub(crate) fn outputs(&self) -> Vec<Output> {
+        let names: Vec<Ident> = self.parameters.iter().map(|p| p.name.clone()).collect();
+        let result = (self.result != Type::Void).then(|| Output {
+            name: local("result", &names),
+            ty: self.result.clone(),
+            direction: None,
+        });
+        let parameters = self.parameters.iter().filter(|p| p.direction != Direction::In);
+        let parameters = parameters.map(|p| Output {
+            name: p.name.clone(),
+            ty: p.ty.clone(),
+            direction: Some(p.direction),
+        });
+        result.into_iter().chain(parameters).collect()
+    }
+
+    /// Results as the method returns them: return value, `inout`, `out`.
+    pub(crate) fn returned(&self) -> Vec<Output> {
+        let mut outputs = self.outputs();
+        outputs.sort_by_key(|output| match output.direction {
+            None => 0,
+            Some(Direction::In | Direction::InOut) => 1,
+            Some(Direction::Out) => 2,
+        });
+        outputs
+    }
+}
+
+/// `()`, the only one, or a tuple.
+pub(crate) fn tuple(parts: &[TokenStream]) -> TokenStream {
+    match parts {
+        [only] => quote!(#only),
+        parts => quote!((#(#parts),*)),
+    }
+}
+
+impl<'m> Scope<'_, 'm> {
+    /// The methods for an operation or attribute; none for other definitions.
+    pub(crate) fn calls(&self, definition: &'m Definition) -> Vec<Call<'m>> {
+        match &definition.kind {
+            DefinitionKind::Operation(x) => vec![self.call_of_operation(definition, x)],
+            DefinitionKind::Attribute(x) => self.calls_of_attribute(definition, x),
+            _ => Vec::new(),
+        }
+    }
+
+    fn call_of_operation(&self, definition: &'m Definition, x: &Operation) -> Call<'m> {
+        let parameters = x.parameters.iter().map(|p| Passed {
+            name: self.member(definition, &p.name, Case::Snake),
+            ty: p.ty.clone(),
+            direction: p.direction,
+        });
+        let raises = self.exceptions(&x.raises);
+        Call {
+            definition,
+            method: ident(self.cx.names.name(definition.id)),
+            wire_name: definition.name.clone(),
+            oneway: x.oneway,
+            result: x.result.clone(),
+            parameters: parameters.collect(),
+            error: (!raises.is_empty()).then_some(Implied::Error),
+            raises,
+            contexts: x.contexts.clone(),
+        }
+    }
+
+    fn calls_of_attribute(&self, definition: &'m Definition, x: &Attribute) -> Vec<Call<'m>> {
+        let raises = self.exceptions(&x.get_raises);
+        let get = Call {
+            definition,
+            method: ident(self.cx.names.name(definition.id)),
+            wire_name: format!("_get_{}", definition.name),
+            oneway: false,
+            result: x.ty.clone(),
+            parameters: Vec::new(),
+            error: (!raises.is_empty()).then_some(Implied::Error),
+            raises,
+            contexts: Vec::new(),
+        };
+        if x.readonly {
+            return vec![get];
+        }
+        let raises = self.exceptions(&x.set_raises);
+        let value = Passed {
+            name: format_ident!("value"),
+            ty: x.ty.clone(),
+            direction: Direction::In,
+        };
+        let set = Call {
+            definition,
+            method: ident(self.cx.names.setter(definition.id)),
+            wire_name: format!("_set_{}", definition.name),
+            oneway: false,
+            result: Type::Void,
+            parameters: vec![value],
+            error: (!raises.is_empty()).then_some(Implied::SetError),
+            raises,
+            contexts: Vec::new(),
+        };
+        vec![get, set]
+    }
+
+    /// The raised definitions that are exceptions: a native one cannot be put into an error enum.
+    fn exceptions(&self, raises: &[DefId]) -> Vec<DefId> {
+        let is_exception =
+            |id: &DefId| matches!(self.model().get(*id).kind, DefinitionKind::Exception(_));
+        raises.iter().copied().filter(is_exception).collect()
+    }
+
+    /// The path of the method's error type.
+    pub(crate) fn error_type(&self, call: &Call<'_>) -> TokenStream {
+        match call.error {
+            Some(which) => self.implied(call.definition.id, which),
+            None => {
+                let orb = self.orb();
+                quote!(#orb::SystemException)
+            }
+        }
+    }
+
+    /// `&self, stock_name: &str`
+    fn arguments(&self, call: &Call<'_>) -> TokenStream {
+        let names = call.sent().map(|p| &p.name);
+        let types = call.sent().map(|p| self.parameter(&p.ty));
+        let context = (!call.contexts.is_empty()).then(|| {
+            let (name, string) = (call.context_name(), self.std("String"));
+            quote!(, #name: &[(#string, #string)])
+        });
+        quote!(&self #(, #names: #types)* #context)
+    }
+
+    /// `fn get_quote(&self, stock_name: &str) -> Result<i32, GetQuoteError>`
+    pub(crate) fn signature(&self, call: &Call<'_>) -> TokenStream {
+        self.signature_named(call, &call.method)
+    }
+
+    /// As [`Scope::signature`], with another name for the method.
+    pub(crate) fn signature_named(&self, call: &Call<'_>, method: &Ident) -> TokenStream {
+        let arguments = self.arguments(call);
+        let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
+        let result = self.result(&tuple(&types), &self.error_type(call));
+        quote!(fn #method(#arguments) -> #result)
+    }
+}

@@ -1,0 +1,100 @@
+//! Local interfaces: a trait whose objects are passed as `Arc<dyn Trait>`.
+//!
+//! They never leave the process, so there is neither stub nor skeleton; the marker type exists only
+//! so that structs that contain one can be declared, and refuses to be marshalled
+//! (CORBA 3.3 P1 §8.3.14: MARSHAL).
+
+use corbie_frontend::Definition;
+use corbie_frontend::model::Interface;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::context::Scope;
+use crate::docs::docs_with;
+use crate::names::Implied;
+use crate::rust_name::ident;
+
+impl Scope<'_, '_> {
+    /// Everything for one local interface.
+    pub(super) fn emit_local(&self, definition: &Definition, x: &Interface) -> TokenStream {
+        let name = ident(self.cx.names.name(definition.id));
+        let idl_name = &definition.scoped_name;
+        let docs = docs_with(
+            &definition.docs,
+            &format!("IDL local interface `{idl_name}`, passed as `Arc<dyn …>`."),
+        );
+        let bounds = self.trait_bounds(x);
+        let methods = self.trait_methods(x);
+        let object = self.emit_shared_object(definition, &format!("local interface {idl_name}"));
+        quote! {
+            #docs
+            pub trait #name: #bounds { #methods }
+            #object
+        }
+    }
+
+    /// For a trait whose objects are `Arc<dyn Trait>`: identity, `Debug`, and the marker type.
+    pub(crate) fn emit_shared_object(&self, definition: &Definition, what: &str) -> TokenStream {
+        let name = ident(self.cx.names.name(definition.id));
+        let text = self.cx.names.name(definition.id);
+        let marker = ident(self.cx.names.implied(definition.id, Implied::Marker));
+        let docs = docs_with(
+            "",
+            &format!("The IDL type `{}` as a marker.", definition.scoped_name),
+        );
+        let marker_tokens = quote!(#marker);
+        let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), what);
+        let typed = self.emit_typed(definition, &marker_tokens);
+        quote! {
+            impl ::std::fmt::Debug for dyn #name {
+                fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    f.write_str(#text)
+                }
+            }
+            impl PartialEq for dyn #name {
+                /// Whether both are the same object.
+                fn eq(&self, other: &Self) -> bool {
+                    ::std::ptr::addr_eq(self, other)
+                }
+            }
+            #docs
+            #[derive(Debug)]
+            pub enum #marker {}
+            #marshal
+            #typed
+        }
+    }
+
+    /// `impl Marshal` of a marker whose values, `Option<Arc<object>>`, cannot go on the wire (yet).
+    pub(crate) fn marshal_refused(
+        &self,
+        marker: &TokenStream,
+        object: &TokenStream,
+        what: &str,
+    ) -> TokenStream {
+        let orb = self.orb();
+        let err = self.std("Err");
+        let value = self.option(&quote!(::std::sync::Arc<#object>));
+        let borrowed = self.option(&quote!(&::std::sync::Arc<#object>));
+        let written = self.result(&quote!(()), &quote!(#orb::Error));
+        let read = self.result(&quote!(Self::Value), &quote!(#orb::Error));
+        quote! {
+            impl #marker {
+                #[doc(hidden)]
+                pub fn write(_value: #borrowed, e: &mut #orb::Encoder<'_>) -> #written {
+                    #err(e.not_implemented(#what))
+                }
+            }
+            impl #orb::Marshal for #marker {
+                type Value = #value;
+                const MIN_OCTETS: usize = 4;
+                fn encode<'a>(value: &'a Self::Value, e: &mut #orb::Encoder<'a>) -> #written {
+                    Self::write(value.as_ref(), e)
+                }
+                fn decode(d: &mut #orb::Decoder<'_>) -> #read {
+                    #err(d.not_implemented(#what))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The client side of an interface: a typed reference with one method for each operation.
+//!
+//! A reference has the methods of its bases as well, and converts to each of them. Every method is one
+//! `Object::invoke` with two closures: one writes the arguments, one reads the results.
+
+use std::collections::HashSet;
+
+use corbie_frontend::Definition;
+use corbie_frontend::model::{Interface, InterfaceKind};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::call::{Call, tuple};
+use crate::context::Scope;
+use crate::docs::{docs, docs_with};
+use crate::locals::local;
+use crate::marshalling::{Step, body};
+use crate::rust_name::ident;
+
+impl Scope<'_, '_> {
+    /// The reference type of an interface, its methods and conversions.
+    pub(super) fn emit_reference(&self, definition: &Definition, x: &Interface) -> TokenStream {
+        let orb = self.orb();
+        let name = ident(self.cx.names.name(definition.id));
+        let name = quote!(#name);
+        let idl_name = &definition.scoped_name;
+        let word = definition.kind.word();
+        let docs = docs_with(
+            &definition.docs,
+            &format!("Reference to an object of the IDL {word} `{idl_name}`; nil is `None`."),
+        );
+        let basics = self.reference_basics(definition, &name);
+        let calls = self.stubs(definition, x);
+        let marshal = self.marshal_reference(&name, x.kind == InterfaceKind::Abstract);
+        let typed = self.emit_typed(definition, &name);
+        let bases = self.cx.all_bases(definition.id);
+        let from = self.std("From");
+        let to_bases = bases.iter().map(|&base| {
+            let base = self.path(base);
+            quote! {
+                impl #from<#name> for #base {
+                    fn from(derived: #name) -> Self {
+                        <Self as #orb::Interface>::from_object(derived.0)
+                    }
+                }
+            }
+        });
+        quote! {
+            #docs
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct #name(#orb::Object);
+            #basics
+            impl #name { #calls }
+            impl #from<#name> for #orb::Object {
+                fn from(reference: #name) -> Self {
+                    reference.0
+                }
+            }
+            #(#to_bases)*
+            #marshal
+            #typed
+        }
+    }
+
+    /// Narrowing, and the way to the untyped reference and back.
+    fn reference_basics(&self, definition: &Definition, name: &TokenStream) -> TokenStream {
+        let orb = self.orb();
+        let model = self.model();
+        let id = &definition.repository_id;
+        let bases = self.cx.all_bases(definition.id);
+        let base_ids = bases.iter().map(|&base| &model.get(base).repository_id);
+        let narrowed = self.option(&quote!(Self));
+        let result = self.result(&narrowed, &quote!(#orb::SystemException));
+        quote! {
+            impl #orb::Interface for #name {
+                const REPOSITORY_ID: &'static str = #id;
+                const BASES: &'static [&'static str] = &[#(#base_ids),*];
+                fn from_object(object: #orb::Object) -> Self {
+                    Self(object)
+                }
+                fn as_object(&self) -> &#orb::Object {
+                    &self.0
+                }
+                fn into_object(self) -> #orb::Object {
+                    self.0
+                }
+            }
+            impl #name {
+                /// What names this interface on the wire.
+                pub const REPOSITORY_ID: &'static str = #id;
+                /// This interface of `object`, `None` if it has no such interface. Asks the object
+                /// unless its reference says.
+                ///
+                /// # Errors
+                /// The system exception of asking.
+                pub fn narrow(object: &#orb::Object) -> #result {
+                    <Self as #orb::Interface>::narrow(object)
+                }
+                /// This interface of `object` on the caller's word.
+                pub fn unchecked_narrow(object: #orb::Object) -> Self {
+                    Self(object)
+                }
+                /// The reference without its type.
+                pub fn as_object(&self) -> &#orb::Object {
+                    &self.0
+                }
+                /// The reference without its type.
+                pub fn into_object(self) -> #orb::Object {
+                    self.0
+                }
+            }
+        }
+    }
+
+    fn marshal_reference(&self, name: &TokenStream, is_abstract: bool) -> TokenStream {
+        let orb = self.orb();
+        let option = self.option(&quote!(Self));
+        let written = self.result(&quote!(()), &quote!(#orb::Error));
+        let read = self.result(&option, &quote!(#orb::Error));
+        let (smallest, encode, decode) = match is_abstract {
+            true => (
+                quote!(1),
+                quote! {
+                    let object = value.as_ref().map(#orb::Interface::as_object);
+                    #orb::encode_abstract(object, e)
+                },
+                quote!(#orb::decode_abstract(d)),
+            ),
+            false => (
+                quote!(<#orb::Object as #orb::Marshal>::MIN_OCTETS),
+                quote!(#orb::encode_reference(value, e)),
+                quote!(#orb::decode_reference(d)),
+            ),
+        };
+        quote! {
+            impl #orb::Marshal for #name {
+                type Value = #option;
+                const MIN_OCTETS: usize = #smallest;
+                fn encode<'a>(value: &'a #option, e: &mut #orb::Encoder<'a>) -> #written {
+                    #encode
+                }
+                fn decode(d: &mut #orb::Decoder<'_>) -> #read {
+                    #decode
+                }
+            }
+        }
+    }
+
+    /// A method for every operation, own ones first, then those of the bases.
+    fn stubs(&self, definition: &Definition, x: &Interface) -> TokenStream {
+        let mut stubs = TokenStream::new();
+        let mut taken = HashSet::new();
+        let mut contents = x.contents.clone();
+        for base in self.cx.all_bases(definition.id) {
+            contents.extend(self.cx.interface(base).map(|x| x.contents).unwrap_or_default());
+        }
+        for operation in self.cx.own_operations(&contents) {
+            for mut call in self.calls(operation) {
+                // Two IDL names, one here and one in a base, may become one Rust name.
+                while !taken.insert(call.method.to_string()) {
+                    call.method = format_ident!("{}_", call.method);
+                }
+                stubs.extend(self.stub(&call));
+            }
+        }
+        stubs
+    }
+
+    fn stub(&self, call: &Call<'_>) -> TokenStream {
+        let orb = self.orb();
+        let docs = docs(&call.definition.docs);
+        let signature = self.signature(call);
+        let wire_name = &call.wire_name;
+        let e = local("e", &call.sent_names());
+        let mut steps: Vec<Step> =
+            call.sent().map(|p| self.write_parameter(&p.ty, &p.name, &e)).collect();
+        if !call.contexts.is_empty() {
+            let (names, context) = (&call.contexts, call.context_name());
+            steps.push(Step::Fallible(
+                quote!(#orb::encode_context(&[#(#names),*], #context, #e)),
+            ));
+        }
+        let closure_parameter = if steps.is_empty() { quote!(_) } else { quote!(#e) };
+        let writes = body(self, steps);
+        let arguments = quote!(&|#closure_parameter| { #writes });
+        if call.oneway {
+            return quote! {
+                #docs
+                pub #signature {
+                    static OPERATION: #orb::Operation = #orb::Operation::oneway(#wire_name);
+                    self.0.invoke_oneway(&OPERATION, #arguments)
+                }
+            };
+        }
+        let finish = self.finish_stub(call);
+        quote! {
+            #docs
+            pub #signature {
+                static OPERATION: #orb::Operation = #orb::Operation::twoway(#wire_name);
+                let mut reply = self.0.invoke(&OPERATION, #arguments)?;
+                #finish
+            }
+        }
+    }
+
+    /// Reads results or a user exception.
+    fn finish_stub(&self, call: &Call<'_>) -> TokenStream {
+        let orb = self.orb();
+        let results = self.read_results(call);
+        let Some(_) = call.error else {
+            return quote!(reply.results_only(#results));
+        };
+        let error = self.error_type(call);
+        let (ok, err) = (self.std("Ok"), self.std("Err"));
+        let (some, none) = (self.std("Some"), self.std("None"));
+        let arms = self.error_variants(&call.raises).into_iter().map(|(variant, id)| {
+            let exception = self.path(id);
+            quote! {
+                #some(#exception::REPOSITORY_ID) => {
+                    let exception = reply.results(<#exception as #orb::Marshal>::decode)?;
+                    #err(#error::#variant(exception))
+                }
+            }
+        });
+        quote! {
+            match reply.user_exception() {
+                #none => #ok(reply.results(#results)?),
+                #(#arms)*
+                #some(_) => #err(reply.unknown_user_exception().into()),
+            }
+        }
+    }
+
+    /// The closure that reads the results.
+    fn read_results(&self, call: &Call<'_>) -> TokenStream {
+        let ok = self.std("Ok");
+        let d = format_ident!("d");
+        let on_wire = call.outputs();
+        let returned = call.returned();
+        match on_wire.as_slice() {
+            [] => return quote!(|_| #ok(())),
+            [only] => {
+                let read = self.try_read_value(&only.ty, &d);
+                return quote!(|d| #read);
+            }
+            _ => {}
+        }
+        let same_order = on_wire.iter().zip(&returned).all(|(a, b)| a.name == b.name);
+        if same_order {
+            let reads: Vec<_> = on_wire.iter().map(|o| self.read_value(&o.ty, &d)).collect();
+            let reads = tuple(&reads);
+            return quote!(|d| #ok(#reads));
+        }
+        let reads = on_wire.iter().map(|output| {
+            let (name, read) = (&output.name, self.read_value(&output.ty, &d));
+            quote!(let #name = #read;)
+        });
+        let names = returned.iter().map(|output| &output.name);
+        quote!(|d| { #(#reads)* #ok((#(#names),*)) })
+    }
+}

@@ -1,0 +1,261 @@
+//! The server side between POA and servant: finds the operation, reads arguments, writes results.
+//!
+//! One function for each operation, generic over the servant, so that the skeleton of a derived
+//! interface uses those of its bases. The operation is found as `Options::operation_demux` says.
+
+use corbie_frontend::Definition;
+use corbie_frontend::model::Interface;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::call::{Call, tuple};
+use crate::context::Scope;
+use crate::docs::docs_with;
+use crate::locals::local;
+use crate::marshalling::{Place, Step, body};
+use crate::names::Implied;
+use crate::options::OperationDemux;
+use crate::perfect_hash;
+use crate::rust_name::ident;
+
+/// An operation that a skeleton serves: its name on the wire and the function for it.
+struct Served {
+    wire_name: String,
+    function: TokenStream,
+}
+
+impl Scope<'_, '_> {
+    /// The skeleton of an interface.
+    pub(super) fn emit_skeleton(&self, definition: &Definition, x: &Interface) -> TokenStream {
+        let orb = self.orb();
+        let name = ident(self.cx.names.implied(definition.id, Implied::Skeleton));
+        let servant = ident(self.cx.names.implied(definition.id, Implied::Servant));
+        let reference = ident(self.cx.names.name(definition.id));
+        let s = self.generic("S");
+        let docs = docs_with(
+            "",
+            &format!("Serves requests for `{}` with a servant.", definition.scoped_name),
+        );
+        let mut functions = TokenStream::new();
+        for operation in self.cx.own_operations(&x.contents) {
+            for call in self.calls(operation) {
+                functions.extend(self.dispatch_function(&call, &servant, &s));
+            }
+        }
+        let dispatch = self.dispatch(definition, x, &s);
+        let ids = self.all_repository_ids(definition);
+        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        quote! {
+            #docs
+            #[derive(Debug)]
+            pub struct #name<#s>(#s);
+            impl<#s: #servant> #name<#s> {
+                /// A skeleton that calls `servant`.
+                pub fn new(servant: #s) -> Self {
+                    Self(servant)
+                }
+                #functions
+            }
+            impl<#s: #servant> #orb::Servant for #name<#s> {
+                fn _interfaces(&self) -> &'static [&'static str] {
+                    &[#(#ids),*]
+                }
+                fn _dispatch(&self, request: &mut #orb::ServerRequest<'_>) -> #done {
+                    #dispatch
+                }
+            }
+            impl<#s: #servant> #orb::TypedServant for #name<#s> {
+                type Reference = #reference;
+            }
+        }
+    }
+
+    fn all_repository_ids(&self, definition: &Definition) -> Vec<String> {
+        let bases = self.cx.all_bases(definition.id);
+        let bases = bases.iter().map(|&base| self.model().get(base).repository_id.clone());
+        std::iter::once(definition.repository_id.clone()).chain(bases).collect()
+    }
+
+    /// The body of `_dispatch`: own operations first, then those of the bases.
+    fn dispatch(&self, definition: &Definition, x: &Interface, s: &Ident) -> TokenStream {
+        let (err, some) = (self.std("Err"), self.std("Some"));
+        let served = self.served(definition, x, s);
+        if served.is_empty() {
+            return quote!(#err(request.unknown_operation()));
+        }
+        let names: Vec<&str> = served.iter().map(|served| served.wire_name.as_str()).collect();
+        let table = self.operation_table(&names);
+        let arms = served.iter().enumerate().map(|(at, served)| {
+            let (index, function) = (Literal::usize_unsuffixed(at), &served.function);
+            quote!(#some(#index) => #function(&self.0, request),)
+        });
+        quote! {
+            #table
+            match OPERATIONS.lookup(request.operation()) {
+                #(#arms)*
+                _ => #err(request.unknown_operation()),
+            }
+        }
+    }
+
+    fn served(&self, definition: &Definition, x: &Interface, s: &Ident) -> Vec<Served> {
+        let mut served: Vec<Served> = Vec::new();
+        let bases = self.cx.all_bases(definition.id);
+        let levels = std::iter::once((definition.id, x.contents.clone())).chain(
+            bases.iter().map(|&base| {
+                (base, self.cx.interface(base).map(|x| x.contents).unwrap_or_default())
+            }),
+        );
+        for (level, contents) in levels {
+            let skeleton = self.implied(level, Implied::Skeleton);
+            for operation in self.cx.own_operations(&contents) {
+                for call in self.calls(operation) {
+                    let function = dispatch_name(&call);
+                    let function = quote!(#skeleton::<#s>::#function);
+                    let wire_name = call.wire_name;
+                    if served.iter().all(|other| other.wire_name != wire_name) {
+                        served.push(Served { wire_name, function });
+                    }
+                }
+            }
+        }
+        served
+    }
+
+    /// `static OPERATIONS: … = …;`
+    fn operation_table(&self, names: &[&str]) -> TokenStream {
+        let orb = self.orb();
+        let perfect = match self.cx.options.operation_demux {
+            OperationDemux::PerfectHash => perfect_hash::build(names),
+            OperationDemux::LinearSearch => {
+                return quote! {
+                    static OPERATIONS: #orb::LinearSearch =
+                        #orb::LinearSearch { names: &[#(#names),*] };
+                };
+            }
+            OperationDemux::BinarySearch => None,
+        };
+        if let Some(found) = perfect {
+            let seed = Literal::u64_unsuffixed(found.seed);
+            let displacements = found.displacements.iter().map(|&d| Literal::u16_unsuffixed(d));
+            let slots = found.slots.iter().map(|&index| {
+                let (name, index) = (names[usize::from(index)], Literal::u16_unsuffixed(index));
+                quote!((#name, #index))
+            });
+            return quote! {
+                static OPERATIONS: #orb::PerfectHash = #orb::PerfectHash {
+                    seed: #seed,
+                    displacements: &[#(#displacements),*],
+                    slots: &[#(#slots),*],
+                };
+            };
+        }
+        let mut sorted: Vec<(&str, usize)> =
+            names.iter().enumerate().map(|(index, name)| (*name, index)).collect();
+        sorted.sort_unstable();
+        let entries = sorted.into_iter().map(|(name, index)| {
+            let index = Literal::usize_unsuffixed(index);
+            quote!((#name, #index))
+        });
+        quote! {
+            static OPERATIONS: #orb::BinarySearch =
+                #orb::BinarySearch { names: &[#(#entries),*] };
+        }
+    }
+
+    /// The function that serves one operation.
+    fn dispatch_function(&self, call: &Call<'_>, servant: &Ident, s: &Ident) -> TokenStream {
+        let orb = self.orb();
+        let function = dispatch_name(call);
+        let names = call.sent_names();
+        let object = local("servant", &names);
+        let request = local("request", &names);
+        let d = local("d", &names);
+        let mut reads = TokenStream::new();
+        let mut passed = Vec::new();
+        for parameter in call.sent() {
+            let name = &parameter.name;
+            let (read, pass) = self.read_argument(&parameter.ty, name, &d);
+            reads.extend(quote!(let #name = #read;));
+            passed.push(pass);
+        }
+        if !call.contexts.is_empty() {
+            let name = call.context_name();
+            reads.extend(quote!(let #name = #orb::decode_context(#d)?;));
+            passed.push(quote!(&#name));
+        }
+        let decoder = (!reads.is_empty()).then(|| quote!(let #d = &mut #request.arguments();));
+        let method = &call.method;
+        let upcall = quote!(#servant::#method(#object #(, #passed)*));
+        let answer = self.answer(call, &upcall, &request);
+        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        quote! {
+            #[doc(hidden)]
+            pub fn #function(#object: &#s, #request: &mut #orb::ServerRequest<'_>) -> #done {
+                #decoder
+                #reads
+                #answer
+            }
+        }
+    }
+
+    /// Calls the servant and writes what it returns.
+    fn answer(&self, call: &Call<'_>, upcall: &TokenStream, request: &Ident) -> TokenStream {
+        let orb = self.orb();
+        let (ok, err) = (self.std("Ok"), self.std("Err"));
+        let e = local("e", &call.outputs().into_iter().map(|o| o.name).collect::<Vec<_>>());
+        let outputs = call.outputs();
+        let steps: Vec<Step> = outputs
+            .iter()
+            .map(|output| {
+                let name = &output.name;
+                self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
+            })
+            .collect();
+        let closure_parameter = if steps.is_empty() { quote!(_) } else { quote!(#e) };
+        let writes = body(self, steps);
+        let returned: Vec<TokenStream> = call
+            .returned()
+            .iter()
+            .map(|output| {
+                let name = &output.name;
+                quote!(#name)
+            })
+            .collect();
+        let pattern = tuple(&returned);
+        if call.error.is_none() {
+            let binding = match returned.is_empty() {
+                true => quote!(#upcall?;),
+                false => quote!(let #pattern = #upcall?;),
+            };
+            return quote! {
+                #binding
+                #request.reply(&|#closure_parameter| { #writes })
+            };
+        }
+        let error = self.error_type(call);
+        let arms = self.error_variants(&call.raises).into_iter().map(|(variant, id)| {
+            let exception = self.path(id);
+            quote! {
+                #err(#error::#variant(exception)) => {
+                    #request.reply_exception(#exception::REPOSITORY_ID, &|e| {
+                        <#exception as #orb::Marshal>::encode(&exception, e)
+                    })
+                }
+            }
+        });
+        quote! {
+            match #upcall {
+                #ok(#pattern) => #request.reply(&|#closure_parameter| { #writes }),
+                #(#arms)*
+                #err(#error::System(exception)) => #err(exception),
+            }
+        }
+    }
+}
+
+/// `dispatch_get_quote`, `dispatch_get_price` (of an attribute), `dispatch_set_price`.
+fn dispatch_name(call: &Call<'_>) -> Ident {
+    let method = call.method.to_string();
+    format_ident!("dispatch_{}", method.trim_start_matches("r#"))
+}

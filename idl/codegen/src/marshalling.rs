@@ -1,0 +1,228 @@
+//! The expressions that write values to an encoder and read them from a decoder.
+//!
+//! Used by the emitters of types, stubs and skeletons. Basic types call the encoder's own methods;
+//! everything else goes through its marker's `Marshal`, which also checks bounds.
+
+use corbie_frontend::model::InterfaceKind;
+use corbie_frontend::{DefinitionKind, Type};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use crate::context::Scope;
+use crate::types::Shape;
+
+/// One step of writing a value.
+pub(crate) enum Step {
+    /// An expression of type `()`.
+    Sure(TokenStream),
+    /// An expression of type `Result<(), Error>`.
+    Fallible(TokenStream),
+}
+
+/// An expression with a value to be written.
+pub(crate) enum Place {
+    /// Names the value itself: `value.symbol`.
+    Direct(TokenStream),
+    /// Is a reference to the value.
+    Borrowed(TokenStream),
+}
+
+impl Place {
+    fn copied(&self) -> TokenStream {
+        match self {
+            Place::Direct(place) => quote!(#place),
+            Place::Borrowed(place) => quote!(*#place),
+        }
+    }
+
+    fn borrowed(&self) -> TokenStream {
+        match self {
+            Place::Direct(place) => quote!(&#place),
+            Place::Borrowed(place) => quote!(#place),
+        }
+    }
+}
+
+/// The steps as the body of a function or closure that returns `Result<(), Error>`.
+pub(crate) fn body(scope: &Scope<'_, '_>, steps: Vec<Step>) -> TokenStream {
+    let ok = scope.std("Ok");
+    let mut tokens = TokenStream::new();
+    let count = steps.len();
+    for (at, step) in steps.into_iter().enumerate() {
+        match step {
+            Step::Fallible(expression) if at + 1 == count => {
+                tokens.extend(expression);
+                return tokens;
+            }
+            Step::Fallible(expression) => tokens.extend(quote!(#expression?;)),
+            Step::Sure(expression) => tokens.extend(quote!(#expression;)),
+        }
+    }
+    quote!(#tokens #ok(()))
+}
+
+/// The encoder's or decoder's method for a basic type: `long` of `write_long`. Those of characters
+/// can fail when writing.
+fn method_word(ty: &Type) -> Option<&'static str> {
+    Some(match ty {
+        Type::Boolean => "boolean",
+        Type::Octet | Type::UInt8 => "octet",
+        Type::Char => "char",
+        Type::WChar => "wchar",
+        Type::Int8 => "int8",
+        Type::Short => "short",
+        Type::UShort => "ushort",
+        Type::Long => "long",
+        Type::ULong => "ulong",
+        Type::LongLong => "longlong",
+        Type::ULongLong => "ulonglong",
+        Type::Float => "float",
+        Type::Double => "double",
+        Type::LongDouble => "longdouble",
+        _ => return None,
+    })
+}
+
+impl Scope<'_, '_> {
+    /// Writes a stored value.
+    pub(crate) fn write_value(&self, ty: &Type, place: &Place, e: &Ident) -> Step {
+        let (copied, borrowed) = (place.copied(), place.borrowed());
+        let orb = self.orb();
+        let ty = self.model().resolve_alias(ty);
+        if let Some(word) = method_word(ty) {
+            let write = format_ident!("write_{word}");
+            let call = quote!(#e.#write(#copied));
+            return match ty {
+                Type::Char | Type::WChar => Step::Fallible(call),
+                _ => Step::Sure(call),
+            };
+        }
+        Step::Fallible(match ty {
+            Type::String { bound: None } => quote!(#e.write_string(#borrowed)),
+            Type::WString { bound: None } => quote!(#e.write_wstring(#borrowed)),
+            ty if is_octet_sequence(self, ty) => quote!(#e.write_octet_sequence(#borrowed)),
+            ty => {
+                let marker = self.marker(ty);
+                quote!(<#marker as #orb::Marshal>::encode(#borrowed, #e))
+            }
+        })
+    }
+
+    /// Writes an `in` or `inout` parameter, which has the form that [`Scope::parameter`] says.
+    pub(crate) fn write_parameter(&self, ty: &Type, name: &Ident, e: &Ident) -> Step {
+        let orb = self.orb();
+        let resolved = self.model().resolve_alias(ty);
+        let marker = self.marker(ty);
+        match self.shape(ty) {
+            Shape::Plain => self.write_value(ty, &Place::Direct(quote!(#name)), e),
+            Shape::Whole => self.write_value(ty, &Place::Borrowed(quote!(#name)), e),
+            Shape::Text => Step::Fallible(match resolved {
+                Type::String { bound: None } => quote!(#e.write_string(#name)),
+                Type::WString { bound: None } => quote!(#e.write_wstring(#name)),
+                _ => quote!(<#marker>::write(#name, #e)),
+            }),
+            Shape::Sequence => Step::Fallible(match is_octet_sequence(self, resolved) {
+                true => quote!(#e.write_octet_sequence(#name)),
+                false => quote!(<#marker>::write(#name, #e)),
+            }),
+            Shape::Reference => Step::Fallible(match resolved {
+                Type::Object => quote!(#orb::encode_reference(#name, #e)),
+                Type::AbstractBase => quote!(#orb::encode_abstract(#name, #e)),
+                ty if self.is_abstract(ty) => {
+                    quote!(#orb::encode_abstract(#name.map(#orb::Interface::as_object), #e))
+                }
+                _ => quote!(#orb::encode_reference(#name.map(#orb::Interface::as_object), #e)),
+            }),
+            Shape::Shared => Step::Fallible(quote!(<#marker>::write(#name, #e))),
+        }
+    }
+
+    /// Whether the type is an abstract interface.
+    pub(crate) fn is_abstract(&self, ty: &Type) -> bool {
+        let Type::Named(id) = self.model().resolve_alias(ty) else {
+            return false;
+        };
+        let kind = &self.model().get(*id).kind;
+        matches!(kind, DefinitionKind::Interface(x) if x.kind == InterfaceKind::Abstract)
+    }
+
+    /// An expression that reads a value to be stored, from `d: &mut Decoder`; ends in `?` or so.
+    pub(crate) fn read_value(&self, ty: &Type, d: &Ident) -> TokenStream {
+        let orb = self.orb();
+        let ty = self.model().resolve_alias(ty);
+        if let Some(word) = method_word(ty) {
+            let read = format_ident!("read_{word}");
+            return quote!(#d.#read()?);
+        }
+        match ty {
+            Type::String { bound: None } => quote!(#d.read_string()?.into_owned()),
+            Type::WString { bound: None } => quote!(#d.read_wstring()?),
+            ty if is_octet_sequence(self, ty) => quote!(#d.read_octet_sequence()?.to_vec()),
+            ty => {
+                let marker = self.marker(ty);
+                quote!(<#marker as #orb::Marshal>::decode(#d)?)
+            }
+        }
+    }
+
+    /// As [`Scope::read_value`], but of type `Result`.
+    pub(crate) fn try_read_value(&self, ty: &Type, d: &Ident) -> TokenStream {
+        let orb = self.orb();
+        let ok = self.std("Ok");
+        let resolved = self.model().resolve_alias(ty);
+        if let Some(word) = method_word(resolved) {
+            let read = format_ident!("read_{word}");
+            return quote!(#d.#read());
+        }
+        match resolved {
+            Type::Void => quote!(#ok(())),
+            Type::WString { bound: None } => quote!(#d.read_wstring()),
+            Type::String { bound: None } => {
+                let read = self.read_value(ty, d);
+                quote!(#ok(#read))
+            }
+            resolved if is_octet_sequence(self, resolved) => {
+                let read = self.read_value(ty, d);
+                quote!(#ok(#read))
+            }
+            resolved => {
+                let marker = self.marker(resolved);
+                quote!(<#marker as #orb::Marshal>::decode(#d))
+            }
+        }
+    }
+
+    /// Reads an argument in a skeleton: what is bound to its name, and what is then passed.
+    /// Strings and octet sequences are borrowed from the received message.
+    pub(crate) fn read_argument(
+        &self,
+        ty: &Type,
+        name: &Ident,
+        d: &Ident,
+    ) -> (TokenStream, TokenStream) {
+        let resolved = self.model().resolve_alias(ty);
+        let marker = self.marker(ty);
+        let read = self.read_value(ty, d);
+        match self.shape(ty) {
+            Shape::Plain => (read, quote!(#name)),
+            Shape::Text => match resolved {
+                Type::String { bound: None } => (quote!(#d.read_string()?), quote!(&#name)),
+                Type::String { .. } => (quote!(<#marker>::read(#d)?), quote!(&#name)),
+                _ => (read, quote!(&#name)),
+            },
+            Shape::Sequence if is_octet_sequence(self, resolved) => {
+                (quote!(#d.read_octet_sequence()?), quote!(#name))
+            }
+            Shape::Sequence | Shape::Whole => (read, quote!(&#name)),
+            Shape::Reference | Shape::Shared => (read, quote!(#name.as_ref())),
+        }
+    }
+}
+
+/// Unbounded sequences of octets are read and written in place.
+fn is_octet_sequence(scope: &Scope<'_, '_>, ty: &Type) -> bool {
+    let Type::Sequence { element, bound: None } = ty else {
+        return false;
+    };
+    matches!(scope.model().resolve_alias(element), Type::Octet | Type::UInt8)
+}

@@ -1,0 +1,40 @@
+//! What a user can choose about the generated code.
+//!
+//! Filled in by `corbie_build::Builder` and by the flags of `corbie idl compile`.
+
+/// How a skeleton finds the operation that a request names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum OperationDemux {
+    /// A perfect hash found at compile time: the same few nanoseconds for any number of operations.
+    #[default]
+    PerfectHash,
+    /// Binary search over the sorted names.
+    BinarySearch,
+    /// One comparison after the other, in the order of the IDL.
+    LinearSearch,
+}
+
+/// Settings of one run of the generator.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// How skeletons find operations.
+    pub operation_demux: OperationDemux,
+    /// Paths of derive macros put on every struct, union, enum and exception, e.g.
+    /// `serde::Serialize`.
+    pub extra_derives: Vec<String>,
+    /// IDL scopes (`CosNaming`, `Stock::Types`) whose code is elsewhere, each with the absolute Rust
+    /// path of that code (`crate::naming::cos_naming`). Nothing in these scopes is generated.
+    pub extern_modules: Vec<(String, String)>,
+    /// Scoped IDL names (`Stock::Quoter::set_x`) with the Rust name to use instead of the one that
+    /// the mapping gives; written as Rust writes it.
+    pub renames: Vec<(String, String)>,
+}
+
+impl Options {
+    /// The defaults: perfect hash, nothing extra.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}

@@ -1,0 +1,195 @@
+//! TypeCodes: `impl Typed` for every type, made once when first asked for.
+//!
+//! Called by the emitters of types. A recursive type's TypeCode holds placeholders for the types
+//! around it, so everything between is spelled out in place instead of asking the inner type, which
+//! would ask back. CORBA 3.3 P1 §8.11 (TypeCodes), §8.11.3 (recursive ones).
+
+use corbie_frontend::model::{InterfaceKind, Member, Union, UnionLabel, ValueKind, ValueType};
+use corbie_frontend::{DefId, Definition, DefinitionKind, Type};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use crate::context::Scope;
+
+impl Scope<'_, '_> {
+    /// `impl Typed` for the type `name`, which stands for the definition.
+    pub(crate) fn emit_typed(&self, definition: &Definition, name: &TokenStream) -> TokenStream {
+        let orb = self.orb();
+        let code = self.type_code_of(definition, &mut vec![definition.id]);
+        quote! {
+            impl #orb::Typed for #name {
+                fn type_code() -> #orb::TypeCode {
+                    static CODE: ::std::sync::LazyLock<#orb::TypeCode> =
+                        ::std::sync::LazyLock::new(|| #code);
+                    CODE.clone()
+                }
+            }
+        }
+    }
+
+    /// The TypeCode of a type; `open` are the definitions around it, outermost first.
+    fn type_code(&self, ty: &Type, open: &mut Vec<DefId>) -> TokenStream {
+        let orb = self.orb();
+        let asked = || {
+            let marker = self.typed_marker(ty);
+            quote!(<#marker as #orb::Typed>::type_code())
+        };
+        // Only what leads back to an open definition is spelled out.
+        let leads_back = |id: DefId| {
+            open.iter().any(|&around| around == id || self.model().reaches(id, around))
+        };
+        let Some(id) = ty.innermost().named().filter(|&id| leads_back(id)) else {
+            return asked();
+        };
+        match ty {
+            Type::Sequence { element, bound } => {
+                let element = self.type_code(element, open);
+                let bound = Literal::u32_unsuffixed(bound.unwrap_or(0));
+                quote!(#orb::TypeCode::sequence(#element, #bound))
+            }
+            Type::Array { element, dims } => {
+                let element = self.type_code(element, open);
+                dims.iter().rev().fold(element, |inner, &extent| {
+                    let extent = Literal::u32_unsuffixed(extent);
+                    quote!(#orb::TypeCode::array(#inner, #extent))
+                })
+            }
+            Type::Named(_) if open.contains(&id) => {
+                let id = &self.model().get(id).repository_id;
+                quote!(#orb::TypeCode::recursive(#id))
+            }
+            Type::Named(_) => {
+                open.push(id);
+                let code = self.type_code_of(self.model().get(id), open);
+                open.pop();
+                code
+            }
+            _ => asked(),
+        }
+    }
+
+    /// The TypeCode of a definition, spelled out.
+    fn type_code_of(&self, definition: &Definition, open: &mut Vec<DefId>) -> TokenStream {
+        let orb = self.orb();
+        let (id, name) = (&definition.repository_id, &definition.name);
+        match &definition.kind {
+            DefinitionKind::Struct(_) => {
+                let members = self.struct_members(definition.id);
+                let members: Vec<&Member> = members.into_iter().map(|(_, m)| m).collect();
+                let members = self.member_codes(&members, open);
+                quote!(#orb::TypeCode::structure(#id, #name, &[#members]))
+            }
+            DefinitionKind::Exception(x) => {
+                let members: Vec<&Member> = x.members.iter().collect();
+                let members = self.member_codes(&members, open);
+                quote!(#orb::TypeCode::exception(#id, #name, &[#members]))
+            }
+            DefinitionKind::Union(x) => self.union_code(definition, x, open),
+            DefinitionKind::Enum(x) => {
+                let names = x.enumerators.iter().map(|e| &e.name);
+                quote!(#orb::TypeCode::enumeration(#id, #name, &[#(#names),*]))
+            }
+            DefinitionKind::Typedef(x) => {
+                let aliased = self.type_code(&x.ty, open);
+                quote!(#orb::TypeCode::alias(#id, #name, #aliased))
+            }
+            DefinitionKind::Interface(x) => match x.kind {
+                InterfaceKind::Unconstrained => quote!(#orb::TypeCode::interface(#id, #name)),
+                InterfaceKind::Abstract => quote!(#orb::TypeCode::abstract_interface(#id, #name)),
+                InterfaceKind::Local => quote!(#orb::TypeCode::local_interface(#id, #name)),
+            },
+            DefinitionKind::ValueType(x) => self.value_code(definition, x, open),
+            DefinitionKind::ValueBox(x) => {
+                let boxed = self.type_code(&x.ty, open);
+                quote!(#orb::TypeCode::value_box(#id, #name, #boxed))
+            }
+            DefinitionKind::Native(_) => quote!(#orb::TypeCode::native(#id, #name)),
+            // Components and homes are object references to those who hold one.
+            _ => quote!(#orb::TypeCode::interface(#id, #name)),
+        }
+    }
+
+    fn member_codes(&self, members: &[&Member], open: &mut Vec<DefId>) -> TokenStream {
+        let members = members.iter().map(|member| {
+            let (name, code) = (&member.name, self.type_code(&member.ty, open));
+            quote!((#name, #code))
+        });
+        quote!(#(#members),*)
+    }
+
+    fn union_code(
+        &self,
+        definition: &Definition,
+        x: &Union,
+        open: &mut Vec<DefId>,
+    ) -> TokenStream {
+        let orb = self.orb();
+        let (id, name) = (&definition.repository_id, &definition.name);
+        let discriminator = self.type_code(&x.discriminator, open);
+        let marker = self.typed_marker(&x.discriminator);
+        let mut members = TokenStream::new();
+        let (mut index, mut default) = (0usize, None);
+        for case in &x.cases {
+            let code = self.type_code(&case.member.ty, open);
+            let member = &case.member.name;
+            for label in &case.labels {
+                // One member for each label (CORBA 3.3 P1 §8.11.1).
+                let label = match label {
+                    UnionLabel::Value(value) => {
+                        let value = self.constant_value(value);
+                        quote!(#orb::label::<#marker>(#value))
+                    }
+                    UnionLabel::Default => {
+                        default = Some(index);
+                        quote!(#orb::default_label())
+                    }
+                };
+                members.extend(quote!((#label, #member, #code),));
+                index += 1;
+            }
+        }
+        let default = match default {
+            Some(at) => {
+                let (some, at) = (self.std("Some"), Literal::usize_unsuffixed(at));
+                quote!(#some(#at))
+            }
+            None => self.std("None"),
+        };
+        quote!(#orb::TypeCode::union(#id, #name, #discriminator, #default, &[#members]))
+    }
+
+    fn value_code(
+        &self,
+        definition: &Definition,
+        x: &ValueType,
+        open: &mut Vec<DefId>,
+    ) -> TokenStream {
+        let orb = self.orb();
+        let (id, name) = (&definition.repository_id, &definition.name);
+        // CORBA 3.3 P1 §14.7: VM_NONE 0, VM_CUSTOM 1, VM_ABSTRACT 2, VM_TRUNCATABLE 3.
+        let modifier = Literal::u8_unsuffixed(match x.kind {
+            ValueKind::Custom => 1,
+            ValueKind::Abstract => 2,
+            ValueKind::Regular if x.truncatable => 3,
+            ValueKind::Regular => 0,
+        });
+        let concrete = x.bases.iter().copied().find(|&base| {
+            matches!(&self.model().get(base).kind,
+                DefinitionKind::ValueType(b) if b.kind != ValueKind::Abstract)
+        });
+        let base = match concrete {
+            Some(base) => {
+                let some = self.std("Some");
+                let code = self.type_code(&Type::Named(base), open);
+                quote!(#some(#code))
+            }
+            None => self.std("None"),
+        };
+        let members = x.state.iter().map(|state| {
+            let (name, code) = (&state.member.name, self.type_code(&state.member.ty, open));
+            let visibility = Literal::u8_unsuffixed(u8::from(state.public));
+            quote!((#name, #code, #visibility))
+        });
+        quote!(#orb::TypeCode::value(#id, #name, #modifier, #base, &[#(#members),*]))
+    }
+}
