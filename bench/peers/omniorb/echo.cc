@@ -1,0 +1,185 @@
+// omniORB's side of the bench: `echo serve [-ORB…]` and `echo drive REFERENCE [-ORB…]`.
+//
+// It speaks the line protocol of bench/src/orders.rs: the server prints `ready REFERENCE` and ends when its
+// standard input does; the client reads orders and answers each with one line.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench.hh"
+
+using Clock = std::chrono::steady_clock;
+
+static uint64_t nanoseconds(Clock::duration d) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+}
+
+class EchoServant : public POA_Bench::Echoer {
+ public:
+  CORBA::LongLong echo(CORBA::LongLong v) override { return v; }
+  void send(CORBA::LongLong) override { taken.fetch_add(1, std::memory_order_relaxed); }
+  CORBA::ULongLong received() override { return taken.load(); }
+  Bench::Octets* echo_octets(const Bench::Octets& data) override {
+    // The C++ mapping wants a result that the ORB may free: this copy is what an application pays.
+    return new Bench::Octets(data);
+  }
+
+ private:
+  std::atomic<uint64_t> taken{0};
+};
+
+static int serve(CORBA::ORB_ptr orb) {
+  CORBA::Object_var object = orb->resolve_initial_references("RootPOA");
+  PortableServer::POA_var poa = PortableServer::POA::_narrow(object);
+  PortableServer::Servant_var<EchoServant> servant = new EchoServant;
+  PortableServer::ObjectId_var id = poa->activate_object(servant);
+  Bench::Echoer_var reference = servant->_this();
+  PortableServer::POAManager_var manager = poa->the_POAManager();
+  manager->activate();
+  CORBA::String_var text = orb->object_to_string(reference);
+  std::cout << "ready " << text.in() << std::endl;
+  std::string line;
+  while (std::getline(std::cin, line)) {
+  }
+  orb->shutdown(true);
+  orb->destroy();
+  return 0;
+}
+
+static std::string latency(Bench::Echoer_ptr echo, long warm_up, long calls) {
+  for (long i = 0; i < warm_up; i++) echo->echo(i);
+  std::vector<uint64_t> samples(calls);
+  auto before = Clock::now();
+  for (long i = 0; i < calls; i++) {
+    if (echo->echo(i) != i) return "error the echo came back changed";
+    auto after = Clock::now();
+    samples[i] = nanoseconds(after - before);
+    before = after;
+  }
+  std::map<uint64_t, uint64_t> counts;
+  for (auto s : samples) counts[s]++;
+  std::ostringstream out;
+  out << "samples";
+  for (auto& c : counts) out << ' ' << c.first << ':' << c.second;
+  return out.str();
+}
+
+static std::string threads(Bench::Echoer_ptr echo, long count, long warm_up_ms, long window_ms) {
+  std::atomic<bool> measuring{false}, over{false};
+  std::atomic<uint64_t> total{0};
+  std::atomic<bool> wrong{false};
+  std::vector<std::thread> callers;
+  for (long t = 0; t < count; t++) {
+    callers.emplace_back([&] {
+      uint64_t calls = 0;
+      try {
+        while (!over.load(std::memory_order_relaxed)) {
+          if (echo->echo(42) != 42) wrong = true;
+          if (measuring.load(std::memory_order_relaxed)) calls++;
+        }
+      } catch (CORBA::Exception& e) {
+        if (!wrong.exchange(true)) std::cerr << "omniORB client thread: " << e._name() << std::endl;
+      }
+      total += calls;
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(warm_up_ms));
+  auto before = Clock::now();
+  measuring = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(window_ms));
+  over = true;
+  auto time = Clock::now() - before;
+  for (auto& caller : callers) caller.join();
+  if (wrong) return "error a call failed or came back changed";
+  std::ostringstream out;
+  out << "rate " << total.load() << ' ' << nanoseconds(time);
+  return out.str();
+}
+
+static std::string oneways(Bench::Echoer_ptr echo, long window_ms) {
+  uint64_t taken_before = echo->received();
+  uint64_t sent = 0;
+  auto before = Clock::now();
+  auto end = before + std::chrono::milliseconds(window_ms);
+  while (Clock::now() < end) {
+    for (int i = 0; i < 100; i++) echo->send(i);
+    sent += 100;
+  }
+  while (echo->received() < taken_before + sent) {
+  }
+  auto time = Clock::now() - before;
+  std::ostringstream out;
+  out << "rate " << sent << ' ' << nanoseconds(time);
+  return out.str();
+}
+
+static std::string octets(Bench::Echoer_ptr echo, long size, long warm_up_ms, long window_ms) {
+  Bench::Octets data;
+  data.length(size);
+  for (long i = 0; i < size; i++) data[i] = CORBA::Octet(i * 31);
+  uint64_t calls = 0;
+  auto start = Clock::now() + std::chrono::milliseconds(warm_up_ms);
+  do {
+    Bench::Octets_var back = echo->echo_octets(data);
+    if (back->length() != data.length() ||
+        memcmp(back->get_buffer(), data.get_buffer(), size) != 0) {
+      return "error the octets came back changed";
+    }
+  } while (Clock::now() < start);
+  auto before = Clock::now();
+  auto end = before + std::chrono::milliseconds(window_ms);
+  auto now = before;
+  do {
+    Bench::Octets_var back = echo->echo_octets(data);
+    if (back->length() != data.length()) return "error octets were lost";
+    calls++;
+    now = Clock::now();
+  } while (now < end);
+  std::ostringstream out;
+  out << "rate " << calls << ' ' << nanoseconds(now - before);
+  return out.str();
+}
+
+static int drive(CORBA::ORB_ptr orb, const char* reference) {
+  CORBA::Object_var object = orb->string_to_object(reference);
+  Bench::Echoer_var echo = Bench::Echoer::_narrow(object);
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words(line);
+    std::string verb;
+    long a = 0, b = 0, c = 0;
+    words >> verb >> a >> b >> c;
+    std::string answer = "error omniORB's client does not know the order " + verb;
+    try {
+      if (verb == "latency") answer = latency(echo, a, b);
+      if (verb == "threads") answer = threads(echo, a, b, c);
+      if (verb == "oneways") answer = oneways(echo, a);
+      if (verb == "octets") answer = octets(echo, a, b, c);
+    } catch (CORBA::Exception& e) {
+      answer = std::string("error ") + e._name();
+    }
+    std::cout << answer << std::endl;
+  }
+  orb->destroy();
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  try {
+    CORBA::ORB_var orb = CORBA::ORB_init(argc, argv);
+    if (argc == 2 && strcmp(argv[1], "serve") == 0) return serve(orb);
+    if (argc == 3 && strcmp(argv[1], "drive") == 0) return drive(orb, argv[2]);
+    std::cerr << "usage: echo serve | echo drive REFERENCE" << std::endl;
+  } catch (CORBA::Exception& e) {
+    std::cerr << "omniORB: " << e._name() << std::endl;
+  }
+  return 1;
+}

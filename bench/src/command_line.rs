@@ -1,0 +1,187 @@
+//! The command line of `corbie-bench`: what people type, and what the harness types when it starts itself again.
+
+use crate::driver::Failure;
+use crate::raw::{RawClient, Sizes};
+use crate::raw_stream::Address;
+use lexopt::prelude::*;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What `--help` prints.
+pub(crate) const HELP: &str = "\
+Runs the papers' experiments, Corbie beside its peers and the bare socket.
+
+Usage: corbie-bench EXPERIMENT... [--quick] [--out DIR] [--rounds N] [--only TEXT]
+       corbie-bench all [--quick] [--out DIR]
+       corbie-bench --list
+
+  --list       names every experiment
+  --quick      at most 60 s an experiment
+  --out DIR    where EXPERIMENT.json and EXPERIMENT.svg go (default: target/bench)
+  --rounds N   rounds, all contenders in turn in each (default and least: 5)
+  --only TEXT  only contenders whose name contains TEXT (for profiling; ratios may be missing)
+
+Experiments print a Markdown table on standard output and their progress on standard error.
+`corbie-bench serve ...` and `corbie-bench drive ...` are how it starts its own contenders.
+";
+
+/// The least number of rounds that a median is taken over.
+const LEAST_ROUNDS: usize = 5;
+
+/// What to do.
+pub(crate) enum Command {
+    /// Print [`HELP`].
+    Help,
+    /// Name the experiments.
+    List,
+    /// Measure.
+    Run(Run),
+    /// Be the server of a raw contender.
+    ServeRaw {
+        /// Over a unix socket.
+        unix: bool,
+        /// Without sleeping.
+        spin: bool,
+        /// Octets of the messages.
+        sizes: Sizes,
+    },
+    /// Be the client of a raw contender.
+    DriveRaw(RawClient),
+}
+
+/// Which experiments, and how.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Names.
+    pub(crate) experiments: Vec<String>,
+    /// At most 60 s each.
+    pub(crate) quick: bool,
+    /// Rounds.
+    pub(crate) rounds: usize,
+    /// Where the files go.
+    pub(crate) out: PathBuf,
+    /// Part of a contender's name.
+    pub(crate) only: Option<String>,
+}
+
+/// Reads the command line, program name first.
+///
+/// # Errors
+/// What is wrong with it, in a sentence.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, Failure> {
+    let mut parser = lexopt::Parser::from_iter(arguments);
+    let mut run = Run {
+        experiments: Vec::new(),
+        quick: false,
+        rounds: LEAST_ROUNDS,
+        out: PathBuf::from("target/bench"),
+        only: None,
+    };
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('h') | Long("help") => return Ok(Command::Help),
+            Long("list") => return Ok(Command::List),
+            Long("quick") => run.quick = true,
+            Long("out") => run.out = parser.value()?.into(),
+            Long("rounds") => run.rounds = parser.value()?.parse()?,
+            Long("only") => run.only = Some(parser.value()?.string()?),
+            Value(word) if run.experiments.is_empty() && word == "serve" => {
+                return process(&mut parser, true);
+            }
+            Value(word) if run.experiments.is_empty() && word == "drive" => {
+                return process(&mut parser, false);
+            }
+            Value(word) if word == "all" => {
+                let names = crate::experiment::EXPERIMENTS.iter().map(|e| e.name.to_owned());
+                run.experiments.extend(names);
+            }
+            Value(word) => run.experiments.push(word.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if run.rounds < LEAST_ROUNDS {
+        return Err(format!("--rounds is at least {LEAST_ROUNDS}: fewer give no median").into());
+    }
+    match run.experiments.is_empty() {
+        true => Err("which experiment? `--list` names them, `--help` says more".into()),
+        false => Ok(Command::Run(run)),
+    }
+}
+
+/// `serve KIND …` and `drive KIND ADDRESS …`.
+fn process(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
+    let kind = parser.value()?.string()?;
+    match kind.as_str() {
+        "raw" => raw(parser, serve),
+        _ => Err(format!("there are no processes of kind `{kind}`").into()),
+    }
+}
+
+fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
+    let mut address = None;
+    let mut sizes = None;
+    let (mut unix, mut spin, mut pipelined) = (false, false, false);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("unix") => unix = true,
+            Long("spin") => spin = true,
+            Long("pipelined") => pipelined = true,
+            Long("sizes") => {
+                let text = parser.value()?.string()?;
+                let (request, reply) = text.split_once(':').ok_or("--sizes is REQUEST:REPLY")?;
+                sizes = Some(Sizes { request: request.parse()?, reply: reply.parse()? });
+            }
+            Value(word) if !serve && address.is_none() => address = Some(word.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let sizes = sizes.ok_or("--sizes is missing")?;
+    if sizes.request < 8 || sizes.reply < 8 {
+        return Err("messages have at least 8 octets: the value".into());
+    }
+    if serve {
+        return Ok(Command::ServeRaw { unix, spin, sizes });
+    }
+    let address = Address(address.ok_or("the server's address is missing")?);
+    Ok(Command::DriveRaw(RawClient { address, spin, pipelined, sizes }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_line(line: &str) -> Result<Command, Failure> {
+        parse(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn experiments_and_options_are_read_in_any_order() {
+        let line = "corbie-bench ami-latency --quick bandwidth --out /tmp/x --rounds 7";
+        let Ok(Command::Run(run)) = parse_line(line) else { unreachable!("not a run") };
+        assert_eq!(run.experiments, ["ami-latency", "bandwidth"]);
+        assert!(run.quick && run.rounds == 7 && run.out.ends_with("tmp/x"));
+    }
+
+    #[test]
+    fn processes_are_what_the_roster_starts() {
+        let line = "corbie-bench drive raw 127.0.0.1:5 --sizes=92:32 --spin";
+        let Ok(Command::DriveRaw(client)) = parse_line(line) else { unreachable!("not a client") };
+        assert_eq!(client.sizes, Sizes { request: 92, reply: 32 });
+        assert!(client.spin && client.address.0 == "127.0.0.1:5");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (line, text) in [
+            ("corbie-bench", "which experiment"),
+            ("corbie-bench x --rounds 2", "at least 5"),
+            ("corbie-bench serve raw", "--sizes is missing"),
+            ("corbie-bench serve raw --sizes=4:4", "at least 8"),
+            ("corbie-bench drive raw --sizes=92:32", "address is missing"),
+            ("corbie-bench serve nothing", "of kind `nothing`"),
+        ] {
+            let failure = parse_line(line).err().unwrap().to_string();
+            assert!(failure.contains(text), "{line}: {failure}");
+        }
+    }
+}

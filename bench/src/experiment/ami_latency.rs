@@ -1,0 +1,101 @@
+//! `ami-latency`, paper AMI Table 1: the round trip of one 64-bit value, one call at a time.
+
+use super::{Cell, Effort, Experiment};
+use crate::chart::Chart;
+use crate::contender::{Contender, Family, JACORB_QUEUE, OMNIORB_STOCK};
+use crate::orders::Order;
+use crate::placement::Pin;
+use crate::table::{PaperRow, PaperTable};
+
+/// What waits for asynchronous invocation.
+const AMI: &[&str] = &["asynchronous invocation (AMI) is not built yet"];
+/// What waits for dynamic invocation.
+const DII: &[&str] = &["dynamic invocation (DII) is not built yet"];
+
+/// The experiment.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "ami-latency",
+    paper: "AMI Table 1",
+    summary: "Round trip of a 64-bit value: one thread, one call at a time, client and server in two processes.",
+    notes: &[
+        "same-core: both processes on one core, no core is woken, what remains is the work itself; \
+         two-cores: each has its own; none: the kernel's choice.",
+        "raw-*: the same number of octets as Corbie's request and reply, without an ORB. \
+         *-spin: both sides try again and again for a while instead of sleeping at once.",
+        "Every call is timed, percentiles come from a histogram of each round, and the table has \
+         their medians over rounds.",
+    ],
+    paper_table: Some(PaperTable {
+        title: "Paper AMI, Table 1 (µs; two 400 MHz machines, 100 Mbit/s Ethernet) beside ours (two-cores)",
+        metrics: &["rtt_min_us", "rtt_mean_us", "rtt_max_us", "jitter_pct"],
+        heads: &["minimum", "average", "maximum", "jitter %"],
+        at: "two-cores",
+        rows: &[
+            PaperRow { name: "SMI", values: &["455", "497", "684", "2.7"], ours: "corbie-smi" },
+            PaperRow {
+                name: "AMI",
+                values: &["447", "479", "1,859", "3.0"],
+                ours: "corbie-ami-callback",
+            },
+            PaperRow { name: "DII", values: &["499", "573", "2,652", "9.6"], ours: "corbie-dii" },
+        ],
+    }),
+    ratios: &[
+        "corbie-smi / raw-tcp : rtt_p50_us @ same-core",
+        "corbie-smi / raw-tcp : rtt_p50_us @ two-cores",
+        "corbie-smi / omniorb-smi : rtt_p50_us @ same-core",
+        "corbie-smi / omniorb-smi : rtt_p50_us @ two-cores",
+        "corbie-smi-spin / raw-tcp : rtt_p50_us @ two-cores",
+        "corbie-smi-spin / raw-tcp-spin : rtt_p50_us @ two-cores",
+        "corbie-ami-callback / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-dii / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-shm-spin / raw-tcp : rtt_p50_us @ two-cores",
+        "corbie-smi / jacorb-smi : rtt_p50_us @ same-core",
+        "corbie-smi-spin / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-smi-spin / omniorb-smi : rtt_p50_us @ two-cores",
+    ],
+    bests: &[],
+    metric: "rtt_p50_us",
+    chart: Chart::Bars { by: "pin" },
+    plan,
+};
+
+/// Everyone who echoes one value at a time.
+pub(crate) fn contenders() -> Vec<Contender> {
+    use Family::{JacOrb, OmniOrb, Raw};
+    vec![
+        Contender::new("raw-tcp", "", Raw, &[]),
+        Contender::new("raw-tcp-spin", "", Raw, &["--spin"]),
+        Contender::new("raw-unix", "", Raw, &["--unix"]),
+        Contender::new("omniorb-smi", OMNIORB_STOCK.0, OmniOrb, OMNIORB_STOCK.1),
+        Contender::new("omniorb-smi", "pool", OmniOrb, &["-ORBthreadPerConnectionPolicy", "0"]),
+        Contender::new("jacorb-smi", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
+        crate::corbie_client::smi("corbie-smi"),
+        crate::corbie_client::smi_spin("corbie-smi-spin"),
+        Contender::awaited("corbie-ami-callback", AMI),
+        Contender::awaited("corbie-ami-poller", AMI),
+        Contender::awaited("corbie-ami-future", AMI),
+        Contender::awaited("corbie-dii", DII),
+        Contender::awaited("corbie-shm-spin", &["the shared memory transport is not built yet"]),
+    ]
+}
+
+fn plan(effort: &Effort) -> Vec<Cell> {
+    let calls = if effort.quick { 10_000 } else { 40_000 };
+    let pins: &[Pin] = match effort.quick {
+        true => &[Pin::SameCore, Pin::TwoCores],
+        false => &[Pin::SameCore, Pin::TwoCores, Pin::None],
+    };
+    let mut cells = Vec::new();
+    for &pin in pins {
+        for contender in contenders() {
+            // Two spinning processes on one core only take the core from each other.
+            if pin == Pin::SameCore && contender.series == "raw-tcp-spin" {
+                continue;
+            }
+            let order = Order::Latency { warm_up: 0, calls };
+            cells.push(Cell { contender, pin, order, x: vec![] });
+        }
+    }
+    cells
+}

@@ -1,0 +1,103 @@
+//! `ami-throughput`, paper AMI Table 2: calls a second from 1, 7 and 220 threads, and oneways.
+
+use super::{Cell, Effort, Experiment};
+use crate::chart::Chart;
+use crate::contender::{
+    Contender, Family, JACORB_QUEUE, OMNIORB_CONNECTIONS, OMNIORB_POOL, OMNIORB_STOCK,
+};
+use crate::corbie_client;
+use crate::orders::Order;
+use crate::placement::Pin;
+use crate::table::{PaperRow, PaperTable};
+use serde_json::json;
+
+/// The experiment.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "ami-throughput",
+    paper: "AMI Table 2",
+    summary: "Calls a second that return a 64-bit value, by threads that call at once; and oneways a second.",
+    notes: &[
+        "The paper lets every thread make 10,000 calls; here calls are counted for a fixed time while all threads are \
+         calling, so that the last ones to finish do not run alone.",
+        "oneway: sent by one thread; the time ends when the server has taken the last one. \
+         raw-tcp-pipelined: Corbie's octets, ten messages to a write, one thread that sends and one that reads.",
+        "client_cpu_pct is the load generator's own share of a core (200: both cores); nothing is pinned.",
+    ],
+    paper_table: Some(PaperTable {
+        title: "Paper AMI, Table 2 (calls a second; two 400 MHz quad-CPU machines) beside ours",
+        metrics: &["calls_per_s"],
+        heads: &["calls/s"],
+        at: "none",
+        rows: &[
+            PaperRow { name: "SMI (220 threads)", values: &["1,914"], ours: "corbie-smi-220" },
+            PaperRow { name: "SMI (7 threads)", values: &["7,080"], ours: "corbie-smi-7" },
+            PaperRow { name: "AMI", values: &["8,524"], ours: "corbie-ami" },
+            PaperRow { name: "DII", values: &["3,816"], ours: "corbie-dii" },
+        ],
+    }),
+    ratios: &[
+        "corbie-ami / corbie-smi-best : calls_per_s",
+        "corbie-ami / raw-tcp-pipelined : calls_per_s",
+        "corbie-smi-220 / corbie-smi-7 : calls_per_s",
+        "corbie-smi-7 / omniorb-smi-7 : calls_per_s",
+        "corbie-oneway / omniorb-oneway : calls_per_s",
+        "corbie-smi-1 / omniorb-smi-1 : calls_per_s",
+        "corbie-smi-220 / omniorb-smi-220 : calls_per_s",
+        "corbie-smi-1 / raw-tcp-1 : calls_per_s",
+        "corbie-smi-7 / raw-tcp-7 : calls_per_s",
+        "corbie-smi-220 / raw-tcp-220 : calls_per_s",
+        "corbie-oneway / raw-tcp-oneway : calls_per_s",
+    ],
+    bests: &[("corbie-smi-best", "corbie-smi-", "calls_per_s")],
+    metric: "calls_per_s",
+    chart: Chart::Bars { by: "threads" },
+    plan,
+};
+
+/// Who calls from many threads; `-N` is appended to the series.
+fn callers() -> Vec<Contender> {
+    use Family::{JacOrb, OmniOrb, Raw};
+    let mut callers = vec![
+        Contender::new("raw-tcp", "", Raw, &[]),
+        Contender::new("omniorb-smi", OMNIORB_STOCK.0, OmniOrb, OMNIORB_STOCK.1),
+        Contender::new("omniorb-smi", OMNIORB_CONNECTIONS.0, OmniOrb, OMNIORB_CONNECTIONS.1),
+        Contender::new("omniorb-smi", OMNIORB_POOL.0, OmniOrb, OMNIORB_POOL.1),
+        Contender::new("jacorb-smi", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
+    ];
+    callers.extend(corbie_client::smi_configurations("corbie-smi"));
+    callers
+}
+
+fn plan(effort: &Effort) -> Vec<Cell> {
+    let window_ms = if effort.quick { 200 } else { 2_000 };
+    let warm_up_ms = if effort.quick { 50 } else { 300 };
+    let cell = |contender, order, threads: usize| Cell {
+        contender,
+        pin: Pin::None,
+        order,
+        x: vec![("threads", json!(threads))],
+    };
+    let mut cells = Vec::new();
+    for threads in [1, 7, 220] {
+        for caller in callers() {
+            let contender = caller.named(&format!("{}-{threads}", caller.series));
+            cells.push(cell(contender, Order::Threads { threads, warm_up_ms, window_ms }, threads));
+        }
+    }
+    let pipelined = Contender::new("raw-tcp-pipelined", "", Family::Raw, &["--pipelined"]);
+    cells.push(cell(pipelined, Order::Threads { threads: 2, warm_up_ms, window_ms }, 2));
+    for contender in [
+        Contender::new("raw-tcp-oneway", "", Family::Raw, &[]),
+        Contender::new("omniorb-oneway", OMNIORB_STOCK.0, Family::OmniOrb, OMNIORB_STOCK.1),
+        Contender::new("omniorb-oneway", OMNIORB_POOL.0, Family::OmniOrb, OMNIORB_POOL.1),
+        Contender::new("jacorb-oneway", JACORB_QUEUE.0, Family::JacOrb, JACORB_QUEUE.1),
+        corbie_client::smi("corbie-oneway"),
+    ] {
+        cells.push(cell(contender, Order::Oneways { window_ms }, 1));
+    }
+    for series in ["corbie-ami", "corbie-dii"] {
+        let contender = Contender::awaited(series, &["asynchronous invocation is not built yet"]);
+        cells.push(cell(contender, Order::Threads { threads: 2, warm_up_ms, window_ms }, 2));
+    }
+    cells
+}

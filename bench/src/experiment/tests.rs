@@ -1,0 +1,121 @@
+//! The experiments against `experiments.md`, and one run of each with a client and server of the raw family.
+
+use super::*;
+
+/// The ratios that `experiments.md` demands, word for word.
+const REQUIRED: &[(&str, &[&str])] = &[
+    (
+        "ami-latency",
+        &[
+            "corbie-smi / raw-tcp : rtt_p50_us @ same-core",
+            "corbie-smi / raw-tcp : rtt_p50_us @ two-cores",
+            "corbie-smi / omniorb-smi : rtt_p50_us @ same-core",
+            "corbie-smi / omniorb-smi : rtt_p50_us @ two-cores",
+            "corbie-smi-spin / raw-tcp : rtt_p50_us @ two-cores",
+            "corbie-smi-spin / raw-tcp-spin : rtt_p50_us @ two-cores",
+            "corbie-ami-callback / corbie-smi : rtt_p50_us @ same-core",
+            "corbie-dii / corbie-smi : rtt_p50_us @ same-core",
+            "corbie-shm-spin / raw-tcp : rtt_p50_us @ two-cores",
+        ],
+    ),
+    (
+        "ami-throughput",
+        &[
+            "corbie-ami / corbie-smi-best : calls_per_s",
+            "corbie-ami / raw-tcp-pipelined : calls_per_s",
+            "corbie-smi-220 / corbie-smi-7 : calls_per_s",
+            "corbie-smi-7 / omniorb-smi-7 : calls_per_s",
+            "corbie-oneway / omniorb-oneway : calls_per_s",
+        ],
+    ),
+    (
+        "bandwidth",
+        &[
+            "corbie / raw-tcp : mb_per_s @ 1MiB",
+            "corbie / omniorb : mb_per_s @ 1MiB",
+            "corbie / omniorb : mb_per_s @ 64KiB",
+        ],
+    ),
+];
+
+const EFFORTS: [Effort; 2] =
+    [Effort { quick: true, rounds: 5 }, Effort { quick: false, rounds: 5 }];
+
+#[test]
+fn every_experiment_declares_the_required_ratios() {
+    assert_eq!(REQUIRED.len(), EXPERIMENTS.len());
+    for (name, keys) in REQUIRED {
+        let experiment = EXPERIMENTS.iter().find(|e| e.name == *name).unwrap();
+        for key in *keys {
+            assert!(experiment.ratios.contains(key), "{name} lacks `{key}`");
+        }
+    }
+}
+
+/// Rows as a run would give them, every value 1, for every cell: also for contenders not built yet.
+fn imagined_rows(experiment: &Experiment, effort: Effort) -> Vec<record::Row> {
+    let mut collected = Collected::default();
+    for cell in (experiment.plan)(&effort) {
+        collected.add(&cell.contender.series, &cell.at(), experiment.metric, 1.0);
+    }
+    let mut rows = collected.rows();
+    for (name, prefix, metric) in experiment.bests {
+        record::add_best(&mut rows, name, prefix, metric);
+    }
+    rows
+}
+
+#[test]
+fn every_ratio_can_be_computed_from_the_planned_cells() {
+    for experiment in EXPERIMENTS {
+        for effort in EFFORTS {
+            let rows = imagined_rows(experiment, effort);
+            let required = REQUIRED.iter().find(|(name, _)| *name == experiment.name).unwrap().1;
+            // A quick run leaves out some pins of the ratios that are not required.
+            let keys = if effort.quick { required } else { experiment.ratios };
+            for key in keys {
+                assert_eq!(record::ratio(&rows, key), Some(1.0), "{}: `{key}`", experiment.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_two_cells_write_the_same_row() {
+    for experiment in EXPERIMENTS {
+        for effort in EFFORTS {
+            let mut seen = std::collections::BTreeSet::new();
+            for cell in (experiment.plan)(&effort) {
+                let label = cell.label();
+                assert!(seen.insert(label.clone()), "{}: {label} twice", experiment.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_paper_stands_beside_rows_that_exist() {
+    for experiment in EXPERIMENTS {
+        let Some(paper) = &experiment.paper_table else { continue };
+        let cells = (experiment.plan)(&EFFORTS[1]);
+        for row in paper.rows {
+            assert!(cells.iter().any(|cell| cell.contender.series == row.ours), "{}", row.ours);
+            assert_eq!(row.values.len(), paper.metrics.len());
+        }
+    }
+}
+
+#[test]
+fn a_contender_that_cannot_start_is_named_and_the_rest_goes_on() {
+    let cells: Vec<Cell> = (ami_throughput::EXPERIMENT.plan)(&EFFORTS[0])
+        .into_iter()
+        .filter(|cell| cell.contender.series == "corbie-dii")
+        .collect();
+    let roster = Roster::new(crate::raw::Sizes { request: 92, reply: 32 }).unwrap();
+    let log = File::create("/dev/null").unwrap();
+    let reason = measure(&cells[0], &mut None, &roster, &log, true).unwrap_err();
+    let missing = missing(&cells, &[Some(reason)]);
+    assert_eq!(missing.len(), 1);
+    assert_eq!(missing[0].series, "corbie-dii");
+    assert!(missing[0].reason.contains("not built yet"));
+}

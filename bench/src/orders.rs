@@ -1,0 +1,170 @@
+//! What the harness asks of a client process, and what the client answers: one line of text each.
+//!
+//! The harness writes orders to a client's standard input (`experiment.rs`); our own clients read them in
+//! `driver.rs`, the peers' in `peers/omniorb/echo.cc` and `peers/jacorb/…/EchoProgram.java`. Plain text, so that a
+//! peer in any language needs no library for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One thing for a client to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// One thread calls `echo` again and again; every round trip is timed.
+    Latency {
+        /// Calls made before the timed ones.
+        warm_up: u64,
+        /// Calls timed.
+        calls: u64,
+    },
+    /// Many threads call `echo` as fast as they can for a while.
+    Threads {
+        /// Threads that call.
+        threads: usize,
+        /// Milliseconds before counting starts.
+        warm_up_ms: u64,
+        /// Milliseconds during which completed calls are counted.
+        window_ms: u64,
+    },
+    /// One thread sends oneways for a while, then waits until the server has taken them all.
+    Oneways {
+        /// Milliseconds during which oneways are sent; the time waited afterwards counts as well.
+        window_ms: u64,
+    },
+    /// One thread echoes a sequence of octets for a while.
+    Octets {
+        /// Octets in the sequence.
+        size: usize,
+        /// Milliseconds of calls before counting starts (at least one call, checked octet by octet).
+        warm_up_ms: u64,
+        /// Milliseconds of calls counted.
+        window_ms: u64,
+    },
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Order::Latency { warm_up, calls } => write!(f, "latency {warm_up} {calls}"),
+            Order::Threads { threads, warm_up_ms, window_ms } => {
+                write!(f, "threads {threads} {warm_up_ms} {window_ms}")
+            }
+            Order::Oneways { window_ms } => write!(f, "oneways {window_ms}"),
+            Order::Octets { size, warm_up_ms, window_ms } => {
+                write!(f, "octets {size} {warm_up_ms} {window_ms}")
+            }
+        }
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Order, String> {
+        let mut words = line.split_ascii_whitespace();
+        let verb = words.next().unwrap_or_default();
+        let numbers: Vec<u64> = words
+            .map(|word| word.parse().map_err(|_| format!("`{word}` in `{line}` is no number")))
+            .collect::<Result<_, _>>()?;
+        match (verb, numbers.as_slice()) {
+            ("latency", &[warm_up, calls]) => Ok(Order::Latency { warm_up, calls }),
+            ("threads", &[threads, warm_up_ms, window_ms]) => {
+                Ok(Order::Threads { threads: threads as usize, warm_up_ms, window_ms })
+            }
+            ("oneways", &[window_ms]) => Ok(Order::Oneways { window_ms }),
+            ("octets", &[size, warm_up_ms, window_ms]) => {
+                Ok(Order::Octets { size: size as usize, warm_up_ms, window_ms })
+            }
+            _ => Err(format!("`{line}` is not an order (latency, threads, oneways, octets)")),
+        }
+    }
+}
+
+/// What a client found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Round trips: nanoseconds, and how many took that long.
+    Samples(Vec<(u64, u64)>),
+    /// Calls completed in a time.
+    Rate {
+        /// Calls completed and checked.
+        calls: u64,
+        /// Nanoseconds in which they were.
+        nanoseconds: u64,
+    },
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Samples(samples) => {
+                f.write_str("samples")?;
+                samples.iter().try_for_each(|(time, count)| write!(f, " {time}:{count}"))
+            }
+            Answer::Rate { calls, nanoseconds } => write!(f, "rate {calls} {nanoseconds}"),
+        }
+    }
+}
+
+impl FromStr for Answer {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Answer, String> {
+        let number = |word: &str| word.parse::<u64>().map_err(|_| format!("no number: `{word}`"));
+        let (verb, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        match verb {
+            "samples" => {
+                let pair = |word: &str| {
+                    let (time, count) =
+                        word.split_once(':').ok_or_else(|| format!("no pair: `{word}`"))?;
+                    Ok((number(time)?, number(count)?))
+                };
+                rest.split_ascii_whitespace()
+                    .map(pair)
+                    .collect::<Result<_, String>>()
+                    .map(Answer::Samples)
+            }
+            "rate" => {
+                let (calls, nanoseconds) =
+                    rest.split_once(' ').ok_or_else(|| format!("no rate: `{line}`"))?;
+                Ok(Answer::Rate { calls: number(calls)?, nanoseconds: number(nanoseconds)? })
+            }
+            "error" => Err(rest.to_owned()),
+            _ => Err(format!("the client said `{line}`, which is no answer")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_survives_its_text_form() {
+        for order in [
+            Order::Latency { warm_up: 10, calls: 20 },
+            Order::Threads { threads: 7, warm_up_ms: 1, window_ms: 2 },
+            Order::Oneways { window_ms: 3 },
+            Order::Octets { size: 1 << 24, warm_up_ms: 4, window_ms: 5 },
+        ] {
+            assert_eq!(order.to_string().parse(), Ok(order));
+        }
+        assert!("latency 5".parse::<Order>().is_err());
+        assert!("latency five 6".parse::<Order>().is_err());
+        assert!("".parse::<Order>().is_err());
+    }
+
+    #[test]
+    fn every_answer_survives_its_text_form() {
+        for answer in [
+            Answer::Samples(vec![(4_600, 12), (4_610, 7)]),
+            Answer::Rate { calls: 1, nanoseconds: 2 },
+        ] {
+            assert_eq!(answer.to_string().parse(), Ok(answer));
+        }
+        assert_eq!("error COMM_FAILURE".parse::<Answer>(), Err("COMM_FAILURE".to_owned()));
+        assert!("rate 5".parse::<Answer>().is_err());
+        assert!("samples 5".parse::<Answer>().is_err());
+        assert!("hello".parse::<Answer>().is_err());
+    }
+}

@@ -1,0 +1,232 @@
+//! What an experiment found: rows with medians over rounds, ratios, what is missing; and its JSON form.
+//!
+//! `experiment.rs` fills it, `table.rs` and `chart.rs` show it. The JSON is the one of `experiments.md`; beyond what
+//! that asks, a row has `low` and `high` (extremes over rounds), and `missing` names absent contenders with the reason.
+
+use crate::statistics::{median, smaller_is_better};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a row was measured at (`pin`, `size`, `threads`, `config`, …).
+pub(crate) type At = BTreeMap<String, Value>;
+
+/// One metric of one contender: the median over rounds.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Row {
+    /// The contender.
+    pub(crate) series: String,
+    /// What it was measured at.
+    pub(crate) x: At,
+    /// Name with unit.
+    pub(crate) metric: String,
+    /// Median over rounds.
+    pub(crate) value: f64,
+    /// Smallest over rounds.
+    pub(crate) low: f64,
+    /// Largest over rounds.
+    pub(crate) high: f64,
+}
+
+/// A contender that did not take part.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub(crate) struct Missing {
+    /// The contender.
+    pub(crate) series: String,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// Everything that one run of an experiment found.
+#[derive(Debug, Serialize)]
+pub(crate) struct Record {
+    /// Its name.
+    pub(crate) experiment: String,
+    /// The paper's table or figure.
+    pub(crate) paper: String,
+    /// Where it ran.
+    pub(crate) machine: Value,
+    /// Rounds whose medians are given.
+    pub(crate) rounds: usize,
+    /// What was measured, in the order of the plan.
+    pub(crate) rows: Vec<Row>,
+    /// `a / b : metric`; null when one of the two is missing.
+    pub(crate) ratios: BTreeMap<String, Option<f64>>,
+    /// Who did not take part.
+    pub(crate) missing: Vec<Missing>,
+}
+
+/// Values as they come in, round by round.
+#[derive(Default)]
+pub(crate) struct Collected {
+    cells: Vec<(String, At, String, Vec<f64>)>,
+}
+
+impl Collected {
+    /// Adds the value of one round.
+    pub(crate) fn add(&mut self, series: &str, x: &At, metric: &str, value: f64) {
+        let same = |(s, at, m, _): &&mut (String, At, String, Vec<f64>)| {
+            s == series && at == x && m == metric
+        };
+        match self.cells.iter_mut().find(same) {
+            Some((.., values)) => values.push(value),
+            None => self.cells.push((series.into(), x.clone(), metric.into(), vec![value])),
+        }
+    }
+
+    /// The medians.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let row = |(series, x, metric, values): &(String, At, String, Vec<f64>)| {
+            Some(Row {
+                series: series.clone(),
+                x: x.clone(),
+                metric: metric.clone(),
+                value: median(values)?,
+                low: values.iter().copied().reduce(f64::min)?,
+                high: values.iter().copied().reduce(f64::max)?,
+            })
+        };
+        self.cells.iter().filter_map(row).collect()
+    }
+}
+
+/// A ratio's key taken apart: `a / b : metric @ word @ word`.
+#[derive(Debug, PartialEq, Eq)]
+struct Key<'k> {
+    numerator: &'k str,
+    denominator: &'k str,
+    metric: &'k str,
+    at: Vec<&'k str>,
+}
+
+impl<'k> Key<'k> {
+    fn parse(key: &'k str) -> Option<Key<'k>> {
+        let (series, rest) = key.split_once(" : ")?;
+        let (numerator, denominator) = series.split_once(" / ")?;
+        let mut words = rest.split(" @ ");
+        let metric = words.next()?;
+        Some(Key { numerator, denominator, metric, at: words.collect() })
+    }
+
+    /// Whether a row was measured where the key says; a key without a pin means processes that were not pinned.
+    fn takes(&self, row: &Row) -> bool {
+        let pinned = row.x.get("pin").and_then(Value::as_str).unwrap_or("none");
+        let is_at = |word: &&str| {
+            row.x.values().any(|value| matches!(value, Value::String(s) if s == word))
+        };
+        let pin_is_named =
+            self.at.iter().any(|word| ["same-core", "two-cores", "none"].contains(word));
+        row.metric == self.metric && self.at.iter().all(is_at) && (pin_is_named || pinned == "none")
+    }
+}
+
+/// The best row of a series (over its configurations) where the key says.
+fn best<'r>(rows: &'r [Row], series: &str, key: &Key<'_>) -> Option<&'r Row> {
+    let better = |a: &&Row, b: &&Row| match smaller_is_better(&a.metric) {
+        true => b.value.total_cmp(&a.value),
+        false => a.value.total_cmp(&b.value),
+    };
+    rows.iter().filter(|row| row.series == series && key.takes(row)).max_by(better)
+}
+
+/// The ratio of a key, if both sides were measured.
+pub(crate) fn ratio(rows: &[Row], key: &str) -> Option<f64> {
+    let key = Key::parse(key)?;
+    let numerator = best(rows, key.numerator, &key)?.value;
+    let denominator = best(rows, key.denominator, &key)?.value;
+    (denominator != 0.0).then_some(numerator / denominator)
+}
+
+/// Adds a series that is the best of those whose names begin with `prefix` (`corbie-smi-best`), where no pin is set.
+pub(crate) fn add_best(rows: &mut Vec<Row>, name: &str, prefix: &str, metric: &str) {
+    let key = Key { numerator: "", denominator: "", metric, at: vec![] };
+    let mut candidates: Vec<&Row> =
+        rows.iter().filter(|row| row.series.starts_with(prefix) && key.takes(row)).collect();
+    candidates.sort_by(|a, b| a.value.total_cmp(&b.value));
+    let winner = if smaller_is_better(metric) { candidates.first() } else { candidates.last() };
+    if let Some(winner) = winner {
+        let mut row = Row { series: name.to_owned(), ..(*winner).clone() };
+        row.x.insert("is".to_owned(), Value::String(winner.series.clone()));
+        rows.push(row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(pairs: &[(&str, &str)]) -> At {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
+    }
+
+    fn rows() -> Vec<Row> {
+        let mut collected = Collected::default();
+        let none = at(&[("pin", "none")]);
+        for round in [1.0, 9.0, 2.0] {
+            collected.add("corbie-smi", &at(&[("pin", "same-core")]), "rtt_p50_us", round);
+            collected.add("raw-tcp", &at(&[("pin", "same-core")]), "rtt_p50_us", 2.0 * round);
+            collected.add("raw-tcp", &none, "rtt_p50_us", 50.0);
+            collected.add("corbie-smi-7", &none, "calls_per_s", 100.0 * round);
+            collected.add("corbie-smi-1", &none, "calls_per_s", 10.0 * round);
+            for (config, rate) in [("stock", 40.0), ("pool", 80.0)] {
+                let x = at(&[("pin", "none"), ("config", config)]);
+                collected.add("omniorb-smi-7", &x, "calls_per_s", rate * round);
+            }
+        }
+        collected.rows()
+    }
+
+    #[test]
+    fn rows_hold_the_median_and_the_extremes() {
+        let row = &rows()[0];
+        assert_eq!((row.value, row.low, row.high), (2.0, 1.0, 9.0));
+    }
+
+    #[test]
+    fn ratios_are_found_by_key_and_pin() {
+        let rows = rows();
+        assert_eq!(ratio(&rows, "corbie-smi / raw-tcp : rtt_p50_us @ same-core"), Some(0.5));
+        assert_eq!(ratio(&rows, "corbie-smi / raw-tcp : rtt_p50_us @ two-cores"), None);
+        // Without a pin in the key, pinned rows do not count.
+        assert_eq!(ratio(&rows, "corbie-smi / raw-tcp : rtt_p50_us"), None);
+        assert_eq!(ratio(&rows, "nonsense"), None);
+    }
+
+    #[test]
+    fn a_ratio_is_taken_to_the_best_configuration() {
+        let found = ratio(&rows(), "corbie-smi-7 / omniorb-smi-7 : calls_per_s");
+        assert_eq!(found, Some(200.0 / 160.0));
+    }
+
+    #[test]
+    fn the_best_of_a_prefix_becomes_a_series() {
+        let mut rows = rows();
+        add_best(&mut rows, "corbie-smi-best", "corbie-smi-", "calls_per_s");
+        let row = rows.last().unwrap();
+        assert_eq!((row.series.as_str(), row.value), ("corbie-smi-best", 200.0));
+        assert_eq!(row.x["is"], "corbie-smi-7");
+    }
+
+    #[test]
+    fn the_json_has_the_agreed_form() {
+        let rows = rows()[..1].to_vec();
+        let record = Record {
+            experiment: "ami-latency".into(),
+            paper: "AMI Table 1".into(),
+            machine: json!({"cores": 2}),
+            rounds: 3,
+            rows,
+            ratios: BTreeMap::from([("a / b : m".into(), Some(1.5)), ("c / d : m".into(), None)]),
+            missing: vec![Missing { series: "c".into(), reason: "not built".into() }],
+        };
+        let expected = json!({
+            "experiment": "ami-latency", "paper": "AMI Table 1", "machine": {"cores": 2}, "rounds": 3,
+            "rows": [{"series": "corbie-smi", "x": {"pin": "same-core"}, "metric": "rtt_p50_us",
+                      "value": 2.0, "low": 1.0, "high": 9.0}],
+            "ratios": {"a / b : m": 1.5, "c / d : m": null},
+            "missing": [{"series": "c", "reason": "not built"}],
+        });
+        assert_eq!(serde_json::to_value(&record).unwrap(), expected);
+    }
+}
