@@ -1,1 +1,67 @@
-//! Corbie: orb/corbie (being laid).
+//! Corbie: CORBA for Rust. This is the crate that applications and generated code depend on.
+//!
+//! IDL is compiled by `corbie_build` in a build script and included with [`include_idl!`]. A server
+//! activates servants in a [`Poa`] and hands out references; a client turns a reference string
+//! into an [`Object`], narrows it, and calls it:
+//!
+//! ```
+//! use corbie::{Orb, SystemException};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
+//!     let poa = orb.root_poa()?;
+//!     // let reference = poa.activate(stock::QuoterSkeleton::new(MyQuoter))?;
+//!     # let _ = poa;
+//!     orb.shutdown(true);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! **Architecture Invariant:** this crate only joins and re-exports; behaviour is in `orb/core` and
+//! `orb/poa`. Generated code names nothing but [`codegen`].
+#![forbid(unsafe_code)]
+
+mod orb;
+
+pub use corbie_cdr::idl;
+pub use corbie_cdr::{
+    ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Fixed, Limits, LongDouble, Marshal, Version,
+    WChar,
+};
+pub use corbie_core::init::{
+    AddressFamily, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
+    ServerConcurrency, Settings, WaitStrategy, WhenFull,
+};
+pub use corbie_core::server::{ForwardServant, Servant, ServerRequest, TypedServant};
+pub use corbie_core::{Interface, Object, Operation, Reply};
+pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
+pub use corbie_types::{
+    CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, minor,
+};
+pub use orb::{Orb, OrbBuilder};
+
+/// Includes the Rust code that `corbie_build` made of `NAME.idl`.
+///
+/// ```ignore
+/// corbie::include_idl!("stock");
+/// ```
+#[macro_export]
+macro_rules! include_idl {
+    ($name:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}
+
+/// What generated code uses: not for applications, and not stable.
+#[doc(hidden)]
+pub mod codegen {
+    pub use corbie_cdr::{
+        Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar, idl,
+    };
+    pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
+    pub use corbie_core::server::{Servant, ServerRequest, TypedServant};
+    pub use corbie_core::{
+        Interface, Object, Operation, Reply, decode_reference, encode_reference,
+    };
+    pub use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+}

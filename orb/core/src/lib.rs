@@ -1,1 +1,23 @@
-//! Corbie: orb/core (being laid).
+//! The ORB core: joins GIOP and transport, and serves clients and servers alike.
+//!
+//! Applications use the façade `corbie`, which re-exports what they need from here. A call goes
+//! through `client/` on one side and `server/` on the other, and both meet in `connection/`.
+//! CORBA 3.3 P1 §8 (ORB interface), P2 §9 (GIOP and IIOP).
+#![forbid(unsafe_code)]
+
+mod client;
+mod connection;
+mod housekeeping;
+pub mod init;
+mod initial_references;
+mod interface;
+mod object;
+mod operation;
+mod orb;
+pub mod server;
+
+pub use client::Reply;
+pub use interface::{Interface, decode_reference, encode_reference};
+pub use object::Object;
+pub use operation::Operation;
+pub use orb::Orb;

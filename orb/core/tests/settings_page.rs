@@ -13,11 +13,7 @@ fn the_page_of_the_book_is_current() {
         std::fs::write(&page, &made).expect("the page can be written");
     }
     let written = std::fs::read_to_string(&page).expect("the page is there");
-    assert!(
-        written == made,
-        "{} is stale; CORBIE_UPDATE=1 makes it anew",
-        page.display()
-    );
+    assert!(written == made, "{} is stale; CORBIE_UPDATE=1 makes it anew", page.display());
 }
 
 /// Rows `| `setting` | `default` | …` of the pages that explain the limits.

@@ -1,1 +1,22 @@
-//! Corbie: orb/poa (being laid).
+//! The Portable Object Adapter: from the object key of a request to the servant that answers it
+//! (CORBA 3.3 P1 §15, paper POA §2.2).
+//!
+//! `orb/core/server/dispatch` calls [`RootPoa`] through `corbie_core::server::Adapter`; applications
+//! call [`Poa`]. Transient keys carry index and generation of POA and servant, so finding them is
+//! two array accesses and a stale key never reaches a new servant; persistent keys carry names.
+#![forbid(unsafe_code)]
+
+mod active_object_map;
+mod dispatch;
+mod object_id;
+mod object_key;
+mod object_operations;
+mod poa;
+mod policies;
+mod root;
+mod slots;
+
+pub use object_id::ObjectId;
+pub use poa::{Poa, PoaError};
+pub use policies::{IdAssignment, IdUniqueness, Lifespan, PoaPolicies};
+pub use root::RootPoa;

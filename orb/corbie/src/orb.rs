@@ -1,0 +1,109 @@
+//! The ORB as applications make it: core and root POA under one handle (CORBA 3.3 P1 §8.5).
+
+use corbie_core::init::{PartialSettings, Settings};
+use corbie_poa::{Poa, RootPoa};
+use corbie_types::SystemException;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An Object Request Broker with its root POA. Clones are the same ORB.
+///
+/// Everything that clients need is on [`corbie_core::Orb`], which this dereferences to.
+#[derive(Clone)]
+pub struct Orb {
+    core: corbie_core::Orb,
+    /// Lock "root POA": taken once per [`Orb::root_poa`].
+    root: Arc<Mutex<Option<Poa>>>,
+}
+
+impl Orb {
+    /// An ORB configured by `-ORB…` arguments, the environment (`CORBIE_…`) and `corbie.toml`.
+    /// Arguments that do not begin with `-ORB` are passed over; [`OrbBuilder::arguments`] takes
+    /// the others out of a list.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` for a setting that is unknown, out of range or contradicts another,
+    /// `INITIALIZE` when the file cannot be read; both `COMPLETED_NO`, with a sentence that says
+    /// which source is wrong.
+    pub fn init<A: Into<String>>(
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Orb, SystemException> {
+        let mut arguments: Vec<String> = arguments.into_iter().map(Into::into).collect();
+        Orb::builder().arguments(&mut arguments).build()
+    }
+
+    /// An ORB configured by calls first, then as by [`Orb::init`].
+    pub fn builder<'a>() -> OrbBuilder<'a> {
+        OrbBuilder { settings: PartialSettings::new(), arguments: None }
+    }
+
+    /// The root POA. The first call starts listening on the configured endpoints.
+    ///
+    /// # Errors
+    /// `INITIALIZE` when an endpoint cannot be listened on, `BAD_INV_ORDER` after
+    /// [`corbie_core::Orb::shutdown`]; both `COMPLETED_NO`.
+    pub fn root_poa(&self) -> Result<Poa, SystemException> {
+        let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*root {
+            Some(poa) => Ok(poa.clone()),
+            None => Ok(root.insert(RootPoa::attach(&self.core)?).clone()),
+        }
+    }
+}
+
+impl std::ops::Deref for Orb {
+    type Target = corbie_core::Orb;
+
+    fn deref(&self) -> &corbie_core::Orb {
+        &self.core
+    }
+}
+
+impl fmt::Debug for Orb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.core.fmt(f)
+    }
+}
+
+/// Settings on their way into an [`Orb`].
+///
+/// ```
+/// use corbie::{Orb, WaitStrategy};
+/// let orb = Orb::builder()
+///     .settings(|s| s.wait_strategy(WaitStrategy::Block).orb_id("example"))
+///     .build()?;
+/// assert_eq!(orb.settings().orb_id, "example");
+/// # Ok::<(), corbie::SystemException>(())
+/// ```
+#[derive(Debug)]
+pub struct OrbBuilder<'a> {
+    settings: PartialSettings,
+    arguments: Option<&'a mut Vec<String>>,
+}
+
+impl<'a> OrbBuilder<'a> {
+    /// Sets settings by name; they win over every other source.
+    #[must_use]
+    pub fn settings(mut self, set: impl FnOnce(PartialSettings) -> PartialSettings) -> Self {
+        self.settings = set(self.settings);
+        self
+    }
+
+    /// Takes the `-ORB…` arguments out of `arguments` and leaves the others.
+    #[must_use]
+    pub fn arguments(mut self, arguments: &'a mut Vec<String>) -> Self {
+        self.arguments = Some(arguments);
+        self
+    }
+
+    /// The ORB.
+    ///
+    /// # Errors
+    /// See [`Orb::init`].
+    pub fn build(self) -> Result<Orb, SystemException> {
+        let mut none = Vec::new();
+        let arguments = self.arguments.unwrap_or(&mut none);
+        let settings = Settings::from_process(self.settings, arguments)?;
+        Ok(Orb { core: corbie_core::Orb::new(settings), root: Arc::default() })
+    }
+}

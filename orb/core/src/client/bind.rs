@@ -1,0 +1,130 @@
+//! From a reference to the places that calls can be sent to.
+//!
+//! Every IIOP profile and every alternate address gives a [`Target`], in the order of the
+//! reference (CORBA 3.3 P2 §9.6, §9.7). Code sets and version are settled here, once per reference
+//! (invariant 6 of `ARCHITECTURE.md`).
+
+use crate::Orb;
+use crate::connection::ConnectionPool;
+use corbie_cdr::{CodeSets, Version};
+use corbie_giop::AddressingDisposition;
+use corbie_transport::Endpoint;
+use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, minor};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI16, AtomicUsize, Ordering};
+
+/// Where the calls of one reference go.
+pub(crate) struct Binding {
+    targets: Vec<Target>,
+    /// Index of the target that answered last.
+    preferred: AtomicUsize,
+}
+
+/// One address of an object.
+pub(crate) struct Target {
+    pub(crate) pool: Arc<ConnectionPool>,
+    pub(crate) version: Version,
+    pub(crate) object_key: Box<[u8]>,
+    /// Whether a new connection begins with the CodeSets service context: the server has said
+    /// which code sets it knows (CORBA 3.3 P2 §7.10.2.6).
+    pub(crate) announces_code_sets: bool,
+    /// Index of the profile within the reference, for `AddressingDisposition::Reference`.
+    pub(crate) profile: u32,
+    /// How the server wants to be addressed; changed by `NEEDS_ADDRESSING_MODE`.
+    addressing: AtomicI16,
+}
+
+impl Binding {
+    pub(crate) fn targets(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// The target for the attempt number `attempt` (from 0): the preferred one, then the others.
+    pub(crate) fn target(&self, attempt: usize) -> &Target {
+        let first = self.preferred.load(Ordering::Relaxed);
+        &self.targets[(first + attempt) % self.targets.len()]
+    }
+
+    /// The attempt number `attempt` led to an answer: later calls begin there.
+    pub(crate) fn prefer(&self, attempt: usize) {
+        if attempt != 0 {
+            let first = self.preferred.load(Ordering::Relaxed);
+            self.preferred.store((first + attempt) % self.targets.len(), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Target {
+    pub(crate) fn addressing(&self) -> AddressingDisposition {
+        let value = self.addressing.load(Ordering::Relaxed);
+        AddressingDisposition::from_short(value).unwrap_or(AddressingDisposition::Key)
+    }
+
+    pub(crate) fn set_addressing(&self, disposition: AddressingDisposition) {
+        self.addressing.store(disposition as i16, Ordering::Relaxed);
+    }
+}
+
+/// The object key of the first IIOP profile that can be read.
+pub(crate) fn first_object_key(ior: &Ior) -> Option<Vec<u8>> {
+    ior.profiles.iter().find_map(|profile| Some(profile.iiop().ok()??.object_key))
+}
+
+/// Settles where calls of `ior` go.
+///
+/// # Errors
+/// `INV_OBJREF` for nil and for a profile that cannot be read, `IMP_LIMIT` when no profile is IIOP,
+/// `CODESET_INCOMPATIBLE`; all `COMPLETED_NO`.
+pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
+    if ior.is_nil() {
+        return Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
+            .with_detail("a nil reference cannot be called"));
+    }
+    let mut targets = Vec::new();
+    for (index, profile) in ior.profiles.iter().enumerate() {
+        if let Some(profile) = profile.iiop().map_err(malformed)? {
+            add_targets(orb, index, &profile, &mut targets)?;
+        }
+    }
+    if targets.is_empty() {
+        let minor = minor::IMP_LIMIT_NO_USABLE_PROFILE;
+        return Err(SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
+            "the reference of type {:?} has no IIOP profile; it has {} profile(s) of other protocols",
+            ior.type_id,
+            ior.profiles.len()
+        )));
+    }
+    Ok(Binding { targets, preferred: AtomicUsize::new(0) })
+}
+
+fn malformed(error: corbie_cdr::Error) -> SystemException {
+    SystemException::inv_objref(minor::INV_OBJREF_MALFORMED, CompletionStatus::No)
+        .with_detail(format!("a profile of the reference cannot be read: {error}"))
+}
+
+fn add_targets(
+    orb: &Orb,
+    index: usize,
+    profile: &IiopProfile,
+    targets: &mut Vec<Target>,
+) -> Result<(), SystemException> {
+    let version = profile.version.min(orb.settings().giop_version);
+    let negotiated = match profile.code_sets() {
+        Some(server) if version > Version::V1_0 => Some(orb.negotiate_code_sets(&server)?),
+        _ => None,
+    };
+    let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
+    for address in profile.addresses() {
+        let endpoint = Endpoint::tcp(address.host, address.port);
+        let pool = orb.connections().pool(endpoint, code_sets);
+        targets.push(Target {
+            pool,
+            version,
+            object_key: profile.object_key.as_slice().into(),
+            announces_code_sets: negotiated.is_some(),
+            profile: u32::try_from(index).unwrap_or(0),
+            addressing: AtomicI16::new(AddressingDisposition::Key as i16),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The reply to a call: still in the connection's buffer, read by the stub without a copy.
+//!
+//! Holds the connection until it is dropped, which a stub does as soon as it has the results.
+
+use crate::client::invoke::Elsewhere;
+use crate::connection::PooledConnection;
+use crate::{Operation, Orb};
+use corbie_cdr::{Decoder, Marshal as _};
+use corbie_giop::{AddressingDisposition, ReplyStatus};
+use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+
+/// A reply with results or a user exception.
+pub struct Reply {
+    orb: Orb,
+    connection: PooledConnection,
+    status: ReplyStatus,
+    /// Where the body begins within the message.
+    body: usize,
+}
+
+/// What a reply is to `client/invoke`.
+pub(crate) enum Outcome {
+    /// For the stub.
+    ForTheStub,
+    /// To be sent again.
+    Elsewhere(Elsewhere),
+}
+
+impl Reply {
+    #[inline]
+    pub(crate) fn new(
+        orb: &Orb,
+        connection: PooledConnection,
+        status: ReplyStatus,
+        body: usize,
+    ) -> Self {
+        Reply { orb: orb.clone(), connection, status, body }
+    }
+
+    /// The repository id of the user exception that the operation raised, if it raised one.
+    /// [`Reply::results`] then reads the exception's members.
+    ///
+    /// ```
+    /// # fn stub(mut reply: corbie_core::Reply) -> Result<i32, Box<dyn std::error::Error>> {
+    /// match reply.user_exception() {
+    ///     None => Ok(reply.results(|d| d.read_long())?),
+    ///     Some(id) => Err(format!("the operation raised {id}").into()),
+    /// }
+    /// # }
+    /// ```
+    #[inline]
+    pub fn user_exception(&mut self) -> Option<&str> {
+        if self.status != ReplyStatus::UserException {
+            return None;
+        }
+        self.exception_id()
+    }
+
+    #[cold]
+    fn exception_id(&mut self) -> Option<&str> {
+        let decoder = self.decoder()?;
+        Some(match decoder.clone().read_octet_sequence() {
+            Ok([id @ .., 0]) => std::str::from_utf8(id).unwrap_or_default(),
+            // An id that cannot be read is none that a stub knows.
+            _ => "",
+        })
+    }
+
+    /// Reads results (or, after [`Reply::user_exception`], the members of the exception).
+    ///
+    /// # Errors
+    /// `MARSHAL` or what else `read` makes of the octets, `COMPLETED_YES`.
+    #[inline]
+    pub fn results<T>(
+        &mut self,
+        read: impl FnOnce(&mut Decoder<'_>) -> Result<T, corbie_cdr::Error>,
+    ) -> Result<T, SystemException> {
+        let is_exception = self.status == ReplyStatus::UserException;
+        let Some(mut decoder) = self.decoder() else { return Err(unknown_user_exception("")) };
+        if is_exception {
+            // The repository id stands before the members.
+            decoder.read_octet_sequence().map_err(unreadable)?;
+        }
+        read(&mut decoder).map_err(unreadable)
+    }
+
+    /// Reads results of an operation that raises no user exceptions.
+    ///
+    /// # Errors
+    /// As [`Reply::results`]; `UNKNOWN` for any user exception.
+    #[inline]
+    pub fn results_only<T>(
+        &mut self,
+        read: impl FnOnce(&mut Decoder<'_>) -> Result<T, corbie_cdr::Error>,
+    ) -> Result<T, SystemException> {
+        if self.status == ReplyStatus::UserException {
+            return Err(self.unknown_user_exception());
+        }
+        self.results(read)
+    }
+
+    /// The exception for a user exception that is not in the operation's `raises` clause
+    /// (CORBA 3.3 P1 §8.11: `UNKNOWN`, minor 1, `COMPLETED_YES`).
+    #[must_use]
+    pub fn unknown_user_exception(&mut self) -> SystemException {
+        unknown_user_exception(self.user_exception().unwrap_or_default())
+    }
+
+    /// What the reply is: for the stub, for another place, or a system exception.
+    #[inline]
+    pub(crate) fn outcome(&self, operation: &Operation) -> Result<Outcome, SystemException> {
+        match self.status {
+            ReplyStatus::NoException | ReplyStatus::UserException => Ok(Outcome::ForTheStub),
+            _ => self.other_outcome(operation),
+        }
+    }
+
+    #[cold]
+    fn other_outcome(&self, operation: &Operation) -> Result<Outcome, SystemException> {
+        let Some(mut decoder) = self.decoder() else { return Ok(Outcome::ForTheStub) };
+        match self.status {
+            ReplyStatus::NoException | ReplyStatus::UserException => Ok(Outcome::ForTheStub),
+            ReplyStatus::SystemException => {
+                let mut exception =
+                    SystemException::decode_reply(&mut decoder).map_err(unreadable)?;
+                if exception.detail.is_none() {
+                    exception = exception.with_detail(format!(
+                        "raised by {} in answer to {}",
+                        self.connection.endpoint(),
+                        operation.name
+                    ));
+                }
+                Err(exception)
+            }
+            ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
+                let ior = Ior::decode(&mut decoder).map_err(unreadable)?;
+                Ok(Outcome::Elsewhere(Elsewhere::Reference(ior)))
+            }
+            ReplyStatus::NeedsAddressingMode => {
+                let disposition = AddressingDisposition::decode(&mut decoder)
+                    .map_err(|error| error.to_system_exception(CompletionStatus::No))?;
+                Ok(Outcome::Elsewhere(Elsewhere::Addressing(disposition)))
+            }
+        }
+    }
+
+    #[inline]
+    fn decoder(&self) -> Option<Decoder<'_>> {
+        let connection = self.connection.peek()?;
+        let message = connection.message()?;
+        let mut decoder = Decoder::with_position(message.octets, self.body, message.header.order);
+        decoder.set_version(message.header.version);
+        decoder.set_code_sets(connection.code_sets);
+        decoder.set_limits(self.orb.limits());
+        decoder.set_context(Some(&self.orb));
+        Some(decoder)
+    }
+}
+
+#[cold]
+fn unreadable(error: corbie_cdr::Error) -> SystemException {
+    SystemException::from(error).completed(CompletionStatus::Yes)
+}
+
+#[cold]
+fn unknown_user_exception(id: &str) -> SystemException {
+    SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, CompletionStatus::Yes)
+        .with_detail(format!("the user exception {id:?} is not in the IDL of the operation"))
+}

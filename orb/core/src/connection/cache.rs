@@ -1,0 +1,62 @@
+//! All connections that this ORB opened, by endpoint and code sets.
+//!
+//! `client/bind` finds pools here, once per reference. When more connections are open than
+//! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the old ones are
+//! closed whenever a pool is asked for and by the ORB's housekeeping.
+
+use crate::connection::ConnectionPool;
+use corbie_cdr::CodeSets;
+use corbie_transport::Endpoint;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+#[derive(Default)]
+pub(crate) struct ConnectionCache {
+    /// Lock "connection cache": taken before a pool's.
+    pools: Mutex<HashMap<(Endpoint, CodeSets), Arc<ConnectionPool>>>,
+}
+
+impl ConnectionCache {
+    /// The pool of `endpoint` for connections with these code sets.
+    pub(crate) fn pool(&self, endpoint: Endpoint, code_sets: CodeSets) -> Arc<ConnectionPool> {
+        let mut pools = self.lock();
+        let entry = pools.entry((endpoint, code_sets));
+        let new = |(endpoint, code_sets): &(Endpoint, CodeSets)| {
+            Arc::new(ConnectionPool::new(endpoint.clone(), *code_sets))
+        };
+        Arc::clone(entry.or_insert_with_key(new))
+    }
+
+    /// Closes connections idle for longer than `idle_timeout`, and beyond `most` the oldest idle
+    /// ones; forgets pools that nobody uses any more.
+    pub(crate) fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
+        let mut pools = self.lock();
+        if let Some(cutoff) = idle_timeout.and_then(|t| Instant::now().checked_sub(t)) {
+            for pool in pools.values() {
+                pool.purge(cutoff);
+            }
+        }
+        let open = |pools: &HashMap<_, Arc<ConnectionPool>>| {
+            pools.values().map(|pool| u64::from(pool.open_connections())).sum::<u64>()
+        };
+        while open(&pools) > u64::from(most) {
+            let oldest = pools.values().filter_map(|pool| Some((pool.oldest_idle()?, pool)));
+            let Some((used, pool)) = oldest.min_by_key(|(used, _)| *used) else { break };
+            pool.purge(used + Duration::from_nanos(1));
+        }
+        pools.retain(|_, pool| Arc::strong_count(pool) > 1 || pool.open_connections() > 0);
+    }
+
+    /// Closes everything.
+    pub(crate) fn close(&self) {
+        let pools = std::mem::take(&mut *self.lock());
+        for pool in pools.values() {
+            pool.close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Endpoint, CodeSets), Arc<ConnectionPool>>> {
+        self.pools.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

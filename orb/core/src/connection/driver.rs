@@ -1,0 +1,144 @@
+//! Moves whole GIOP messages over a link: the loop that joins `giop` (which does no I/O) to
+//! `transport` (which knows no GIOP). Used by `connection/client` and `server/connection`.
+//!
+//! In steady state a message costs one receive and one send system call and no allocation: what is
+//! received lies in the reader's buffer, what is sent is gathered from where it lies.
+
+use corbie_cdr::Encoder;
+use corbie_giop::{Fragments, GiopError, MessageReader};
+use corbie_transport::{Link, Waiter};
+use std::io::{self, IoSlice};
+use std::time::{Duration, Instant};
+
+/// Segments that one gathered write takes at most: the encoder's own octets and its borrowed chunks
+/// alternate.
+const MAX_SEGMENTS: usize = 40;
+
+/// Why no message came.
+#[derive(Debug)]
+pub(crate) enum ReceiveFailure {
+    /// The peer closed the connection between two messages.
+    Closed,
+    /// No octet of a message came within the time-out of the link.
+    NothingCame,
+    /// The message began but was not complete in time.
+    TooSlow(Duration),
+    /// The peer closed in the middle of a message, or broke the rules of GIOP.
+    Giop(GiopError),
+    /// The system says that the connection is broken.
+    Io(io::Error),
+}
+
+/// Receives until `reader.current()` is a whole message.
+///
+/// The link's receive time-out bounds the wait for the first octets; from there the whole message
+/// has to be here within `message_timeout`.
+///
+/// # Errors
+/// [`ReceiveFailure`].
+#[inline]
+pub(crate) fn receive_message(
+    reader: &mut MessageReader,
+    link: &Link,
+    waiter: &mut Waiter,
+    message_timeout: Option<Duration>,
+) -> Result<(), ReceiveFailure> {
+    // Messages that came together with the last one are there already.
+    if reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
+        return Ok(());
+    }
+    if !reader.is_mid_message() {
+        let octets = waiter.receive(link, reader.space()).map_err(first_octets_failed)?;
+        accept(reader, octets)?;
+        if reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
+            return Ok(());
+        }
+    }
+    receive_rest(reader, link, message_timeout)
+}
+
+/// The message has begun and is not complete.
+#[cold]
+fn receive_rest(
+    reader: &mut MessageReader,
+    link: &Link,
+    message_timeout: Option<Duration>,
+) -> Result<(), ReceiveFailure> {
+    let deadline = message_timeout.map(|timeout| Instant::now() + timeout);
+    loop {
+        let octets = match deadline {
+            Some(deadline) => link.receive_until(reader.space(), deadline),
+            None => link.receive(reader.space()),
+        };
+        let octets = octets.map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => ReceiveFailure::TooSlow(message_timeout.unwrap_or_default()),
+            _ => ReceiveFailure::Io(error),
+        })?;
+        accept(reader, octets)?;
+        if reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[inline]
+fn accept(reader: &mut MessageReader, octets: usize) -> Result<(), ReceiveFailure> {
+    if octets == 0 {
+        reader.check_end_of_stream().map_err(ReceiveFailure::Giop)?;
+        return Err(ReceiveFailure::Closed);
+    }
+    reader.received(octets);
+    Ok(())
+}
+
+#[cold]
+fn first_octets_failed(error: io::Error) -> ReceiveFailure {
+    match error.kind() {
+        io::ErrorKind::TimedOut => ReceiveFailure::NothingCame,
+        _ => ReceiveFailure::Io(error),
+    }
+}
+
+/// Sends the finished message in `encoder`: whole, or in fragments when it has more than
+/// `fragment_octets`.
+///
+/// # Errors
+/// What the system says; `TimedOut` when the peer takes nothing.
+#[inline]
+pub(crate) fn send_message(
+    link: &Link,
+    encoder: &Encoder<'_>,
+    fragment_octets: Option<usize>,
+) -> io::Result<()> {
+    match fragment_octets {
+        Some(limit) if encoder.len() > limit => send_fragments(link, encoder, limit),
+        _ if encoder.is_contiguous() => link.send_one(encoder.own_octets()),
+        _ => send_gathered(link, encoder.segments()),
+    }
+}
+
+fn send_gathered<'s>(link: &Link, segments: impl Iterator<Item = &'s [u8]>) -> io::Result<()> {
+    let mut slices = [IoSlice::new(&[]); MAX_SEGMENTS];
+    let mut count = 0;
+    for segment in segments {
+        if count == MAX_SEGMENTS {
+            link.send(&mut slices)?;
+            count = 0;
+        }
+        slices[count] = IoSlice::new(segment);
+        count += 1;
+    }
+    link.send(&mut slices[..count])
+}
+
+#[cold]
+fn send_fragments(link: &Link, encoder: &Encoder<'_>, limit: usize) -> io::Result<()> {
+    let Some(fragments) = Fragments::of(encoder, limit) else {
+        return send_gathered(link, encoder.segments());
+    };
+    for fragment in fragments {
+        let head = std::iter::once(fragment.head());
+        send_gathered(link, head.chain(fragment.pieces(encoder.segments())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! The connections to one endpoint: those that wait for a call, and how many there are.
+//!
+//! A call takes a connection out and puts it back; no lock is held meanwhile (invariant 8). The
+//! one used last is taken first, so that a thread's calls in a row go over one connection and keep
+//! their order, and the others age and are closed. Paper AMI §3.1, exclusive multiplexing.
+
+use crate::client::{CallFailure, Retry};
+use crate::connection::ClientConnection;
+use crate::{Orb, housekeeping};
+use corbie_cdr::CodeSets;
+use corbie_transport::{Endpoint, Link};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// A connection that waited idle at least this long is looked at before it is used: a server that
+/// restarted meanwhile has closed it. In a row of calls the look, a system call, is spared.
+const STALE_AFTER: Duration = Duration::from_millis(50);
+
+pub(crate) struct ConnectionPool {
+    pub(crate) endpoint: Endpoint,
+    code_sets: CodeSets,
+    /// Lock "client pool": held for a push or a pop.
+    state: Mutex<State>,
+    /// Threads wait here for a connection when `connections_per_endpoint` are in use.
+    returned: Condvar,
+    closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    idle: Vec<Box<ClientConnection>>,
+    /// Idle and in use: `open <= connections_per_endpoint`.
+    open: u32,
+    waiting: u32,
+}
+
+impl ConnectionPool {
+    pub(crate) fn new(endpoint: Endpoint, code_sets: CodeSets) -> Self {
+        ConnectionPool {
+            endpoint,
+            code_sets,
+            state: Mutex::default(),
+            returned: Condvar::new(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// A connection for one call: an idle one, else a new one, else the next that is put back.
+    ///
+    /// # Errors
+    /// `TRANSIENT` when the endpoint cannot be reached, `TIMEOUT` when `deadline` passes while all
+    /// connections are in use, `BAD_INV_ORDER` after shutdown; all `COMPLETED_NO`.
+    #[inline]
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        orb: &Orb,
+        now: Instant,
+        deadline: Option<Instant>,
+    ) -> Result<PooledConnection, CallFailure> {
+        let mut state = self.lock();
+        loop {
+            if let Some(mut connection) = state.idle.pop() {
+                let idle = now.saturating_duration_since(connection.last_used);
+                if idle < STALE_AFTER || !connection.link.is_stale() {
+                    connection.last_used = now;
+                    return Ok(PooledConnection {
+                        connection: Some(connection),
+                        pool: Arc::clone(self),
+                        reusable: false,
+                    });
+                }
+                state.open -= 1;
+                continue;
+            }
+            if state.open < orb.settings().connections_per_endpoint {
+                state.open += 1;
+                drop(state);
+                return self.open(orb, deadline);
+            }
+            state = self.wait_for_one(state, deadline)?;
+        }
+    }
+
+    /// Opens a connection, for which `open` was counted up already.
+    #[cold]
+    fn open(
+        self: &Arc<Self>,
+        orb: &Orb,
+        deadline: Option<Instant>,
+    ) -> Result<PooledConnection, CallFailure> {
+        match self.connect(orb, deadline) {
+            Ok(connection) => Ok(PooledConnection {
+                connection: Some(Box::new(connection)),
+                pool: Arc::clone(self),
+                reusable: false,
+            }),
+            Err(failure) => {
+                self.forget_one();
+                Err(failure)
+            }
+        }
+    }
+
+    fn connect(
+        &self,
+        orb: &Orb,
+        deadline: Option<Instant>,
+    ) -> Result<ClientConnection, CallFailure> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(orb.already_shut_down("opening a connection").into());
+        }
+        let settings = orb.settings();
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout = [left, settings.connect_timeout].into_iter().flatten().min();
+        let timeout = timeout.unwrap_or(Duration::from_secs(86_400));
+        let link = Link::connect(&self.endpoint, timeout)
+            .and_then(|link| link.set_send_timeout(settings.message_timeout).map(|()| link))
+            .map_err(|error| self.unreachable(&error))?;
+        tracing::debug!(endpoint = %self.endpoint, "connection opened");
+        housekeeping::ensure_running(orb);
+        let limits = orb.reader_limits();
+        Ok(ClientConnection::new(link, self.code_sets, limits, orb.client_wait()))
+    }
+
+    fn unreachable(&self, error: &std::io::Error) -> CallFailure {
+        let exception =
+            SystemException::transient(minor::TRANSIENT_CONNECT_FAILED, CompletionStatus::No)
+                .with_detail(format!(
+                    "no connection to {}: {error}; check that the server runs and that its \
+                     reference names an address that can be reached from here",
+                    self.endpoint
+                ));
+        CallFailure::new(exception, Retry::NextTarget)
+    }
+
+    #[cold]
+    fn wait_for_one<'l>(
+        &'l self,
+        mut state: MutexGuard<'l, State>,
+        deadline: Option<Instant>,
+    ) -> Result<MutexGuard<'l, State>, CallFailure> {
+        state.waiting += 1;
+        let mut state = match deadline {
+            None => self.returned.wait(state).unwrap_or_else(|p| p.into_inner()),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let (state, _) =
+                    self.returned.wait_timeout(state, left).unwrap_or_else(|p| p.into_inner());
+                state
+            }
+        };
+        state.waiting -= 1;
+        let passed = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if passed && state.idle.is_empty() {
+            let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No)
+                .with_detail(format!(
+                    "all {} connections to {} stayed in use; raise connections_per_endpoint",
+                    state.open, self.endpoint
+                ));
+            return Err(exception.into());
+        }
+        Ok(state)
+    }
+
+    #[inline]
+    fn put_back(&self, connection: Box<ClientConnection>) {
+        if self.closed.load(Ordering::Acquire) {
+            return self.forget_one();
+        }
+        let mut state = self.lock();
+        state.idle.push(connection);
+        if state.waiting > 0 {
+            drop(state);
+            self.returned.notify_one();
+        }
+    }
+
+    fn forget_one(&self) {
+        let mut state = self.lock();
+        state.open -= 1;
+        if state.waiting > 0 {
+            drop(state);
+            self.returned.notify_one();
+        }
+    }
+
+    /// Closes what was idle since before `cutoff`; how many connections remain open.
+    pub(crate) fn purge(&self, cutoff: Instant) -> u32 {
+        let mut state = self.lock();
+        // The one used last is at the end, so the old ones are in front.
+        let old = state.idle.iter().take_while(|c| c.last_used < cutoff).count();
+        let old: Vec<_> = state.idle.drain(..old).collect();
+        state.open -= u32::try_from(old.len()).unwrap_or(0);
+        let open = state.open;
+        drop(state);
+        drop(old);
+        open
+    }
+
+    /// When the connection that waits longest was used last.
+    pub(crate) fn oldest_idle(&self) -> Option<Instant> {
+        self.lock().idle.first().map(|connection| connection.last_used)
+    }
+
+    /// How many connections are open, idle or in use.
+    pub(crate) fn open_connections(&self) -> u32 {
+        self.lock().open
+    }
+
+    /// Closes idle connections now and those in use when their calls end.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let idle = std::mem::take(&mut self.lock().idle);
+        self.lock().open -= u32::try_from(idle.len()).unwrap_or(0);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A connection taken out of its pool. Dropped, it goes back when the call ended well, and is
+/// closed when not: nobody knows then what would arrive on it next.
+pub(crate) struct PooledConnection {
+    /// `Some` until dropped.
+    connection: Option<Box<ClientConnection>>,
+    pool: Arc<ConnectionPool>,
+    reusable: bool,
+}
+
+impl PooledConnection {
+    /// The call ended well: the connection may serve the next one.
+    #[inline]
+    pub(crate) fn set_reusable(&mut self) {
+        self.reusable = true;
+    }
+
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.pool.endpoint
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self) -> Option<&mut ClientConnection> {
+        self.connection.as_deref_mut()
+    }
+
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<&ClientConnection> {
+        self.connection.as_deref()
+    }
+}
+
+impl Drop for PooledConnection {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        if self.reusable {
+            self.pool.put_back(connection);
+        } else {
+            drop(connection);
+            self.pool.forget_one();
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What an ORB does once a second: counts its coarse clock on and closes what was unused too long.
+//!
+//! One thread, started with the first connection or the first listener; it ends with the ORB. The
+//! call path reads the coarse clock instead of the real one where seconds are good enough.
+
+use crate::{Orb, server};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The length of a tick.
+pub(crate) const TICK: Duration = Duration::from_secs(1);
+
+/// Starts the thread unless it runs already.
+pub(crate) fn ensure_running(orb: &Orb) {
+    if orb.housekeeping().started.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let thread = std::thread::Builder::new().name("corbie-housekeeping".to_owned());
+    let weak = orb.downgrade();
+    let started = thread.spawn(move || {
+        while let Some(orb) = Orb::upgrade(&weak) {
+            if orb.wait_for_shutdown(TICK) {
+                return;
+            }
+            orb.housekeeping().ticks.fetch_add(1, Ordering::Relaxed);
+            let settings = orb.settings();
+            orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
+            server::close_silent(&orb);
+        }
+    });
+    if let Err(error) = started {
+        tracing::warn!(%error, "no thread for housekeeping: unused connections stay open");
+        orb.housekeeping().started.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,149 @@
+//! The names that an application starts from: `resolve_initial_references` (CORBA 3.3 P1 §8.5.2).
+//!
+//! In this order: what was registered in this process, `-ORBInitRef`, `-ORBDefaultInitRef`, and the
+//! services that the ORB has itself.
+
+use crate::{Object, Orb};
+use corbie_types::{CompletionStatus, Ior, ObjectUrl, SystemException, minor};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// References registered under names. Lock "initial references".
+#[derive(Default)]
+pub(crate) struct InitialReferences(Mutex<BTreeMap<String, Object>>);
+
+/// A URL that leads to another URL that leads … ends here.
+const MAX_INDIRECTIONS: u32 = 8;
+
+impl InitialReferences {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Object>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Orb {
+    /// The reference that is known by `name`: registered with
+    /// [`Orb::register_initial_reference`], or configured with `-ORBInitRef name=…`, or found below
+    /// `-ORBDefaultInitRef`. The reference is not called.
+    ///
+    /// # Errors
+    /// `InvalidName` of the specification is `BAD_PARAM` here, `COMPLETED_NO`: no such name;
+    /// the errors of [`Orb::string_to_object`] for a configured URL that leads nowhere.
+    pub fn resolve_initial_references(&self, name: &str) -> Result<Object, SystemException> {
+        self.resolve(name, 0)
+    }
+
+    /// The names that [`Orb::resolve_initial_references`] knows without a default.
+    pub fn list_initial_services(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.initial_references().lock().keys().cloned().collect();
+        names.extend(self.settings().init_refs.iter().map(|reference| reference.name.clone()));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Makes `object` known by `name` within this ORB.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` (`COMPLETED_NO`) when the name is empty or taken.
+    pub fn register_initial_reference(
+        &self,
+        name: &str,
+        object: &Object,
+    ) -> Result<(), SystemException> {
+        let mut names = self.initial_references().lock();
+        if name.is_empty() || names.contains_key(name) {
+            return Err(bad_param(format!("the initial reference {name:?} is empty or taken")));
+        }
+        names.insert(name.to_owned(), object.clone());
+        Ok(())
+    }
+
+    /// The object of a stringified reference: `IOR:…`, `corbaloc:…`, `corbaname:…` or
+    /// `file://…`. Nothing is called, except the naming service for `corbaname:`.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` (`COMPLETED_NO`) with the minor codes 7 to 10 for a string that cannot be read,
+    /// saying where; for `file:` also when the file cannot be read; for `corbaname:` what the
+    /// naming service says; `INV_OBJREF` for a nil reference.
+    pub fn string_to_object(&self, text: &str) -> Result<Object, SystemException> {
+        self.object_of_url(text, 0)
+    }
+
+    /// The stringified reference `IOR:…` of `object`.
+    pub fn object_to_string(&self, object: &Object) -> String {
+        object.to_string()
+    }
+
+    fn resolve(&self, name: &str, depth: u32) -> Result<Object, SystemException> {
+        if let Some(object) = self.initial_references().lock().get(name) {
+            return Ok(object.clone());
+        }
+        let configured = self.settings().init_refs.iter().find(|reference| reference.name == name);
+        if let Some(reference) = configured {
+            return self.object_of_url(&reference.url, depth + 1);
+        }
+        if let Some(prefix) = &self.settings().default_init_ref {
+            return self.object_of_url(&format!("{prefix}/{name}"), depth + 1);
+        }
+        Err(bad_param(format!(
+            "there is no initial reference {name:?}: give it with -ORBInitRef {name}=<URL>, or \
+             all of them with -ORBDefaultInitRef"
+        )))
+    }
+
+    fn object_of_url(&self, text: &str, depth: u32) -> Result<Object, SystemException> {
+        if depth > MAX_INDIRECTIONS {
+            return Err(bad_param(format!("{text:?} leads in a circle")));
+        }
+        match text.parse::<ObjectUrl>()? {
+            ObjectUrl::Ior(ior) => self.object_of_ior(Some(ior)),
+            ObjectUrl::Corbaloc(corbaloc) => match corbaloc.initial_reference() {
+                Some(name) => self.resolve(&name, depth + 1),
+                None => self.object_of_ior(corbaloc.to_ior()?),
+            },
+            ObjectUrl::Corbaname(corbaname) => {
+                let context = match corbaname.context.initial_reference() {
+                    Some(name) => self.resolve(&name, depth + 1)?,
+                    None => self.object_of_ior(corbaname.context.to_ior()?)?,
+                };
+                resolve_str(&context, &corbaname.name)
+            }
+            ObjectUrl::File(path) => {
+                let text = std::fs::read_to_string(&path).map_err(|error| {
+                    bad_param(format!("the reference file {path:?} cannot be read: {error}"))
+                })?;
+                self.object_of_url(text.trim(), depth + 1)
+            }
+        }
+    }
+
+    fn object_of_ior(&self, ior: Option<Ior>) -> Result<Object, SystemException> {
+        match ior.filter(|ior| !ior.is_nil()) {
+            Some(ior) => Ok(Object::new(self, ior)),
+            None => Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
+                .with_detail("the string is a nil reference, which is no object")),
+        }
+    }
+}
+
+/// `NamingContextExt::resolve_str` on the wire (Naming Service 1.3 §2.5.4): an empty name is the
+/// context itself.
+fn resolve_str(context: &Object, name: &str) -> Result<Object, SystemException> {
+    const RESOLVE_STR: crate::Operation = crate::Operation::twoway("resolve_str");
+    if name.is_empty() {
+        return Ok(context.clone());
+    }
+    let mut reply = context.invoke(&RESOLVE_STR, &|e| e.write_string(name))?;
+    if let Some(exception) = reply.user_exception() {
+        return Err(bad_param(format!("the name {name:?} does not resolve: {exception}")));
+    }
+    let found = reply.results(<Object as corbie_cdr::Marshal>::decode)?;
+    found.ok_or_else(|| bad_param(format!("the name {name:?} is bound to a nil reference")))
+}
+
+#[cold]
+fn bad_param(detail: String) -> SystemException {
+    let minor = minor::BAD_PARAM_URL_SCHEME_SPECIFIC;
+    SystemException::bad_param(minor, CompletionStatus::No).with_detail(detail)
+}

@@ -1,0 +1,94 @@
+//! Typed references: what generated code adds to [`Object`], and how references travel in messages.
+//!
+//! Narrowing follows CORBA 3.3 P1 §8.3.3: the type id of the reference is believed where it says
+//! yes, else the object is asked with `_is_a`.
+
+use crate::{Object, Orb};
+use corbie_cdr::{Decoder, Encoder, ErrorKind, Marshal};
+use corbie_types::{Ior, SystemException};
+
+/// An object reference of a known IDL interface. Implemented by generated code.
+pub trait Interface: Clone + Send + Sync + 'static {
+    /// The repository id of the interface.
+    const REPOSITORY_ID: &'static str;
+    /// The repository ids of its bases, near and far.
+    const BASES: &'static [&'static str];
+
+    /// The typed view of a reference, unchecked.
+    fn from_object(object: Object) -> Self;
+    /// The untyped reference.
+    fn as_object(&self) -> &Object;
+    /// The untyped reference.
+    fn into_object(self) -> Object;
+
+    /// The typed view of `object`, or `None` when the object has another interface. Asks the
+    /// object only when its reference does not say.
+    ///
+    /// # Errors
+    /// What [`Object::is_a`] says.
+    fn narrow(object: &Object) -> Result<Option<Self>, SystemException> {
+        Ok(object.is_a(Self::REPOSITORY_ID)?.then(|| Self::from_object(object.clone())))
+    }
+
+    /// The typed view of `object` on the caller's word.
+    #[must_use]
+    fn unchecked_narrow(object: Object) -> Self {
+        Self::from_object(object)
+    }
+}
+
+/// Writes a typed reference, or nil.
+///
+/// # Errors
+/// The encoder's.
+pub fn encode_reference<'a, I: Interface>(
+    value: &'a Option<I>,
+    e: &mut Encoder<'a>,
+) -> Result<(), corbie_cdr::Error> {
+    encode_object(value.as_ref().map(Interface::as_object), e)
+}
+
+/// Reads a typed reference, or nil. Its type is believed, as the IDL says it.
+///
+/// # Errors
+/// The decoder's.
+pub fn decode_reference<I: Interface>(d: &mut Decoder<'_>) -> Result<Option<I>, corbie_cdr::Error> {
+    Ok(decode_object(d)?.map(I::from_object))
+}
+
+fn encode_object<'a>(
+    object: Option<&'a Object>,
+    e: &mut Encoder<'a>,
+) -> Result<(), corbie_cdr::Error> {
+    static NIL: Ior = Ior { type_id: String::new(), profiles: Vec::new() };
+    Ior::encode(object.map_or(&NIL, Object::ior), e)
+}
+
+fn decode_object(d: &mut Decoder<'_>) -> Result<Option<Object>, corbie_cdr::Error> {
+    let ior = Ior::decode(d)?;
+    if ior.is_nil() {
+        return Ok(None);
+    }
+    match d.context().and_then(|context| context.downcast_ref::<Orb>()) {
+        Some(orb) => Ok(Some(Object::new(orb, ior))),
+        None => Err(d.error(
+            ErrorKind::BadParameter,
+            "object reference",
+            "a decoder without an ORB",
+            "Decoder::set_context with the ORB that the reference shall belong to",
+        )),
+    }
+}
+
+impl Marshal for Object {
+    type Value = Option<Object>;
+    const MIN_OCTETS: usize = Ior::MIN_OCTETS;
+
+    fn encode<'a>(value: &'a Option<Object>, e: &mut Encoder<'a>) -> Result<(), corbie_cdr::Error> {
+        encode_object(value.as_ref(), e)
+    }
+
+    fn decode(d: &mut Decoder<'_>) -> Result<Option<Object>, corbie_cdr::Error> {
+        decode_object(d)
+    }
+}

@@ -1,0 +1,200 @@
+//! The untyped object reference: `CORBA::Object` (CORBA 3.3 P1 §8.3).
+//!
+//! A cheap handle. The first call binds it (`client/bind`); calls go through `client/invoke`.
+
+use crate::Operation;
+use crate::Orb;
+use crate::client::{self, Binding, Reply};
+use corbie_cdr::{Encoder, Marshal};
+use corbie_types::{Ior, SystemException, SystemExceptionKind};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A reference to an object, anywhere. Clones are the same reference. Nil is `Option::None`.
+#[derive(Clone)]
+pub struct Object(Arc<ObjectInner>);
+
+struct ObjectInner {
+    orb: Orb,
+    ior: Ior,
+    /// Where the reference itself leads; made by the first call.
+    binding: OnceLock<Result<Arc<Binding>, SystemException>>,
+    /// Where a server said that the object is now. Lock "forwarded": never held across a call.
+    forwarded: Mutex<Option<Arc<Binding>>>,
+    /// Whether `forwarded` holds something: spares the lock on every call that was not forwarded.
+    is_forwarded: AtomicBool,
+}
+
+impl Object {
+    /// The reference `ior`, used through `orb`. Nothing is connected yet.
+    pub fn new(orb: &Orb, ior: Ior) -> Self {
+        Object(Arc::new(ObjectInner {
+            orb: orb.clone(),
+            ior,
+            binding: OnceLock::new(),
+            forwarded: Mutex::new(None),
+            is_forwarded: AtomicBool::new(false),
+        }))
+    }
+
+    /// The ORB that the reference belongs to.
+    pub fn orb(&self) -> &Orb {
+        &self.0.orb
+    }
+
+    /// What the reference consists of.
+    pub fn ior(&self) -> &Ior {
+        &self.0.ior
+    }
+
+    /// The object key of the first IIOP profile.
+    pub fn object_key(&self) -> Option<Vec<u8>> {
+        client::first_object_key(&self.0.ior)
+    }
+
+    /// Calls `operation`: `arguments` writes the in and inout arguments, the reply holds the
+    /// results. Generated stubs are made of this; `arguments` runs again when the request has to
+    /// be sent to another place.
+    ///
+    /// # Errors
+    /// The system exception that the server raised or that happened on the way there:
+    /// `TRANSIENT` (`COMPLETED_NO`) when nothing could be reached, `COMM_FAILURE` when the
+    /// connection broke, `TIMEOUT` when no reply came in time, `MARSHAL` (`COMPLETED_NO`) when an
+    /// argument cannot be sent, `INV_OBJREF` when the reference has no usable profile.
+    pub fn invoke<'a>(
+        &self,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    ) -> Result<Reply, SystemException> {
+        client::invoke(self, operation, arguments)
+    }
+
+    /// Sends `operation` without waiting for a reply: returns when the request was handed to the
+    /// transport (`SYNC_WITH_TRANSPORT`).
+    ///
+    /// # Errors
+    /// As [`Object::invoke`], as far as it shows before and while sending.
+    pub fn invoke_oneway<'a>(
+        &self,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    ) -> Result<(), SystemException> {
+        client::invoke_oneway(self, operation, arguments)
+    }
+
+    /// Whether the object has the interface with this repository id. Asks the object unless its
+    /// reference says yes.
+    ///
+    /// # Errors
+    /// As [`Object::invoke`].
+    pub fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
+        const IS_A: Operation = Operation::twoway("_is_a");
+        if self.0.ior.type_id == repository_id {
+            return Ok(true);
+        }
+        let mut reply = self.invoke(&IS_A, &|e| e.write_string(repository_id))?;
+        reply.results_only(|d| d.read_boolean())
+    }
+
+    /// Whether the object is known to be gone for good.
+    ///
+    /// # Errors
+    /// As [`Object::invoke`]; `OBJECT_NOT_EXIST` is the answer `true`, not an error.
+    pub fn non_existent(&self) -> Result<bool, SystemException> {
+        const NON_EXISTENT: Operation = Operation::twoway("_non_existent");
+        match self.invoke(&NON_EXISTENT, &|_| Ok(())) {
+            Ok(mut reply) => reply.results_only(|d| d.read_boolean()),
+            Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => Ok(true),
+            Err(exception) => Err(exception),
+        }
+    }
+
+    /// The repository id of the object's most derived interface, as the object itself says.
+    ///
+    /// # Errors
+    /// As [`Object::invoke`].
+    pub fn repository_id(&self) -> Result<String, SystemException> {
+        const REPOSITORY_ID: Operation = Operation::twoway("_repository_id");
+        let mut reply = self.invoke(&REPOSITORY_ID, &|_| Ok(()))?;
+        reply.results_only(String::decode)
+    }
+
+    /// Asks the server with a `LocateRequest` where the object is, following forwards.
+    ///
+    /// # Errors
+    /// As [`Object::invoke`]; `OBJECT_NOT_EXIST` when the server does not know the object.
+    pub fn locate(&self) -> Result<(), SystemException> {
+        client::locate(self)
+    }
+
+    /// Where calls go now: where a server forwarded us, or where the reference leads.
+    pub(crate) fn binding(&self) -> Result<BindingRef<'_>, SystemException> {
+        if self.0.is_forwarded.load(Ordering::Acquire)
+            && let Some(binding) = self.forwarded_slot().clone()
+        {
+            return Ok(BindingRef::Forwarded(binding));
+        }
+        let bound =
+            self.0.binding.get_or_init(|| client::bind(&self.0.orb, &self.0.ior).map(Arc::new));
+        match bound {
+            Ok(binding) => Ok(BindingRef::Own(binding)),
+            Err(exception) => Err(exception.clone()),
+        }
+    }
+
+    /// Remembers (or forgets, with `None`) where a server forwarded us.
+    pub(crate) fn set_forwarded(&self, binding: Option<Arc<Binding>>) {
+        let mut slot = self.forwarded_slot();
+        self.0.is_forwarded.store(binding.is_some(), Ordering::Release);
+        *slot = binding;
+    }
+
+    fn forwarded_slot(&self) -> std::sync::MutexGuard<'_, Option<Arc<Binding>>> {
+        self.0.forwarded.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A binding in use: borrowed in the usual case, so that no counter is touched.
+pub(crate) enum BindingRef<'o> {
+    Own(&'o Arc<Binding>),
+    Forwarded(Arc<Binding>),
+}
+
+impl BindingRef<'_> {
+    pub(crate) fn is_forwarded(&self) -> bool {
+        matches!(self, BindingRef::Forwarded(_))
+    }
+}
+
+impl std::ops::Deref for BindingRef<'_> {
+    type Target = Binding;
+
+    fn deref(&self) -> &Binding {
+        match self {
+            BindingRef::Own(binding) => binding,
+            BindingRef::Forwarded(binding) => binding,
+        }
+    }
+}
+
+impl PartialEq for Object {
+    /// Whether both are surely references to the same object (`is_equivalent`, CORBA 3.3 P1
+    /// §8.3.5.2): the same profiles. Two references that differ may lead to one object still.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.ior == other.0.ior
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").field("ior", &self.0.ior).finish()
+    }
+}
+
+impl fmt::Display for Object {
+    /// The stringified reference, `IOR:…`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.ior.fmt(f)
+    }
+}

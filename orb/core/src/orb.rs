@@ -1,0 +1,217 @@
+//! The ORB: settings, connections, servers and names of one application (CORBA 3.3 P1 §8.2).
+//!
+//! [`Orb`] is a cheap handle that everything else is reached from. It is made by the façade's
+//! `Orb::init` and `Orb::builder`.
+
+mod publish;
+
+use crate::Object;
+use crate::connection::ConnectionCache;
+use crate::housekeeping;
+use crate::init::{Settings, WaitStrategy};
+use crate::initial_references::InitialReferences;
+use crate::server::{self, Adapter, Server};
+use corbie_cdr::{Limits, Version};
+use corbie_giop::ReaderLimits;
+use corbie_transport::WaitStrategy as Wait;
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// An Object Request Broker. Clones are the same ORB.
+#[derive(Clone)]
+pub struct Orb(Arc<OrbInner>);
+
+pub(crate) struct OrbInner {
+    settings: Settings,
+    limits: Limits,
+    connections: ConnectionCache,
+    server: Server,
+    initial_references: InitialReferences,
+    housekeeping: Housekeeping,
+    /// Lock "shutdown": whether the ORB has been shut down.
+    is_shut_down: Mutex<bool>,
+    shut_down: Condvar,
+}
+
+/// See [`housekeeping`].
+#[derive(Default)]
+pub(crate) struct Housekeeping {
+    pub(crate) started: AtomicBool,
+    /// Seconds, roughly, since housekeeping began.
+    pub(crate) ticks: AtomicU64,
+}
+
+impl Orb {
+    /// An ORB with these settings. Nothing is connected or listened on yet.
+    pub fn new(settings: Settings) -> Self {
+        let limits = settings.limits();
+        Orb(Arc::new(OrbInner {
+            settings,
+            limits,
+            connections: ConnectionCache::default(),
+            server: Server::default(),
+            initial_references: InitialReferences::default(),
+            housekeeping: Housekeeping::default(),
+            is_shut_down: Mutex::new(false),
+            shut_down: Condvar::new(),
+        }))
+    }
+
+    /// What the ORB was started with.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Blocks until [`Orb::shutdown`] is called. Requests are served by other threads whether this
+    /// is called or not.
+    pub fn run(&self) {
+        let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
+        let _done = self.0.shut_down.wait_while(guard, |is_shut_down| !*is_shut_down);
+    }
+
+    /// Stops serving and closes all connections. With `wait_for_completion`, requests that are in
+    /// servants are finished first (for at most `request_timeout`); from inside a servant that
+    /// would wait for itself, so it must be `false` there.
+    pub fn shutdown(&self, wait_for_completion: bool) {
+        let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
+        server::stop(self, wait_for_completion, patience);
+        self.0.connections.close();
+        self.0.initial_references.lock().clear();
+        *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.shut_down.notify_all();
+    }
+
+    /// Whether [`Orb::shutdown`] was called.
+    pub fn is_shut_down(&self) -> bool {
+        *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives requests to `adapter` from now on and starts listening. Called by the object adapter.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` when there is an adapter already or the ORB was shut down, `INITIALIZE` when
+    /// an endpoint cannot be listened on; both `COMPLETED_NO`.
+    pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) -> Result<(), SystemException> {
+        if self.is_shut_down() {
+            return Err(self.already_shut_down("making a POA"));
+        }
+        self.0.server.adapter.set(adapter).map_err(|_| {
+            SystemException::bad_inv_order(0, CompletionStatus::No)
+                .with_detail("the ORB has an object adapter already")
+        })?;
+        housekeeping::ensure_running(self);
+        server::start(self)
+    }
+
+    /// The addresses listened on, with the ports that were really taken.
+    pub fn listen_addresses(&self) -> Vec<SocketAddr> {
+        self.0.server.addresses()
+    }
+
+    /// Makes `object` reachable by a plain name: `corbaloc::host:port/key`. Callers are sent on to
+    /// it by `LOCATION_FORWARD`. A key that was bound before is bound anew.
+    pub fn bind_object_key(&self, key: impl AsRef<[u8]>, object: &Object) {
+        self.0.server.object_keys.bind(key.as_ref(), object.clone());
+    }
+
+    /// Takes a plain name back; whether it was bound.
+    pub fn unbind_object_key(&self, key: impl AsRef<[u8]>) -> bool {
+        self.0.server.object_keys.unbind(key.as_ref())
+    }
+
+    /// What decoders of this ORB accept.
+    #[inline]
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    #[inline]
+    pub(crate) fn connections(&self) -> &ConnectionCache {
+        &self.0.connections
+    }
+
+    #[inline]
+    pub(crate) fn server(&self) -> &Server {
+        &self.0.server
+    }
+
+    pub(crate) fn initial_references(&self) -> &InitialReferences {
+        &self.0.initial_references
+    }
+
+    pub(crate) fn housekeeping(&self) -> &Housekeeping {
+        &self.0.housekeeping
+    }
+
+    /// The coarse clock, in seconds.
+    #[inline]
+    pub(crate) fn tick(&self) -> u64 {
+        self.0.housekeeping.ticks.load(Ordering::Relaxed)
+    }
+
+    /// Octets after which a message of this version is fragmented; GIOP 1.0 has no fragments.
+    #[inline]
+    pub(crate) fn fragment_octets(&self, version: Version) -> Option<usize> {
+        if version == Version::V1_0 { None } else { self.0.settings.fragment_octets }
+    }
+
+    pub(crate) fn reader_limits(&self) -> ReaderLimits {
+        let settings = &self.0.settings;
+        ReaderLimits {
+            message_octets: settings.message_octets_max,
+            fragments_per_message: settings.fragments_max,
+            fragmented_messages: settings.reassembly_messages_max as usize,
+            reassembly_octets: settings.reassembly_octets_max,
+            ..ReaderLimits::DEFAULT
+        }
+    }
+
+    pub(crate) fn client_wait(&self) -> Wait {
+        wait(self.settings().wait_strategy, self.settings().spin_budget)
+    }
+
+    pub(crate) fn server_wait(&self) -> Wait {
+        wait(self.settings().server_wait_strategy, self.settings().server_spin_budget)
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<OrbInner> {
+        Arc::downgrade(&self.0)
+    }
+
+    pub(crate) fn upgrade(weak: &Weak<OrbInner>) -> Option<Orb> {
+        weak.upgrade().map(Orb)
+    }
+
+    /// Waits at most `patience` for [`Orb::shutdown`]; whether it was called.
+    pub(crate) fn wait_for_shutdown(&self, patience: Duration) -> bool {
+        let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.0.shut_down.wait_timeout_while(guard, patience, |done| !*done);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The exception for work that a shut-down ORB is asked for (CORBA 3.3 P1 §8.2.3).
+    #[cold]
+    pub(crate) fn already_shut_down(&self, what: &str) -> SystemException {
+        SystemException::bad_inv_order(minor::BAD_INV_ORDER_ORB_SHUTDOWN, CompletionStatus::No)
+            .with_detail(format!("{what} after the ORB was shut down"))
+    }
+}
+
+fn wait(strategy: WaitStrategy, budget: Duration) -> Wait {
+    match strategy {
+        WaitStrategy::Block => Wait::Block,
+        WaitStrategy::Spin => Wait::Spin(budget),
+        WaitStrategy::Adaptive => Wait::Adaptive(budget),
+    }
+}
+
+impl fmt::Debug for Orb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Orb").field("id", &self.0.settings.orb_id).finish_non_exhaustive()
+    }
+}

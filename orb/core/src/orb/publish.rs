@@ -1,0 +1,84 @@
+//! The references that this ORB hands out: its addresses and code sets around an object key
+//! (CORBA 3.3 P2 §9.6.2, §9.7.2).
+
+use crate::{Object, Orb};
+use corbie_cdr::{CodeSets, Version};
+use corbie_types::ior::{CodeSetComponent, orb_type};
+use corbie_types::{
+    Address, CodeSetComponentInfo, CompletionStatus, IiopProfile, Ior, SystemException,
+    TaggedComponent, minor,
+};
+
+impl Orb {
+    /// A reference to the object with this key in this process. Called by the object adapter.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the ORB was shut down, `OBJ_ADAPTER` when it does not
+    /// listen.
+    pub fn create_reference(
+        &self,
+        object_key: &[u8],
+        type_id: &str,
+    ) -> Result<Object, SystemException> {
+        if self.is_shut_down() {
+            return Err(self.already_shut_down("making a reference"));
+        }
+        let profile = self.profile(object_key)?;
+        Ok(Object::new(self, Ior::from_iiop(type_id, &profile)?))
+    }
+
+    fn profile(&self, object_key: &[u8]) -> Result<IiopProfile, SystemException> {
+        let addresses = self.server().published().map(|published| &published.addresses[..]);
+        let Some(((host, port), alternates)) = addresses.and_then(<[_]>::split_first) else {
+            return Err(SystemException::obj_adapter(0, CompletionStatus::No)
+                .with_detail("the ORB does not listen on any address"));
+        };
+        let version = self.settings().giop_version;
+        let mut components = Vec::new();
+        // CORBA 3.3 P2 §9.7.2: components exist since 1.1.
+        if version > Version::V1_0 {
+            components.push(TaggedComponent::orb_type(orb_type::CORBIE)?);
+            components.push(TaggedComponent::code_sets(&self.code_sets())?);
+        }
+        // CORBA 3.3 P2 §7.6.6.7: alternate addresses are for 1.2.
+        if version >= Version::V1_2 {
+            for (host, port) in alternates {
+                let address = Address::new(host.clone(), *port);
+                components.push(TaggedComponent::alternate_address(&address)?);
+            }
+        }
+        let object_key = object_key.to_vec();
+        Ok(IiopProfile { version, host: host.clone(), port: *port, object_key, components })
+    }
+
+    /// The code sets that this ORB speaks.
+    fn code_sets(&self) -> CodeSetComponentInfo {
+        let settings = self.settings();
+        let with_native = |component: CodeSetComponent, native| {
+            let others = std::iter::once(component.native).chain(component.conversion);
+            let conversion = others.filter(|code_set| *code_set != native).collect();
+            CodeSetComponent { native, conversion }
+        };
+        let all = CodeSetComponentInfo::corbie();
+        CodeSetComponentInfo {
+            for_char_data: with_native(all.for_char_data, settings.native_char_code_set),
+            for_wchar_data: with_native(all.for_wchar_data, settings.native_wchar_code_set),
+        }
+    }
+
+    /// The code sets for connections to a server that announces `server`.
+    ///
+    /// # Errors
+    /// `CODESET_INCOMPATIBLE` (`COMPLETED_NO`).
+    pub(crate) fn negotiate_code_sets(
+        &self,
+        server: &CodeSetComponentInfo,
+    ) -> Result<CodeSets, SystemException> {
+        let negotiated = self.code_sets().negotiate(Some(server));
+        negotiated.map_err(|none_in_common| {
+            let minor = minor::OMGVMCID | 1;
+            SystemException::codeset_incompatible(minor, CompletionStatus::No)
+                .with_detail(none_in_common.to_string())
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! The server half of a call: from an accepted connection to the servant and back.
+//!
+//! `listener` accepts; `thread_per_connection` and `thread_pool` say which thread serves what
+//! (paper POA §2.5); both take messages from a `connection` and give them to `dispatch`, which asks
+//! the [`Adapter`] (the POA) for the servant. `registry` keeps the open connections.
+
+mod adapter;
+mod connection;
+mod dispatch;
+mod forward_servant;
+mod listener;
+mod object_keys;
+pub mod operation_table;
+mod registry;
+pub(crate) mod relief;
+mod request;
+mod servant;
+mod shutdown;
+mod thread_per_connection;
+mod thread_pool;
+
+pub use adapter::{Adapter, Location};
+pub use forward_servant::ForwardServant;
+pub use request::ServerRequest;
+pub use servant::{Servant, TypedServant};
+
+pub(crate) use object_keys::ObjectKeys;
+pub(crate) use shutdown::{close_silent, start, stop};
+
+use connection::ServerConnection;
+use listener::Listeners;
+use registry::Registry;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use thread_pool::ThreadPool;
+
+/// Everything that one ORB serves with. Lock order: "listeners", "connections" (registry), then a
+/// connection's "reading", then its "sending".
+#[derive(Default)]
+pub(crate) struct Server {
+    pub(crate) adapter: OnceLock<Arc<dyn Adapter>>,
+    pub(crate) object_keys: ObjectKeys,
+    listeners: Listeners,
+    registry: Registry,
+    pool: OnceLock<ThreadPool>,
+    closing: AtomicBool,
+}
+
+impl Server {
+    /// The addresses that references carry; `None` before listening begins.
+    pub(crate) fn published(&self) -> Option<&crate::init::Published> {
+        self.listeners.published()
+    }
+
+    /// The addresses listened on.
+    pub(crate) fn addresses(&self) -> Vec<std::net::SocketAddr> {
+        self.listeners.addresses()
+    }
+}

@@ -1,0 +1,239 @@
+//! One accepted connection: messages are read from it and replies are written to it, by whichever
+//! thread has the turn.
+//!
+//! A message is taken out of the reader before it is dispatched, so that another thread may read
+//! on meanwhile; in steady state this swaps two buffers and allocates nothing.
+
+use crate::Orb;
+use crate::connection::driver::{self, ReceiveFailure};
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Encoder};
+use corbie_giop::{
+    Answer, GiopError, MessageReader, OwnedMessage, Role, Version, close_connection, message_error,
+};
+use corbie_transport::{Link, Waiter};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub(crate) struct ServerConnection {
+    pub(crate) id: u64,
+    pub(crate) link: Link,
+    /// Lock "reading": held while a thread waits for and takes one message.
+    reading: Mutex<Reading>,
+    /// Lock "sending": held for the sending of one message.
+    sending: Mutex<()>,
+    /// The code sets that the client announced: char in the upper, wchar in the lower half.
+    code_sets: AtomicU64,
+    /// Requests in servants or waiting for their reply to be sent.
+    pub(crate) in_service: AtomicU32,
+    /// Threads that serve this connection, and those of them that wait for a call of their own.
+    pub(crate) threads: AtomicU32,
+    pub(crate) blocked: AtomicU32,
+    /// The ORB's clock tick of the last message; see `housekeeping`.
+    pub(crate) last_message: AtomicU64,
+    /// The tick since which a message is incomplete, or [`COMPLETE`].
+    pub(crate) incomplete_since: AtomicU64,
+    closing: AtomicBool,
+}
+
+/// No message is under way.
+pub(crate) const COMPLETE: u64 = u64::MAX;
+
+pub(crate) struct Reading {
+    pub(crate) reader: MessageReader,
+    waiter: Waiter,
+    /// Whether any message has come: until then the time to the first octet counts.
+    has_begun: bool,
+}
+
+/// Buffers of a serving thread, used again for every request.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    pub(crate) message: Vec<u8>,
+    pub(crate) reply: Vec<u8>,
+}
+
+/// A buffer larger than this is given back after use.
+const KEPT_OCTETS: usize = 64 << 10;
+
+impl Buffers {
+    pub(crate) fn keep_message(&mut self, message: OwnedMessage) {
+        self.message = message.into_buffer();
+        if self.message.capacity() > KEPT_OCTETS {
+            self.message = Vec::new();
+        }
+    }
+}
+
+/// How an attempt to take a message without waiting ended.
+pub(crate) enum Taken {
+    /// A message, and whether octets that follow it are here already.
+    Message(OwnedMessage, bool),
+    /// Not all of it is here.
+    NotYet,
+}
+
+impl ServerConnection {
+    pub(crate) fn new(orb: &Orb, id: u64, link: Link) -> io::Result<Self> {
+        let settings = orb.settings();
+        link.set_send_timeout(settings.message_timeout)?;
+        link.set_receive_timeout(settings.first_octet_timeout)?;
+        Ok(ServerConnection {
+            id,
+            link,
+            reading: Mutex::new(Reading {
+                reader: MessageReader::new(orb.reader_limits(), Role::Server),
+                waiter: Waiter::new(orb.server_wait()),
+                has_begun: false,
+            }),
+            sending: Mutex::new(()),
+            code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
+            in_service: AtomicU32::new(0),
+            threads: AtomicU32::new(0),
+            blocked: AtomicU32::new(0),
+            last_message: AtomicU64::new(orb.tick()),
+            incomplete_since: AtomicU64::new(COMPLETE),
+            closing: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn peer(&self) -> SocketAddr {
+        self.link.peer()
+    }
+
+    /// Waits for the next message and takes it out.
+    ///
+    /// # Errors
+    /// Why none came.
+    #[inline]
+    pub(crate) fn receive(
+        &self,
+        orb: &Orb,
+        buffers: &mut Buffers,
+    ) -> Result<OwnedMessage, ReceiveFailure> {
+        let mut guard = self.lock_reading();
+        let reading = &mut *guard;
+        if self.is_closing() {
+            return Err(ReceiveFailure::Closed);
+        }
+        let timeout = orb.settings().message_timeout;
+        driver::receive_message(&mut reading.reader, &self.link, &mut reading.waiter, timeout)?;
+        if !reading.has_begun {
+            reading.has_begun = true;
+            let idle = orb.settings().server_idle_timeout;
+            self.link.set_receive_timeout(idle).map_err(ReceiveFailure::Io)?;
+        }
+        let spare = std::mem::take(&mut buffers.message);
+        reading.reader.take_message(spare).ok_or(ReceiveFailure::Closed)
+    }
+
+    /// Takes the next message out if all of it is here.
+    ///
+    /// # Errors
+    /// Why none will come.
+    pub(crate) fn try_receive(
+        &self,
+        orb: &Orb,
+        buffers: &mut Buffers,
+    ) -> Result<Taken, ReceiveFailure> {
+        let mut guard = self.lock_reading();
+        let reader = &mut guard.reader;
+        while reader.next().map_err(ReceiveFailure::Giop)?.is_none() {
+            match self.link.try_receive(reader.space()).map_err(ReceiveFailure::Io)? {
+                None => {
+                    self.note_incomplete(orb, reader.is_mid_message());
+                    return Ok(Taken::NotYet);
+                }
+                Some(0) => {
+                    reader.check_end_of_stream().map_err(ReceiveFailure::Giop)?;
+                    return Err(ReceiveFailure::Closed);
+                }
+                Some(octets) => reader.received(octets),
+            }
+        }
+        let spare = std::mem::take(&mut buffers.message);
+        let message = reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
+        let more = reader.is_mid_message();
+        self.note_incomplete(orb, more);
+        self.last_message.store(orb.tick(), Ordering::Relaxed);
+        guard.has_begun = true;
+        Ok(Taken::Message(message, more))
+    }
+
+    fn note_incomplete(&self, orb: &Orb, is_incomplete: bool) {
+        if !is_incomplete {
+            self.incomplete_since.store(COMPLETE, Ordering::Relaxed);
+        } else if self.incomplete_since.load(Ordering::Relaxed) == COMPLETE {
+            self.incomplete_since.store(orb.tick(), Ordering::Relaxed);
+        }
+    }
+
+    /// Sends a finished message.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[inline]
+    pub(crate) fn send(
+        &self,
+        encoder: &Encoder<'_>,
+        fragment_octets: Option<usize>,
+    ) -> io::Result<()> {
+        let _turn = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        driver::send_message(&self.link, encoder, fragment_octets)
+    }
+
+    /// Tells the peer what was wrong, as far as it can be told, and closes.
+    pub(crate) fn refuse(&self, error: &GiopError) {
+        tracing::warn!(peer = %self.peer(), %error, "connection closed: the peer sent bad octets");
+        let farewell = match error.answer() {
+            Answer::MessageError => Some(message_error(Version::V1_2, ByteOrder::NATIVE)),
+            Answer::CloseConnection => Some(close_connection(Version::V1_2, ByteOrder::NATIVE)),
+            Answer::Nothing => None,
+        };
+        self.close(farewell);
+    }
+
+    /// Closes in the orderly way: the client may send unanswered requests again elsewhere
+    /// (CORBA 3.3 P2 §9.4.7).
+    pub(crate) fn close_orderly(&self) {
+        self.close(Some(close_connection(Version::V1_2, ByteOrder::NATIVE)));
+    }
+
+    /// Closes after sending `farewell`. Only the first call does anything.
+    pub(crate) fn close(&self, farewell: Option<[u8; 12]>) {
+        if self.closing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if let Some(octets) = farewell
+            && let Ok(_turn) = self.sending.try_lock()
+        {
+            // A peer that takes nothing is not waited for.
+            let _ = self.link.set_send_timeout(Some(Duration::from_millis(100)));
+            let _ = self.link.send_one(&octets);
+        }
+        self.link.shutdown();
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn code_sets(&self) -> CodeSets {
+        let packed = self.code_sets.load(Ordering::Relaxed);
+        CodeSets { char_data: CodeSet((packed >> 32) as u32), wchar_data: CodeSet(packed as u32) }
+    }
+
+    pub(crate) fn set_code_sets(&self, code_sets: CodeSets) {
+        self.code_sets.store(pack(code_sets), Ordering::Relaxed);
+    }
+
+    fn lock_reading(&self) -> MutexGuard<'_, Reading> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn pack(code_sets: CodeSets) -> u64 {
+    u64::from(code_sets.char_data.0) << 32 | u64::from(code_sets.wchar_data.0)
+}

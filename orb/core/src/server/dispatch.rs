@@ -1,0 +1,204 @@
+//! One message of a client: a request goes to its servant, and its reply back.
+//!
+//! Called by the concurrency strategies with a whole message; asks the [`Adapter`] for the servant.
+//! The thread that calls this sends the reply (invariant 3 of `ARCHITECTURE.md`).
+//!
+//! [`Adapter`]: crate::server::Adapter
+
+use crate::Orb;
+use crate::server::{Location, ServerConnection, ServerRequest};
+use corbie_cdr::{Encoder, Marshal as _};
+use corbie_giop::{
+    GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, finish_message,
+    write_locate_reply,
+};
+use corbie_types::ior::profile_tag;
+use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, SystemExceptionKind};
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+/// Handles `message`; whether the connection goes on.
+#[inline]
+pub(crate) fn message(
+    orb: &Orb,
+    connection: &ServerConnection,
+    message: &OwnedMessage,
+    reply_buffer: &mut Vec<u8>,
+) -> bool {
+    let message = message.as_message();
+    let handled = match message.header.kind {
+        MessageKind::Request => request(orb, connection, &message, reply_buffer),
+        _ => other(orb, connection, &message, reply_buffer),
+    };
+    match handled {
+        Ok(goes_on) => goes_on,
+        Err(error) => {
+            connection.refuse(&error);
+            false
+        }
+    }
+}
+
+#[inline]
+fn request(
+    orb: &Orb,
+    connection: &ServerConnection,
+    message: &Message<'_>,
+    reply_buffer: &mut Vec<u8>,
+) -> Result<bool, GiopError> {
+    let (header, mut arguments) = message.request()?;
+    if !header.service_contexts.is_empty()
+        && let Some(code_sets) = header.service_contexts.code_sets()?
+    {
+        connection.set_code_sets(code_sets);
+    }
+    arguments.set_code_sets(connection.code_sets());
+    arguments.set_limits(orb.limits());
+    arguments.set_context(Some(orb));
+    connection.in_service.fetch_add(1, Ordering::AcqRel);
+    let object_key = object_key(&header.target);
+    let mut request = ServerRequest::new(
+        orb,
+        connection,
+        header,
+        object_key,
+        arguments,
+        message.header,
+        reply_buffer,
+    );
+    let outcome = serve(orb, &mut request);
+    request.conclude(outcome);
+    connection.in_service.fetch_sub(1, Ordering::AcqRel);
+    Ok(true)
+}
+
+/// The key of the target, also when the client sent a profile or a whole reference.
+#[inline]
+fn object_key<'m>(target: &corbie_giop::Target<'m>) -> Cow<'m, [u8]> {
+    match target.object_key() {
+        Some(key) => Cow::Borrowed(key),
+        None => Cow::Owned(key_in_profile(target)),
+    }
+}
+
+#[cold]
+fn key_in_profile(target: &corbie_giop::Target<'_>) -> Vec<u8> {
+    let profile = target.profile().filter(|p| p.tag == profile_tag::INTERNET_IOP);
+    let profile = profile.and_then(|profile| IiopProfile::decode(profile.data).ok());
+    // A profile that is not ours or cannot be read leads to no object: OBJECT_NOT_EXIST.
+    profile.map(|profile| profile.object_key).unwrap_or_default()
+}
+
+/// Has the adapter's servant answer. A servant that panics fails its one request, not the server.
+#[inline]
+fn serve(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    let served = catch_unwind(AssertUnwindSafe(|| match orb.server().adapter.get() {
+        Some(adapter) => adapter.dispatch(request),
+        None => Err(SystemException::object_not_exist(0, CompletionStatus::No)
+            .with_detail("this ORB has no object adapter")),
+    }));
+    match served {
+        Ok(Err(exception)) if exception.kind == SystemExceptionKind::ObjectNotExist => {
+            by_plain_key(orb, request, exception)
+        }
+        Ok(outcome) => outcome,
+        Err(panic) => Err(panicked(request, &*panic)),
+    }
+}
+
+/// No servant has this key: perhaps it is a plain name that was bound to an object.
+#[cold]
+fn by_plain_key(
+    orb: &Orb,
+    request: &mut ServerRequest<'_>,
+    otherwise: SystemException,
+) -> Result<(), SystemException> {
+    match orb.server().object_keys.get(request.object_key()) {
+        Some(object) => request.forward(&object),
+        None => Err(otherwise),
+    }
+}
+
+#[cold]
+fn panicked(request: &ServerRequest<'_>, panic: &(dyn std::any::Any + Send)) -> SystemException {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    let operation = request.operation();
+    tracing::error!(operation, peer = %request.peer(), text, "a servant panicked");
+    SystemException::unknown(0, CompletionStatus::Maybe)
+        .with_detail(format!("the servant panicked in {operation}: {text}"))
+}
+
+/// Everything but a Request.
+#[cold]
+fn other(
+    orb: &Orb,
+    connection: &ServerConnection,
+    message: &Message<'_>,
+    reply_buffer: &mut Vec<u8>,
+) -> Result<bool, GiopError> {
+    let peer = connection.peer();
+    match message.header.kind {
+        MessageKind::LocateRequest => {
+            locate(orb, connection, message, reply_buffer)?;
+            Ok(true)
+        }
+        MessageKind::CancelRequest => {
+            // CORBA 3.3 P2 §9.4.4: advice only; the reply is sent all the same.
+            let id = message.cancel_request()?.request_id;
+            tracing::debug!(%peer, id, "the client cancelled a request");
+            Ok(true)
+        }
+        MessageKind::MessageError => {
+            tracing::warn!(%peer, "the client did not understand what it was sent (MessageError)");
+            connection.close(None);
+            Ok(false)
+        }
+        _ => {
+            connection.close(None);
+            Ok(false)
+        }
+    }
+}
+
+fn locate(
+    orb: &Orb,
+    connection: &ServerConnection,
+    message: &Message<'_>,
+    reply_buffer: &mut Vec<u8>,
+) -> Result<(), GiopError> {
+    let header = message.locate_request()?;
+    let key = object_key(&header.target);
+    let here = orb.server().adapter.get().map_or(Location::Unknown, |a| a.locate(&key));
+    let location = match (here, orb.server().object_keys.get(&key)) {
+        (Location::Unknown, Some(object)) => Location::Forward(object.ior().clone()),
+        (location, _) => location,
+    };
+    let status = match location {
+        Location::Here => LocateStatus::ObjectHere,
+        Location::Unknown => LocateStatus::UnknownObject,
+        Location::Forward(_) => LocateStatus::ObjectForward,
+    };
+    let mut encoder = Encoder::new(std::mem::take(reply_buffer), message.header.order);
+    encoder.set_version(message.header.version);
+    let reply = LocateReplyHeader { request_id: header.request_id, status };
+    let start = write_locate_reply(&mut encoder, &reply);
+    let written = match &location {
+        Location::Forward(ior) => Ior::encode(ior, &mut encoder),
+        _ => Ok(()),
+    };
+    let sent = written
+        .and_then(|()| finish_message(&mut encoder, start))
+        .map_err(std::io::Error::other)
+        .and_then(|()| connection.send(&encoder, None));
+    if let Err(error) = sent {
+        tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be sent");
+        connection.close(None);
+    }
+    *reply_buffer = encoder.into_buffer();
+    Ok(())
+}

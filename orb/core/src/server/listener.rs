@@ -1,0 +1,180 @@
+//! Accepts connections, within the limit, and gives each to the concurrency strategy.
+//!
+//! One thread for each endpoint listened on. A lack of descriptors is a thing of the moment: the
+//! thread pauses and goes on (invariant 9 of `ARCHITECTURE.md`).
+
+use crate::Orb;
+use crate::init::{ListenEndpoint, Published, ServerConcurrency, WhenFull, published_hosts};
+use crate::server::{ServerConnection, thread_per_connection, thread_pool};
+use corbie_transport::{Acceptor, Link};
+use corbie_types::{CompletionStatus, SystemException};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// The pause after an accept that failed for want of something.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often a listener that has no place for a connection looks again whether it is closing.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Lock "listeners".
+#[derive(Default)]
+pub(crate) struct Listeners {
+    acceptors: Mutex<Vec<Arc<Acceptor>>>,
+    /// What references carry; settled when listening begins.
+    published: OnceLock<Published>,
+}
+
+impl Listeners {
+    pub(crate) fn published(&self) -> Option<&Published> {
+        self.published.get()
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.lock().iter().map(|acceptor| acceptor.address()).collect()
+    }
+
+    pub(crate) fn close(&self) {
+        for acceptor in self.lock().drain(..) {
+            acceptor.close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Acceptor>>> {
+        self.acceptors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Listens on every configured endpoint and starts accepting. Later calls do nothing.
+///
+/// # Errors
+/// `INITIALIZE` (`COMPLETED_NO`) when an endpoint cannot be listened on.
+pub(crate) fn start(orb: &Orb) -> Result<(), SystemException> {
+    let listeners = &orb.server().listeners;
+    let mut acceptors = listeners.lock();
+    if listeners.published().is_some() {
+        return Ok(());
+    }
+    let mut bound = Vec::new();
+    for endpoint in &orb.settings().listen_endpoints {
+        let acceptor = listen(endpoint)?;
+        bound.push((endpoint.clone(), acceptor.address().port()));
+        acceptors.push(Arc::new(acceptor));
+    }
+    let published = published_hosts(orb.settings(), &bound, &interface_addresses());
+    for warning in &published.warnings {
+        tracing::warn!("{warning}");
+    }
+    listeners.published.get_or_init(|| published);
+    if orb.settings().server_concurrency == ServerConcurrency::ThreadPool {
+        thread_pool::start(orb).map_err(|error| cannot_start(&"the thread pool", &error))?;
+    }
+    for acceptor in &*acceptors {
+        let thread = std::thread::Builder::new().name("corbie-listener".to_owned());
+        let (orb, acceptor) = (orb.clone(), Arc::clone(acceptor));
+        let address = acceptor.address();
+        let started = thread.spawn(move || accept_all(&orb, &acceptor));
+        started.map_err(|error| cannot_start(&address, &error))?;
+    }
+    Ok(())
+}
+
+fn listen(endpoint: &ListenEndpoint) -> Result<Acceptor, SystemException> {
+    let host = endpoint.host.as_deref();
+    let failed = |error: std::io::Error| {
+        SystemException::initialize(0, CompletionStatus::No).with_detail(format!(
+            "cannot listen on {}, port {}: {error}; choose another with -ORBListenEndpoints",
+            host.unwrap_or("every interface"),
+            endpoint.port
+        ))
+    };
+    let Some(host) = host else {
+        // Every interface, of IPv6 and IPv4; where there is no IPv6, of IPv4 alone.
+        let any = |address: [u16; 8]| SocketAddr::from((address, endpoint.port));
+        let ipv4 = SocketAddr::from(([0, 0, 0, 0], endpoint.port));
+        return Acceptor::bind(any([0; 8])).or_else(|_| Acceptor::bind(ipv4)).map_err(failed);
+    };
+    let addresses = (host, endpoint.port).to_socket_addrs().map_err(failed)?;
+    let mut outcome = Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no such host"));
+    for address in addresses {
+        outcome = Acceptor::bind(address);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome.map_err(failed)
+}
+
+fn cannot_start(what: &dyn std::fmt::Display, error: &std::io::Error) -> SystemException {
+    SystemException::initialize(0, CompletionStatus::No)
+        .with_detail(format!("cannot start serving {what}: {error}"))
+}
+
+/// The addresses of this machine; none when the system does not tell.
+fn interface_addresses() -> Vec<std::net::IpAddr> {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    interfaces.iter().map(if_addrs::Interface::ip).collect()
+}
+
+fn accept_all(orb: &Orb, acceptor: &Acceptor) {
+    let closing = || orb.server().closing.load(Ordering::Acquire);
+    while !closing() {
+        if orb.settings().when_full == WhenFull::Wait && !wait_for_a_place(orb) {
+            continue;
+        }
+        match acceptor.accept() {
+            Ok(link) => admit(orb, link),
+            Err(_) if closing() => {}
+            Err(error) => {
+                tracing::warn!(address = %acceptor.address(), %error, "accept failed");
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+}
+
+fn wait_for_a_place(orb: &Orb) -> bool {
+    let most = orb.settings().server_connections_max as usize;
+    orb.server().registry.wait_below(most, LOOK_AGAIN)
+}
+
+/// Takes the connection in, if there is a place for it.
+fn admit(orb: &Orb, link: Link) {
+    let registry = &orb.server().registry;
+    let most = orb.settings().server_connections_max as usize;
+    let peer = link.peer();
+    if registry.len() >= most && !(orb.settings().when_full == WhenFull::CloseIdle && evict(orb)) {
+        tracing::warn!(%peer, most, "connection refused: server_connections_max are open");
+        link.shutdown();
+        return;
+    }
+    let connection = match ServerConnection::new(orb, registry.next_id(), link) {
+        Ok(connection) => Arc::new(connection),
+        Err(error) => return tracing::debug!(%peer, %error, "connection lost at once"),
+    };
+    tracing::debug!(%peer, "connection accepted");
+    registry.insert(Arc::clone(&connection));
+    match orb.server().pool.get() {
+        None => thread_per_connection::spawn(orb, &connection),
+        Some(pool) => {
+            if let Err(error) = pool.add(&connection) {
+                tracing::warn!(%peer, %error, "connection cannot be watched");
+                registry.remove(connection.id);
+            }
+        }
+    }
+}
+
+/// Closes the connection that was silent longest and has nothing under way; whether there was one.
+fn evict(orb: &Orb) -> bool {
+    let registry = &orb.server().registry;
+    let idle = registry.all().into_iter().filter(|c| c.in_service.load(Ordering::Acquire) == 0);
+    let Some(oldest) = idle.min_by_key(|c| c.last_message.load(Ordering::Relaxed)) else {
+        return false;
+    };
+    tracing::debug!(peer = %oldest.peer(), "idle connection closed to make room");
+    oldest.close_orderly();
+    registry.remove(oldest.id);
+    true
+}

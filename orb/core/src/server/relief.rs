@@ -1,0 +1,64 @@
+//! Keeps a connection served while its thread waits for a call of its own.
+//!
+//! With a thread per connection, a servant that calls back its client while the client, inside that
+//! call, calls the server again over the same connection would wait for itself. So before a
+//! serving thread waits for a reply, and no other thread of its connection is free, another one is
+//! started, which stays with the connection. Costs the ordinary call one look at a thread-local.
+
+use crate::Orb;
+use crate::server::{ServerConnection, thread_per_connection};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+struct Duty {
+    orb: Orb,
+    connection: Arc<ServerConnection>,
+}
+
+thread_local! {
+    /// The connection that this thread serves, if any.
+    static DUTY: RefCell<Option<Duty>> = const { RefCell::new(None) };
+}
+
+/// From now on this thread serves `connection`.
+pub(crate) fn begin_duty(orb: &Orb, connection: &Arc<ServerConnection>) {
+    let duty = Duty { orb: orb.clone(), connection: Arc::clone(connection) };
+    DUTY.with(|slot| *slot.borrow_mut() = Some(duty));
+}
+
+/// This thread serves no connection any more.
+pub(crate) fn end_duty() {
+    DUTY.with(|slot| slot.borrow_mut().take());
+}
+
+/// To be held while this thread waits for a reply.
+pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
+
+/// This thread is about to wait for a reply: sees to it that its connection stays served.
+#[inline]
+pub(crate) fn while_waiting() -> WhileWaiting {
+    WhileWaiting(DUTY.with(|slot| {
+        let slot = slot.borrow();
+        slot.as_ref().map(|duty| relieve(&duty.orb, &duty.connection))
+    }))
+}
+
+#[cold]
+fn relieve(orb: &Orb, connection: &Arc<ServerConnection>) -> Arc<ServerConnection> {
+    let blocked = connection.blocked.fetch_add(1, Ordering::AcqRel) + 1;
+    let threads = connection.threads.load(Ordering::Acquire);
+    if blocked >= threads && threads < orb.settings().pool_threads_max {
+        thread_per_connection::spawn(orb, connection);
+    }
+    Arc::clone(connection)
+}
+
+impl Drop for WhileWaiting {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.blocked.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a servant is to the ORB: implemented by generated skeletons, called by the object adapter.
+
+use crate::Interface;
+use crate::server::ServerRequest;
+use corbie_types::SystemException;
+
+/// An implementation of an object. Generated skeletons implement it around the application's type.
+pub trait Servant: Send + Sync + 'static {
+    /// The repository ids of all interfaces that it serves, the most derived first;
+    /// `CORBA::Object` is not listed.
+    fn _interfaces(&self) -> &'static [&'static str];
+
+    /// Answers one request by `request.reply` or `request.reply_exception`.
+    ///
+    /// # Errors
+    /// The system exception that the client gets.
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException>;
+
+    /// The repository id of the most derived interface.
+    fn _repository_id(&self) -> &'static str {
+        self._interfaces().first().copied().unwrap_or_default()
+    }
+
+    /// Whether it serves the interface with this repository id.
+    fn _is_a(&self, repository_id: &str) -> bool {
+        self._interfaces().contains(&repository_id)
+    }
+
+    /// Whether the object it stands for is gone. A servant that exists says no.
+    fn _non_existent(&self) -> bool {
+        false
+    }
+
+    /// Whether even the operations of `CORBA::Object` (`_is_a` and so on) go to
+    /// [`Servant::_dispatch`], since the object is elsewhere.
+    fn _forwards(&self) -> bool {
+        false
+    }
+}
+
+/// A servant whose references have a known type.
+pub trait TypedServant: Servant {
+    /// The typed reference.
+    type Reference: Interface;
+}

@@ -1,0 +1,78 @@
+//! One thread reads, dispatches and answers everything of one connection: no hand-over between
+//! threads and, in steady state, one receive and one send for each request (paper POA §2.5).
+//!
+//! `relief` starts more threads for a connection whose servants make calls of their own; the
+//! threads of one connection then take turns at reading.
+
+use crate::Orb;
+use crate::connection::driver::ReceiveFailure;
+use crate::server::connection::Buffers;
+use crate::server::{ServerConnection, dispatch, relief};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Starts a thread that serves `connection` until it closes.
+pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
+    connection.threads.fetch_add(1, Ordering::AcqRel);
+    let thread = std::thread::Builder::new().name("corbie-connection".to_owned());
+    let started = thread.spawn({
+        let (orb, connection) = (orb.clone(), Arc::clone(connection));
+        move || serve(&orb, &connection)
+    });
+    if let Err(error) = started {
+        tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
+        if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+            connection.close_orderly();
+            orb.server().registry.remove(connection.id);
+        }
+    }
+}
+
+fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
+    relief::begin_duty(orb, connection);
+    let mut buffers = Buffers::default();
+    while serve_one(orb, connection, &mut buffers) {}
+    relief::end_duty();
+    if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+        orb.server().registry.remove(connection.id);
+    }
+}
+
+/// Serves one message; whether the connection is still open.
+#[inline]
+fn serve_one(orb: &Orb, connection: &ServerConnection, buffers: &mut Buffers) -> bool {
+    match connection.receive(orb, buffers) {
+        Ok(message) => {
+            connection.last_message.store(orb.tick(), Ordering::Relaxed);
+            let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);
+            buffers.keep_message(message);
+            goes_on && !connection.is_closing()
+        }
+        Err(failure) => {
+            end(connection, &failure);
+            false
+        }
+    }
+}
+
+/// Says why the connection ends, and ends it.
+#[cold]
+pub(crate) fn end(connection: &ServerConnection, failure: &ReceiveFailure) {
+    let peer = connection.peer();
+    match failure {
+        ReceiveFailure::Closed => connection.close(None),
+        ReceiveFailure::NothingCame => {
+            tracing::debug!(%peer, "idle connection closed");
+            connection.close_orderly();
+        }
+        ReceiveFailure::TooSlow(limit) => {
+            tracing::warn!(%peer, ?limit, "connection closed: a message took too long to arrive");
+            connection.close(None);
+        }
+        ReceiveFailure::Giop(error) => connection.refuse(error),
+        ReceiveFailure::Io(error) => {
+            tracing::debug!(%peer, %error, "connection broke");
+            connection.close(None);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What POA operations fail with: the exceptions of `PortableServer::POA` (CORBA 3.3 P1 §15.3.9).
+
+use crate::ObjectId;
+use corbie_types::{CompletionStatus, SystemException};
+
+/// Why a POA operation failed. Each names what was asked for.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PoaError {
+    /// `AdapterAlreadyExists`.
+    #[error("a POA of the name {0:?} exists already: find_poa gives it")]
+    AdapterAlreadyExists(String),
+    /// `AdapterNonExistent`.
+    #[error("there is no child POA of the name {0:?}: create_poa makes one")]
+    AdapterNonExistent(String),
+    /// `ObjectAlreadyActive`.
+    #[error("an object with the id {0} is active already: deactivate it first")]
+    ObjectAlreadyActive(ObjectId),
+    /// `ServantAlreadyActive`.
+    #[error("the servant stands for the object {0} already; the POA has UNIQUE_ID")]
+    ServantAlreadyActive(ObjectId),
+    /// `ObjectNotActive`.
+    #[error("no object with the id {0} is active in this POA")]
+    ObjectNotActive(ObjectId),
+    /// `ServantNotActive`.
+    #[error("the servant is not active in this POA: activate it first")]
+    ServantNotActive,
+    /// `WrongAdapter`.
+    #[error("the reference was not made by this POA")]
+    WrongAdapter,
+    /// `WrongPolicy`.
+    #[error("{operation} needs a POA with {needed}")]
+    WrongPolicy {
+        /// The operation called.
+        operation: &'static str,
+        /// The policy value that it needs.
+        needed: &'static str,
+    },
+    /// A name that cannot stand in an object key.
+    #[error("{0:?} cannot be the name of a POA: it holds a NUL or makes the path too long")]
+    BadName(String),
+    /// The POA was destroyed.
+    #[error("the POA was destroyed")]
+    Destroyed,
+    /// All 2^32 places are taken.
+    #[error("the POA has no place for another object")]
+    Full,
+    /// The ORB could not do its part.
+    #[error(transparent)]
+    System(#[from] SystemException),
+}
+
+impl From<PoaError> for SystemException {
+    /// For servants that pass a failure on to their caller.
+    fn from(error: PoaError) -> Self {
+        match error {
+            PoaError::System(exception) => exception,
+            PoaError::Destroyed => SystemException::object_not_exist(0, CompletionStatus::No)
+                .with_detail(error.to_string()),
+            PoaError::Full => SystemException::no_resources(0, CompletionStatus::No)
+                .with_detail(error.to_string()),
+            other => {
+                SystemException::obj_adapter(0, CompletionStatus::No).with_detail(other.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The root of all POAs of one ORB, and the table by which requests find them.
+//!
+//! The façade makes one [`RootPoa`] per ORB and registers it as the ORB's adapter; `dispatch` looks
+//! POAs up in its [`Registry`]. Nesting costs nothing: a transient key names its POA by index and
+//! generation, a persistent key by the whole path (paper POA §2.2, active demultiplexing).
+
+use crate::poa::{Poa, PoaInner};
+use crate::policies::PoaPolicies;
+use crate::slots::{SlotName, Slots};
+use corbie_core::Orb;
+use corbie_types::SystemException;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The adapter of one ORB: owns all POAs.
+pub struct RootPoa {
+    pub(crate) registry: Arc<Registry>,
+    root: Poa,
+}
+
+/// All POAs of one ORB. Lock order: `table` before any POA's map.
+pub(crate) struct Registry {
+    /// Differs from one life of the process to the next, so that transient references of a former
+    /// life are recognised.
+    pub(crate) incarnation: u32,
+    table: RwLock<Table>,
+}
+
+#[derive(Default)]
+pub(crate) struct Table {
+    pub(crate) poas: Slots<Arc<PoaInner>>,
+    pub(crate) persistent: HashMap<Box<[u8]>, SlotName>,
+}
+
+impl Default for Slots<Arc<PoaInner>> {
+    fn default() -> Self {
+        Slots::new()
+    }
+}
+
+impl RootPoa {
+    /// Makes the root POA of `orb`, registers it there, and starts listening.
+    ///
+    /// # Errors
+    /// What [`Orb::set_adapter`] says: `INITIALIZE` (`COMPLETED_NO`) when no endpoint can be
+    /// listened on, `BAD_INV_ORDER` when the ORB has an adapter already or was shut down.
+    pub fn attach(orb: &Orb) -> Result<Poa, SystemException> {
+        let registry =
+            Arc::new(Registry { incarnation: incarnation(), table: RwLock::new(Table::default()) });
+        let root = Poa::register(orb, &registry, "RootPOA", &[], PoaPolicies::default())
+            .map_err(SystemException::from)?;
+        orb.set_adapter(Arc::new(RootPoa { registry, root: root.clone() }))?;
+        Ok(root)
+    }
+
+    pub(crate) fn root(&self) -> &Poa {
+        &self.root
+    }
+}
+
+impl Registry {
+    /// A panic in another thread leaves the table whole: every change is a single insertion or
+    /// removal. So a poisoned lock is used on.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A number that another life of this server does not have, but for a chance of 2^-32: from the
+/// operating system's random numbers, by way of the standard library's hash keys.
+fn incarnation() -> u32 {
+    let number = RandomState::new().hash_one(std::process::id());
+    (number >> 32) as u32 ^ number as u32
+}

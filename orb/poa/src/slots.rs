@@ -1,0 +1,95 @@
+//! An array whose places are found by index and generation (paper POA §2.2, active demultiplexing).
+//!
+//! A place that is used again gets a new generation, so that a name of its former content finds
+//! nothing. Used for POAs (`root`) and for active objects (`active_object_map`).
+
+/// Where something stands: `generation` is odd while the place is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SlotName {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    /// Counts how often the place was taken and freed; even when free.
+    generation: u32,
+    content: Option<T>,
+}
+
+/// The array and its free places.
+#[derive(Debug)]
+pub(crate) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slots<T> {
+    pub(crate) const fn new() -> Self {
+        Slots { slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Puts `content` into a free place; `None` when all 2^32 are taken.
+    pub(crate) fn insert(&mut self, content: T) -> Option<SlotName> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                let index = u32::try_from(self.slots.len()).ok()?;
+                self.slots.push(Slot { generation: 0, content: None });
+                index
+            }
+        };
+        let slot = &mut self.slots[index as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.content = Some(content);
+        Some(SlotName { index, generation: slot.generation })
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, name: SlotName) -> Option<&T> {
+        let slot = self.slots.get(name.index as usize)?;
+        if slot.generation == name.generation { slot.content.as_ref() } else { None }
+    }
+
+    pub(crate) fn remove(&mut self, name: SlotName) -> Option<T> {
+        let slot = self.slots.get_mut(name.index as usize)?;
+        if slot.generation != name.generation {
+            return None;
+        }
+        let content = slot.content.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        // A place whose generations are used up is never taken again: its names stay stale.
+        if slot.generation != 0 {
+            self.free.push(name.index);
+        }
+        Some(content)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.content.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SlotName, Slots};
+
+    #[test]
+    fn a_stale_name_never_finds_the_next_content() {
+        let mut slots = Slots::new();
+        let first = slots.insert("first").unwrap();
+        assert_eq!(slots.remove(first), Some("first"));
+        let second = slots.insert("second").unwrap();
+        assert_eq!(second.index, first.index, "the place is used again");
+        assert_eq!(slots.get(first), None);
+        assert_eq!(slots.remove(first), None);
+        assert_eq!(slots.get(second), Some(&"second"));
+        assert_eq!(slots.iter().count(), 1);
+    }
+
+    #[test]
+    fn names_from_outside_are_only_looked_up() {
+        let slots: Slots<u8> = Slots::new();
+        assert_eq!(slots.get(SlotName { index: u32::MAX, generation: u32::MAX }), None);
+    }
+}
