@@ -203,6 +203,33 @@ impl MessageReader {
     #[expect(clippy::should_implement_trait, reason = "the message borrows from the reader")]
     pub fn next(&mut self) -> Result<Option<Message<'_>>, GiopError> {
         self.current = None;
+        if let Some(first) = self.buffer[self.start..self.end].first_chunk()
+            && let Some(header) = MessageHeader::decode_plain(first)
+            && !self.ended
+            && self.role.accepts(header.kind)
+        {
+            let (start, len) = (self.start, header.total());
+            if len <= self.end - start && len <= self.limits.message_octets {
+                self.hand_out(header, start, len);
+                let octets = &self.buffer[start..start + len];
+                return Ok(Some(Message { header, octets }));
+            }
+        }
+        self.next_of_any_kind()
+    }
+
+    /// A message lies whole in the buffer: it is the current one, the next begins behind it.
+    #[inline]
+    fn hand_out(&mut self, header: MessageHeader, start: usize, len: usize) {
+        self.start = start + len;
+        self.total = 0;
+        self.current = Some((header, Place::Buffer { start, len }));
+        let is_small = len <= Self::FIRST_OCTETS;
+        self.small_messages = if is_small { self.small_messages.saturating_add(1) } else { 0 };
+    }
+
+    /// The part of [`next`](Self::next) that incomplete, fragmented, rare and bad messages take.
+    fn next_of_any_kind(&mut self) -> Result<Option<Message<'_>>, GiopError> {
         loop {
             match self.advance() {
                 Ok(true) if self.current.is_some() => return Ok(self.current()),
@@ -230,7 +257,6 @@ impl MessageReader {
     }
 
     /// Takes one message from the front of the buffer; `false`: it is not all there.
-    #[inline]
     fn advance(&mut self) -> Result<bool, GiopError> {
         if self.ended {
             self.start = self.end;
@@ -255,17 +281,12 @@ impl MessageReader {
             return Ok(false);
         }
         let start = self.start;
-        self.start += total;
-        self.total = 0;
         if fragmented {
+            self.start += total;
+            self.total = 0;
             return self.reassemble(&header, start, total);
         }
-        self.current = Some((header, Place::Buffer { start, len: total }));
-        if total <= Self::FIRST_OCTETS {
-            self.small_messages = self.small_messages.saturating_add(1);
-        } else {
-            self.small_messages = 0;
-        }
+        self.hand_out(header, start, total);
         if header.kind as u8 >= MessageKind::CloseConnection as u8 {
             self.end_reading();
         } else if header.kind == MessageKind::CancelRequest {

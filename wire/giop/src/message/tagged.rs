@@ -85,6 +85,15 @@ impl<'a> TaggedList<'a> {
         if count == 0 {
             return Ok(Self::EMPTY);
         }
+        Self::decode_items(d, what, count)
+    }
+
+    #[inline(never)]
+    fn decode_items(
+        d: &mut Decoder<'a>,
+        what: &'static str,
+        count: usize,
+    ) -> Result<Self, GiopError> {
         let mut ahead = d.clone();
         let begin = ahead.position();
         for _ in 0..count {

@@ -1,6 +1,11 @@
 //! Messages for the tests of this crate: one of every type in every version and byte order,
 //! written by the crate's own writers, and random ones for the property tests.
-#![allow(dead_code, unreachable_pub, reason = "each test crate uses its own part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test crate uses its own part"
+)]
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
