@@ -55,13 +55,20 @@ macro_rules! include_idl {
 /// What generated code uses: not for applications, and not stable.
 #[doc(hidden)]
 pub mod codegen {
-    pub use corbie_cdr::{
-        Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar, idl,
+    pub use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar};
+    pub use corbie_core::generated_code::{
+        AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{Servant, ServerRequest, TypedServant};
     pub use corbie_core::{
-        Interface, Object, Operation, Reply, decode_reference, encode_reference,
+        Interface, Object, Operation, Reply, decode_reference, encode_object, encode_reference,
     };
     pub use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+
+    /// Markers of IDL types.
+    pub mod idl {
+        pub use corbie_cdr::idl::*;
+        pub use corbie_core::generated_code::idl::*;
+    }
 }

@@ -5,6 +5,7 @@
 //! (abstract interfaces on the wire), P1 §8.6 (contexts), P1 §9 (valuetypes; marshalling is to come).
 
 use crate::Object;
+use crate::interface::encode_object;
 use corbie_cdr::{Decoder, Encoder, Error, Marshal};
 use std::fmt::Debug;
 
@@ -50,10 +51,10 @@ impl Marshal for AbstractBase {
 ///
 /// # Errors
 /// The encoder's.
-pub fn encode_abstract(object: Option<&Object>, e: &mut Encoder<'_>) -> Result<(), Error> {
+pub fn encode_abstract<'a>(object: Option<&'a Object>, e: &mut Encoder<'a>) -> Result<(), Error> {
     e.write_boolean(object.is_some());
     match object {
-        Some(object) => object.ior().write(e),
+        Some(object) => encode_object(Some(object), e),
         None => {
             e.write_long(0);
             Ok(())

@@ -56,7 +56,11 @@ pub fn decode_reference<I: Interface>(d: &mut Decoder<'_>) -> Result<Option<I>, 
     Ok(decode_object(d)?.map(I::from_object))
 }
 
-fn encode_object<'a>(
+/// Writes an untyped reference, or nil.
+///
+/// # Errors
+/// The encoder's.
+pub fn encode_object<'a>(
     object: Option<&'a Object>,
     e: &mut Encoder<'a>,
 ) -> Result<(), corbie_cdr::Error> {

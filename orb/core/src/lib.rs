@@ -7,6 +7,7 @@
 
 mod client;
 mod connection;
+pub mod generated_code;
 mod housekeeping;
 pub mod init;
 mod initial_references;
@@ -17,7 +18,7 @@ mod orb;
 pub mod server;
 
 pub use client::Reply;
-pub use interface::{Interface, decode_reference, encode_reference};
+pub use interface::{Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;
 pub use operation::Operation;
 pub use orb::Orb;
