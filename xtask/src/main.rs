@@ -26,7 +26,7 @@ pub(crate) struct Command {
 }
 
 /// The commands: the only list of them, for dispatch, help and the check of the documentation.
-pub(crate) const COMMANDS: [Command; 9] = [
+pub(crate) const COMMANDS: [Command; 10] = [
     Command {
         name: "tidy",
         arguments: "[--list]",
@@ -68,6 +68,12 @@ pub(crate) const COMMANDS: [Command; 9] = [
         arguments: "",
         about: "follow the book's tutorial in an empty folder, command by command",
         run: tutorial::run,
+    },
+    Command {
+        name: "spec",
+        arguments: "",
+        about: "write docs/SPEC.md from the citations in the code",
+        run: tidy::write_specification_page,
     },
     Command {
         name: "tools",

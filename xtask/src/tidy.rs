@@ -12,6 +12,7 @@ mod modules;
 mod project;
 mod rust_file;
 mod sizes;
+mod specification;
 mod stale_docs;
 mod text;
 mod unsafe_code;
@@ -24,7 +25,7 @@ use project::Project;
 use violation::Violation;
 
 /// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
-const RULES: [(&str, &str); 15] = [
+const RULES: [(&str, &str); 16] = [
     ("parse", "sources and manifests can be parsed"),
     (layers::RULE, "a crate uses only what the layer table of ARCHITECTURE.md allows"),
     (sizes::FILE_RULE, "at most 600 lines a file, tests aside"),
@@ -39,6 +40,7 @@ const RULES: [(&str, &str); 15] = [
     (calls::SLEEPING_RULE, "a test never sleeps without a reason"),
     (dependencies::RULE, "every dependency is argued for in the book"),
     (stale_docs::RULE, "what the documentation names is there"),
+    (specification::RULE, "docs/SPEC.md agrees with the citations in the code"),
     ("members", "every crate's folder is a member of the workspace"),
 ];
 
@@ -69,6 +71,17 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     }
 }
 
+/// `cargo xtask spec`: writes docs/SPEC.md from the citations in the code.
+///
+/// # Errors
+/// When the repository cannot be read or the page cannot be written.
+pub(crate) fn write_specification_page(root: &Path, _: &[String]) -> Result<String, String> {
+    let page = specification::page(&Project::load(root)?);
+    let path = root.join(specification::PAGE);
+    std::fs::write(&path, &page).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(format!("{} lines in {}", page.lines().count(), specification::PAGE))
+}
+
 fn check(mut project: Project) -> Vec<Violation> {
     let mut violations = std::mem::take(&mut project.unreadable);
     let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
@@ -80,6 +93,7 @@ fn check(mut project: Project) -> Vec<Violation> {
     violations.extend(calls::check(&project));
     violations.extend(dependencies::check(&project));
     violations.extend(stale_docs::check(&project, &commands));
+    violations.extend(specification::check(&project));
     violations.extend(members(&project));
     violations.sort();
     violations.dedup();
@@ -124,7 +138,9 @@ mod tests {
     #[test]
     fn a_tidy_project_has_no_violation() {
         let map = "`a` first\n\n| crate | may use |\n|-|-|\n| `a` | - |\n";
+        let specification = specification::page(&Project::of_texts(&[]));
         let found = check(Project::of_texts(&[
+            (specification::PAGE, &specification),
             ("ARCHITECTURE.md", map),
             ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
             ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
