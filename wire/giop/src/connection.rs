@@ -53,7 +53,8 @@ impl Control {
 /// What has arrived.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// A request; when `header.response` asks for a reply, [`Connection::reply_sent`] has to follow.
+    /// A request; when `header.response` asks for a reply, [`Connection::reply_sent`] has to
+    /// follow.
     Request {
         /// The whole message.
         message: Message<'a>,
@@ -100,21 +101,23 @@ pub enum Event<'a> {
 /// A connection of one role, without I/O, clock and threads.
 ///
 /// # How to drive it
-/// - **Inputs**: receive into [`space`](Self::space), then [`handle_received`](Self::handle_received);
+/// - **Inputs**: receive into [`space`](Self::space), then
+///   [`handle_received`](Self::handle_received);
 ///   [`handle_end_of_stream`](Self::handle_end_of_stream) when the peer closed.
-/// - **Outputs**, in this order after each input: [`poll_event`](Self::poll_event) until `None`, then
-///   [`poll_transmit`](Self::poll_transmit) until `None` (send what it gives), then close the socket when
-///   [`state`](Self::state) is `Closed`. An error of `poll_event` is final: log it, poll and send once
-///   more, close.
-/// - **Commands of a client**: [`begin_request`](Self::begin_request) before a Request or LocateRequest
-///   that expects an answer is sent, [`cancel_request`](Self::cancel_request) (send what it returns),
-///   [`close`](Self::close).
-/// - **Commands of a server**: [`reply_sent`](Self::reply_sent) right before the last octet of a Reply
-///   or LocateReply is handed to the socket (an id is then free for the client again),
+/// - **Outputs**, in this order after each input: [`poll_event`](Self::poll_event) until `None`,
+///   then [`poll_transmit`](Self::poll_transmit) until `None` (send what it gives), then close the
+///   socket when [`state`](Self::state) is `Closed`. An error of `poll_event` is final: log it,
+///   poll and send once more, close.
+/// - **Commands of a client**: [`begin_request`](Self::begin_request) before a Request or
+///   LocateRequest that expects an answer is sent, [`cancel_request`](Self::cancel_request) (send
+///   what it returns), [`close`](Self::close).
+/// - **Commands of a server**: [`reply_sent`](Self::reply_sent) right before the last octet of a
+///   Reply or LocateReply is handed to the socket (an id is then free for the client again),
 ///   [`close`](Self::close): takes no more requests, and CloseConnection follows the last reply.
 ///
-/// It reads no clock: idle and request time-outs are the driver's, which then calls `cancel_request`
-/// or `close`. Requests and replies are encoded by the `write_*` functions and sent by the driver.
+/// It reads no clock: idle and request time-outs are the driver's, which then calls
+/// `cancel_request` or `close`. Requests and replies are encoded by the `write_*` functions and
+/// sent by the driver.
 ///
 /// # Cost
 /// Per message: one table look-up of the request id. No allocation in steady state.
@@ -211,8 +214,8 @@ impl Connection {
     /// Input: the peer closed its side, or the socket failed. Poll all events before it.
     ///
     /// # Errors
-    /// `Truncated`: in the middle of a message; `Lost`: a client's requests are left without an answer
-    /// and without CloseConnection. Their fate is unknown (COMM_FAILURE, COMPLETED_MAYBE).
+    /// `Truncated`: in the middle of a message; `Lost`: a client's requests are left without an
+    /// answer and without CloseConnection. Their fate is unknown (COMM_FAILURE, COMPLETED_MAYBE).
     pub fn handle_end_of_stream(&mut self) -> Result<(), GiopError> {
         let before = std::mem::replace(&mut self.rules.state, ConnectionState::Closed);
         if before == ConnectionState::Closed {
@@ -281,11 +284,12 @@ impl Connection {
         self.rules.farewell.take()
     }
 
-    /// Output: the next thing that arrived; `None`: receive more. It borrows the reader's buffer until
-    /// the next call.
+    /// Output: the next thing that arrived; `None`: receive more. It borrows the reader's buffer
+    /// until the next call.
     ///
     /// # Errors
-    /// The connection is then `Closed`; [`poll_transmit`](Self::poll_transmit) has the answer to the peer.
+    /// The connection is then `Closed`; [`poll_transmit`](Self::poll_transmit) has the answer to
+    /// the peer.
     #[inline]
     pub fn poll_event(&mut self) -> Result<Option<Event<'_>>, GiopError> {
         let Self { reader, rules } = self;

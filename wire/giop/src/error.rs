@@ -1,8 +1,9 @@
 //! What can be wrong with a message or a connection, who is at fault, and what the peer is told.
 //!
-//! Every decoder and the connection return [`GiopError`]; `orb/core` logs it with the peer's address,
-//! sends what [`GiopError::answer`] says and raises what [`GiopError::to_system_exception`] makes of it.
-//! CORBA 3.3 P2 §9.4.8 (MessageError), §9.5.1 (connection management).
+//! Every decoder and the connection return [`GiopError`]; `orb/core` logs it with the peer's
+//! address, sends what [`GiopError::answer`] says and raises what
+//! [`GiopError::to_system_exception`] makes of it. CORBA 3.3 P2 §9.4.8 (MessageError), §9.5.1
+//! (connection management).
 
 use std::fmt;
 
@@ -77,7 +78,8 @@ error_kinds! {
     MessageTooLarge, MessageError, ImpLimit, "the message is larger than the limit";
     /// A Fragment message for which there is no beginning.
     UnknownFragment, MessageError, CommFailure, "the fragment belongs to no message";
-    /// A fragment that does not continue its message: other version or byte order, or no request id.
+    /// A fragment that does not continue its message: other version or byte order, or no request
+    /// id.
     BadFragment, MessageError, CommFailure, "the fragment does not fit its message";
     /// A second message begins with the request id of one that is not complete.
     DuplicateFragmented, MessageError, CommFailure, "a fragmented message begins twice";
@@ -167,8 +169,9 @@ impl GiopError {
 
     /// The system exception for requests that this error leaves without a reply.
     ///
-    /// COMM_FAILURE for a broken connection, TRANSIENT after an orderly close, MARSHAL for a message
-    /// that cannot be decoded, IMP_LIMIT for one beyond a limit; `completed` is the caller's to know.
+    /// COMM_FAILURE for a broken connection, TRANSIENT after an orderly close, MARSHAL for a
+    /// message that cannot be decoded, IMP_LIMIT for one beyond a limit; `completed` is the
+    /// caller's to know.
     #[must_use]
     pub fn to_system_exception(&self, completed: CompletionStatus) -> SystemException {
         let exception = match self.0.kind.exception() {

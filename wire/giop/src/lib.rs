@@ -1,14 +1,14 @@
 //! GIOP messages: what goes over the connection between a client and a server ORB.
 //!
-//! `message` encodes and decodes the eight message types of GIOP 1.0, 1.1 and 1.2; [`MessageReader`]
-//! turns received octets into whole messages; [`Fragments`] cuts an encoded message into fragments;
-//! [`Connection`] keeps the rules of a connection (roles, outstanding requests, orderly close).
-//! The one caller is `orb/core/connection`.
+//! `message` encodes and decodes the eight message types of GIOP 1.0, 1.1 and 1.2;
+//! [`MessageReader`] turns received octets into whole messages; [`Fragments`] cuts an encoded
+//! message into fragments; [`Connection`] keeps the rules of a connection (roles, outstanding
+//! requests, orderly close). The one caller is `orb/core/connection`.
 //!
 //! CORBA 3.3 P2 §9.4 (messages), §9.5 (connections), §9.6 (service contexts of the ORB).
 //!
-//! **Architecture Invariant:** no I/O, no clock, no thread, no `unsafe`. No length read from the wire
-//! reaches an allocator: buffers grow with what arrived.
+//! **Architecture Invariant:** no I/O, no clock, no thread, no `unsafe`. No length read from the
+//! wire reaches an allocator: buffers grow with what arrived.
 
 #![forbid(unsafe_code)]
 

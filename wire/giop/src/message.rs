@@ -1,7 +1,7 @@
 //! The eight message types of GIOP, one file each, and a received [`Message`].
 //!
-//! The versions 1.0, 1.1 and 1.2 share one codec per header: a header differs by version in the order
-//! and presence of a few fields, and the codec branches on the version there.
+//! The versions 1.0, 1.1 and 1.2 share one codec per header: a header differs by version in the
+//! order and presence of a few fields, and the codec branches on the version there.
 //! Callers: the reader, the writers, `orb/core`. CORBA 3.3 P2 §9.4.
 
 mod cancel_request;

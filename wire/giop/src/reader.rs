@@ -1,7 +1,7 @@
 //! Turns received octets into whole messages.
 //!
-//! The driver receives straight into [`MessageReader::space`]; a message that arrived in one piece is
-//! handed out from there without a copy. Fragments are put together in `reader/reassembly`.
+//! The driver receives straight into [`MessageReader::space`]; a message that arrived in one piece
+//! is handed out from there without a copy. Fragments are put together in `reader/reassembly`.
 //! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
 
 mod limits;
@@ -54,13 +54,13 @@ enum Place {
 /// Incoming octets to whole messages.
 ///
 /// The driver repeats: receive at most [`space`](Self::space) octets, say how many with
-/// [`received`](Self::received), take messages with [`next`](Self::next) until it returns `None`. While a
-/// message is incomplete, [`wanted`](Self::wanted) says how much of it is missing, so that one receive
-/// call can fetch the rest of a large body.
+/// [`received`](Self::received), take messages with [`next`](Self::next) until it returns `None`.
+/// While a message is incomplete, [`wanted`](Self::wanted) says how much of it is missing, so that
+/// one receive call can fetch the rest of a large body.
 ///
 /// The buffer grows with what arrived: never beyond 64 KiB or twice the octets received of the
-/// present message, whatever its header claims. A message that arrived in one piece is borrowed from
-/// it. In steady state nothing is allocated.
+/// present message, whatever its header claims. A message that arrived in one piece is borrowed
+/// from it. In steady state nothing is allocated.
 #[derive(Debug)]
 pub struct MessageReader {
     role: Role,
@@ -174,7 +174,8 @@ impl MessageReader {
         }
     }
 
-    /// Says that the first `octets` of [`space`](Self::space) were filled; more than fits is cut off.
+    /// Says that the first `octets` of [`space`](Self::space) were filled; more than fits is cut
+    /// off.
     #[inline]
     pub fn received(&mut self, octets: usize) {
         debug_assert!(octets <= self.buffer.len() - self.end);
@@ -385,10 +386,11 @@ impl MessageReader {
         Err(GiopError::new(GiopErrorKind::Truncated, held, "message", found))
     }
 
-    /// Moves the message that [`next`](Self::next) returned last out, so that another thread may read
-    /// on. `spare` is the buffer of an earlier [`OwnedMessage`] (or empty); in steady state nothing is
-    /// allocated: the buffers change places, and at most the smaller of the message and of what was
-    /// received behind it is copied. `None` when there is no such message; `spare` is then dropped.
+    /// Moves the message that [`next`](Self::next) returned last out, so that another thread may
+    /// read on. `spare` is the buffer of an earlier [`OwnedMessage`] (or empty); in steady state
+    /// nothing is allocated: the buffers change places, and at most the smaller of the message and
+    /// of what was received behind it is copied. `None` when there is no such message; `spare` is
+    /// then dropped.
     pub fn take_message(&mut self, spare: Vec<u8>) -> Option<OwnedMessage> {
         let (header, place) = self.current.take()?;
         let Place::Buffer { start, len } = place else {

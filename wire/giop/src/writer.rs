@@ -1,7 +1,7 @@
 //! Writes whole messages: the message header, the type's header, the body's alignment, the size.
 //!
-//! `write_*`, then the body, then [`finish_message`]; the three messages without a body are constants
-//! of twelve or sixteen octets. Caller: `orb/core`. CORBA 3.3 P2 §9.4.
+//! `write_*`, then the body, then [`finish_message`]; the three messages without a body are
+//! constants of twelve or sixteen octets. Caller: `orb/core`. CORBA 3.3 P2 §9.4.
 
 use corbie_cdr::{ByteOrder, Encoder, ErrorKind, Version};
 
@@ -130,8 +130,8 @@ pub fn close_connection(version: Version, order: ByteOrder) -> [u8; 12] {
     bare(MessageKind::CloseConnection, version, order, 0)
 }
 
-/// A MessageError message. CORBA 3.3 P2 §9.4.8: a header alone, in a version that the peer knows, or
-/// in our highest when the peer's is unknown.
+/// A MessageError message. CORBA 3.3 P2 §9.4.8: a header alone, in a version that the peer knows,
+/// or in our highest when the peer's is unknown.
 #[must_use]
 pub fn message_error(version: Version, order: ByteOrder) -> [u8; 12] {
     bare(MessageKind::MessageError, version, order, 0)

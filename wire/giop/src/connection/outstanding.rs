@@ -1,7 +1,7 @@
 //! The request ids of a connection that have no reply yet.
 //!
-//! A set of numbers in one flat table: open addressing, no tombstones, no allocation in steady state.
-//! Called by `connection`. CORBA 3.3 P2 §9.4.2.1 (an id is not used twice at a time).
+//! A set of numbers in one flat table: open addressing, no tombstones, no allocation in steady
+//! state. Called by `connection`. CORBA 3.3 P2 §9.4.2.1 (an id is not used twice at a time).
 
 /// The id is in the set already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

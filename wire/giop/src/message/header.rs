@@ -96,7 +96,8 @@ impl MessageHeader {
     /// Decodes the first twelve octets of a message.
     ///
     /// # Errors
-    /// `BadMagic`, `UnsupportedVersion`, `BadFlags`, `UnknownMessageType`; all answered by MessageError.
+    /// `BadMagic`, `UnsupportedVersion`, `BadFlags`, `UnknownMessageType`; all answered by
+    /// MessageError.
     #[inline]
     pub fn decode(octets: &[u8; Self::OCTETS]) -> Result<Self, GiopError> {
         let [g, i, o, p, major, minor, flags, kind, size @ ..] = *octets;

@@ -31,7 +31,8 @@ impl ResponseFlags {
         !matches!(self, Self::None)
     }
 
-    /// The flags in a header of this version: 1.0 and 1.1 have a boolean; reserved bits are ignored.
+    /// The flags in a header of this version: 1.0 and 1.1 have a boolean; reserved bits are
+    /// ignored.
     #[inline]
     #[must_use]
     pub fn from_header_octet(octet: u8, version: Version) -> Self {

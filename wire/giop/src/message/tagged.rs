@@ -10,7 +10,8 @@ use crate::error::GiopError;
 /// A tag and its octets: one service context, or one profile of a reference.
 ///
 /// ```text
-/// tag: ulong │ length: ulong │ data: length octets, mostly an encapsulation │ 0 to 3 octets padding
+/// tag: ulong │ length: ulong │ data: length octets, mostly an encapsulation │ 0 to 3 octets
+/// padding
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tagged<'a> {

@@ -1,7 +1,8 @@
 //! Which object a Request or LocateRequest is for: its key, a profile, or a whole reference.
 //!
 //! GIOP 1.0 and 1.1 always send the key; 1.2 has all three forms, and a server that wants more than
-//! it got answers NEEDS_ADDRESSING_MODE. Callers: the request codecs, `orb/core`. CORBA 3.3 P2 §9.4.2.4.
+//! it got answers NEEDS_ADDRESSING_MODE. Callers: the request codecs, `orb/core`. CORBA 3.3 P2
+//! §9.4.2.4.
 
 use corbie_cdr::{Decoder, Encoder, Version};
 

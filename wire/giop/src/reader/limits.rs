@@ -4,8 +4,8 @@ use corbie_cdr::Limits;
 
 /// Limits of one connection's reader. Each names the attack that it stops.
 ///
-/// Together they bound the memory of a connection: a buffer of at most `message_octets`, and at most
-/// twice `reassembly_octets` in incomplete fragmented messages.
+/// Together they bound the memory of a connection: a buffer of at most `message_octets`, and at
+/// most twice `reassembly_octets` in incomplete fragmented messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReaderLimits {
     /// Octets of one message, its header and all its fragments included. Stops a peer that makes us

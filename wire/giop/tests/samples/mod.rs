@@ -108,7 +108,8 @@ pub fn reader(role: Role) -> MessageReader {
     MessageReader::new(ReaderLimits::default(), role)
 }
 
-/// Feeds the octets in chunks of the given sizes (the last size repeats) and returns what comes out.
+/// Feeds the octets in chunks of the given sizes (the last size repeats) and returns what comes
+/// out.
 pub fn read_in_chunks(
     reader: &mut MessageReader,
     octets: &[u8],
