@@ -1,1 +1,27 @@
-//! Corbie: idl/build (being laid).
+//! IDL to Rust from a build script: what a user's `build.rs` calls.
+//!
+//! ```no_run
+//! corbie_build::compile(&["idl/stock.idl"]).unwrap();
+//! ```
+//!
+//! writes `$OUT_DIR/stock.rs`, which the crate takes in with `corbie::include_idl!("stock");`. Options
+//! are on [`Builder`]. Cargo is told to run the build script again when any file that was read changes.
+
+#![forbid(unsafe_code)]
+
+mod builder;
+mod error;
+mod loader;
+
+pub use builder::{Builder, Output};
+pub use corbie_codegen::OperationDemux;
+pub use error::Error;
+pub use loader::FileLoader;
+
+/// Compiles IDL files with the default options into `$OUT_DIR/<stem>.rs`.
+///
+/// # Errors
+/// As [`Builder::compile`].
+pub fn compile(files: &[impl AsRef<std::path::Path>]) -> Result<(), Error> {
+    Builder::new().compile(files)
+}

@@ -1,0 +1,179 @@
+//! [`Builder`]: the options of a build script, and the run from IDL files to Rust files.
+//!
+//! Front end and generator do the work; here files are found, written, and named to cargo.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use corbie_codegen::OperationDemux;
+use corbie_frontend::Diagnostic;
+
+use crate::{Error, FileLoader};
+
+/// Compiles IDL files to Rust.
+///
+/// ```no_run
+/// corbie_build::Builder::new()
+///     .include_path("/usr/share/idl/omniORB")
+///     .define("WITH_HISTORY")
+///     .derive("serde::Serialize")
+///     .compile(&["idl/stock.idl"])
+///     .unwrap();
+/// ```
+#[derive(Debug, Clone, Default)]
+#[must_use = "nothing happens before `compile`"]
+pub struct Builder {
+    include_paths: Vec<PathBuf>,
+    defines: Vec<String>,
+    undefines: Vec<String>,
+    out_dir: Option<PathBuf>,
+    options: corbie_codegen::Options,
+}
+
+/// The code of one IDL file.
+#[derive(Debug, Clone)]
+pub struct Output {
+    /// Rust source.
+    pub source: String,
+    /// Every file that was read for it, included ones too.
+    pub files_read: Vec<PathBuf>,
+    /// Warnings, one line each, with file, line and column.
+    pub warnings: Vec<String>,
+}
+
+impl Builder {
+    /// No include paths, no macros, output to `$OUT_DIR`, operations found by perfect hash.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a folder to search for included files (`-I`). A relative one starts at the folder of the
+    /// package, where cargo runs build scripts.
+    pub fn include_path(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.include_paths.push(folder.into());
+        self
+    }
+
+    /// Defines a macro for the preprocessor (`-D`): `NAME` or `NAME=text`.
+    pub fn define(mut self, definition: impl Into<String>) -> Self {
+        self.defines.push(definition.into());
+        self
+    }
+
+    /// Removes a macro after all [`Builder::define`] (`-U`).
+    pub fn undefine(mut self, name: impl Into<String>) -> Self {
+        self.undefines.push(name.into());
+        self
+    }
+
+    /// Writes to this folder instead of `$OUT_DIR`. It is created if need be.
+    pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(folder.into());
+        self
+    }
+
+    /// How skeletons find the operation that a request names.
+    pub fn operation_demux(mut self, demux: OperationDemux) -> Self {
+        self.options.operation_demux = demux;
+        self
+    }
+
+    /// Puts one more derive macro on every struct, union, enum and exception; give its path
+    /// (`serde::Serialize`). All types that they contain must have the trait as well.
+    pub fn derive(mut self, path: impl Into<String>) -> Self {
+        self.options.extra_derives.push(path.into());
+        self
+    }
+
+    /// Generates nothing for an IDL module and refers to code made elsewhere: `CosNaming` is found at
+    /// the Rust path `crate::naming::cos_naming`, say. That code must come from the same IDL.
+    pub fn extern_module(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.extern_modules.push((idl.into(), rust.into()));
+        self
+    }
+
+    /// Gives a definition or member another name in Rust, for instance to resolve a clash:
+    /// `.rename("Stock::Quoter::getQuote", "get_quote_fast")`. The name on the wire does not change.
+    pub fn rename(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.renames.push((idl.into(), rust.into()));
+        self
+    }
+
+    /// Compiles each file to `<stem>.rs` in the output folder, and tells cargo what to watch.
+    ///
+    /// # Errors
+    /// See [`Error`]; nothing is written for a file that has errors, and the files after it are not
+    /// looked at.
+    pub fn compile(&self, files: &[impl AsRef<Path>]) -> Result<(), Error> {
+        let folder = match &self.out_dir {
+            Some(folder) => folder.clone(),
+            None => std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(Error::NoOutputFolder)?,
+        };
+        let mut written: HashMap<PathBuf, PathBuf> = HashMap::new();
+        for file in files {
+            let file = file.as_ref();
+            let stem = file.file_stem().unwrap_or(file.as_os_str());
+            let target = folder.join(stem).with_extension("rs");
+            if let Some(other) = written.insert(target.clone(), file.to_owned()) {
+                return Err(Error::SameOutput(other, file.to_owned()));
+            }
+            // Also watched when it has errors, so that mending it starts the next try.
+            tell_cargo(&format!("rerun-if-changed={}", file.display()));
+            let output = self.generate(file)?;
+            for read in &output.files_read {
+                tell_cargo(&format!("rerun-if-changed={}", read.display()));
+            }
+            for warning in &output.warnings {
+                tell_cargo(&format!("warning={warning}"));
+            }
+            write(&target, &output.source)?;
+        }
+        Ok(())
+    }
+
+    /// Compiles one file without writing anything.
+    ///
+    /// # Errors
+    /// [`Error::Idl`] and [`Error::Option`].
+    pub fn generate(&self, file: &Path) -> Result<Output, Error> {
+        let loader = FileLoader::new(&self.include_paths);
+        let mut options = corbie_frontend::Options::new();
+        for definition in &self.defines {
+            options = options.define(definition);
+        }
+        options.undefines.clone_from(&self.undefines);
+        let compilation = corbie_frontend::compile(&file.to_string_lossy(), &loader, &options);
+        if compilation.has_errors() {
+            return Err(Error::Idl(compilation.render_diagnostics()));
+        }
+        let generated = corbie_codegen::generate(&compilation.model, &self.options);
+        if generated.has_errors() {
+            let sources = &compilation.model.sources;
+            let texts = generated.diagnostics.iter().map(|d| d.render(sources) + "\n");
+            return Err(Error::Idl(texts.collect()));
+        }
+        let diagnostics = compilation.diagnostics.iter().chain(&generated.diagnostics);
+        Ok(Output {
+            source: generated.source,
+            files_read: loader.files_read(),
+            warnings: diagnostics.map(Diagnostic::to_string).collect(),
+        })
+    }
+}
+
+/// Writes only what differs, so that nothing is compiled again for nothing.
+fn write(target: &Path, source: &str) -> Result<(), Error> {
+    if std::fs::read(target).is_ok_and(|old| old == source.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(folder) = target.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| Error::Write(folder.to_owned(), error))?;
+    }
+    std::fs::write(target, source).map_err(|error| Error::Write(target.to_owned(), error))
+}
+
+/// Cargo reads instructions from the standard output of a build script; there is no other way.
+#[allow(clippy::print_stdout)]
+fn tell_cargo(instruction: &str) {
+    println!("cargo:{instruction}");
+}
