@@ -126,12 +126,12 @@ impl Scope<'_, '_> {
                 false => quote!(<#marker>::write(#name, #e)),
             }),
             Shape::Reference => Step::Fallible(match resolved {
-                Type::Object => quote!(#orb::encode_reference(#name, #e)),
+                Type::Object => quote!(#orb::encode_object(#name, #e)),
                 Type::AbstractBase => quote!(#orb::encode_abstract(#name, #e)),
                 ty if self.is_abstract(ty) => {
                     quote!(#orb::encode_abstract(#name.map(#orb::Interface::as_object), #e))
                 }
-                _ => quote!(#orb::encode_reference(#name.map(#orb::Interface::as_object), #e)),
+                _ => quote!(#orb::encode_object(#name.map(#orb::Interface::as_object), #e)),
             }),
             Shape::Shared => Step::Fallible(quote!(<#marker>::write(#name, #e))),
         }

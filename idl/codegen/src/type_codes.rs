@@ -4,7 +4,9 @@
 //! around it, so everything between is spelled out in place instead of asking the inner type, which
 //! would ask back. CORBA 3.3 P1 §8.11 (TypeCodes), §8.11.3 (recursive ones).
 
-use corbie_frontend::model::{InterfaceKind, Member, Union, UnionLabel, ValueKind, ValueType};
+use corbie_frontend::model::{
+    ConstValue, InterfaceKind, Member, Union, UnionLabel, ValueKind, ValueType,
+};
 use corbie_frontend::{DefId, Definition, DefinitionKind, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -104,8 +106,10 @@ impl Scope<'_, '_> {
                 quote!(#orb::TypeCode::value_box(#id, #name, #boxed))
             }
             DefinitionKind::Native(_) => quote!(#orb::TypeCode::native(#id, #name)),
-            // Components and homes are object references to those who hold one.
-            _ => quote!(#orb::TypeCode::interface(#id, #name)),
+            DefinitionKind::Component(_) => quote!(#orb::TypeCode::component(#id, #name)),
+            DefinitionKind::Home(_) => quote!(#orb::TypeCode::home(#id, #name)),
+            // Nothing else is a type.
+            _ => quote!(#orb::TypeCode::NULL),
         }
     }
 
@@ -126,36 +130,24 @@ impl Scope<'_, '_> {
         let orb = self.orb();
         let (id, name) = (&definition.repository_id, &definition.name);
         let discriminator = self.type_code(&x.discriminator, open);
-        let marker = self.typed_marker(&x.discriminator);
-        let mut members = TokenStream::new();
-        let (mut index, mut default) = (0usize, None);
+        let (some, none) = (self.std("Some"), self.std("None"));
+        let mut cases = TokenStream::new();
         for case in &x.cases {
             let code = self.type_code(&case.member.ty, open);
             let member = &case.member.name;
             for label in &case.labels {
-                // One member for each label (CORBA 3.3 P1 §8.11.1).
+                // One case for each label (CORBA 3.3 P1 §8.11.1).
                 let label = match label {
                     UnionLabel::Value(value) => {
-                        let value = self.constant_value(value);
-                        quote!(#orb::label::<#marker>(#value))
+                        let label = label_number(value);
+                        quote!(#some(#label))
                     }
-                    UnionLabel::Default => {
-                        default = Some(index);
-                        quote!(#orb::default_label())
-                    }
+                    UnionLabel::Default => none.clone(),
                 };
-                members.extend(quote!((#label, #member, #code),));
-                index += 1;
+                cases.extend(quote!((#label, #member, #code),));
             }
         }
-        let default = match default {
-            Some(at) => {
-                let (some, at) = (self.std("Some"), Literal::usize_unsuffixed(at));
-                quote!(#some(#at))
-            }
-            None => self.std("None"),
-        };
-        quote!(#orb::TypeCode::union(#id, #name, #discriminator, #default, &[#members]))
+        quote!(#orb::TypeCode::union(#id, #name, #discriminator, &[#cases]))
     }
 
     fn value_code(
@@ -166,13 +158,13 @@ impl Scope<'_, '_> {
     ) -> TokenStream {
         let orb = self.orb();
         let (id, name) = (&definition.repository_id, &definition.name);
-        // CORBA 3.3 P1 §14.7: VM_NONE 0, VM_CUSTOM 1, VM_ABSTRACT 2, VM_TRUNCATABLE 3.
-        let modifier = Literal::u8_unsuffixed(match x.kind {
-            ValueKind::Custom => 1,
-            ValueKind::Abstract => 2,
-            ValueKind::Regular if x.truncatable => 3,
-            ValueKind::Regular => 0,
-        });
+        let modifier = match x.kind {
+            ValueKind::Custom => quote!(Custom),
+            ValueKind::Abstract => quote!(Abstract),
+            ValueKind::Regular if x.truncatable => quote!(Truncatable),
+            ValueKind::Regular => quote!(None),
+        };
+        let modifier = quote!(#orb::ValueModifier::#modifier);
         let concrete = x.bases.iter().copied().find(|&base| {
             matches!(&self.model().get(base).kind,
                 DefinitionKind::ValueType(b) if b.kind != ValueKind::Abstract)
@@ -187,9 +179,26 @@ impl Scope<'_, '_> {
         };
         let members = x.state.iter().map(|state| {
             let (name, code) = (&state.member.name, self.type_code(&state.member.ty, open));
-            let visibility = Literal::u8_unsuffixed(u8::from(state.public));
-            quote!((#name, #code, #visibility))
+            let visibility = if state.public { quote!(Public) } else { quote!(Private) };
+            quote!((#name, #code, #orb::Visibility::#visibility))
         });
-        quote!(#orb::TypeCode::value(#id, #name, #modifier, #base, &[#(#members),*]))
+        let kind = if x.is_event { quote!(event) } else { quote!(value) };
+        quote!(#orb::TypeCode::#kind(#id, #name, #modifier, #base, &[#(#members),*]))
     }
+}
+
+/// A label as a number: of a boolean 0 or 1, of a character its code, of an enumerator its place.
+fn label_number(value: &ConstValue) -> TokenStream {
+    let number = match value {
+        ConstValue::Boolean(value) => i128::from(*value),
+        ConstValue::Integer(value) => *value,
+        ConstValue::Char(value) => i128::from(u32::from(*value)),
+        ConstValue::WChar(value) => i128::from(*value),
+        ConstValue::Enumerator(_, index) => i128::from(*index),
+        // The front end lets nothing else be a label.
+        _ => 0,
+    };
+    let minus = (number < 0).then(|| quote!(-));
+    let digits = Literal::u128_unsuffixed(number.unsigned_abs());
+    quote!(#minus #digits)
 }
