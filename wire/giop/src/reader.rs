@@ -379,7 +379,7 @@ impl MessageReader {
         }
         let held = self.end - self.start;
         let found = format_args!(
-            "the end of the stream; {held} octets received, {} missing, {} fragmented messages open",
+            "the end of the stream; {held} octets received, {} missing, {} in fragments",
             self.wanted(),
             self.reassembly.len(),
         );

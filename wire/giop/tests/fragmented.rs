@@ -1,4 +1,5 @@
 //! Fragments: cut at every size, put together again, interleaved; nothing is copied when cutting.
+//! CORBA 3.3 P2 §9.4.9.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod samples;

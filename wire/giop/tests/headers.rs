@@ -1,4 +1,5 @@
 //! Round trips of every header in every version and byte order, and the body's alignment.
+//! CORBA 3.3 P2 §9.4.1 to §9.4.6.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod samples;

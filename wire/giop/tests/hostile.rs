@@ -1,4 +1,5 @@
 //! Peers that send what they must not: each fault is found, named, answered and bounded.
+//! CORBA 3.3 P2 §9.4.8 (MessageError); `Bad input` of the first issue.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod samples;

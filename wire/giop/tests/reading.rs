@@ -1,4 +1,5 @@
 //! The reader: chunks of every size, several messages at once, memory, roles, ends.
+//! CORBA 3.3 P2 §9.4.1, §9.5.1.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod samples;

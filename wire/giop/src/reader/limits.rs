@@ -1,4 +1,5 @@
 //! What a reader accepts from its peer. Set from the ORB's configuration.
+//! The connection's memory is bounded by them: invariant 9 of `ARCHITECTURE.md`.
 
 use corbie_cdr::Limits;
 
