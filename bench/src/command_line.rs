@@ -47,6 +47,18 @@ pub(crate) enum Command {
     },
     /// Be the client of a raw contender.
     DriveRaw(RawClient),
+    /// Be the server of a contender of Corbie.
+    ServeCorbie {
+        /// `-ORB…` arguments.
+        arguments: Vec<String>,
+    },
+    /// Be the client of a contender of Corbie.
+    DriveCorbie {
+        /// The server's object.
+        reference: String,
+        /// `-ORB…` arguments.
+        arguments: Vec<String>,
+    },
 }
 
 /// Which experiments, and how.
@@ -113,6 +125,7 @@ fn process(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure>
     let kind = parser.value()?.string()?;
     match kind.as_str() {
         "raw" => raw(parser, serve),
+        "corbie" => corbie(parser, serve),
         _ => Err(format!("there are no processes of kind `{kind}`").into()),
     }
 }
@@ -144,6 +157,19 @@ fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
     }
     let address = Address(address.ok_or("the server's address is missing")?);
     Ok(Command::DriveRaw(RawClient { address, spin, pipelined, sizes }))
+}
+
+/// Everything behind the reference is for the ORB, which says itself what it does not know.
+fn corbie(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
+    let words = parser.raw_args()?.map(ValueExt::string);
+    let mut arguments: Vec<String> = words.collect::<Result<_, _>>()?;
+    if serve {
+        return Ok(Command::ServeCorbie { arguments });
+    }
+    if arguments.is_empty() {
+        return Err("the server's reference is missing".into());
+    }
+    Ok(Command::DriveCorbie { reference: arguments.remove(0), arguments })
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 mod chart;
 mod command_line;
 mod contender;
-mod corbie_client;
+mod corbie_contender;
 mod driver;
+mod echo;
 mod experiment;
 mod machine;
 mod orders;
@@ -23,6 +24,7 @@ mod table;
 
 use command_line::{Command, HELP, Run};
 use contender::Roster;
+use corbie_contender::CorbieClient;
 use driver::Failure;
 use experiment::{EXPERIMENTS, Effort};
 use std::fs::{self, File};
@@ -46,6 +48,10 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::Run(run) => run_experiments(&run),
         Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
+        Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
+        Command::DriveCorbie { reference, arguments } => {
+            Ok(driver::drive(&CorbieClient::new(&reference, arguments)?)?)
+        }
     }
 }
 

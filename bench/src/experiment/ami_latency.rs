@@ -70,8 +70,8 @@ pub(crate) fn contenders() -> Vec<Contender> {
         Contender::new("omniorb-smi", OMNIORB_STOCK.0, OmniOrb, OMNIORB_STOCK.1),
         Contender::new("omniorb-smi", "pool", OmniOrb, &["-ORBthreadPerConnectionPolicy", "0"]),
         Contender::new("jacorb-smi", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
-        crate::corbie_client::smi("corbie-smi"),
-        crate::corbie_client::smi_spin("corbie-smi-spin"),
+        crate::corbie_contender::smi("corbie-smi"),
+        crate::corbie_contender::smi_spin("corbie-smi-spin"),
         Contender::awaited("corbie-ami-callback", AMI),
         Contender::awaited("corbie-ami-poller", AMI),
         Contender::awaited("corbie-ami-future", AMI),
@@ -81,7 +81,7 @@ pub(crate) fn contenders() -> Vec<Contender> {
 }
 
 fn plan(effort: &Effort) -> Vec<Cell> {
-    let calls = if effort.quick { 10_000 } else { 40_000 };
+    let calls = if effort.quick { 5_000 } else { 40_000 };
     let pins: &[Pin] = match effort.quick {
         true => &[Pin::SameCore, Pin::TwoCores],
         false => &[Pin::SameCore, Pin::TwoCores, Pin::None],

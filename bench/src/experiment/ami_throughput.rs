@@ -5,7 +5,7 @@ use crate::chart::Chart;
 use crate::contender::{
     Contender, Family, JACORB_QUEUE, OMNIORB_CONNECTIONS, OMNIORB_POOL, OMNIORB_STOCK,
 };
-use crate::corbie_client;
+use crate::corbie_contender;
 use crate::orders::Order;
 use crate::placement::Pin;
 use crate::table::{PaperRow, PaperTable};
@@ -64,7 +64,7 @@ fn callers() -> Vec<Contender> {
         Contender::new("omniorb-smi", OMNIORB_POOL.0, OmniOrb, OMNIORB_POOL.1),
         Contender::new("jacorb-smi", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
     ];
-    callers.extend(corbie_client::smi_configurations("corbie-smi"));
+    callers.extend(corbie_contender::smi_configurations("corbie-smi"));
     callers
 }
 
@@ -91,7 +91,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
         Contender::new("omniorb-oneway", OMNIORB_STOCK.0, Family::OmniOrb, OMNIORB_STOCK.1),
         Contender::new("omniorb-oneway", OMNIORB_POOL.0, Family::OmniOrb, OMNIORB_POOL.1),
         Contender::new("jacorb-oneway", JACORB_QUEUE.0, Family::JacOrb, JACORB_QUEUE.1),
-        corbie_client::smi("corbie-oneway"),
+        corbie_contender::smi("corbie-oneway"),
     ] {
         cells.push(cell(contender, Order::Oneways { window_ms }, 1));
     }

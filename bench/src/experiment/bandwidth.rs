@@ -3,7 +3,7 @@
 use super::{Cell, Effort, Experiment};
 use crate::chart::Chart;
 use crate::contender::{Contender, Family, JACORB_QUEUE, OMNIORB_STOCK};
-use crate::corbie_client;
+use crate::corbie_contender;
 use crate::orders::Order;
 use crate::placement::Pin;
 use serde_json::json;
@@ -60,7 +60,7 @@ fn contenders() -> Vec<Contender> {
             &["-ORBgiopMaxMsgSize", "67108864", "-ORBthreadPerConnectionPolicy", "0"],
         ),
         Contender::new("jacorb", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
-        corbie_client::smi("corbie"),
+        corbie_contender::smi("corbie"),
     ]
 }
 

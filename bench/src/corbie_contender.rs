@@ -1,0 +1,128 @@
+//! Corbie's contenders: the strategies compared, and the server and client process behind them.
+//!
+//! `serve` and [`CorbieClient`] are an ordinary application of the façade, with the code that
+//! `build.rs` makes of `idl/bench.idl`; whatever strategy a contender names goes in as `-ORB…`
+//! arguments, as with the peers.
+
+use crate::contender::{Contender, Family};
+use crate::driver::{Client, Failure, count_oneways, serve_until_input_ends};
+use crate::echo::{Echoer, EchoerServant, EchoerSkeleton};
+use crate::orders::Answer;
+use corbie::{Interface, Orb, SystemException};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Both sides sleep until something comes.
+const BLOCK: &[&str] = &["-ORBWaitStrategy", "block", "-ORBServerWaitStrategy", "block"];
+/// Both sides watch the socket for a while as long as that pays.
+const ADAPTIVE: &[&str] = &["-ORBWaitStrategy", "adaptive", "-ORBServerWaitStrategy", "adaptive"];
+
+/// Waiting by blocking on both sides.
+pub(crate) fn smi(series: &str) -> Contender {
+    Contender::new(series, "", Family::Corbie, BLOCK)
+}
+
+/// Waiting adaptively on both sides.
+pub(crate) fn smi_spin(series: &str) -> Contender {
+    Contender::new(series, "", Family::Corbie, ADAPTIVE)
+}
+
+/// What is tried with many threads: as it comes, on one connection, on as many as threads, with
+/// either way of serving them.
+pub(crate) fn smi_configurations(series: &str) -> Vec<Contender> {
+    let with = |config, arguments| Contender::new(series, config, Family::Corbie, arguments);
+    vec![
+        with("stock", &[]),
+        with("1 connection", &["-ORBConnectionsPerEndpoint", "1"]),
+        with("400 connections", &["-ORBConnectionsPerEndpoint", "400"]),
+        with("400 connections, blocking", MANY_BLOCK),
+        with("400 connections, pool", MANY_POOL),
+    ]
+}
+
+const MANY_BLOCK: &[&str] = &[
+    "-ORBConnectionsPerEndpoint",
+    "400",
+    "-ORBWaitStrategy",
+    "block",
+    "-ORBServerWaitStrategy",
+    "block",
+];
+const MANY_POOL: &[&str] =
+    &["-ORBConnectionsPerEndpoint", "400", "-ORBServerConcurrency", "thread-pool"];
+
+/// The servant.
+#[derive(Default)]
+struct EchoServant {
+    taken: AtomicU64,
+}
+
+impl EchoerServant for EchoServant {
+    fn echo(&self, v: i64) -> Result<i64, SystemException> {
+        Ok(v)
+    }
+
+    fn send(&self, _v: i64) -> Result<(), SystemException> {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn received(&self) -> Result<u64, SystemException> {
+        Ok(self.taken.load(Ordering::Relaxed))
+    }
+
+    fn echo_octets(&self, data: &[u8]) -> Result<Vec<u8>, SystemException> {
+        Ok(data.to_vec())
+    }
+}
+
+/// Serves until standard input ends.
+///
+/// # Errors
+/// When the ORB cannot start.
+pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
+    arguments.extend(["-ORBListenEndpoints".into(), "iiop://127.0.0.1:0".into()]);
+    let orb = Orb::init(arguments)?;
+    let echoer = orb.root_poa()?.activate(EchoerSkeleton::new(EchoServant::default()))?;
+    serve_until_input_ends(&orb.object_to_string(echoer.as_object()))?;
+    orb.shutdown(false);
+    Ok(())
+}
+
+/// The client of the server above.
+pub(crate) struct CorbieClient {
+    echoer: Echoer,
+}
+
+impl CorbieClient {
+    /// A client of the object that `reference` names.
+    ///
+    /// # Errors
+    /// When the ORB cannot start or the reference cannot be read.
+    pub(crate) fn new(reference: &str, arguments: Vec<String>) -> Result<Self, Failure> {
+        let orb = Orb::init(arguments)?;
+        let object = orb.string_to_object(reference)?;
+        Ok(CorbieClient { echoer: Echoer::unchecked_narrow(object) })
+    }
+}
+
+impl Client for CorbieClient {
+    fn echo(&self) -> Result<impl FnMut(i64) -> Result<i64, Failure>, Failure> {
+        Ok(|value| self.echoer.echo(value).map_err(Failure::from))
+    }
+
+    fn oneways(&self, window: Duration) -> Result<Answer, Failure> {
+        let send = |value| self.echoer.send(value).map_err(Failure::from);
+        count_oneways(window, send, || self.echoer.received().map_err(Failure::from))
+    }
+
+    fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure> {
+        Ok(|data: &[u8], check: bool| {
+            let back = self.echoer.echo_octets(data)?;
+            if back.len() != data.len() || (check && back != data) {
+                return Err("the octets came back changed".into());
+            }
+            Ok(())
+        })
+    }
+}
