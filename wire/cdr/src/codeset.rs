@@ -26,10 +26,7 @@ impl CodeSet {
     /// The registered name, or `None` when this table does not have it.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        NAMES
-            .iter()
-            .find(|(id, _)| *id == self.0)
-            .map(|(_, name)| *name)
+        NAMES.iter().find(|(id, _)| *id == self.0).map(|(_, name)| *name)
     }
 
     /// Whether Corbie converts `char` and `string` to and from it.
@@ -94,15 +91,9 @@ pub struct CodeSets {
 
 impl CodeSets {
     /// What holds until something was negotiated: ISO 8859-1 and UTF-16.
-    pub const DEFAULT: Self = Self {
-        char_data: CodeSet::ISO_8859_1,
-        wchar_data: CodeSet::UTF_16,
-    };
+    pub const DEFAULT: Self = Self { char_data: CodeSet::ISO_8859_1, wchar_data: CodeSet::UTF_16 };
     /// UTF-8 and UTF-16: the fallback of the specification when both sides have Unicode.
-    pub const UNICODE: Self = Self {
-        char_data: CodeSet::UTF_8,
-        wchar_data: CodeSet::UTF_16,
-    };
+    pub const UNICODE: Self = Self { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
 }
 
 impl Default for CodeSets {

@@ -180,10 +180,7 @@ impl<'a> Decoder<'a> {
     /// `UnexpectedEnd`.
     #[inline]
     pub fn align(&mut self, n: usize) -> Result<(), Error> {
-        debug_assert!(
-            matches!(n, 1 | 2 | 4 | 8),
-            "alignments of CDR are 1, 2, 4 and 8"
-        );
+        debug_assert!(matches!(n, 1 | 2 | 4 | 8), "alignments of CDR are 1, 2, 4 and 8");
         let start = (self.position + (n - 1)) & !(n - 1);
         if start > self.data.len() {
             return Err(self.unexpected_end("padding", start - self.position));
@@ -202,13 +199,7 @@ impl<'a> Decoder<'a> {
         let octets = self.read_octet_sequence()?;
         let base = self.offset() - octets.len();
         let depth = self.deeper()?;
-        let mut inner = Decoder {
-            data: octets,
-            position: 0,
-            base,
-            depth,
-            ..self.clone()
-        };
+        let mut inner = Decoder { data: octets, position: 0, base, depth, ..self.clone() };
         inner.read_byte_order()?;
         Ok(inner)
     }
@@ -291,10 +282,7 @@ impl<'a> Decoder<'a> {
     #[must_use]
     pub fn invalid_enumerator(&self, name: &'static str, value: u32, count: u32) -> Error {
         let found = format!("the value {value}");
-        let needed = format!(
-            "0 to {}, the enumerators in the IDL",
-            count.saturating_sub(1)
-        );
+        let needed = format!("0 to {}, the enumerators in the IDL", count.saturating_sub(1));
         self.invalid(format!("enum {name}"), found, needed)
     }
 
@@ -313,11 +301,7 @@ impl<'a> Decoder<'a> {
     #[must_use]
     pub fn bound_exceeded(&self, what: &'static str, length: usize, bound: usize) -> Error {
         let found = format!("{length} elements or characters");
-        self.invalid(
-            what,
-            found,
-            format!("at most {bound}, its bound in the IDL"),
-        )
+        self.invalid(what, found, format!("at most {bound}, its bound in the IDL"))
     }
 
     /// The error for a feature that is not there yet.
@@ -326,12 +310,7 @@ impl<'a> Decoder<'a> {
     #[must_use]
     pub fn not_implemented(&self, what: &'static str) -> Error {
         let needed = "a feature that Corbie does not have yet";
-        self.error(
-            ErrorKind::NotImplemented,
-            what,
-            "a value of this type",
-            needed,
-        )
+        self.error(ErrorKind::NotImplemented, what, "a value of this type", needed)
     }
 
     #[cold]

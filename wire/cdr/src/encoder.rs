@@ -140,10 +140,7 @@ impl<'a> Encoder<'a> {
     /// Writes zeros until the position is a multiple of `n`, which is 1, 2, 4 or 8.
     #[inline]
     pub fn align(&mut self, n: usize) {
-        debug_assert!(
-            matches!(n, 1 | 2 | 4 | 8),
-            "alignments of CDR are 1, 2, 4 and 8"
-        );
+        debug_assert!(matches!(n, 1 | 2 | 4 | 8), "alignments of CDR are 1, 2, 4 and 8");
         let padding = self.position().wrapping_neg() & (n - 1);
         if padding != 0 {
             // A store of fixed size and a cut are cheaper than a copy of variable size.
@@ -157,9 +154,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn reserve_ulong(&mut self) -> Placeholder {
         self.write_ulong(0);
-        Placeholder {
-            at: self.buffer.len() - 4,
-        }
+        Placeholder { at: self.buffer.len() - 4 }
     }
 
     /// Fills in what [`Encoder::reserve_ulong`] reserved in this encoder.
@@ -294,12 +289,7 @@ impl<'a> Encoder<'a> {
     #[must_use]
     pub fn not_implemented(&self, what: &'static str) -> Error {
         let needed = "a feature that Corbie does not have yet";
-        self.error(
-            ErrorKind::NotImplemented,
-            what,
-            "a value of this type",
-            needed,
-        )
+        self.error(ErrorKind::NotImplemented, what, "a value of this type", needed)
     }
 }
 

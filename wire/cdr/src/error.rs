@@ -120,22 +120,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report {
-            kind: _,
-            direction,
-            offset,
-            what,
-            found,
-            needed,
-        } = &*self.0;
+        let Report { kind: _, direction, offset, what, found, needed } = &*self.0;
         let verb = match direction {
             Direction::Reading => "read",
             Direction::Writing => "write",
         };
-        write!(
-            f,
-            "cannot {verb} {what} at octet {offset}: found {found}, needed {needed}"
-        )
+        write!(f, "cannot {verb} {what} at octet {offset}: found {found}, needed {needed}")
     }
 }
 

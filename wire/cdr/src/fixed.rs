@@ -42,11 +42,7 @@ impl std::error::Error for FixedError {}
 const MAX_DIGITS: u16 = 31;
 
 const fn power_of_ten(exponent: u16) -> i128 {
-    let exponent = if exponent < MAX_DIGITS {
-        exponent
-    } else {
-        MAX_DIGITS
-    };
+    let exponent = if exponent < MAX_DIGITS { exponent } else { MAX_DIGITS };
     10i128.pow(exponent as u32)
 }
 
@@ -80,11 +76,7 @@ impl<const D: u16, const S: i16> fmt::Display for Fixed<D, S> {
         let sign = if self.0 < 0 { "-" } else { "" };
         let digits = self.0.unsigned_abs();
         if S <= 0 {
-            let zeros = if digits == 0 {
-                0
-            } else {
-                usize::from(S.unsigned_abs())
-            };
+            let zeros = if digits == 0 { 0 } else { usize::from(S.unsigned_abs()) };
             return write!(f, "{sign}{digits}{:0<zeros$}", "");
         }
         let places = usize::from(S.unsigned_abs());
@@ -180,11 +172,7 @@ pub fn encode_fixed(value: i128, digits: u16, e: &mut Encoder<'_>) -> Result<(),
 /// 31.
 pub fn decode_fixed(digits: u16, d: &mut Decoder<'_>) -> Result<i128, Error> {
     if digits > MAX_DIGITS {
-        return Err(d.invalid(
-            "fixed",
-            format!("{digits} digits in its type"),
-            "at most 31",
-        ));
+        return Err(d.invalid("fixed", format!("{digits} digits in its type"), "at most 31"));
     }
     let octets = d.read_octets(octets_of(digits))?;
     let mut value: i128 = 0;
@@ -210,10 +198,6 @@ pub fn decode_fixed(digits: u16, d: &mut Decoder<'_>) -> Result<i128, Error> {
 #[cold]
 #[inline(never)]
 fn invalid_nibble(d: &Decoder<'_>, octets: &[u8], is_sign: bool) -> Error {
-    let needed = if is_sign {
-        "a sign nibble, c (plus) or d (minus)"
-    } else {
-        "digits 0 to 9"
-    };
+    let needed = if is_sign { "a sign nibble, c (plus) or d (minus)" } else { "digits 0 to 9" };
     d.invalid("fixed", format!("the packed octets {octets:02x?}"), needed)
 }

@@ -235,8 +235,6 @@ impl<M: Marshal, const N: usize> Marshal for BoxedArray<M, N> {
     #[inline]
     fn decode(d: &mut Decoder<'_>) -> Result<Self::Value, Error> {
         let values = M::decode_vec(N, d)?.into_boxed_slice();
-        values
-            .try_into()
-            .map_err(|_| d.invalid("array", "too few elements", "all elements"))
+        values.try_into().map_err(|_| d.invalid("array", "too few elements", "all elements"))
     }
 }

@@ -16,6 +16,13 @@ pub struct Limits {
     /// Elements of one sequence whose elements take no octets at all (empty structs). Stops a
     /// message of a few octets that keeps a processor busy. Default 1,024.
     pub empty_elements: u32,
+    /// Nodes of one TypeCode, repeated ones counted each time. Stops a TypeCode whose
+    /// indirections describe more than anybody can walk through. Default 65,536.
+    pub type_code_nodes: u32,
+    /// Values in one value that is decoded without knowing its type at build time (`any`,
+    /// `corbie call`). Stops a message whose values take thirty times its size in memory.
+    /// Octet sequences count as one. Default 4 Mi.
+    pub dynamic_values: u32,
 }
 
 impl Limits {
@@ -25,6 +32,8 @@ impl Limits {
         nesting_depth: 64,
         sequence_elements: 64 << 20,
         empty_elements: 1024,
+        type_code_nodes: 65_536,
+        dynamic_values: 4 << 20,
     };
 }
 

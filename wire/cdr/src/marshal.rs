@@ -65,9 +65,7 @@ pub trait Marshal {
         for _ in 0..N {
             values.push(Self::decode(d)?);
         }
-        values
-            .into_inner()
-            .map_err(|_| d.invalid("array", "too few elements", "all elements"))
+        values.into_inner().map_err(|_| d.invalid("array", "too few elements", "all elements"))
     }
 }
 
@@ -269,12 +267,12 @@ impl Marshal for LongDouble {
     fn decode_vec(n: usize, d: &mut Decoder<'_>) -> Result<Vec<Self>, Error> {
         let elements = d.read_elements::<16>(n, 8)?.iter();
         Ok(match d.order() {
-            ByteOrder::BigEndian => elements
-                .map(|o| Self::from_bits(u128::from_be_bytes(*o)))
-                .collect(),
-            ByteOrder::LittleEndian => elements
-                .map(|o| Self::from_bits(u128::from_le_bytes(*o)))
-                .collect(),
+            ByteOrder::BigEndian => {
+                elements.map(|o| Self::from_bits(u128::from_be_bytes(*o))).collect()
+            }
+            ByteOrder::LittleEndian => {
+                elements.map(|o| Self::from_bits(u128::from_le_bytes(*o))).collect()
+            }
         })
     }
 }

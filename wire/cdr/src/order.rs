@@ -14,11 +14,8 @@ pub enum ByteOrder {
 
 impl ByteOrder {
     /// The order of this machine: what we send, so that the receiver makes it right.
-    pub const NATIVE: Self = if cfg!(target_endian = "little") {
-        Self::LittleEndian
-    } else {
-        Self::BigEndian
-    };
+    pub const NATIVE: Self =
+        if cfg!(target_endian = "little") { Self::LittleEndian } else { Self::BigEndian };
 
     /// Whether this is [`ByteOrder::LittleEndian`].
     #[inline]
@@ -55,11 +52,7 @@ impl ByteOrder {
     #[inline]
     #[must_use]
     pub const fn from_flag(flags: u8) -> Self {
-        if flags & 1 == 1 {
-            Self::LittleEndian
-        } else {
-            Self::BigEndian
-        }
+        if flags & 1 == 1 { Self::LittleEndian } else { Self::BigEndian }
     }
 }
 

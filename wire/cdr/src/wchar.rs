@@ -35,10 +35,6 @@ impl TryFrom<WChar> for char {
 
 impl fmt::Display for WChar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}",
-            self.to_char().unwrap_or(char::REPLACEMENT_CHARACTER)
-        )
+        write!(f, "{}", self.to_char().unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 }

@@ -190,12 +190,7 @@ impl SystemException {
     #[cold]
     #[must_use]
     pub fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
-        Self {
-            kind,
-            minor,
-            completed,
-            detail: None,
-        }
+        Self { kind, minor, completed, detail: None }
     }
 
     /// Adds why it was raised, replacing what was there.
@@ -211,10 +206,7 @@ impl SystemException {
     #[must_use]
     pub fn while_doing(mut self, what: &str) -> Self {
         let why = self.detail.take();
-        let why = why
-            .as_deref()
-            .or_else(|| self.minor_text())
-            .unwrap_or(self.kind.meaning());
+        let why = why.as_deref().or_else(|| self.minor_text()).unwrap_or(self.kind.meaning());
         self.detail = Some(format!("{what}: {why}").into_boxed_str());
         self
     }
@@ -271,12 +263,7 @@ impl SystemException {
 
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            minor,
-            completed,
-            detail,
-        } = self;
+        let Self { kind, minor, completed, detail } = self;
         let known = minor::lookup(*kind, *minor);
         let general = known.map_or(kind.meaning(), |code| code.text);
         let why = detail.as_deref().unwrap_or(general);
@@ -311,10 +298,9 @@ impl From<Error> for SystemException {
             ErrorKind::LimitExceeded => (Kind::ImpLimit, minor::IMP_LIMIT_DECODING),
             ErrorKind::DataConversion => (Kind::DataConversion, minor::DATA_CONVERSION_CHARACTER),
             ErrorKind::BadParameter => (Kind::BadParam, minor::BAD_PARAM_NOT_SENDABLE),
-            ErrorKind::CodeSetIncompatible => (
-                Kind::CodesetIncompatible,
-                minor::CODESET_INCOMPATIBLE_NEGOTIATION,
-            ),
+            ErrorKind::CodeSetIncompatible => {
+                (Kind::CodesetIncompatible, minor::CODESET_INCOMPATIBLE_NEGOTIATION)
+            }
             ErrorKind::WideCharacterInGiop10 => {
                 (Kind::Marshal, minor::MARSHAL_WIDE_CHARACTER_FROM_CLIENT)
             }

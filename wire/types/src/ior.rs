@@ -60,10 +60,7 @@ impl TaggedProfile {
     /// None in practice: beyond 4 GiB.
     pub fn from_components(components: &[TaggedComponent]) -> Result<Self, Error> {
         let data = encapsulated(|e| TaggedComponent::encode_list(components, e))?;
-        Ok(Self {
-            tag: profile_tag::MULTIPLE_COMPONENTS,
-            data,
-        })
+        Ok(Self { tag: profile_tag::MULTIPLE_COMPONENTS, data })
     }
 }
 
@@ -77,10 +74,7 @@ impl Marshal for TaggedProfile {
     }
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self {
-            tag: d.read_ulong()?,
-            data: d.read_octet_sequence()?.to_vec(),
-        })
+        Ok(Self { tag: d.read_ulong()?, data: d.read_octet_sequence()?.to_vec() })
     }
 }
 
@@ -111,10 +105,7 @@ impl Ior {
     /// # Errors
     /// When the host name cannot be written.
     pub fn from_iiop(type_id: impl Into<String>, profile: &IiopProfile) -> Result<Self, Error> {
-        Ok(Self {
-            type_id: type_id.into(),
-            profiles: vec![profile.to_tagged()?],
-        })
+        Ok(Self { type_id: type_id.into(), profiles: vec![profile.to_tagged()?] })
     }
 
     /// Its IIOP profiles in order, decoded; others are left out.
@@ -122,10 +113,17 @@ impl Ior {
     /// # Errors
     /// When one of them is malformed.
     pub fn iiop_profiles(&self) -> Result<Vec<IiopProfile>, Error> {
-        self.profiles
-            .iter()
-            .filter_map(|profile| profile.iiop().transpose())
-            .collect()
+        self.profiles.iter().filter_map(|profile| profile.iiop().transpose()).collect()
+    }
+
+    /// Writes it without borrowing from it.
+    pub(crate) fn encode_copied(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        e.write_string(&self.type_id)?;
+        e.write_length(self.profiles.len())?;
+        self.profiles.iter().try_for_each(|profile| {
+            e.write_ulong(profile.tag);
+            e.write_octet_sequence_copied(&profile.data)
+        })
     }
 
     /// It in words, for people: every profile and component.
@@ -149,10 +147,7 @@ impl Marshal for Ior {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
         let type_id = d.read_str()?.to_owned();
         let length = d.read_length(TaggedProfile::MIN_OCTETS)?;
-        Ok(Self {
-            type_id,
-            profiles: TaggedProfile::decode_vec(length, d)?,
-        })
+        Ok(Self { type_id, profiles: TaggedProfile::decode_vec(length, d)? })
     }
 }
 

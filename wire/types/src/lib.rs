@@ -1,22 +1,33 @@
 //! CORBA's run-time types on top of CDR: system exceptions, object references, TypeCode, Any.
 //!
 //! [`SystemException`] is what every layer raises; [`Ior`] and [`ObjectUrl`] are what references
-//! look like on the wire and as text.
+//! look like on the wire and as text; [`TypeCode`], [`Any`] and [`Value`] describe and hold
+//! values whose type is known only at run time.
 //!
 //! **Architecture invariant.** No I/O, no clock, no threads, no `unsafe`. Nothing here resolves
 //! a host, opens a file or knows the ORB.
 
 #![forbid(unsafe_code)]
 
+mod any;
 pub mod exception;
 pub mod ior;
 mod repository_id;
+mod type_code;
+mod typed;
 pub mod url;
+mod value;
 
+pub use any::Any;
 pub use exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 pub use ior::{
     Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IiopProfile, Ior,
     SslSecTrans, TaggedComponent, TaggedProfile,
 };
 pub use repository_id::{IdlVersion, RepositoryId, RepositoryIdError};
+pub use type_code::{
+    Member, TcKind, TypeCode, UnionMember, ValueMember, ValueModifier, Visibility,
+};
+pub use typed::Typed;
 pub use url::{ObjectUrl, UrlError};
+pub use value::{UnionValue, Value};

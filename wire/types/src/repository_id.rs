@@ -65,12 +65,7 @@ pub struct RepositoryIdError {
 
 impl fmt::Display for RepositoryIdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "at character {} of the repository id, {} is needed",
-            self.at + 1,
-            self.needed
-        )
+        write!(f, "at character {} of the repository id, {} is needed", self.at + 1, self.needed)
     }
 }
 
@@ -86,15 +81,11 @@ impl<'a> RepositoryId<'a> {
         let Some((format, rest)) = id.split_once(':') else {
             return Err(error(id.len(), "a format such as \"IDL:\""));
         };
-        let version = || {
-            rest.rsplit_once(':')
-                .ok_or(error(id.len(), "a version such as \":1.0\""))
-        };
+        let version = || rest.rsplit_once(':').ok_or(error(id.len(), "a version such as \":1.0\""));
         // The version stands at the end.
         let number = |text: &str, behind: usize| {
             let at = id.len() - behind - text.len();
-            text.parse::<u16>()
-                .map_err(|_| error(at, "a version number from 0 to 65535"))
+            text.parse::<u16>().map_err(|_| error(at, "a version number from 0 to 65535"))
         };
         Ok(match format {
             "IDL" => {
@@ -102,18 +93,13 @@ impl<'a> RepositoryId<'a> {
                 let Some((major, minor)) = version.split_once('.') else {
                     return Err(error(id.len(), "a minor version such as \".0\""));
                 };
-                let version = IdlVersion {
-                    major: number(major, minor.len() + 1)?,
-                    minor: number(minor, 0)?,
-                };
+                let version =
+                    IdlVersion { major: number(major, minor.len() + 1)?, minor: number(minor, 0)? };
                 Self::Idl { name, version }
             }
             "DCE" => {
                 let (uuid, minor) = version()?;
-                Self::Dce {
-                    uuid,
-                    minor: number(minor, 0)?,
-                }
+                Self::Dce { uuid, minor: number(minor, 0)? }
             }
             "RMI" => Self::Rmi { rest },
             "LOCAL" => Self::Local { rest },
@@ -126,13 +112,9 @@ impl<'a> RepositoryId<'a> {
     #[must_use]
     pub fn serves(&self, other: &RepositoryId<'_>) -> bool {
         match (self, other) {
-            (
-                Self::Idl { name, version },
-                RepositoryId::Idl {
-                    name: asked,
-                    version: wanted,
-                },
-            ) => name == asked && version.major == wanted.major && version.minor >= wanted.minor,
+            (Self::Idl { name, version }, RepositoryId::Idl { name: asked, version: wanted }) => {
+                name == asked && version.major == wanted.major && version.minor >= wanted.minor
+            }
             _ => self == other,
         }
     }

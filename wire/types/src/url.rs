@@ -36,48 +36,24 @@ impl UrlError {
             _ => "no scheme".to_owned(),
         };
         let needed = "IOR:, corbaloc:, corbaname: or file:".to_owned();
-        Self {
-            at,
-            minor: minor::BAD_PARAM_URL_SCHEME,
-            found,
-            needed,
-        }
+        Self { at, minor: minor::BAD_PARAM_URL_SCHEME, found, needed }
     }
 
     fn address(at: usize, found: impl Into<String>, needed: impl Into<String>) -> Self {
         let minor = minor::BAD_PARAM_URL_ADDRESS;
-        Self {
-            at,
-            minor,
-            found: found.into(),
-            needed: needed.into(),
-        }
+        Self { at, minor, found: found.into(), needed: needed.into() }
     }
 
     fn specific(at: usize, found: impl Into<String>, needed: impl Into<String>) -> Self {
         let minor = minor::BAD_PARAM_URL_SCHEME_SPECIFIC;
-        Self {
-            at,
-            minor,
-            found: found.into(),
-            needed: needed.into(),
-        }
+        Self { at, minor, found: found.into(), needed: needed.into() }
     }
 }
 
 impl fmt::Display for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            at,
-            minor: _,
-            found,
-            needed,
-        } = self;
-        write!(
-            f,
-            "at character {} of the reference: found {found}, needed {needed}",
-            at + 1
-        )
+        let Self { at, minor: _, found, needed } = self;
+        write!(f, "at character {} of the reference: found {found}, needed {needed}", at + 1)
     }
 }
 
@@ -184,11 +160,7 @@ impl Corbaloc {
             None => Vec::new(),
         };
         let initial = addresses.contains(&ObjectAddress::InitialReference);
-        let key = if initial && key.is_empty() {
-            DEFAULT_KEY.into()
-        } else {
-            key
-        };
+        let key = if initial && key.is_empty() { DEFAULT_KEY.into() } else { key };
         Ok(Self { addresses, key })
     }
 
@@ -206,20 +178,13 @@ impl Corbaloc {
     pub fn to_ior(&self) -> Result<Option<Ior>, Error> {
         let mut profiles = Vec::with_capacity(self.addresses.len());
         for address in &self.addresses {
-            let ObjectAddress::Iiop {
-                version,
-                address: Address { host, port },
-            } = address
-            else {
+            let ObjectAddress::Iiop { version, address: Address { host, port } } = address else {
                 return Ok(None);
             };
             let profile = IiopProfile::new(*version, host.clone(), *port, self.key.clone());
             profiles.push(profile.to_tagged()?);
         }
-        Ok(Some(Ior {
-            type_id: String::new(),
-            profiles,
-        }))
+        Ok(Some(Ior { type_id: String::new(), profiles }))
     }
 }
 
@@ -234,18 +199,12 @@ impl Corbaname {
             context.key = DEFAULT_KEY.into();
         }
         let Some((name, at)) = name else {
-            return Ok(Self {
-                context,
-                name: String::new(),
-            });
+            return Ok(Self { context, name: String::new() });
         };
         let name = String::from_utf8(unescape(name, at)?)
             .map_err(|_| UrlError::specific(at, "escapes that are no text", "a name in UTF-8"))?;
         // Checked here, where the place is known.
-        parse_name(&name).map_err(|problem| UrlError {
-            at: at + problem.at,
-            ..problem
-        })?;
+        parse_name(&name).map_err(|problem| UrlError { at: at + problem.at, ..problem })?;
         Ok(Self { context, name })
     }
 }
@@ -259,11 +218,7 @@ fn parse_addresses(text: &str, at: usize) -> Result<Vec<ObjectAddress>, UrlError
     }
     if addresses.len() > 1 && addresses.contains(&ObjectAddress::InitialReference) {
         let needed = "\"rir:\" as the only address";
-        return Err(UrlError::address(
-            at,
-            "\"rir:\" among other addresses",
-            needed,
-        ));
+        return Err(UrlError::address(at, "\"rir:\" among other addresses", needed));
     }
     Ok(addresses)
 }
@@ -276,19 +231,11 @@ fn parse_address(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
     let rest_at = at + protocol.len() + 1;
     match protocol.to_ascii_lowercase().as_str() {
         "rir" if rest.is_empty() => Ok(ObjectAddress::InitialReference),
-        "rir" => Err(UrlError::address(
-            rest_at,
-            format!("{rest:?}"),
-            "nothing after \"rir:\"",
-        )),
+        "rir" => Err(UrlError::address(rest_at, format!("{rest:?}"), "nothing after \"rir:\"")),
         "" | "iiop" => parse_iiop(rest, rest_at),
         _ => {
             let needed = "one of the protocols iiop and rir";
-            Err(UrlError::address(
-                at,
-                format!("the protocol {protocol:?}"),
-                needed,
-            ))
+            Err(UrlError::address(at, format!("the protocol {protocol:?}"), needed))
         }
     }
 }
@@ -300,30 +247,15 @@ fn parse_iiop(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
     };
     let (host, port, port_at) = split_host(rest, rest_at)?;
     if host.is_empty() {
-        return Err(UrlError::address(
-            rest_at,
-            "no host",
-            "a host name or address",
-        ));
+        return Err(UrlError::address(rest_at, "no host", "a host name or address"));
     }
     let port = match port {
         None => DEFAULT_PORT,
-        Some(digits) => digits
-            .parse()
-            .ok()
-            .filter(|port| *port != 0)
-            .ok_or_else(|| {
-                UrlError::address(
-                    port_at,
-                    format!("the port {digits:?}"),
-                    "a number from 1 to 65535",
-                )
-            })?,
+        Some(digits) => digits.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
+            UrlError::address(port_at, format!("the port {digits:?}"), "a number from 1 to 65535")
+        })?,
     };
-    Ok(ObjectAddress::Iiop {
-        version,
-        address: Address::new(host, port),
-    })
+    Ok(ObjectAddress::Iiop { version, address: Address::new(host, port) })
 }
 
 /// Host, port and the place of the port; brackets around an IPv6 address are taken off.
@@ -355,18 +287,11 @@ fn split_host(text: &str, at: usize) -> Result<(&str, Option<&str>, usize), UrlE
 
 fn parse_version(text: &str, at: usize) -> Result<Version, UrlError> {
     let parsed = text.split_once('.').and_then(|(major, minor)| {
-        Some(Version {
-            major: major.parse().ok()?,
-            minor: minor.parse().ok()?,
-        })
+        Some(Version { major: major.parse().ok()?, minor: minor.parse().ok()? })
     });
     match parsed {
         Some(version) if version.major == 1 => Ok(version),
-        _ => Err(UrlError::address(
-            at,
-            format!("the version {text:?}"),
-            "1.0, 1.1 or 1.2",
-        )),
+        _ => Err(UrlError::address(at, format!("the version {text:?}"), "1.0, 1.1 or 1.2")),
     }
 }
 
@@ -378,11 +303,7 @@ fn file_path(text: &str, at: usize) -> Result<String, UrlError> {
             Some(slash) if rest.starts_with("localhost/") => (&rest[slash..], at + 2 + slash),
             _ => {
                 let found = format!("{text:?}");
-                return Err(UrlError::specific(
-                    at,
-                    found,
-                    "file:///path: the file must be here",
-                ));
+                return Err(UrlError::specific(at, found, "file:///path: the file must be here"));
             }
         },
         None => (text, at),
@@ -409,10 +330,7 @@ fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Resul
         }
         match address {
             ObjectAddress::InitialReference => f.write_str("rir:")?,
-            ObjectAddress::Iiop {
-                version: Version::V1_0,
-                address,
-            } => write!(f, "iiop:{address}")?,
+            ObjectAddress::Iiop { version: Version::V1_0, address } => write!(f, "iiop:{address}")?,
             ObjectAddress::Iiop { version, address } => write!(f, "iiop:{version}@{address}")?,
         }
     }

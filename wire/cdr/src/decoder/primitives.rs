@@ -143,17 +143,9 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     fn too_few_octets(&self, elements: usize, each: usize) -> Error {
-        let found = format!(
-            "a length of {elements} and {} octets left",
-            self.remaining()
-        );
+        let found = format!("a length of {elements} and {} octets left", self.remaining());
         let needed = format!("at least {each} octets for each element");
-        self.error(
-            ErrorKind::UnexpectedEnd,
-            "sequence or string",
-            found,
-            needed,
-        )
+        self.error(ErrorKind::UnexpectedEnd, "sequence or string", found, needed)
     }
 
     /// Takes `n` octets as they are, unaligned, without a copy.
@@ -162,11 +154,7 @@ impl<'a> Decoder<'a> {
     /// `UnexpectedEnd`.
     #[inline]
     pub fn read_octets(&mut self, n: usize) -> Result<&'a [u8], Error> {
-        match self
-            .data
-            .get(self.position..)
-            .and_then(|rest| rest.get(..n))
-        {
+        match self.data.get(self.position..).and_then(|rest| rest.get(..n)) {
             Some(octets) => {
                 self.position += n;
                 Ok(octets)

@@ -157,52 +157,29 @@ impl<'a> Decoder<'a> {
     #[inline(never)]
     fn wide_in_giop_10(&self, what: &'static str) -> Error {
         let needed = "GIOP 1.1 or later, 1.0 has no wide characters";
-        self.error(
-            ErrorKind::WideCharacterInGiop10,
-            what,
-            "GIOP version 1.0",
-            needed,
-        )
+        self.error(ErrorKind::WideCharacterInGiop10, what, "GIOP version 1.0", needed)
     }
 
     #[cold]
     #[inline(never)]
     fn wide_code_set(&self, what: &'static str) -> Error {
         let found = format!("the transmission code set {}", self.code_sets.wchar_data);
-        self.error(
-            ErrorKind::CodeSetIncompatible,
-            what,
-            found,
-            "UTF-16 or UCS-2",
-        )
+        self.error(ErrorKind::CodeSetIncompatible, what, found, "UTF-16 or UCS-2")
     }
 
     #[cold]
     #[inline(never)]
     fn unterminated(&self, what: &'static str) -> Error {
-        self.invalid(
-            what,
-            "no NUL at its end",
-            "the terminating NUL that its length counts",
-        )
+        self.invalid(what, "no NUL at its end", "the terminating NUL that its length counts")
     }
 
     #[cold]
     #[inline(never)]
     fn not_text(&self, what: &'static str, octets: &[u8], code_set: CodeSet) -> Error {
         let shown = octets.get(..octets.len().min(16)).unwrap_or_default();
-        let dots = if octets.len() > shown.len() {
-            ", …"
-        } else {
-            ""
-        };
+        let dots = if octets.len() > shown.len() { ", …" } else { "" };
         let found = format!("the octets {shown:02x?}{dots}");
-        self.error(
-            ErrorKind::DataConversion,
-            what,
-            found,
-            format!("text in {code_set}"),
-        )
+        self.error(ErrorKind::DataConversion, what, found, format!("text in {code_set}"))
     }
 }
 

@@ -88,12 +88,7 @@ impl<'a> Encoder<'a> {
     #[inline(never)]
     fn length_exceeded(&self, length: usize) -> Error {
         let found = format!("{length} elements or octets");
-        self.error(
-            ErrorKind::BadParameter,
-            "length",
-            found,
-            "at most 4294967295",
-        )
+        self.error(ErrorKind::BadParameter, "length", found, "at most 4294967295")
     }
 
     /// Writes octets as they are, unaligned, copied.
@@ -107,10 +102,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn write_borrowed_octets(&mut self, octets: &'a [u8]) {
         if octets.len() >= Self::BORROW_THRESHOLD && !self.chunks.is_full() {
-            self.chunks.push(Chunk {
-                at: self.buffer.len(),
-                octets,
-            });
+            self.chunks.push(Chunk { at: self.buffer.len(), octets });
             self.shift = self.shift.wrapping_add(octets.len());
             self.borrowed += octets.len();
         } else {

@@ -18,12 +18,7 @@ impl<'e> Segments<'e> {
     pub(super) fn new(own: &'e [u8], chunks: &'e [Chunk<'e>]) -> Self {
         let mut chunks = chunks.iter();
         let next = chunks.next();
-        Self {
-            own,
-            given: 0,
-            chunks,
-            next,
-        }
+        Self { own, given: 0, chunks, next }
     }
 }
 
@@ -45,8 +40,6 @@ impl<'e> Iterator for Segments<'e> {
 
 impl std::fmt::Debug for Segments<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list()
-            .entries(self.clone().map(<[u8]>::len))
-            .finish()
+        f.debug_list().entries(self.clone().map(<[u8]>::len)).finish()
     }
 }

@@ -101,9 +101,7 @@ impl Encoder<'_> {
         }
         if self.version < Version::V1_2 {
             self.write_length(units + 1)?;
-            value
-                .encode_utf16()
-                .for_each(|unit| self.write_ushort(unit));
+            value.encode_utf16().for_each(|unit| self.write_ushort(unit));
             self.write_ushort(0);
             return Ok(());
         }
@@ -113,8 +111,7 @@ impl Encoder<'_> {
         if marked {
             self.write_octets(&[0xfe, 0xff]);
         }
-        self.buffer
-            .extend(value.encode_utf16().flat_map(u16::to_be_bytes));
+        self.buffer.extend(value.encode_utf16().flat_map(u16::to_be_bytes));
         Ok(())
     }
 
@@ -133,24 +130,14 @@ impl Encoder<'_> {
     #[inline(never)]
     fn wide_in_giop_10(&self, what: &'static str) -> Error {
         let needed = "GIOP 1.1 or later, 1.0 has no wide characters";
-        self.error(
-            ErrorKind::WideCharacterInGiop10,
-            what,
-            "GIOP version 1.0",
-            needed,
-        )
+        self.error(ErrorKind::WideCharacterInGiop10, what, "GIOP version 1.0", needed)
     }
 
     #[cold]
     #[inline(never)]
     fn wide_code_set(&self, what: &'static str) -> Error {
         let found = format!("the transmission code set {}", self.code_sets.wchar_data);
-        self.error(
-            ErrorKind::CodeSetIncompatible,
-            what,
-            found,
-            "UTF-16 or UCS-2",
-        )
+        self.error(ErrorKind::CodeSetIncompatible, what, found, "UTF-16 or UCS-2")
     }
 
     #[cold]

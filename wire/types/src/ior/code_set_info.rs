@@ -43,21 +43,14 @@ impl CodeSetComponent {
     fn read(d: &mut Decoder<'_>) -> Result<Self, Error> {
         let native = CodeSet(d.read_ulong()?);
         let length = d.read_length(4)?;
-        let conversion = (0..length)
-            .map(|_| d.read_ulong().map(CodeSet))
-            .collect::<Result<_, _>>();
-        Ok(Self {
-            native,
-            conversion: conversion?,
-        })
+        let conversion = (0..length).map(|_| d.read_ulong().map(CodeSet)).collect::<Result<_, _>>();
+        Ok(Self { native, conversion: conversion? })
     }
 
     fn write(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
         e.write_ulong(self.native.0);
         e.write_length(self.conversion.len())?;
-        self.conversion
-            .iter()
-            .for_each(|code_set| e.write_ulong(code_set.0));
+        self.conversion.iter().for_each(|code_set| e.write_ulong(code_set.0));
         Ok(())
     }
 
@@ -69,10 +62,7 @@ impl CodeSetComponent {
         if server.conversion.contains(&self.native) {
             return Some(self.native); // the server converts
         }
-        let shared = server
-            .conversion
-            .iter()
-            .find(|code_set| self.conversion.contains(code_set));
+        let shared = server.conversion.iter().find(|code_set| self.conversion.contains(code_set));
         if let Some(code_set) = shared {
             return Some(*code_set); // both convert
         }
@@ -136,10 +126,9 @@ impl CodeSetComponentInfo {
         let char_data = client_char.negotiate(server_char, CodeSet::UTF_8);
         let wchar_data = client_wide.negotiate(server_wide, CodeSet::UTF_16);
         match char_data {
-            Some(char_data) => Ok(CodeSets {
-                char_data,
-                wchar_data: wchar_data.unwrap_or(CodeSet(0)),
-            }),
+            Some(char_data) => {
+                Ok(CodeSets { char_data, wchar_data: wchar_data.unwrap_or(CodeSet(0)) })
+            }
             None => Err(NoCommonCodeSet {
                 wide: false,
                 client: client_char.clone(),
@@ -156,11 +145,7 @@ impl fmt::Display for CodeSetComponent {
             native => write!(f, "native {native}")?,
         }
         for (index, code_set) in self.conversion.iter().enumerate() {
-            write!(
-                f,
-                "{} {code_set}",
-                if index == 0 { ", converts" } else { "," }
-            )?;
+            write!(f, "{} {code_set}", if index == 0 { ", converts" } else { "," })?;
         }
         Ok(())
     }
@@ -168,16 +153,9 @@ impl fmt::Display for CodeSetComponent {
 
 impl fmt::Display for NoCommonCodeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            wide,
-            client,
-            server,
-        } = self;
+        let Self { wide, client, server } = self;
         let kind = if *wide { "wchar" } else { "char" };
-        write!(
-            f,
-            "no common code set for {kind} data: client {client}; server {server}"
-        )
+        write!(f, "no common code set for {kind} data: client {client}; server {server}")
     }
 }
 

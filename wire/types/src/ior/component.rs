@@ -58,10 +58,7 @@ impl TaggedComponent {
             e.write_ulong(id);
             Ok(())
         })?;
-        Ok(Self {
-            tag: component_tag::ORB_TYPE,
-            data,
-        })
+        Ok(Self { tag: component_tag::ORB_TYPE, data })
     }
 
     /// Says how the server encodes characters.
@@ -70,10 +67,7 @@ impl TaggedComponent {
     /// None in practice.
     pub fn code_sets(info: &CodeSetComponentInfo) -> Result<Self, Error> {
         let data = encapsulated(|e| info.write(e))?;
-        Ok(Self {
-            tag: component_tag::CODE_SETS,
-            data,
-        })
+        Ok(Self { tag: component_tag::CODE_SETS, data })
     }
 
     /// Names another address of the server.
@@ -86,10 +80,7 @@ impl TaggedComponent {
             e.write_ushort(address.port);
             Ok(())
         })?;
-        Ok(Self {
-            tag: component_tag::ALTERNATE_IIOP_ADDRESS,
-            data,
-        })
+        Ok(Self { tag: component_tag::ALTERNATE_IIOP_ADDRESS, data })
     }
 
     /// Says where TLS is spoken.
@@ -103,10 +94,7 @@ impl TaggedComponent {
             e.write_ushort(ssl.port);
             Ok(())
         })?;
-        Ok(Self {
-            tag: component_tag::SSL_SEC_TRANS,
-            data,
-        })
+        Ok(Self { tag: component_tag::SSL_SEC_TRANS, data })
     }
 
     /// Its name, `TAG_ORB_TYPE` for example, when known.
@@ -130,10 +118,7 @@ impl TaggedComponent {
             component_tag::ALTERNATE_IIOP_ADDRESS => {
                 let mut d = decoder()?;
                 let host = d.read_string()?.into_owned();
-                Component::AlternateAddress(Address {
-                    host,
-                    port: d.read_ushort()?,
-                })
+                Component::AlternateAddress(Address { host, port: d.read_ushort()? })
             }
             component_tag::SSL_SEC_TRANS => {
                 let mut d = decoder()?;
@@ -167,9 +152,7 @@ impl TaggedComponent {
 
 fn read_policies(d: &mut Decoder<'_>) -> Result<Vec<(u32, Vec<u8>)>, Error> {
     let length = d.read_length(8)?;
-    (0..length)
-        .map(|_| Ok((d.read_ulong()?, d.read_octet_sequence()?.to_vec())))
-        .collect()
+    (0..length).map(|_| Ok((d.read_ulong()?, d.read_octet_sequence()?.to_vec()))).collect()
 }
 
 impl Marshal for TaggedComponent {
@@ -182,9 +165,6 @@ impl Marshal for TaggedComponent {
     }
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
-        Ok(Self {
-            tag: d.read_ulong()?,
-            data: d.read_octet_sequence()?.to_vec(),
-        })
+        Ok(Self { tag: d.read_ulong()?, data: d.read_octet_sequence()?.to_vec() })
     }
 }

@@ -20,11 +20,7 @@ impl Description {
     /// A node without children.
     #[must_use]
     pub fn leaf(name: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-            children: Vec::new(),
-        }
+        Self { name: name.into(), value: value.into(), children: Vec::new() }
     }
 
     /// A node with children.
@@ -34,11 +30,7 @@ impl Description {
         value: impl Into<String>,
         children: Vec<Description>,
     ) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-            children,
-        }
+        Self { name: name.into(), value: value.into(), children }
     }
 }
 
@@ -47,12 +39,7 @@ pub(super) fn ior(ior: &Ior) -> Description {
         return Description::leaf("reference", "nil");
     }
     let mut children = vec![type_id(&ior.type_id)];
-    children.extend(
-        ior.profiles
-            .iter()
-            .enumerate()
-            .map(|(i, profile)| tagged(i, profile)),
-    );
+    children.extend(ior.profiles.iter().enumerate().map(|(i, profile)| tagged(i, profile)));
     let profiles = match ior.profiles.len() {
         0 => "nil (a type id without profiles)".to_owned(),
         1 => "1 profile".to_owned(),
@@ -65,10 +52,7 @@ fn type_id(id: &str) -> Description {
     let meaning = match RepositoryId::parse(id) {
         _ if id.is_empty() => "(empty: the type is not known)".to_owned(),
         Ok(RepositoryId::Idl { name, version }) => {
-            format!(
-                "{id} (interface {}, version {version})",
-                name.replace('/', "::")
-            )
+            format!("{id} (interface {}, version {version})", name.replace('/', "::"))
         }
         Ok(_) => id.to_owned(),
         Err(problem) => format!("{id} (malformed: {problem})"),
@@ -81,10 +65,7 @@ fn tagged(index: usize, profile: &TaggedProfile) -> Description {
     let tag = named(profile_tag::name(profile.tag), profile.tag);
     let children = match (profile.iiop(), profile.multiple_components()) {
         (Err(error), _) | (_, Err(error)) => {
-            vec![
-                Description::leaf("malformed", error.to_string()),
-                octets("data", &profile.data),
-            ]
+            vec![Description::leaf("malformed", error.to_string()), octets("data", &profile.data)]
         }
         (Ok(Some(body)), _) => iiop(&body),
         (_, Ok(Some(components))) => components.iter().map(component).collect(),
@@ -94,13 +75,7 @@ fn tagged(index: usize, profile: &TaggedProfile) -> Description {
 }
 
 fn iiop(body: &IiopProfile) -> Vec<Description> {
-    let IiopProfile {
-        version,
-        host,
-        port,
-        object_key,
-        components,
-    } = body;
+    let IiopProfile { version, host, port, object_key, components } = body;
     let mut parts = vec![
         Description::leaf("version", format!("IIOP {version}")),
         Description::leaf("host", host.clone()),
@@ -176,28 +151,14 @@ fn association_options(bits: u16) -> String {
         "CompositeDelegation",
         "IdentityAssertion",
     ];
-    let set = NAMES
-        .iter()
-        .enumerate()
-        .filter(|(bit, _)| bits >> bit & 1 == 1);
+    let set = NAMES.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
     let names: Vec<&str> = set.map(|(_, name)| *name).collect();
-    format!(
-        "0x{bits:04x} {}",
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
-    )
+    format!("0x{bits:04x} {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") })
 }
 
 fn octets(name: &str, data: &[u8]) -> Description {
     let hex: String = data.iter().map(|octet| format!("{octet:02x}")).collect();
-    let count = if data.len() == 1 {
-        "1 octet".into()
-    } else {
-        format!("{} octets", data.len())
-    };
+    let count = if data.len() == 1 { "1 octet".into() } else { format!("{} octets", data.len()) };
     if data.is_empty() {
         return Description::leaf(name, "0 octets");
     }

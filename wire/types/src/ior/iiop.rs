@@ -21,10 +21,7 @@ impl Address {
     /// An address.
     #[must_use]
     pub fn new(host: impl Into<String>, port: u16) -> Self {
-        Self {
-            host: host.into(),
-            port,
-        }
+        Self { host: host.into(), port }
     }
 }
 
@@ -32,11 +29,7 @@ impl fmt::Display for Address {
     /// `host:port`, an IPv6 address in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port } = self;
-        if host.contains(':') {
-            write!(f, "[{host}]:{port}")
-        } else {
-            write!(f, "{host}:{port}")
-        }
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
 }
 
@@ -69,13 +62,7 @@ impl IiopProfile {
         object_key: impl Into<Vec<u8>>,
     ) -> Self {
         let (host, object_key) = (host.into(), object_key.into());
-        Self {
-            version,
-            host,
-            port,
-            object_key,
-            components: Vec::new(),
-        }
+        Self { version, host, port, object_key, components: Vec::new() }
     }
 
     /// The address of the profile itself.
@@ -88,25 +75,20 @@ impl IiopProfile {
     /// `TAG_ALTERNATE_IIOP_ADDRESS` components; malformed components are passed over.
     #[must_use]
     pub fn addresses(&self) -> Vec<Address> {
-        let alternates = self
-            .components
-            .iter()
-            .filter_map(|component| match component.parse() {
-                Ok(Component::AlternateAddress(address)) => Some(address),
-                _ => None,
-            });
+        let alternates = self.components.iter().filter_map(|component| match component.parse() {
+            Ok(Component::AlternateAddress(address)) => Some(address),
+            _ => None,
+        });
         std::iter::once(self.address()).chain(alternates).collect()
     }
 
     /// What its server says about code sets, if anything; a malformed component counts as none.
     #[must_use]
     pub fn code_sets(&self) -> Option<CodeSetComponentInfo> {
-        self.components
-            .iter()
-            .find_map(|component| match component.parse() {
-                Ok(Component::CodeSets(info)) => Some(info),
-                _ => None,
-            })
+        self.components.iter().find_map(|component| match component.parse() {
+            Ok(Component::CodeSets(info)) => Some(info),
+            _ => None,
+        })
     }
 
     /// Reads the data of a profile. Octets behind the body are passed over: later versions may
@@ -116,24 +98,13 @@ impl IiopProfile {
     /// When it is no profile body, or its major version is not 1.
     pub fn decode(data: &[u8]) -> Result<Self, Error> {
         let mut d = Decoder::from_encapsulation(data)?;
-        let version = Version {
-            major: d.read_octet()?,
-            minor: d.read_octet()?,
-        };
+        let version = Version { major: d.read_octet()?, minor: d.read_octet()? };
         if version.major != 1 {
             let found = format!("version {version}");
-            return Err(d.error(
-                ErrorKind::InvalidReference,
-                "IIOP profile",
-                found,
-                "1.0 to 1.2",
-            ));
+            return Err(d.error(ErrorKind::InvalidReference, "IIOP profile", found, "1.0 to 1.2"));
         }
         let host = d.read_string()?.into_owned();
-        let host = match host
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-        {
+        let host = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             Some(inner) => inner.to_owned(),
             None => host,
         };
@@ -145,13 +116,7 @@ impl IiopProfile {
         } else {
             TaggedComponent::decode_list(&mut d)?
         };
-        Ok(Self {
-            version,
-            host,
-            port,
-            object_key,
-            components,
-        })
+        Ok(Self { version, host, port, object_key, components })
     }
 
     /// Writes the data of a profile. Components are left out of version 1.0, which has none.
@@ -159,13 +124,7 @@ impl IiopProfile {
     /// # Errors
     /// When the host name cannot be written.
     pub fn encode(&self) -> Result<Vec<u8>, Error> {
-        let Self {
-            version,
-            host,
-            port,
-            object_key,
-            components,
-        } = self;
+        let Self { version, host, port, object_key, components } = self;
         encapsulated(|e| {
             e.write_octet(version.major);
             e.write_octet(version.minor);
@@ -184,9 +143,6 @@ impl IiopProfile {
     /// # Errors
     /// As [`IiopProfile::encode`].
     pub fn to_tagged(&self) -> Result<TaggedProfile, Error> {
-        Ok(TaggedProfile {
-            tag: profile_tag::INTERNET_IOP,
-            data: self.encode()?,
-        })
+        Ok(TaggedProfile { tag: profile_tag::INTERNET_IOP, data: self.encode()? })
     }
 }

@@ -117,12 +117,8 @@ pub mod orb_type {
     /// JacORB: "JAC".
     pub const JACORB: u32 = 0x4a41_4300;
 
-    const NAMES: &[(u32, &str)] = &[
-        (CORBIE, "Corbie"),
-        (TAO, "TAO"),
-        (OMNIORB, "omniORB"),
-        (JACORB, "JacORB"),
-    ];
+    const NAMES: &[(u32, &str)] =
+        &[(CORBIE, "Corbie"), (TAO, "TAO"), (OMNIORB, "omniORB"), (JACORB, "JacORB")];
 
     /// The name of an ORB, when known.
     #[must_use]
@@ -132,8 +128,5 @@ pub mod orb_type {
 }
 
 fn name_of(names: &[(u32, &'static str)], number: u32) -> Option<&'static str> {
-    names
-        .iter()
-        .find(|(known, _)| *known == number)
-        .map(|(_, name)| *name)
+    names.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
 }

@@ -13,14 +13,7 @@ const PREFIX: &str = "IOR:";
 
 impl fmt::Display for Ior {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let encoded = encapsulated(|e| {
-            e.write_string(&self.type_id)?;
-            e.write_length(self.profiles.len())?;
-            self.profiles.iter().try_for_each(|profile| {
-                e.write_ulong(profile.tag);
-                e.write_octet_sequence_copied(&profile.data)
-            })
-        });
+        let encoded = encapsulated(|e| self.encode_copied(e));
         let octets = encoded.map_err(|_| fmt::Error)?;
         let mut text = String::with_capacity(PREFIX.len() + 2 * octets.len());
         text.push_str(PREFIX);

@@ -67,21 +67,12 @@ fn escaped(behind: &[u8]) -> Option<(u8, &[u8])> {
 }
 
 fn bad_escape(text: &str, place: usize, at: usize) -> UrlError {
-    let found: String = text
-        .get(place - at..)
-        .unwrap_or_default()
-        .chars()
-        .take(3)
-        .collect();
+    let found: String = text.get(place - at..).unwrap_or_default().chars().take(3).collect();
     UrlError::specific(place, format!("{found:?}"), "% and two hexadecimal digits")
 }
 
 fn not_plain(text: &str, octet: u8, place: usize, at: usize) -> UrlError {
     let shown = text.get(place - at..).and_then(|rest| rest.chars().next());
     let shown = shown.unwrap_or(char::REPLACEMENT_CHARACTER);
-    UrlError::specific(
-        place,
-        format!("{shown:?}"),
-        format!("it escaped, as %{octet:02x}"),
-    )
+    UrlError::specific(place, format!("{shown:?}"), format!("it escaped, as %{octet:02x}"))
 }

@@ -29,11 +29,7 @@ pub fn parse_name(text: &str) -> Result<Vec<NameComponent>, UrlError> {
             '/' => components.push(std::mem::take(&mut current).finish(at)?),
             '.' if current.dotted => {
                 let needed = "a slash, or a backslash before the dot";
-                return Err(UrlError::specific(
-                    at,
-                    "a second dot in a component",
-                    needed,
-                ));
+                return Err(UrlError::specific(at, "a second dot in a component", needed));
             }
             '.' => current.dotted = true,
             '\\' => match characters.next() {
@@ -59,29 +55,17 @@ struct Partial {
 impl Partial {
     fn push(&mut self, c: char) {
         let NameComponent { id, kind } = &mut self.component;
-        if self.dotted {
-            kind.push(c)
-        } else {
-            id.push(c)
-        }
+        if self.dotted { kind.push(c) } else { id.push(c) }
     }
 
     fn finish(self, at: usize) -> Result<NameComponent, UrlError> {
         let NameComponent { id, kind } = &self.component;
         // "." alone is the component whose id and kind are both empty; "a." is malformed.
         if id.is_empty() && kind.is_empty() && !self.dotted {
-            return Err(UrlError::specific(
-                at,
-                "an empty component",
-                "an id, or a dot for none",
-            ));
+            return Err(UrlError::specific(at, "an empty component", "an id, or a dot for none"));
         }
         if !id.is_empty() && kind.is_empty() && self.dotted {
-            return Err(UrlError::specific(
-                at,
-                "a dot without a kind",
-                "a kind, or no dot",
-            ));
+            return Err(UrlError::specific(at, "a dot without a kind", "a kind, or no dot"));
         }
         Ok(self.component)
     }

@@ -1,0 +1,170 @@
+//! The nodes of a TypeCode: kind, parameters, and what follows from them (smallest encoding,
+//! size, unresolved placeholders), computed once when the node is made.
+
+use std::sync::Arc;
+
+use super::{TcKind, TypeCode, ValueModifier, Visibility};
+
+/// Bits of [`TypeCode::text`].
+#[allow(non_snake_case)]
+pub(crate) mod TEXT {
+    /// Values contain `char` or `string` data.
+    pub(crate) const CHAR: u8 = 1;
+    /// Values contain `wchar` or `wstring` data.
+    pub(crate) const WIDE: u8 = 2;
+}
+
+pub(super) struct Shape {
+    pub(super) kind: TcKind,
+    pub(super) body: Body,
+    /// Octets of the smallest value, padding not counted.
+    pub(super) min_octets: usize,
+    /// Nodes, shared ones counted as often as they occur; saturating.
+    pub(super) weight: u32,
+    /// Keys of placeholders that nothing in here resolves; sorted, each once.
+    pub(super) free: Box<[Arc<str>]>,
+    /// Bits of `TEXT`.
+    pub(super) text: u8,
+}
+
+/// The parameters, by kind.
+pub(super) enum Body {
+    /// String, wide string.
+    Bounded { bound: u32 },
+    /// Fixed.
+    Fixed { digits: u16, scale: i16 },
+    /// Sequence (bound, 0 for none) and array (length).
+    Repeated { element: TypeCode, length: u32 },
+    /// Object reference, native, abstract and local interface, component, home.
+    Named { name: Named },
+    /// Alias, value box.
+    Wrapped { name: Named, content: TypeCode },
+    /// Enum.
+    Enum { name: Named, enumerators: Box<[Box<str>]> },
+    /// Struct, exception.
+    Members { name: Named, members: Box<[(Box<str>, TypeCode)]> },
+    /// Union.
+    Union { name: Named, discriminator: TypeCode, cases: Box<[Case]> },
+    /// Value, event.
+    Value { name: Named, modifier: ValueModifier, base: TypeCode, members: Box<[Field]> },
+}
+
+pub(super) struct Named {
+    /// Repository id; may be empty.
+    pub(super) id: Box<str>,
+    /// Simple name; may be empty.
+    pub(super) name: Box<str>,
+    /// What placeholders call it: the id, or the place where it was read when it has none.
+    pub(super) key: Arc<str>,
+}
+
+impl Named {
+    pub(super) fn new(id: &str, name: &str) -> Self {
+        Self { id: id.into(), name: name.into(), key: id.into() }
+    }
+}
+
+pub(super) struct Case {
+    /// `None`: the default case.
+    pub(super) label: Option<i128>,
+    pub(super) name: Box<str>,
+    pub(super) type_code: TypeCode,
+}
+
+pub(super) struct Field {
+    pub(super) name: Box<str>,
+    pub(super) type_code: TypeCode,
+    pub(super) visibility: Visibility,
+}
+
+impl Body {
+    pub(super) fn name(&self) -> Option<&Named> {
+        match self {
+            Self::Bounded { .. } | Self::Fixed { .. } | Self::Repeated { .. } => None,
+            Self::Named { name }
+            | Self::Wrapped { name, .. }
+            | Self::Enum { name, .. }
+            | Self::Members { name, .. }
+            | Self::Union { name, .. }
+            | Self::Value { name, .. } => Some(name),
+        }
+    }
+
+    /// The TypeCodes directly in it.
+    fn parts(&self) -> Vec<&TypeCode> {
+        match self {
+            Self::Bounded { .. } | Self::Fixed { .. } | Self::Named { .. } | Self::Enum { .. } => {
+                Vec::new()
+            }
+            Self::Repeated { element: part, .. } | Self::Wrapped { content: part, .. } => {
+                vec![part]
+            }
+            Self::Members { members, .. } => members.iter().map(|(_, part)| part).collect(),
+            Self::Union { discriminator, cases, .. } => {
+                let cases = cases.iter().map(|case| &case.type_code);
+                std::iter::once(discriminator).chain(cases).collect()
+            }
+            Self::Value { base, members, .. } => {
+                let members = members.iter().map(|field| &field.type_code);
+                std::iter::once(base).chain(members).collect()
+            }
+        }
+    }
+}
+
+impl Shape {
+    pub(super) fn new(kind: TcKind, body: Body) -> Self {
+        let min_octets = min_octets(kind, &body);
+        let (mut weight, mut text, mut free) = (1u32, text_of(kind), Vec::new());
+        for part in body.parts() {
+            weight = weight.saturating_add(part.weight());
+            text |= part.text();
+            free.extend_from_slice(part.free());
+        }
+        let mut shape = Self { kind, body, min_octets, weight, free: Box::default(), text };
+        if !free.is_empty() {
+            free.sort();
+            free.dedup();
+            free.retain(|key| Some(key) != shape.key());
+            shape.free = free.into();
+        }
+        shape
+    }
+
+    /// What placeholders inside it call it, when it is a definition that can contain itself.
+    pub(super) fn key(&self) -> Option<&Arc<str>> {
+        match &self.body {
+            Body::Members { name, .. }
+            | Body::Union { name, .. }
+            | Body::Value { name, .. }
+            | Body::Wrapped { name, .. } => Some(&name.key),
+            _ => None,
+        }
+    }
+}
+
+fn min_octets(kind: TcKind, body: &Body) -> usize {
+    match body {
+        Body::Fixed { digits, .. } => usize::from(*digits) / 2 + 1,
+        Body::Repeated { element, length } if kind == TcKind::Array => {
+            element.min_octets().saturating_mul(*length as usize)
+        }
+        Body::Wrapped { content, .. } if kind == TcKind::Alias => content.min_octets(),
+        Body::Members { members, .. } => {
+            let start = kind.min_octets(); // the repository id of an exception
+            members.iter().fold(start, |sum, (_, part)| sum.saturating_add(part.min_octets()))
+        }
+        Body::Union { discriminator, .. } => discriminator.min_octets(),
+        _ => kind.min_octets(),
+    }
+}
+
+pub(super) fn text_of(kind: TcKind) -> u8 {
+    match kind {
+        TcKind::Char | TcKind::String => TEXT::CHAR,
+        TcKind::WChar | TcKind::WString => TEXT::WIDE,
+        // What an any holds is not known; a union TypeCode may hold characters as labels.
+        TcKind::Any | TcKind::TypeCode => TEXT::CHAR | TEXT::WIDE,
+        _ => 0,
+    }
+}

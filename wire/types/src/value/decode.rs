@@ -1,0 +1,177 @@
+//! Reads a [`Value`] by its TypeCode. Nesting and the number of values are bounded by the
+//! decoder's limits; lengths are checked before anything is reserved for them.
+
+use corbie_cdr::{Decoder, Error, ErrorKind, Marshal, decode_fixed};
+
+use super::{UnionValue, Value};
+use crate::type_code::read_label;
+use crate::{Any, Ior, TcKind, TypeCode};
+
+impl Value {
+    /// Reads a value of this type.
+    ///
+    /// # Errors
+    /// When the octets are no such value, a limit is exceeded, or the TypeCode is incomplete;
+    /// `NotImplemented` for value types.
+    pub fn decode(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
+        let mut left = d.limits().dynamic_values;
+        decode(type_code, d, &mut left)
+    }
+}
+
+/// `left`: values that may still be read.
+fn decode(type_code: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<Value, Error> {
+    match left.checked_sub(1) {
+        Some(fewer) => *left = fewer,
+        None => return Err(too_many(d)),
+    }
+    let Some(plain) = type_code.unaliased() else {
+        return Err(incomplete(type_code, d));
+    };
+    Ok(match plain.kind() {
+        TcKind::Null | TcKind::Void => Value::Void,
+        TcKind::Boolean => Value::Boolean(d.read_boolean()?),
+        TcKind::Octet => Value::Octet(d.read_octet()?),
+        TcKind::Char => Value::Char(d.read_char()?),
+        TcKind::WChar => Value::WChar(d.read_wchar()?),
+        TcKind::Short => Value::Short(d.read_short()?),
+        TcKind::UShort => Value::UShort(d.read_ushort()?),
+        TcKind::Long => Value::Long(d.read_long()?),
+        TcKind::ULong => Value::ULong(d.read_ulong()?),
+        TcKind::LongLong => Value::LongLong(d.read_longlong()?),
+        TcKind::ULongLong => Value::ULongLong(d.read_ulonglong()?),
+        TcKind::Float => Value::Float(d.read_float()?),
+        TcKind::Double => Value::Double(d.read_double()?),
+        TcKind::LongDouble => Value::LongDouble(d.read_longdouble()?),
+        TcKind::Fixed => {
+            let (digits, _) = plain.fixed_digits_and_scale().unwrap_or_default();
+            Value::Fixed(decode_fixed(digits, d)?)
+        }
+        TcKind::String => {
+            let text = d.read_string()?.into_owned();
+            Value::String(within(&plain, text.chars().count(), d, text)?)
+        }
+        TcKind::WString => {
+            let text = d.read_wstring()?;
+            Value::WString(within(&plain, text.encode_utf16().count(), d, text)?)
+        }
+        TcKind::Enum => {
+            let position = read_label(&plain, d)?;
+            Value::Enum(u32::try_from(position).unwrap_or(u32::MAX))
+        }
+        TcKind::Struct | TcKind::Except => d.nested(|d| decode_members(&plain, d, left))?,
+        TcKind::Union => d.nested(|d| decode_union(&plain, d, left))?,
+        TcKind::Sequence => {
+            let element = element_of(&plain, d)?;
+            let length = d.read_length(element.min_octets())?;
+            let length = within(&plain, length, d, length)?;
+            d.nested(|d| decode_list(&element, length, d, left))?
+        }
+        TcKind::Array => {
+            let length = array_length(&plain, d)?;
+            let element = element_of(&plain, d)?;
+            d.nested(|d| decode_list(&element, length, d, left))?
+        }
+        TcKind::Any => Value::Any(Box::new(d.nested(Any::decode)?)),
+        TcKind::TypeCode => Value::TypeCode(<TypeCode as Marshal>::decode(d)?),
+        TcKind::Principal => Value::Principal(d.read_octet_sequence()?.to_vec()),
+        TcKind::ObjRef | TcKind::Component | TcKind::Home => Value::Object(Ior::decode(d)?),
+        TcKind::AbstractInterface => match d.read_boolean()? {
+            true => Value::Object(Ior::decode(d)?),
+            false => return Err(d.not_implemented("valuetype in an abstract interface")),
+        },
+        TcKind::Value | TcKind::ValueBox | TcKind::Event => {
+            return Err(d.not_implemented("valuetype"));
+        }
+        TcKind::Native | TcKind::LocalInterface | TcKind::Alias => {
+            let needed = "a type whose values can be sent";
+            return Err(d.error(ErrorKind::BadTypeCode, "any", format!("{plain}"), needed));
+        }
+    })
+}
+
+fn decode_members(of: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<Value, Error> {
+    if of.kind() == TcKind::Except {
+        d.read_string_octets()?; // the repository id, which the TypeCode has
+    }
+    let mut members = Vec::with_capacity(of.member_count());
+    of.try_members(|_, part| {
+        members.push(decode(&part, d, left)?);
+        Ok(())
+    })?;
+    Ok(Value::Struct(members))
+}
+
+fn decode_union(of: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<Value, Error> {
+    let discriminator = read_label(&of.discriminator_type().unwrap_or_default(), d)?;
+    let member = match of.union_case_type(discriminator) {
+        Some(part) => Some(decode(&part, d, left)?),
+        None => None,
+    };
+    Ok(Value::Union(Box::new(UnionValue { discriminator, member })))
+}
+
+fn decode_list(
+    element: &TypeCode,
+    length: usize,
+    d: &mut Decoder<'_>,
+    left: &mut u32,
+) -> Result<Value, Error> {
+    if element.unaliased().is_some_and(|plain| plain.kind() == TcKind::Octet) {
+        return Ok(Value::Octets(d.read_octets(length)?.to_vec()));
+    }
+    if length > *left as usize {
+        return Err(too_many(d));
+    }
+    let mut elements = Vec::new();
+    for _ in 0..length {
+        elements.push(decode(element, d, left)?);
+    }
+    Ok(Value::List(elements))
+}
+
+/// The element type of a sequence or array.
+pub(super) fn element_of(of: &TypeCode, d: &Decoder<'_>) -> Result<TypeCode, Error> {
+    let element = of.content_type().unwrap_or_default();
+    element.resolved().ok_or_else(|| incomplete(&element, d))
+}
+
+/// The length of an array, whose octets must be there.
+pub(super) fn array_length(of: &TypeCode, d: &Decoder<'_>) -> Result<usize, Error> {
+    let length = of.length().unwrap_or_default();
+    if of.min_octets() > d.remaining() {
+        let found = format!("{} octets left", d.remaining());
+        let needed = format!("at least {}", of.min_octets());
+        return Err(d.error(ErrorKind::UnexpectedEnd, format!("{of}"), found, needed));
+    }
+    Ok(length as usize)
+}
+
+/// `value`, when `length` is within the bound of its type.
+pub(super) fn within<T>(
+    of: &TypeCode,
+    length: usize,
+    d: &Decoder<'_>,
+    value: T,
+) -> Result<T, Error> {
+    match of.length() {
+        Some(bound @ 1..) if length > bound as usize => {
+            Err(d.bound_exceeded("string or sequence", length, bound as usize))
+        }
+        _ => Ok(value),
+    }
+}
+
+#[cold]
+pub(super) fn incomplete(type_code: &TypeCode, d: &Decoder<'_>) -> Error {
+    let found = format!("the placeholder {type_code}");
+    let needed = "an enclosing definition with this repository id";
+    d.error(ErrorKind::BadTypeCode, "value", found, needed)
+}
+
+#[cold]
+fn too_many(d: &Decoder<'_>) -> Error {
+    let limit = d.limits().dynamic_values;
+    let needed = format!("at most {limit} (limit dynamic_values)");
+    d.error(ErrorKind::LimitExceeded, "value", format!("more than {limit} values"), needed)
+}

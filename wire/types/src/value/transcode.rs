@@ -1,0 +1,235 @@
+//! Walks over an encoded value by its TypeCode, checks it, and writes it again if asked: in
+//! another byte order, alignment, code set or GIOP version. [`Any`](crate::Any) finds the end of
+//! its value with it, without holding anything but octets.
+
+use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, encode_fixed};
+
+use super::decode::{array_length, element_of, incomplete, within};
+use crate::type_code::{read_label, write_label};
+use crate::{Ior, TcKind, TypeCode};
+
+/// Reads a value of this type from `d` and writes it to `to`, if any.
+///
+/// # Errors
+/// As [`Value::decode`](crate::Value::decode) and [`Value::encode`](crate::Value::encode).
+pub(crate) fn transcode(
+    type_code: &TypeCode,
+    d: &mut Decoder<'_>,
+    to: Option<&mut Encoder<'_>>,
+) -> Result<(), Error> {
+    let left = d.limits().dynamic_values;
+    Walk { to, left }.value(type_code, d)
+}
+
+struct Walk<'e, 'a> {
+    to: Option<&'e mut Encoder<'a>>,
+    /// Values that may still be walked over.
+    left: u32,
+}
+
+macro_rules! pass {
+    ($walk:ident, $d:ident, $read:ident, $write:ident) => {{
+        let value = $d.$read()?;
+        if let Some(e) = &mut $walk.to {
+            e.$write(value);
+        }
+    }};
+}
+
+macro_rules! try_pass {
+    ($walk:ident, $d:ident, $read:ident, $write:ident) => {{
+        let value = $d.$read()?;
+        if let Some(e) = &mut $walk.to {
+            e.$write(value)?;
+        }
+    }};
+}
+
+impl Walk<'_, '_> {
+    fn value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        self.count(d)?;
+        let Some(plain) = type_code.unaliased() else {
+            return Err(incomplete(type_code, d));
+        };
+        match plain.kind() {
+            TcKind::Null | TcKind::Void => {}
+            TcKind::Boolean => pass!(self, d, read_boolean, write_boolean),
+            TcKind::Octet => pass!(self, d, read_octet, write_octet),
+            TcKind::Char => try_pass!(self, d, read_char, write_char),
+            TcKind::WChar => try_pass!(self, d, read_wchar, write_wchar),
+            TcKind::Short => pass!(self, d, read_short, write_short),
+            TcKind::UShort => pass!(self, d, read_ushort, write_ushort),
+            TcKind::Long => pass!(self, d, read_long, write_long),
+            TcKind::ULong => pass!(self, d, read_ulong, write_ulong),
+            TcKind::LongLong => pass!(self, d, read_longlong, write_longlong),
+            TcKind::ULongLong => pass!(self, d, read_ulonglong, write_ulonglong),
+            TcKind::Float => pass!(self, d, read_float, write_float),
+            TcKind::Double => pass!(self, d, read_double, write_double),
+            TcKind::LongDouble => pass!(self, d, read_longdouble, write_longdouble),
+            TcKind::Principal => {
+                try_pass!(self, d, read_octet_sequence, write_octet_sequence_copied);
+            }
+            TcKind::Fixed => self.fixed(&plain, d)?,
+            TcKind::String => self.string(&plain, d)?,
+            TcKind::WString => self.wide_string(&plain, d)?,
+            TcKind::Enum => self.label(&plain, d).map(drop)?,
+            TcKind::Struct | TcKind::Except => d.nested(|d| self.members(&plain, d))?,
+            TcKind::Union => d.nested(|d| self.union(&plain, d))?,
+            TcKind::Sequence => {
+                let element = element_of(&plain, d)?;
+                let length = d.read_length(element.min_octets())?;
+                let length = within(&plain, length, d, length)?;
+                if let Some(e) = &mut self.to {
+                    e.write_length(length)?;
+                }
+                d.nested(|d| self.elements(&element, length, d))?;
+            }
+            TcKind::Array => {
+                let length = array_length(&plain, d)?;
+                let element = element_of(&plain, d)?;
+                d.nested(|d| self.elements(&element, length, d))?;
+            }
+            TcKind::Any => self.any(d)?,
+            TcKind::TypeCode => self.type_code(d)?,
+            TcKind::ObjRef | TcKind::Component | TcKind::Home => self.reference(d)?,
+            TcKind::AbstractInterface => {
+                let is_reference = d.read_boolean()?;
+                if !is_reference {
+                    return Err(d.not_implemented("valuetype in an abstract interface"));
+                }
+                if let Some(e) = &mut self.to {
+                    e.write_boolean(true);
+                }
+                self.reference(d)?;
+            }
+            TcKind::Value | TcKind::ValueBox | TcKind::Event => {
+                return Err(d.not_implemented("valuetype"));
+            }
+            TcKind::Native | TcKind::LocalInterface | TcKind::Alias => {
+                let needed = "a type whose values can be sent";
+                return Err(d.error(ErrorKind::BadTypeCode, "any", format!("{plain}"), needed));
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, d: &Decoder<'_>) -> Result<(), Error> {
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                let limit = d.limits().dynamic_values;
+                let found = format!("more than {limit} values");
+                let needed = format!("at most {limit} (limit dynamic_values)");
+                Err(d.error(ErrorKind::LimitExceeded, "any", found, needed))
+            }
+        }
+    }
+
+    fn fixed(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let (digits, _) = of.fixed_digits_and_scale().unwrap_or_default();
+        let value = decode_fixed(digits, d)?;
+        self.to.as_mut().map_or(Ok(()), |e| encode_fixed(value, digits, e))
+    }
+
+    fn string(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let text = d.read_string()?;
+        within(of, text.chars().count(), d, ())?;
+        self.to.as_mut().map_or(Ok(()), |e| e.write_string(&text))
+    }
+
+    fn wide_string(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let text = d.read_wstring()?;
+        within(of, text.encode_utf16().count(), d, ())?;
+        self.to.as_mut().map_or(Ok(()), |e| e.write_wstring(&text))
+    }
+
+    fn label(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<i128, Error> {
+        let label = read_label(of, d)?;
+        if let Some(e) = &mut self.to {
+            write_label(of, label, e)?;
+        }
+        Ok(label)
+    }
+
+    fn members(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        if of.kind() == TcKind::Except {
+            let id = d.read_str()?;
+            if let Some(e) = &mut self.to {
+                e.write_string(id)?;
+            }
+        }
+        of.try_members(|_, part| self.value(&part, d))
+    }
+
+    fn union(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let discriminator = self.label(&of.discriminator_type().unwrap_or_default(), d)?;
+        match of.union_case_type(discriminator) {
+            Some(part) => self.value(&part, d),
+            None => Ok(()),
+        }
+    }
+
+    fn elements(
+        &mut self,
+        element: &TypeCode,
+        length: usize,
+        d: &mut Decoder<'_>,
+    ) -> Result<(), Error> {
+        let kind = element.unaliased().map_or(TcKind::Null, |plain| plain.kind());
+        let size = match kind {
+            TcKind::Octet => 1,
+            TcKind::Short | TcKind::UShort => 2,
+            TcKind::Long | TcKind::ULong | TcKind::Float => 4,
+            TcKind::LongLong | TcKind::ULongLong | TcKind::Double => 8,
+            _ => return (0..length).try_for_each(|_| self.value(element, d)),
+        };
+        if length == 0 {
+            return Ok(());
+        }
+        d.align(size)?;
+        let octets = d.read_octets(length.saturating_mul(size))?;
+        let Some(e) = &mut self.to else { return Ok(()) };
+        e.align(size);
+        if e.order() == d.order() {
+            e.write_octets(octets);
+            return Ok(());
+        }
+        for value in octets.chunks_exact(size) {
+            let mut swapped = [0; 8];
+            let swapped = swapped.get_mut(..size).unwrap_or_default();
+            swapped.copy_from_slice(value);
+            swapped.reverse();
+            e.write_octets(swapped);
+        }
+        Ok(())
+    }
+
+    fn any(&mut self, d: &mut Decoder<'_>) -> Result<(), Error> {
+        d.nested(|d| {
+            let type_code = <TypeCode as Marshal>::decode(d)?;
+            if let Some(e) = &mut self.to {
+                type_code.write(e)?;
+            }
+            self.value(&type_code, d)
+        })
+    }
+
+    fn type_code(&mut self, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let type_code = <TypeCode as Marshal>::decode(d)?;
+        match &mut self.to {
+            Some(e) => type_code.write(e),
+            None => Ok(()),
+        }
+    }
+
+    fn reference(&mut self, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let reference = Ior::decode(d)?;
+        match &mut self.to {
+            Some(e) => reference.encode_copied(e),
+            None => Ok(()),
+        }
+    }
+}
