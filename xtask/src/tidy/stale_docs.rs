@@ -106,8 +106,10 @@ fn stale_link(project: &Project, page: &str, target: &str) -> Option<String> {
 /// What is wrong with `command`, if it is one of cargo's and names something of ours.
 fn stale_command(project: &Project, xtask_commands: &[&str], command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().skip_while(|w| *w == "$").collect();
-    if words.first() != Some(&"cargo") {
-        return None;
+    match words.first() {
+        Some(&"corbie") => return stale_subcommand(project, &words[1..]),
+        Some(&"cargo") => {}
+        _ => return None,
     }
     if words.get(1) == Some(&"xtask") {
         let name = words.get(2)?;
@@ -132,6 +134,27 @@ fn stale_command(project: &Project, xtask_commands: &[&str], command: &str) -> O
     (!known).then(|| format!("there is no example or program `{name}`"))
 }
 
+/// What is wrong with `corbie WORD WORD…`: each word must be a subcommand until the first that is
+/// an option, an argument in capitals or a value.
+fn stale_subcommand(project: &Project, words: &[&str]) -> Option<String> {
+    let first = words.first()?;
+    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    if !is_name(first) || first.starts_with('-') {
+        return None;
+    }
+    let sources = project.files.iter().filter(|f| f.path.starts_with("tools/corbie/src/command"));
+    let texts: Vec<&str> = sources.map(|file| file.text.as_str()).collect();
+    let known = |word: &str| {
+        let made = format!("Command::new(\"{word}\")");
+        word == "help" || texts.iter().any(|text| text.contains(&made))
+    };
+    // Only `idl` and `ior` have a second level.
+    let depth = if ["idl", "ior"].contains(first) { 2 } else { 1 };
+    let named = words.iter().take(depth).take_while(|word| is_name(word));
+    let unknown = named.copied().find(|word| !known(word));
+    unknown.map(|word| format!("`corbie` has no subcommand `{word}`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +167,7 @@ mod tests {
             ("Cargo.toml", "[workspace]\nmembers = [\"x/y\"]\n"),
             ("x/y/Cargo.toml", example),
             ("docs/src/a.md", ""),
+            ("tools/corbie/src/command/idl.rs", "//! A\n//! B\nCommand::new(\"idl\")"),
         ]);
         check(&project, &["tidy"]).into_iter().map(|v| v.what).collect()
     }
@@ -168,6 +192,14 @@ mod tests {
         assert_eq!(found("```\n$ cargo test -p nix\n```\n"), ["there is no package `nix`"]);
         let example = found("```\ncargo run --example none\n```\n");
         assert_eq!(example, ["there is no example or program `none`"]);
+    }
+
+    #[test]
+    fn stale_subcommands_are_found() {
+        assert_eq!(found("`corbie idl -I x`, `corbie SUBCOMMAND --help`\n"), Vec::<String>::new());
+        assert_eq!(found("`corbie fly`\n"), ["`corbie` has no subcommand `fly`"]);
+        let second = found("```console\n$ corbie idl paint x.idl\n```\n");
+        assert_eq!(second, ["`corbie` has no subcommand `paint`"]);
     }
 
     #[test]
