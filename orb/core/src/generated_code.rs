@@ -7,6 +7,7 @@
 use crate::Object;
 use crate::interface::encode_object;
 use corbie_cdr::{Decoder, Encoder, Error, Marshal};
+use corbie_types::{TypeCode, Typed, ValueModifier};
 use std::fmt::Debug;
 
 /// `CORBA::AbstractBase`: an object reference whose interface is abstract and not known.
@@ -43,6 +44,12 @@ impl Marshal for AbstractBase {
 
     fn decode(d: &mut Decoder<'_>) -> Result<Option<AbstractBase>, Error> {
         Ok(decode_abstract(d)?.map(AbstractBase))
+    }
+}
+
+impl Typed for AbstractBase {
+    fn type_code() -> TypeCode {
+        TypeCode::abstract_interface("IDL:omg.org/CORBA/AbstractBase:1.0", "AbstractBase")
     }
 }
 
@@ -112,6 +119,13 @@ pub mod idl {
         fn decode(d: &mut Decoder<'_>) -> Result<Self::Value, Error> {
             Err(d.not_implemented("ValueBase"))
         }
+    }
+}
+
+impl Typed for idl::ValueBase {
+    fn type_code() -> TypeCode {
+        let id = "IDL:omg.org/CORBA/ValueBase:1.0";
+        TypeCode::value(id, "ValueBase", ValueModifier::None, None, &[])
     }
 }
 
