@@ -24,6 +24,8 @@ pub(crate) struct Abilities {
 }
 
 const ALL: Abilities = Abilities { copy: true, eq: true, default: true, derive_default: true };
+const DEFAULT_ONLY: Abilities =
+    Abilities { copy: false, eq: false, default: true, derive_default: true };
 const NONE: Abilities = Abilities { copy: false, eq: false, default: false, derive_default: false };
 
 impl BitAnd for Abilities {
@@ -48,7 +50,7 @@ impl Scope<'_, '_> {
     /// Abilities of a type; `open` are the definitions being looked at, for recursive types.
     pub(crate) fn abilities(&self, ty: &Type, open: &mut Vec<DefId>) -> Abilities {
         if matches!(self.shape(ty), Shape::Reference | Shape::Shared) {
-            return Abilities { default: true, derive_default: true, ..NONE };
+            return DEFAULT_ONLY;
         }
         match self.model().resolve_alias(ty) {
             Type::Float | Type::Double => Abilities { eq: false, ..ALL },
@@ -69,7 +71,7 @@ impl Scope<'_, '_> {
                     derive_default: element.derive_default && small,
                 }
             }
-            Type::Any | Type::TypeCode => NONE,
+            Type::Any | Type::TypeCode => DEFAULT_ONLY,
             Type::Named(id) => self.abilities_of_definition(*id, open),
             _ => ALL,
         }

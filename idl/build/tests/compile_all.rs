@@ -1,0 +1,65 @@
+//! The code generated for every IDL file that omniORB ships, and for our own test files, compiles
+//! without warnings against the real façade.
+//!
+//! One crate with a module for each IDL file, one run of `cargo check`.
+
+#[path = "support/generated_crate.rs"]
+mod generated_crate;
+
+use std::path::{Path, PathBuf};
+
+use corbie_build::Builder;
+use generated_crate::{GeneratedCrate, workspace};
+
+/// Where Debian's omniorb-idl puts its files.
+const OMNIORB: &str = "/usr/share/idl/omniORB";
+
+/// The IDL files in a folder, in alphabetical order.
+fn idl_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.unwrap_or_else(|error| {
+        panic!("{}: {error}; install Debian's omniorb-idl", folder.display())
+    });
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "idl"));
+    files.sort();
+    files
+}
+
+/// A module name for an IDL file: its folder's and its own name in lower case.
+fn module_name(folder: &str, file: &Path) -> String {
+    let stem = file.file_stem().expect("a name").to_string_lossy().to_lowercase();
+    format!("{folder}_{}", stem.replace('-', "_"))
+}
+
+fn add(generated: &mut GeneratedCrate, builder: &Builder, folder: &str, file: &Path) {
+    let output = builder.generate(file);
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    generated.module(&module_name(folder, file), &output.source);
+}
+
+#[test]
+fn every_omniorb_file_compiles_without_warnings() {
+    let mut generated = GeneratedCrate::new("omniorb-idl");
+    let root = Path::new(OMNIORB);
+    let builder = Builder::new().include_path(root).include_path(root.join("COS"));
+    let files = [("omniorb", idl_files(root)), ("cos", idl_files(&root.join("COS")))];
+    let count: usize = files.iter().map(|(_, files)| files.len()).sum();
+    assert!(count >= 71, "only {count} files in {OMNIORB}");
+    for (folder, files) in &files {
+        for file in files {
+            add(&mut generated, &builder, folder, file);
+        }
+    }
+    generated.cargo_ok(&["check"]);
+}
+
+#[test]
+fn our_own_files_compile_and_document_without_warnings() {
+    let mut generated = GeneratedCrate::new("own-idl");
+    for file in idl_files(&workspace().join("idl/codegen/tests/idl")) {
+        add(&mut generated, &Builder::new(), "own", &file);
+    }
+    generated.cargo_ok(&["check"]);
+    generated.cargo_ok(&["doc", "--no-deps"]);
+}
