@@ -45,8 +45,8 @@ pub struct Diagnostic {
 pub struct Note {
     /// What is there.
     pub message: String,
-    /// Where; `None` when there is no place in source text.
-    pub span: Option<Span>,
+    /// Where.
+    pub span: Span,
     /// `span` as file name, line and column.
-    pub position: Option<Position>,
+    pub position: Position,
 }

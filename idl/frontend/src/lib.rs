@@ -7,43 +7,26 @@
 
 #![forbid(unsafe_code)]
 
+mod checker;
+mod compile;
+mod constant;
 pub mod diagnostic;
+mod keywords;
 pub mod model;
 pub mod options;
+mod parser;
+mod preprocessor;
 pub mod source;
+mod spelling;
+mod standard;
+mod syntax;
+mod token;
 
+pub use compile::{Compilation, compile};
 pub use diagnostic::{Code, Diagnostic, Note, Severity};
 pub use model::{DefId, Definition, DefinitionKind, Model, Type};
 pub use options::{Limits, Options};
 pub use source::{
     FileId, LoadError, LoadedSource, MemoryLoader, Position, SourceFile, SourceLoader, SourceMap,
-    Span,
+    Span, include_candidates,
 };
-
-/// The result of [`compile`].
-#[derive(Debug, Clone, Default)]
-pub struct Compilation {
-    /// What was defined; complete and correct only when there are no errors.
-    pub model: Model,
-    /// Errors and warnings, in the order of files and places.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Compilation {
-    /// Whether the text is faulty, so that no code should be generated.
-    #[must_use]
-    pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|d| d.severity == Severity::Error)
-    }
-
-    /// All diagnostics as text for people, with source lines.
-    #[must_use]
-    pub fn render_diagnostics(&self) -> String {
-        self.diagnostics
-            .iter()
-            .map(|d| d.render(&self.model.sources) + "\n")
-            .collect()
-    }
-}

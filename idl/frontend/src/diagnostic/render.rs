@@ -29,15 +29,8 @@ impl Diagnostic {
         show_place(&mut out, sources, self.span);
         show_inclusion(&mut out, sources, self.span);
         for note in &self.notes {
-            match note.span {
-                Some(span) => {
-                    let _ = writeln!(out, "note: {}", note.message);
-                    show_place(&mut out, sources, span);
-                }
-                None => {
-                    let _ = writeln!(out, "   = note: {}", note.message);
-                }
-            }
+            let _ = writeln!(out, "note: {}", note.message);
+            show_place(&mut out, sources, note.span);
         }
         if !self.hint.is_empty() {
             let _ = writeln!(out, "   = hint: {}", self.hint);
@@ -53,11 +46,7 @@ impl std::fmt::Display for Diagnostic {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        write!(
-            f,
-            "{}: {word}[{}]: {}",
-            self.position, self.code, self.message
-        )
+        write!(f, "{}: {word}[{}]: {}", self.position, self.code, self.message)
     }
 }
 
@@ -72,36 +61,18 @@ fn show_place(out: &mut String, sources: &SourceMap, span: Span) {
     if line.is_empty() {
         return;
     }
-    let marked = file
-        .text
-        .get(span.start as usize..span.end as usize)
-        .unwrap_or("");
-    let marked = marked
-        .split(['\r', '\n'])
-        .next()
-        .unwrap_or("")
-        .chars()
-        .count()
-        .max(1);
+    let marked = file.text.get(span.start as usize..span.end as usize).unwrap_or("");
+    let marked = marked.split(['\r', '\n']).next().unwrap_or("").chars().count().max(1);
     // Tabs and control characters become one blank each, so that the carets stand below their text.
     let shown = |c: char| if c.is_control() { ' ' } else { c };
-    let first = if column > WIDTH / 2 {
-        column - WIDTH / 2
-    } else {
-        0
-    };
+    let first = if column > WIDTH / 2 { column - WIDTH / 2 } else { 0 };
     let cut: String = line.chars().skip(first).take(WIDTH).map(shown).collect();
     let carets = marked.min(WIDTH.saturating_sub(column - first)).max(1);
     let number = position.line.to_string();
     let gutter = " ".repeat(number.len());
     let _ = writeln!(out, " {gutter} |");
     let _ = writeln!(out, " {number} | {}", cut.trim_end());
-    let _ = writeln!(
-        out,
-        " {gutter} | {}{}",
-        " ".repeat(column - first),
-        "^".repeat(carets)
-    );
+    let _ = writeln!(out, " {gutter} | {}{}", " ".repeat(column - first), "^".repeat(carets));
 }
 
 /// Where the file of `span` was included from, outwards.

@@ -14,18 +14,12 @@ pub(crate) struct Report {
     span: Span,
     message: String,
     hint: String,
-    notes: Vec<(String, Option<Span>)>,
+    notes: Vec<(String, Span)>,
 }
 
 impl Report {
     pub(crate) fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Report {
-            code,
-            span,
-            message: message.into(),
-            hint: String::new(),
-            notes: Vec::new(),
-        }
+        Report { code, span, message: message.into(), hint: String::new(), notes: Vec::new() }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -34,12 +28,13 @@ impl Report {
     }
 
     pub(crate) fn note(mut self, message: impl Into<String>, span: Span) -> Self {
-        self.notes.push((message.into(), Some(span)));
+        self.notes.push((message.into(), span));
         self
     }
 
-    pub(crate) fn remark(mut self, message: impl Into<String>) -> Self {
-        self.notes.push((message.into(), None));
+    /// Moves the report to another place, where only the caller knows it.
+    pub(crate) fn at(mut self, span: Span) -> Self {
+        self.span = span;
         self
     }
 }
@@ -72,10 +67,7 @@ impl Diagnostics {
             self.suppressed_error |= report.code.severity() == Severity::Error;
             return None;
         }
-        if !self
-            .seen
-            .insert((report.code, report.span, report.message.clone()))
-        {
+        if !self.seen.insert((report.code, report.span, report.message.clone())) {
             return None;
         }
         self.reports.push(report);
@@ -87,8 +79,8 @@ impl Diagnostics {
         /// Places listed for one report; the rest would only be noise.
         const PLACES: usize = 4;
         if let Some(report) = self.reports.get_mut(index) {
-            if report.notes.len() < PLACES && report.notes.iter().all(|n| n.1 != Some(span)) {
-                report.notes.push((message.to_owned(), Some(span)));
+            if report.notes.len() < PLACES && report.notes.iter().all(|n| n.1 != span) {
+                report.notes.push((message.to_owned(), span));
             }
         }
     }
@@ -96,11 +88,8 @@ impl Diagnostics {
     /// The reports with their places resolved, ordered by file and place within the file of the first
     /// report of each stage (that is: as reported).
     pub(crate) fn finish(self, sources: &SourceMap) -> Vec<Diagnostic> {
-        let mut all: Vec<Diagnostic> = self
-            .reports
-            .into_iter()
-            .map(|report| resolve(report, sources))
-            .collect();
+        let mut all: Vec<Diagnostic> =
+            self.reports.into_iter().map(|report| resolve(report, sources)).collect();
         all.sort_by_key(|d| (d.span.file, d.span.start));
         if self.suppressed > 0 {
             let message = format!("{} more errors and warnings are not shown", self.suppressed);
@@ -128,11 +117,7 @@ fn resolve(report: Report, sources: &SourceMap) -> Diagnostic {
         notes: report
             .notes
             .into_iter()
-            .map(|(message, span)| Note {
-                message,
-                span,
-                position: span.map(place),
-            })
+            .map(|(message, span)| Note { message, span, position: place(span) })
             .collect(),
     }
 }

@@ -421,3 +421,23 @@ pub struct Connector {
     /// Attributes, in order.
     pub contents: Vec<DefId>,
 }
+
+impl DefinitionKind {
+    /// Adds a definition to the contents of this one; kinds that contain nothing ignore it.
+    pub(crate) fn add_child(&mut self, id: DefId) {
+        match self {
+            DefinitionKind::Module(x) => x.children.push(id),
+            DefinitionKind::Interface(x) => x.contents.push(id),
+            DefinitionKind::Struct(x) => x.nested.push(id),
+            DefinitionKind::Union(x) => x.nested.push(id),
+            DefinitionKind::Exception(x) => x.nested.push(id),
+            DefinitionKind::ValueType(x) => x.contents.push(id),
+            DefinitionKind::ValueBox(x) => x.nested.push(id),
+            DefinitionKind::Component(x) => x.contents.push(id),
+            DefinitionKind::Home(x) => x.contents.push(id),
+            DefinitionKind::PortType(x) => x.contents.push(id),
+            DefinitionKind::Connector(x) => x.contents.push(id),
+            _ => {}
+        }
+    }
+}

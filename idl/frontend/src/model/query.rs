@@ -79,10 +79,7 @@ impl Model {
             .copied()
             .filter(|&x| {
                 let kind = &self.get(x).kind;
-                matches!(
-                    kind,
-                    DefinitionKind::Operation(_) | DefinitionKind::Attribute(_)
-                )
+                matches!(kind, DefinitionKind::Operation(_) | DefinitionKind::Attribute(_))
             })
             .collect()
     }
@@ -114,20 +111,13 @@ impl Model {
     fn contained_types(&self, id: DefId) -> Vec<DefId> {
         let named = |ty: &Type| ty.innermost().named();
         match &self.get(id).kind {
-            DefinitionKind::Struct(x) => x
-                .members
-                .iter()
-                .filter_map(|m| named(&m.ty))
-                .chain(x.base)
-                .collect(),
+            DefinitionKind::Struct(x) => {
+                x.members.iter().filter_map(|m| named(&m.ty)).chain(x.base).collect()
+            }
             DefinitionKind::Exception(x) => x.members.iter().filter_map(|m| named(&m.ty)).collect(),
             DefinitionKind::Union(x) => {
                 let discriminator = named(&x.discriminator);
-                x.cases
-                    .iter()
-                    .filter_map(|c| named(&c.member.ty))
-                    .chain(discriminator)
-                    .collect()
+                x.cases.iter().filter_map(|c| named(&c.member.ty)).chain(discriminator).collect()
             }
             DefinitionKind::Typedef(x) => named(&x.ty).into_iter().collect(),
             DefinitionKind::ValueBox(x) => named(&x.ty).into_iter().collect(),

@@ -111,10 +111,7 @@ impl SourceLoader for MemoryLoader {
         let candidates = include_candidates(path, include_from, system, &self.include_paths);
         for candidate in &candidates {
             if let Some(octets) = self.files.get(candidate) {
-                return Ok(LoadedSource {
-                    name: candidate.clone(),
-                    octets: octets.clone(),
-                });
+                return Ok(LoadedSource { name: candidate.clone(), octets: octets.clone() });
             }
         }
         Err(LoadError::NotFound(candidates))

@@ -25,10 +25,7 @@ impl Span {
     #[must_use]
     pub fn to(self, last: Span) -> Span {
         if self.file == last.file && last.end >= self.start {
-            Span {
-                end: last.end,
-                ..self
-            }
+            Span { end: last.end, ..self }
         } else {
             self
         }
@@ -70,27 +67,16 @@ pub struct SourceFile {
 
 impl SourceFile {
     fn new(name: &str, text: String, included_from: Option<Span>) -> Self {
-        let starts = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, b)| *b == b'\n')
-            .map(|(at, _)| at as u32 + 1);
+        let starts =
+            text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at as u32 + 1);
         let lines = std::iter::once(0).chain(starts).collect();
         let (name, text) = (name.into(), text.into());
-        SourceFile {
-            name,
-            text,
-            included_from,
-            lines,
-            renumbered: Vec::new(),
-        }
+        SourceFile { name, text, included_from, lines, renumbered: Vec::new() }
     }
 
     /// Index of the line (from 0) that an offset is in.
     fn line_index(&self, offset: u32) -> usize {
-        self.lines
-            .partition_point(|start| *start <= offset)
-            .saturating_sub(1)
+        self.lines.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
     /// The physical line (from 1) of an offset, its text without the line end, and the character column
@@ -99,20 +85,10 @@ impl SourceFile {
     pub fn line_at(&self, offset: u32) -> (u32, &str, usize) {
         let index = self.line_index(offset);
         let start = self.lines[index] as usize;
-        let end = self
-            .lines
-            .get(index + 1)
-            .map_or(self.text.len(), |next| *next as usize);
-        let line = self
-            .text
-            .get(start..end)
-            .unwrap_or("")
-            .trim_end_matches(['\n', '\r']);
+        let end = self.lines.get(index + 1).map_or(self.text.len(), |next| *next as usize);
+        let line = self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r']);
         let within = (offset as usize - start.min(offset as usize)).min(line.len());
-        let column = line
-            .char_indices()
-            .take_while(|(at, _)| *at < within)
-            .count();
+        let column = line.char_indices().take_while(|(at, _)| *at < within).count();
         (index as u32 + 1, line, column)
     }
 
@@ -121,23 +97,13 @@ impl SourceFile {
     pub fn position(&self, offset: u32) -> Position {
         let (line, _, column) = self.line_at(offset);
         let column = column as u32 + 1;
-        let before = self
-            .renumbered
-            .partition_point(|(from, ..)| *from <= offset);
+        let before = self.renumbered.partition_point(|(from, ..)| *from <= offset);
         match before.checked_sub(1).map(|last| &self.renumbered[last]) {
             Some((from, number, name)) => {
                 let passed = line - (self.line_index(*from) as u32 + 1);
-                Position {
-                    file: name.clone(),
-                    line: number.saturating_add(passed),
-                    column,
-                }
+                Position { file: name.clone(), line: number.saturating_add(passed), column }
             }
-            None => Position {
-                file: self.name.clone(),
-                line,
-                column,
-            },
+            None => Position { file: self.name.clone(), line, column },
         }
     }
 
@@ -145,11 +111,7 @@ impl SourceFile {
     pub(crate) fn renumber(&mut self, offset: u32, number: u32, name: Option<&str>) {
         let current = self.position(offset).file;
         let name = name.map_or(current, Arc::from);
-        if self
-            .renumbered
-            .last()
-            .is_none_or(|(last, ..)| *last < offset)
-        {
+        if self.renumbered.last().is_none_or(|(last, ..)| *last < offset) {
             self.renumbered.push((offset, number, name));
         }
     }
@@ -177,8 +139,7 @@ impl SourceMap {
     /// The place of a span's start as shown to people; a default one for a foreign id.
     #[must_use]
     pub fn position(&self, span: Span) -> Position {
-        self.file(span.file)
-            .map_or_else(Position::default, |file| file.position(span.start))
+        self.file(span.file).map_or_else(Position::default, |file| file.position(span.start))
     }
 
     /// The text of a span.
@@ -193,9 +154,7 @@ impl SourceMap {
     #[must_use]
     pub fn in_main_file(&self, span: Span) -> bool {
         span.file == FileId(0)
-            && self
-                .file(span.file)
-                .is_some_and(|file| file.position(span.start).file == file.name)
+            && self.file(span.file).is_some_and(|file| file.position(span.start).file == file.name)
     }
 
     pub(crate) fn add(&mut self, name: &str, text: String, from: Option<Span>) -> FileId {

@@ -1,0 +1,87 @@
+//! The IDL that the standard itself defines, for when no file on the include path does.
+//!
+//! The preprocessor asks for the files that every ORB supplies (`orb.idl`, `IOP.idl`); the checker asks for
+//! names of module `CORBA` that the text uses but does not declare. Own wording after CORBA 3.3 P1 §8
+//! (ORB interface), §4 (policies), P2 §9.6 (IOP).
+
+/// A file of the standard that `#include` may name.
+pub(crate) fn file(path: &str) -> Option<&'static str> {
+    match path {
+        "orb.idl" => Some(include_str!("standard/orb.idl")),
+        "IOP.idl" => Some(include_str!("standard/IOP.idl")),
+        _ => None,
+    }
+}
+
+/// What module `CORBA` holds: names, and the IDL that defines each. Interfaces that later versions made
+/// local are plain here, since published services inherit from them in plain interfaces. Pseudo-objects
+/// without IDL are native.
+const CORBA: &[(&str, &str)] = &[
+    ("Identifier", "typedef string Identifier;"),
+    ("RepositoryId", "typedef string RepositoryId;"),
+    ("ScopedName", "typedef string ScopedName;"),
+    ("VersionSpec", "typedef string VersionSpec;"),
+    ("AnySeq", "typedef sequence<any> AnySeq;"),
+    ("BooleanSeq", "typedef sequence<boolean> BooleanSeq;"),
+    ("CharSeq", "typedef sequence<char> CharSeq;"),
+    ("WCharSeq", "typedef sequence<wchar> WCharSeq;"),
+    ("OctetSeq", "typedef sequence<octet> OctetSeq;"),
+    ("ShortSeq", "typedef sequence<short> ShortSeq;"),
+    ("UShortSeq", "typedef sequence<unsigned short> UShortSeq;"),
+    ("LongSeq", "typedef sequence<long> LongSeq;"),
+    ("ULongSeq", "typedef sequence<unsigned long> ULongSeq;"),
+    ("LongLongSeq", "typedef sequence<long long> LongLongSeq;"),
+    ("ULongLongSeq", "typedef sequence<unsigned long long> ULongLongSeq;"),
+    ("FloatSeq", "typedef sequence<float> FloatSeq;"),
+    ("DoubleSeq", "typedef sequence<double> DoubleSeq;"),
+    ("LongDoubleSeq", "typedef sequence<long double> LongDoubleSeq;"),
+    ("StringSeq", "typedef sequence<string> StringSeq;"),
+    ("WStringSeq", "typedef sequence<wstring> WStringSeq;"),
+    ("StringValue", "valuetype StringValue string;"),
+    ("WStringValue", "valuetype WStringValue wstring;"),
+    ("ServiceType", "typedef unsigned short ServiceType;"),
+    ("ServiceOption", "typedef unsigned long ServiceOption;"),
+    ("ServiceDetailType", "typedef unsigned long ServiceDetailType;"),
+    (
+        "ServiceDetail",
+        "struct ServiceDetail { ServiceDetailType service_detail_type; \
+         sequence<octet> service_detail; };",
+    ),
+    (
+        "ServiceInformation",
+        "struct ServiceInformation { sequence<ServiceOption> service_options; \
+         sequence<ServiceDetail> service_details; };",
+    ),
+    ("Flags", "typedef unsigned long Flags;"),
+    ("PolicyType", "typedef unsigned long PolicyType;"),
+    (
+        "Policy",
+        "interface Policy { readonly attribute PolicyType policy_type; Policy copy(); void destroy(); };",
+    ),
+    ("PolicyList", "typedef sequence<Policy> PolicyList;"),
+    ("PolicyTypeSeq", "typedef sequence<PolicyType> PolicyTypeSeq;"),
+    ("PolicyErrorCode", "typedef short PolicyErrorCode;"),
+    ("PolicyError", "exception PolicyError { PolicyErrorCode reason; };"),
+    ("InvalidPolicies", "exception InvalidPolicies { sequence<unsigned short> indices; };"),
+    ("SetOverrideType", "enum SetOverrideType { SET_OVERRIDE, ADD_OVERRIDE };"),
+    ("Current", "interface Current {};"),
+    (
+        "DomainManager",
+        "interface DomainManager { Policy get_domain_policy(in PolicyType policy_type); };",
+    ),
+    ("DomainManagersList", "typedef sequence<DomainManager> DomainManagersList;"),
+    ("Principal", "native Principal;"),
+    ("Environment", "native Environment;"),
+    ("Context", "native Context;"),
+    ("ContextList", "native ContextList;"),
+    ("ExceptionList", "native ExceptionList;"),
+    ("NVList", "native NVList;"),
+    ("Request", "native Request;"),
+    ("ORB", "native ORB;"),
+];
+
+/// The IDL of a name in module `CORBA`, as a whole file.
+pub(crate) fn corba_definition(name: &str) -> Option<String> {
+    let (_, text) = CORBA.iter().find(|(known, _)| *known == name)?;
+    Some(format!("#pragma prefix \"omg.org\"\nmodule CORBA {{ {text} }};\n"))
+}
