@@ -23,6 +23,8 @@
 
 mod orb;
 
+#[doc(hidden)]
+pub use corbie_cdr as cdr;
 pub use corbie_cdr::idl;
 pub use corbie_cdr::{
     ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Fixed, Limits, LongDouble, Marshal, Version,
@@ -30,11 +32,12 @@ pub use corbie_cdr::{
 };
 pub use corbie_core::init::{
     AddressFamily, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
-    ServerConcurrency, Settings, WaitStrategy, WhenFull,
+    ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,
 };
 pub use corbie_core::server::{ForwardServant, Servant, ServerRequest, TypedServant};
 pub use corbie_core::{Interface, Object, Operation, Reply};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
+pub use corbie_types as types;
 pub use corbie_types::{
     CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, minor,
 };
