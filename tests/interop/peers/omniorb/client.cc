@@ -199,6 +199,7 @@ void wide_types() {
   C_PASS(CORBA::LongDouble, longdouble)
   C_PASS(Precise, precise)
   C_VARIABLE(LongDoubleSeq, longdouble_seq)
+  C_PASS(Price, sparse_price)
   C_VARIABLE(WideUlongUnion, wide_ulong_union)
   C_VARIABLE(WideLonglongUnion, wide_longlong_union)
   C_VARIABLE(WideUlonglongUnion, wide_ulonglong_union)
@@ -611,6 +612,9 @@ void others(const ClientOptions& options) {
     expect(r.type == 6 && r.move == 5 && r._cxx_struct == 4 && r._cxx_class == 3 && r.self == 2 && r.loop == 1, "words");
     check("verbs", it->pass_verbs(Keywords::yield), Keywords::_cxx_try);
     check("verbs", it->pass_verbs(Keywords::final), Keywords::yield);
+  });
+  feature("keyword_attributes", [] {
+    Keywords_var it = root->get_keywords();
     it->type(31);
     it->_cxx_static(41);
     check("type", it->type(), CORBA::Long(31));

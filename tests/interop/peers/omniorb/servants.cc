@@ -340,6 +340,7 @@ class ExtensionsServant : public POA_Interop::Extensions {
   PASS(CORBA::LongDouble, CORBA::LongDouble_out, longdouble)
   PASS_FIXED(Precise, precise)
   PASS_VARIABLE(LongDoubleSeq, longdouble_seq)
+  PASS_FIXED(Price, sparse_price)
   PASS_VARIABLE(WideUlongUnion, wide_ulong_union)
   PASS_VARIABLE(WideLonglongUnion, wide_longlong_union)
   PASS_VARIABLE(WideUlonglongUnion, wide_ulonglong_union)

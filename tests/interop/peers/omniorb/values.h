@@ -230,22 +230,29 @@ WideLonglongUnion v_wide_longlong_union(long n);
 WideUlonglongUnion v_wide_ulonglong_union(long n);
 
 inline Price v_price(long n) {
-  static const char* const t[] = {"0.00", "-999.99", "999.99", "0.01", "-1.20"};
+  static const char* const t[] = {"567.80", "-999.99", "999.99", "123.45", "-100.01"};
   return Price(pick(t, n));
 }
 inline Huge v_huge(long n) {
-  static const char* const t[] = {"0", "9999999999999999999999999999999",
-                                  "-1234567890123456789012345678901", "1", "-1"};
+  static const char* const t[] = {"1000000000000000000000000000000",
+                                  "9999999999999999999999999999999",
+                                  "-1234567890123456789012345678901",
+                                  "5555555555555555555555555555555",
+                                  "-9999999999999999999999999999999"};
   return Huge(pick(t, n));
 }
 inline Fraction v_fraction(long n) {
-  static const char* const t[] = {"0.0000000000", "0.9999999999", "-0.0000000001", "0.5000000000",
-                                  "0.1234567890"};
+  static const char* const t[] = {"0.1000000000", "0.9999999999", "-0.1234567890",
+                                  "0.5000000000", "-0.9000000001"};
   return Fraction(pick(t, n));
 }
 inline Tenth v_tenth(long n) {
-  static const char* const t[] = {"0.0", "-999.9", "999.9", "0.1", "-12.3"};
+  static const char* const t[] = {"100.0", "-999.9", "999.9", "123.4", "-512.3"};
   return Tenth(pick(t, n));
+}
+inline Price v_sparse_price(long n) {
+  static const char* const t[] = {"0.00", "0.01", "-0.01", "-1.20", "10.00"};
+  return Price(pick(t, n));
 }
 SEQUENCE(PriceSeq, price_seq, v_price)
 
