@@ -124,10 +124,8 @@ impl<'a> Decoder<'a> {
         };
         match octets.split_last_chunk::<2>() {
             None => Ok(String::new()),
-            Some((text, [0, 0])) => {
-                let (order, text) = split_mark(text).unwrap_or((self.order, text));
-                self.wide_text(text, order)
-            }
+            // No byte order mark here: the order is that of the message.
+            Some((text, [0, 0])) => self.wide_text(text, self.order),
             Some(_) => Err(self.unterminated("wstring")),
         }
     }
