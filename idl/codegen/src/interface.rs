@@ -18,7 +18,6 @@ use quote::quote;
 use crate::context::Scope;
 use crate::names::Implied;
 
-pub(crate) use call::{Call, Passed};
 
 impl Scope<'_, '_> {
     /// Everything that stands beside the interface's name.

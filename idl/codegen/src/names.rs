@@ -335,8 +335,8 @@ impl Clashes<'_> {
         );
         let note = Note {
             message: format!("`{}` is here", first.scoped_name),
-            span: Some(first.span),
-            position: Some(self.model.sources.position(first.span)),
+            span: first.span,
+            position: self.model.sources.position(first.span),
         };
         self.diagnostics.push(Diagnostic {
             code: Code::CaseClash,
