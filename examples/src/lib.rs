@@ -1,1 +1,2 @@
-//! Corbie: examples (being laid).
+//! Examples of Corbie, smallest first: see the folders beside `src`.
+//! This library is empty; it is here because a package needs one target that is no example.

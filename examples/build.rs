@@ -1,0 +1,10 @@
+//! Compiles the examples' IDL before the examples are built.
+//! Each file becomes a Rust module in `OUT_DIR`, which the example takes in with
+//! `corbie::include_idl!`.
+
+fn main() {
+    if let Err(diagnostics) = corbie_build::compile(&["stock_quoter/stock.idl"]) {
+        eprintln!("{diagnostics}");
+        std::process::exit(1);
+    }
+}
