@@ -2,15 +2,20 @@
 //!
 //! One file per subcommand, each with `table()` (its arguments and texts) and `run()`.
 
+mod call;
 mod completions;
 mod idl;
+mod ior;
 mod man;
+mod ping;
+mod settings;
 
 use std::io::Write;
 
 use clap::{ArgMatches, Command};
 
 use crate::failure::Failure;
+use crate::session;
 
 /// The whole command line.
 pub(crate) fn table() -> Command {
@@ -21,7 +26,12 @@ pub(crate) fn table() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
+        .arg(session::carrier())
         .subcommand(idl::table())
+        .subcommand(ior::table())
+        .subcommand(ping::table())
+        .subcommand(call::table())
+        .subcommand(settings::table())
         .subcommand(man::table())
         .subcommand(completions::table())
 }
@@ -30,12 +40,19 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-Example: corbie idl check stock.idl";
+ping, call and ior dump take every setting of the ORB as -ORB argument: see corbie settings.
+
+Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
+             '\"IBM\"'";
 
 /// Runs the subcommand that was asked for.
 pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     match matches.subcommand() {
         Some(("idl", rest)) => idl::run(rest),
+        Some(("ior", rest)) => ior::run(rest, output),
+        Some(("ping", rest)) => ping::run(rest, output),
+        Some(("call", rest)) => call::run(rest, output),
+        Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),
         Some(("completions", rest)) => completions::run(rest, output),
         _ => Err(Failure::usage("no subcommand was given; try `corbie --help`")),

@@ -59,6 +59,15 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.report {
+            Report::Sentence(text) | Report::Text(text) => f.write_str(text),
+            Report::Silent => Ok(()),
+        }
+    }
+}
+
 /// Writing to standard output failed. A reader that went away (`corbie … | head`) is no failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

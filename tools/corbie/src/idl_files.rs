@@ -47,7 +47,8 @@ pub(crate) fn compile(file: &Path, matches: &ArgMatches) -> Result<Compilation, 
         options = options.define(definition);
     }
     options.undefines = matches.get_many("undefine").into_iter().flatten().cloned().collect();
-    let folders = matches.get_many::<PathBuf>("include").into_iter().flatten().cloned();
-    let loader = FileLoader::new(folders);
+    let folders: Vec<PathBuf> =
+        matches.get_many("include").into_iter().flatten().cloned().collect();
+    let loader = FileLoader::new(&folders);
     Ok(corbie_frontend::compile(path, &loader, &options))
 }

@@ -6,10 +6,16 @@
 
 #![forbid(unsafe_code)]
 
+mod call;
 mod command;
 mod failure;
 mod idl_files;
+mod json;
+mod near_names;
+mod reference;
+mod session;
 mod terminal;
+mod tree;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -17,7 +23,14 @@ use std::process::ExitCode;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let matches = match command::table().try_get_matches() {
+    let arguments = match arguments() {
+        Ok(arguments) => arguments,
+        Err(failure) => {
+            terminal::report(&failure);
+            return ExitCode::from(failure.status);
+        }
+    };
+    let matches = match command::table().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are no errors; clap knows which stream each belongs to. If that
@@ -42,4 +55,14 @@ fn main() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// The command line in UTF-8, `-ORB…` arguments wrapped.
+fn arguments() -> Result<Vec<String>, Failure> {
+    let arguments: Result<Vec<String>, _> =
+        std::env::args_os().map(std::ffi::OsString::into_string).collect();
+    let arguments = arguments.map_err(|wrong| {
+        Failure::usage(format!("the argument `{}` is not UTF-8", wrong.display()))
+    })?;
+    Ok(session::carry(arguments.into_iter()))
 }

@@ -1,0 +1,130 @@
+//! The ORB of one run of `ping`, `call` or `ior dump --ping`, and the reference on its command line.
+//!
+//! `-ORB…` arguments, the environment and `corbie.toml` configure it as in every other program.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches};
+use corbie::types::SystemException;
+use corbie::{Object, Orb, Settings};
+
+use crate::failure::Failure;
+
+/// The hidden argument that carries `-ORB…` arguments through clap, which would read `-ORBid` as
+/// six short options.
+const CARRIER: &str = "orb-argument";
+
+/// The reference, the first argument of every subcommand that talks to an object.
+pub(crate) fn reference() -> Arg {
+    Arg::new("reference")
+        .value_name("REFERENCE")
+        .required(true)
+        .help("IOR:…, corbaloc:…, corbaname:… or file:…; `-` reads it from standard input")
+}
+
+/// The arguments of every subcommand that talks to an object.
+pub(crate) fn arguments() -> [Arg; 1] {
+    [Arg::new("timeout")
+        .short('t')
+        .long("timeout")
+        .value_name("SECONDS")
+        .value_parser(seconds)
+        .help("How long to wait for a connection and for each answer [default: 10]")]
+}
+
+/// The global argument that takes what [`carry`] wrapped.
+pub(crate) fn carrier() -> Arg {
+    Arg::new(CARRIER)
+        .long(CARRIER)
+        .global(true)
+        .hide(true)
+        .action(ArgAction::Append)
+        .allow_hyphen_values(true)
+}
+
+/// Wraps each `-ORB…` argument (and its value) so that clap hands it on.
+pub(crate) fn carry(arguments: impl Iterator<Item = String>) -> Vec<String> {
+    let mut wrapped = Vec::new();
+    let mut arguments = arguments.peekable();
+    while let Some(argument) = arguments.next() {
+        if !argument.starts_with("-ORB") {
+            wrapped.push(argument);
+            continue;
+        }
+        let is_this = |s: &&corbie::Setting| s.argument.eq_ignore_ascii_case(&argument);
+        let bare = Settings::TABLE.iter().find(is_this).is_some_and(|setting| setting.bare);
+        let complete = bare || argument.contains('=');
+        wrapped.push(format!("--{CARRIER}={argument}"));
+        if !complete && let Some(value) = arguments.next_if(|next| !next.starts_with("-ORB")) {
+            wrapped.push(format!("--{CARRIER}={value}"));
+        }
+    }
+    wrapped
+}
+
+/// Parses a number of seconds, with fractions.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// How long people wait before they believe that nothing answers.
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
+
+/// An ORB and the time-out that was asked for.
+pub(crate) struct Session {
+    orb: Orb,
+}
+
+impl Session {
+    /// Starts an ORB with the command line's time-out and `-ORB…` arguments.
+    pub(crate) fn start(matches: &ArgMatches) -> Result<Self, Failure> {
+        let timeout = matches.get_one::<Duration>("timeout").copied().unwrap_or(TIMEOUT_DEFAULT);
+        let mut arguments: Vec<String> =
+            matches.get_many(CARRIER).into_iter().flatten().cloned().collect();
+        let orb = Orb::builder()
+            .settings(|settings| settings.request_timeout(timeout).connect_timeout(timeout))
+            .arguments(&mut arguments)
+            .build()
+            .map_err(|exception| Failure::new(format!("cannot start the ORB: {exception}")))?;
+        Ok(Self { orb })
+    }
+
+    /// The ORB itself.
+    pub(crate) fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    /// The object that the command line names.
+    pub(crate) fn object(&self, matches: &ArgMatches) -> Result<Object, Failure> {
+        self.resolve(&reference_text(matches)?)
+    }
+
+    /// The object that a URL names.
+    pub(crate) fn resolve(&self, url: &str) -> Result<Object, Failure> {
+        self.orb
+            .string_to_object(url)
+            .map_err(|exception| Failure::new(format!("cannot use the reference: {exception}")))
+    }
+}
+
+/// The reference on the command line, or on standard input.
+pub(crate) fn reference_text(matches: &ArgMatches) -> Result<String, Failure> {
+    let given = matches.get_one::<String>("reference").map_or("", String::as_str);
+    if given != "-" {
+        return Ok(given.trim().to_owned());
+    }
+    let text = std::io::read_to_string(std::io::stdin())
+        .map_err(|error| Failure::new(format!("cannot read standard input: {error}")))?;
+    Ok(text.trim().to_owned())
+}
+
+/// Asks an object whether it exists; an error says why it does not answer.
+pub(crate) fn exists(object: &Object) -> Result<(), SystemException> {
+    if object.non_existent()? {
+        let completed = corbie::types::CompletionStatus::Yes;
+        return Err(SystemException::object_not_exist(0, completed)
+            .with_detail("the server answers, but says that it has no such object"));
+    }
+    Ok(())
+}

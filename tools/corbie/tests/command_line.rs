@@ -1,0 +1,171 @@
+//! The `corbie` command from outside: help, exit statuses, IDL, man pages, completions.
+//!
+//! Runs the real binary; nothing here needs a server (see `objects.rs` for that).
+
+mod process;
+
+use process::{Outcome, corbie, scratch_folder};
+
+const SUBCOMMANDS: [&[&str]; 11] = [
+    &[],
+    &["idl"],
+    &["idl", "check"],
+    &["idl", "compile"],
+    &["ior"],
+    &["ior", "dump"],
+    &["ping"],
+    &["call"],
+    &["settings"],
+    &["man"],
+    &["completions"],
+];
+
+#[test]
+fn every_help_has_an_example() {
+    for subcommand in SUBCOMMANDS {
+        for flag in ["-h", "--help"] {
+            let arguments: Vec<&str> = subcommand.iter().copied().chain([flag]).collect();
+            let outcome = corbie(&arguments);
+            assert_eq!(outcome.status, 0, "{arguments:?}");
+            assert!(outcome.stdout.contains("Example"), "{arguments:?}: {}", outcome.stdout);
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_status_64_on_standard_error() {
+    for arguments in [
+        &["fly"][..],
+        &["idl"],
+        &["idl", "check"],
+        &["idl", "check", "--colour", "x.idl"],
+        &["ping"],
+        &["ping", "-c", "0", "corbaloc::localhost/X"],
+        &["call", "IOR:00"],
+        &["completions", "csh-of-old"],
+        &["idl", "compile", "--rename", "x", "y.idl"],
+    ] {
+        let Outcome { status, stdout, stderr } = corbie(arguments);
+        assert_eq!(status, 64, "{arguments:?}: {stderr}");
+        assert!(stdout.is_empty() && !stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn nothing_is_coloured_unless_on_a_terminal() {
+    for arguments in [&["fly"][..], &["ior", "dump", "x"], &["idl", "check", "/nowhere.idl"]] {
+        let Outcome { stdout, stderr, .. } = corbie(arguments);
+        assert!(!stdout.contains('\x1b') && !stderr.contains('\x1b'), "{arguments:?}");
+    }
+}
+
+#[test]
+fn good_idl_is_checked_in_silence() {
+    let outcome = corbie(&["idl", "check", "tests/idl/every_type.idl"]);
+    assert_eq!(outcome, Outcome::default());
+}
+
+#[test]
+fn every_error_of_every_file_is_reported() {
+    let folder = scratch_folder("check");
+    let first = folder.join("first.idl");
+    let second = folder.join("second.idl");
+    std::fs::write(&first, "struct A { Missing a; Absent b; };\n").unwrap();
+    std::fs::write(&second, "const octet big = 300;\n").unwrap();
+    let outcome = corbie(&["idl", "check", first.to_str().unwrap(), second.to_str().unwrap()]);
+    assert_eq!(outcome.status, 1);
+    for expected in ["Missing", "Absent", "first.idl:1:", "second.idl:1:"] {
+        assert!(outcome.stderr.contains(expected), "{expected}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let outcome = corbie(&["idl", "check", "/nowhere/x.idl"]);
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stderr.contains("/nowhere/x.idl"), "{}", outcome.stderr);
+}
+
+#[test]
+fn includes_and_macros_come_from_the_command_line() {
+    let folder = scratch_folder("include");
+    std::fs::create_dir_all(folder.join("types")).unwrap();
+    std::fs::write(folder.join("types/base.idl"), "typedef NUMBER Number;\n").unwrap();
+    let file = folder.join("use.idl");
+    std::fs::write(&file, "#include <base.idl>\nstruct S { Number n; };\n").unwrap();
+    let (file, types) = (file.to_str().unwrap(), folder.join("types"));
+    assert_eq!(corbie(&["idl", "check", file]).status, 1);
+    let with = ["idl", "check", "-I", types.to_str().unwrap(), "-DNUMBER=long", file];
+    assert_eq!(corbie(&with), Outcome::default());
+}
+
+#[test]
+fn compile_writes_one_rust_file_for_each_idl_file() {
+    let folder = scratch_folder("compile");
+    let out = folder.join("made/by/need");
+    let idl = folder.join("stock.idl");
+    std::fs::write(&idl, "module Stock { struct Quote { string name; long price; }; };\n").unwrap();
+    let arguments = ["idl", "compile", "-o", out.to_str().unwrap(), idl.to_str().unwrap()];
+    assert_eq!(corbie(&arguments), Outcome::default());
+    let first = std::fs::read_to_string(out.join("stock.rs")).unwrap();
+    assert!(first.contains("pub struct Quote"), "{first}");
+    assert_eq!(corbie(&arguments), Outcome::default());
+    let again = std::fs::read_to_string(out.join("stock.rs")).unwrap();
+    assert_eq!(first, again, "the output is deterministic");
+    let derive = ["--derive", "Hash", "--rename", "Stock::Quote=Offer"];
+    let arguments: Vec<&str> = arguments.into_iter().chain(derive).collect();
+    assert_eq!(corbie(&arguments), Outcome::default());
+    let other = std::fs::read_to_string(out.join("stock.rs")).unwrap();
+    assert!(other.contains("pub struct Offer") && other.contains("Hash"), "{other}");
+}
+
+#[test]
+fn nothing_is_written_when_there_are_errors() {
+    let folder = scratch_folder("errors");
+    let idl = folder.join("wrong.idl");
+    std::fs::write(&idl, "struct A { Missing a; };\n").unwrap();
+    let out = folder.join("out");
+    let outcome = corbie(&["idl", "compile", "-o", out.to_str().unwrap(), idl.to_str().unwrap()]);
+    assert_eq!(outcome.status, 1);
+    assert!(!out.join("wrong.rs").exists());
+}
+
+#[test]
+fn man_pages_are_written_for_every_subcommand() {
+    let folder = scratch_folder("man");
+    let target = folder.join("man1");
+    assert_eq!(corbie(&["man", target.to_str().unwrap()]), Outcome::default());
+    for subcommand in SUBCOMMANDS {
+        let name: Vec<&str> = ["corbie"].iter().chain(subcommand).copied().collect();
+        let path = target.join(format!("{}.1", name.join("-")));
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        assert!(page.contains(".SH SYNOPSIS"), "{path:?}");
+        assert!(!page.contains("orb-argument"), "{path:?}: hidden arguments stay hidden");
+    }
+}
+
+#[test]
+fn completions_know_the_subcommands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let outcome = corbie(&["completions", shell]);
+        assert_eq!(outcome.status, 0, "{}", outcome.stderr);
+        for word in ["idl", "dump", "ping", "call", "completions"] {
+            assert!(outcome.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_corbie"))
+        .args(["completions", "zsh"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let outcome = child.wait_with_output().unwrap();
+    assert_eq!(outcome.stderr, b"", "a broken pipe is not worth a word");
+    assert_eq!(outcome.status.code(), Some(0));
+}
