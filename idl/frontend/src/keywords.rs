@@ -54,6 +54,20 @@ const RESERVED: &[&str] = &[
     "wstring",
 ];
 
+/// Those of them that came with CORBA 2.3: older IDL has names like them in other case (`Factory`).
+const YOUNG: &[&str] = &[
+    "abstract",
+    "custom",
+    "factory",
+    "local",
+    "private",
+    "public",
+    "supports",
+    "truncatable",
+    "ValueBase",
+    "valuetype",
+];
+
 /// Keywords that came later (components, IDL 4): recognised where their construct can stand, and still
 /// usable as names, because much published IDL does (`unsigned short port`).
 const NEWER: &[&str] = &[
@@ -105,6 +119,8 @@ pub(crate) enum Standing {
     Newer,
     /// Differs only in case from this keyword of all versions.
     Collides(&'static str),
+    /// Differs only in case from this keyword, which came with CORBA 2.3.
+    Resembles(&'static str),
 }
 
 pub(crate) fn standing(word: &str) -> Standing {
@@ -116,6 +132,7 @@ pub(crate) fn standing(word: &str) -> Standing {
     }
     match alike(RESERVED) {
         Some(keyword) if keyword == word => Standing::Reserved,
+        Some(keyword) if YOUNG.contains(&keyword) => Standing::Resembles(keyword),
         Some(keyword) => Standing::Collides(keyword),
         None => Standing::Free,
     }

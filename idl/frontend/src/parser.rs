@@ -205,6 +205,11 @@ impl Parser<'_> {
                 let report = Report::new(Code::NewKeyword, span, message);
                 report.hint(format!("write `_{text}` to be understood everywhere"))
             }
+            Standing::Resembles(keyword) => {
+                let message = format!("`{text}` differs from the keyword `{keyword}` only in case");
+                let report = Report::new(Code::NewKeyword, span, message);
+                report.hint(format!("other compilers refuse it: write `_{text}`"))
+            }
             Standing::Collides(keyword) => {
                 let message = format!("`{text}` differs from the keyword `{keyword}` only in case");
                 let report = Report::new(Code::KeywordCase, span, message);

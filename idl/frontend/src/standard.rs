@@ -15,7 +15,7 @@ pub(crate) fn file(path: &str) -> Option<&'static str> {
 
 /// What module `CORBA` holds: names, and the IDL that defines each. Interfaces that later versions made
 /// local are plain here, since published services inherit from them in plain interfaces. Pseudo-objects
-/// without IDL are native.
+/// without IDL are native; of the interface repository there are forward declarations.
 const CORBA: &[(&str, &str)] = &[
     ("Identifier", "typedef string Identifier;"),
     ("RepositoryId", "typedef string RepositoryId;"),
@@ -70,6 +70,9 @@ const CORBA: &[(&str, &str)] = &[
         "interface DomainManager { Policy get_domain_policy(in PolicyType policy_type); };",
     ),
     ("DomainManagersList", "typedef sequence<DomainManager> DomainManagersList;"),
+    ("IDLType", "interface IDLType;"),
+    ("InterfaceDef", "interface InterfaceDef;"),
+    ("Repository", "interface Repository;"),
     ("Principal", "native Principal;"),
     ("Environment", "native Environment;"),
     ("Context", "native Context;"),

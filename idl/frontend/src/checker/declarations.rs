@@ -19,15 +19,11 @@ impl Checker<'_> {
         let found = &self.scopes[scope.0];
         let key = key(&name.text);
         if found.own_name.eq_ignore_ascii_case(&name.text) {
-            let message = format!("`{}` is the name of the scope that it is in", name.text);
-            let report = Report::new(Code::NameOfScope, name.span, message);
-            let owner = found.owner.map(|id| self.model.get(id).span);
-            let report = match owner {
-                Some(span) => report.note("the scope is named here", span),
-                None => report,
-            };
-            self.diagnostics.report(report.hint("choose another name"));
-        } else if let Some(old) = found.entries.get(&key) {
+            let report = self.name_of_scope(scope, name);
+            self.diagnostics.report(report);
+        }
+        let found = &self.scopes[scope.0];
+        if let Some(old) = found.entries.get(&key) {
             if old.target != Target::Broken {
                 let report = clash(name, &old.name, old.span);
                 self.diagnostics.report(report);
@@ -45,6 +41,25 @@ impl Checker<'_> {
         }
         let entry = Entry { name: name.text.clone(), span: name.span, target };
         self.scopes[scope.0].entries.entry(key).or_insert(entry);
+    }
+
+    /// A name that is that of its scope: refused when written alike, else only warned of, since published
+    /// IDL does it (`struct Right { string right; }`).
+    fn name_of_scope(&self, scope: ScopeId, name: &Name) -> Report {
+        let found = &self.scopes[scope.0];
+        let report = if found.own_name == name.text {
+            let message = format!("`{}` is the name of the scope that it is in", name.text);
+            Report::new(Code::NameOfScope, name.span, message)
+        } else {
+            let (name, own) = (name, &found.own_name);
+            let message = format!("`{}` differs from `{own}`, its scope, only in case", name.text);
+            Report::new(Code::ScopeCase, name.span, message)
+        };
+        let report = report.hint("choose another name");
+        match found.owner.map(|id| self.model.get(id).span) {
+            Some(span) => report.note("the scope is named here", span),
+            None => report,
+        }
     }
 
     /// The definition of this name in the scope itself, if there is one.
@@ -196,7 +211,7 @@ impl Checker<'_> {
             if constructed {
                 let message = format!("{what} is declared but never defined");
                 self.report(Code::NeverDefined, span, message, "define it, or include its file");
-            } else {
+            } else if definition.in_main_file {
                 let message = format!("{what} is declared but never defined");
                 let hint = "only references to it can be passed; include the file that defines it";
                 self.report(Code::ForwardOnly, span, message, hint);

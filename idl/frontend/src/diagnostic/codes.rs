@@ -95,7 +95,7 @@ codes! {
     NotSupported = 205 Error;
     /// A definition that must have contents has none.
     EmptyDefinition = 206 Error;
-    /// A name that newer versions of IDL reserve.
+    /// A name that newer versions of IDL reserve, or that is like such a keyword.
     NewKeyword = 207 Warning;
     /// An annotation where none can be.
     AnnotationMisplaced = 208 Error;
@@ -126,6 +126,8 @@ codes! {
     IncompleteType = 312 Error;
     /// A forward declaration and the definition are of different kinds.
     ForwardMismatch = 313 Error;
+    /// A name inside a scope differs from the name of that scope only in case.
+    ScopeCase = 314 Warning;
 
     /// The same base, or supported interface, is listed twice.
     DuplicateBase = 401 Error;
