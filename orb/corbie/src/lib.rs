@@ -67,6 +67,7 @@ pub mod codegen {
     pub use corbie_core::{
         Interface, Object, Operation, Reply, decode_reference, encode_object, encode_reference,
     };
+    pub use corbie_types::{Any, TypeCode, Typed, ValueModifier, Visibility};
     pub use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 
     /// Markers of IDL types.
