@@ -39,7 +39,8 @@ pub use corbie_core::{Interface, Object, Operation, Reply};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
 pub use corbie_types as types;
 pub use corbie_types::{
-    CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, minor,
+    Any, CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, TypeCode, Typed,
+    Value, minor,
 };
 pub use orb::{Orb, OrbBuilder};
 
@@ -67,8 +68,11 @@ pub mod codegen {
     pub use corbie_core::{
         Interface, Object, Operation, Reply, decode_reference, encode_object, encode_reference,
     };
+    pub use corbie_types::{
+        Any, CompletionStatus, SystemException, SystemExceptionKind, TypeCode, Typed,
+        ValueModifier, Visibility, minor,
+    };
     pub use corbie_types::{Any, TypeCode, Typed, ValueModifier, Visibility};
-    pub use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 
     /// Markers of IDL types.
     pub mod idl {

@@ -171,6 +171,12 @@ impl Orb {
         }
     }
 
+    /// Octets of buffer that a connection keeps between messages.
+    #[inline]
+    pub(crate) fn retained_octets(&self) -> usize {
+        ReaderLimits::DEFAULT.retained_octets
+    }
+
     pub(crate) fn client_wait(&self) -> Wait {
         wait(self.settings().wait_strategy, self.settings().spin_budget)
     }

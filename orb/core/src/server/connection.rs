@@ -55,13 +55,13 @@ pub(crate) struct Buffers {
     pub(crate) reply: Vec<u8>,
 }
 
-/// A buffer larger than this is given back after use.
-const KEPT_OCTETS: usize = 64 << 10;
-
 impl Buffers {
-    pub(crate) fn keep_message(&mut self, message: OwnedMessage) {
+    /// Keeps the buffer of a message for the next one, unless it is larger than
+    /// `retained_octets`: an idle connection must not hold what its largest message took.
+    #[inline]
+    pub(crate) fn keep_message(&mut self, message: OwnedMessage, retained_octets: usize) {
         self.message = message.into_buffer();
-        if self.message.capacity() > KEPT_OCTETS {
+        if self.message.capacity() > retained_octets {
             self.message = Vec::new();
         }
     }

@@ -45,7 +45,7 @@ fn serve_one(orb: &Orb, connection: &ServerConnection, buffers: &mut Buffers) ->
         Ok(message) => {
             connection.last_message.store(orb.tick(), Ordering::Relaxed);
             let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);
-            buffers.keep_message(message);
+            buffers.keep_message(message, orb.retained_octets());
             goes_on && !connection.is_closing()
         }
         Err(failure) => {

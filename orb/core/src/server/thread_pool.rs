@@ -161,7 +161,7 @@ fn serve_ready(orb: &Orb, pool: &ThreadPool, connection: &ServerConnection, buff
             let armed_first = if expects_reply(&message) { arm(next) } else { Ok(()) };
             let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);
             let armed = if expects_reply(&message) { armed_first } else { arm(next) };
-            buffers.keep_message(message);
+            buffers.keep_message(message, orb.retained_octets());
             armed.map(|()| goes_on)
         }
         Err(failure) => {
