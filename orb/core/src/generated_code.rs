@@ -47,12 +47,6 @@ impl Marshal for AbstractBase {
     }
 }
 
-impl Typed for Object {
-    fn type_code() -> TypeCode {
-        TypeCode::object()
-    }
-}
-
 impl Typed for AbstractBase {
     fn type_code() -> TypeCode {
         TypeCode::abstract_interface("IDL:omg.org/CORBA/AbstractBase:1.0", "AbstractBase")
