@@ -72,7 +72,6 @@ pub mod codegen {
         Any, CompletionStatus, SystemException, SystemExceptionKind, TypeCode, Typed,
         ValueModifier, Visibility, minor,
     };
-    pub use corbie_types::{Any, TypeCode, Typed, ValueModifier, Visibility};
 
     /// Markers of IDL types.
     pub mod idl {

@@ -5,7 +5,7 @@
 
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, ErrorKind, Marshal};
-use corbie_types::{Ior, SystemException};
+use corbie_types::{Ior, SystemException, TypeCode, Typed};
 
 /// An object reference of a known IDL interface. Implemented by generated code.
 pub trait Interface: Clone + Send + Sync + 'static {
@@ -81,6 +81,12 @@ fn decode_object(d: &mut Decoder<'_>) -> Result<Option<Object>, corbie_cdr::Erro
             "a decoder without an ORB",
             "Decoder::set_context with the ORB that the reference shall belong to",
         )),
+    }
+}
+
+impl Typed for Object {
+    fn type_code() -> TypeCode {
+        TypeCode::object()
     }
 }
 
