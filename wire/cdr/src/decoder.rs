@@ -210,7 +210,9 @@ impl<'a> Decoder<'a> {
                 self.order = ByteOrder::from_flag(flag);
                 Ok(())
             }
-            flag => Err(self.invalid(
+            flag => Err(self.error_back(
+                1,
+                ErrorKind::InvalidValue,
                 "byte order of an encapsulation",
                 format!("octet {flag}"),
                 "0 (big-endian) or 1 (little-endian)",
@@ -264,6 +266,21 @@ impl<'a> Decoder<'a> {
         Error::new(kind, Direction::Reading, self.offset(), what, found, needed)
     }
 
+    /// An error at the value that begins `back` octets before the present position.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn error_back(
+        &self,
+        back: usize,
+        kind: ErrorKind,
+        what: impl Into<Cow<'static, str>>,
+        found: impl Into<Cow<'static, str>>,
+        needed: impl Into<Cow<'static, str>>,
+    ) -> Error {
+        let offset = self.offset().saturating_sub(back);
+        Error::new(kind, Direction::Reading, offset, what, found, needed)
+    }
+
     /// An `InvalidValue` error at the present position.
     #[cold]
     #[inline(never)]
@@ -283,7 +300,8 @@ impl<'a> Decoder<'a> {
     pub fn invalid_enumerator(&self, name: &'static str, value: u32, count: u32) -> Error {
         let found = format!("the value {value}");
         let needed = format!("0 to {}, the enumerators in the IDL", count.saturating_sub(1));
-        self.invalid(format!("enum {name}"), found, needed)
+        let what = format!("enum {name}");
+        self.error_back(4, ErrorKind::InvalidValue, what, found, needed)
     }
 
     /// The error for a union whose discriminator, just read, selects no member and which has no
@@ -316,9 +334,18 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     fn unexpected_end(&self, what: &'static str, octets: usize) -> Error {
-        let found = format!("{} octets left", self.remaining());
+        let found = octets_left(self.remaining());
         let needed = format!("{octets}, padding included");
         self.error(ErrorKind::UnexpectedEnd, what, found, needed)
+    }
+}
+
+#[cold]
+fn octets_left(octets: usize) -> Cow<'static, str> {
+    match octets {
+        0 => "the end of the octets".into(),
+        1 => "1 octet left".into(),
+        n => format!("{n} octets left").into(),
     }
 }
 

@@ -113,13 +113,13 @@ fn the_place_of_an_error_counts_from_the_start_of_the_message() {
     let error = reading::<Sequence<bool>>(&[0, 0, 0, 3, 1, 1, 9]);
     assert_eq!(
         error.to_string(),
-        "cannot read boolean at octet 7: found octet 9, needed 0 (FALSE) or 1 (TRUE)"
+        "cannot read boolean at octet 6: found octet 9, needed 0 (FALSE) or 1 (TRUE)"
     );
     // Inside an encapsulation, too.
     let octets = [0, 0, 0, 3, 0, 1, 7];
     let mut inner = Decoder::new(&octets, ByteOrder::BigEndian).encapsulation().expect("one");
     inner.read_boolean().expect("TRUE");
-    assert_eq!(inner.read_boolean().expect_err("seven").offset(), 7);
+    assert_eq!(inner.read_boolean().expect_err("seven").offset(), 6);
     assert_eq!(inner.read_boolean().expect_err("the end").offset(), 7);
 }
 

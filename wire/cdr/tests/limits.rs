@@ -29,7 +29,7 @@ fn claimed_lengths_are_checked_before_use() {
     assert_eq!(d.encapsulation().err().map(|e| e.kind()), Some(ErrorKind::UnexpectedEnd));
     // Two elements claimed, octets for one: found out before the first is read.
     let error = decode::<Sequence<u32>>(&[0, 0, 0, 2, 0, 0, 0, 1]).expect_err("too short");
-    assert_eq!((error.kind(), error.offset()), (ErrorKind::UnexpectedEnd, 4));
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::UnexpectedEnd, 0));
 }
 
 /// An IDL struct without members.

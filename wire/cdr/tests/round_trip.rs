@@ -180,7 +180,9 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_octets_never_panic(octets: Vec<u8>, lead in 0usize..8, little: bool, minor in 0u8..3) {
+    fn arbitrary_octets_never_panic(
+        octets: Vec<u8>, lead in 0usize..8, little: bool, minor in 0u8..3,
+    ) {
         let order = if little { ByteOrder::LittleEndian } else { ByteOrder::BigEndian };
         let version = Version { major: 1, minor };
         for code_sets in [CodeSets::DEFAULT, CodeSets::UNICODE] {

@@ -1,4 +1,5 @@
-//! Large octet sequences are borrowed, small ones copied; the octets are the same.
+//! Large octet sequences are borrowed, small ones copied; the octets are the same. What may be
+//! patched and taken back afterwards.
 
 use corbie_cdr::idl::Sequence;
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Marshal};

@@ -1,7 +1,7 @@
 //! Fixed-size values, lengths and octets (CORBA 3.3 P2 §9.3.1.1 to §9.3.1.4). The hot path: one
 //! bounds check, a load, a branch on the byte order.
 
-use super::Decoder;
+use super::{Decoder, octets_left};
 use crate::{ByteOrder, Error, ErrorKind, LongDouble};
 
 macro_rules! read_primitives {
@@ -56,7 +56,8 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     pub(crate) fn invalid_boolean(&self, octet: u8) -> Error {
-        self.invalid("boolean", format!("octet {octet}"), "0 (FALSE) or 1 (TRUE)")
+        let (kind, found) = (ErrorKind::InvalidValue, format!("octet {octet}"));
+        self.error_back(1, kind, "boolean", found, "0 (FALSE) or 1 (TRUE)")
     }
 
     /// Reads an `octet` (`uint8`).
@@ -137,15 +138,15 @@ impl<'a> Decoder<'a> {
     fn too_many(&self, limit: &'static str, found: u32, allowed: u32) -> Error {
         let found = format!("a length of {found} elements");
         let needed = format!("at most {allowed} (limit {limit})");
-        self.error(ErrorKind::LimitExceeded, "sequence", found, needed)
+        self.error_back(4, ErrorKind::LimitExceeded, "sequence", found, needed)
     }
 
     #[cold]
     #[inline(never)]
     fn too_few_octets(&self, elements: usize, each: usize) -> Error {
-        let found = format!("a length of {elements} and {} octets left", self.remaining());
+        let found = format!("a length of {elements} and {}", octets_left(self.remaining()));
         let needed = format!("at least {each} octets for each element");
-        self.error(ErrorKind::UnexpectedEnd, "sequence or string", found, needed)
+        self.error_back(4, ErrorKind::UnexpectedEnd, "sequence", found, needed)
     }
 
     /// Takes `n` octets as they are, unaligned, without a copy.

@@ -67,7 +67,7 @@ impl<'a> Decoder<'a> {
         }
         match self.read_octets(length)?.split_last() {
             Some((0, text)) => Ok(text),
-            _ => Err(self.unterminated("string")),
+            _ => Err(self.unterminated("string", length + 4)),
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Decoder<'a> {
             None => Ok(String::new()),
             // No byte order mark here: the order is that of the message.
             Some((text, [0, 0])) => self.wide_text(text, self.order),
-            Some(_) => Err(self.unterminated("wstring")),
+            Some(_) => Err(self.unterminated("wstring", octets.len() + 4)),
         }
     }
 
@@ -161,14 +161,15 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     fn wide_code_set(&self, what: &'static str) -> Error {
-        let found = format!("the transmission code set {}", self.code_sets.wchar_data);
+        let found = format!("{} as transmission code set", self.code_sets.wchar_data);
         self.error(ErrorKind::CodeSetIncompatible, what, found, "UTF-16 or UCS-2")
     }
 
     #[cold]
     #[inline(never)]
-    fn unterminated(&self, what: &'static str) -> Error {
-        self.invalid(what, "no NUL at its end", "the terminating NUL that its length counts")
+    fn unterminated(&self, what: &'static str, back: usize) -> Error {
+        let needed = "the terminating NUL that its length counts";
+        self.error_back(back, ErrorKind::InvalidValue, what, "no NUL at its end", needed)
     }
 
     #[cold]
@@ -177,7 +178,10 @@ impl<'a> Decoder<'a> {
         let shown = octets.get(..octets.len().min(16)).unwrap_or_default();
         let dots = if octets.len() > shown.len() { ", …" } else { "" };
         let found = format!("the octets {shown:02x?}{dots}");
-        self.error(ErrorKind::DataConversion, what, found, format!("text in {code_set}"))
+        // Of a string, its text; the length before it was right.
+        let back = octets.len() + usize::from(what == "string");
+        let needed = format!("text in {code_set}");
+        self.error_back(back, ErrorKind::DataConversion, what, found, needed)
     }
 }
 

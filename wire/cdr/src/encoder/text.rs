@@ -136,7 +136,7 @@ impl Encoder<'_> {
     #[cold]
     #[inline(never)]
     fn wide_code_set(&self, what: &'static str) -> Error {
-        let found = format!("the transmission code set {}", self.code_sets.wchar_data);
+        let found = format!("{} as transmission code set", self.code_sets.wchar_data);
         self.error(ErrorKind::CodeSetIncompatible, what, found, "UTF-16 or UCS-2")
     }
 

@@ -1,4 +1,5 @@
-//! The kinds of TypeCode with their numbers on the wire (CORBA 3.3 P2 §9.3.5.1), one table.
+//! The kinds of TypeCode with their numbers on the wire (CORBA 3.3 P2 §9.3.5.1), one table. Used
+//! by everything that walks TypeCodes.
 
 macro_rules! kinds {
     ($($number:literal $variant:ident $name:literal $min:literal;)+) => {
