@@ -26,17 +26,22 @@ impl Scope<'_, '_> {
         let bounds = self.trait_bounds(x);
         let methods = self.trait_methods(x);
         let object = self.emit_shared_object(definition, &format!("local interface {idl_name}"));
+        let text = self.cx.names.name(definition.id);
         quote! {
             #docs
             pub trait #name: #bounds { #methods }
+            impl ::std::fmt::Debug for dyn #name {
+                fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    f.write_str(#text)
+                }
+            }
             #object
         }
     }
 
-    /// For a trait whose objects are `Arc<dyn Trait>`: identity, `Debug`, and the marker type.
+    /// For a trait whose objects are `Arc<dyn Trait>`: identity and the marker type.
     pub(crate) fn emit_shared_object(&self, definition: &Definition, what: &str) -> TokenStream {
         let name = ident(self.cx.names.name(definition.id));
-        let text = self.cx.names.name(definition.id);
         let marker = ident(self.cx.names.implied(definition.id, Implied::Marker));
         let docs = docs_with(
             "",
@@ -46,11 +51,6 @@ impl Scope<'_, '_> {
         let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), what);
         let typed = self.emit_typed(definition, &marker_tokens);
         quote! {
-            impl ::std::fmt::Debug for dyn #name {
-                fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                    f.write_str(#text)
-                }
-            }
             impl PartialEq for dyn #name {
                 /// Whether both are the same object.
                 fn eq(&self, other: &Self) -> bool {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use corbie_frontend::Definition;
 use corbie_frontend::model::{Interface, InterfaceKind};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::call::{Call, tuple};
@@ -114,6 +114,7 @@ impl Scope<'_, '_> {
 
     fn marshal_reference(&self, name: &TokenStream, is_abstract: bool) -> TokenStream {
         let orb = self.orb();
+        let ok = self.std("Ok");
         let option = self.option(&quote!(Self));
         let written = self.result(&quote!(()), &quote!(#orb::Error));
         let read = self.result(&option, &quote!(#orb::Error));
@@ -124,7 +125,7 @@ impl Scope<'_, '_> {
                     let object = value.as_ref().map(#orb::Interface::as_object);
                     #orb::encode_abstract(object, e)
                 },
-                quote!(#orb::decode_abstract(d)),
+                quote!(#ok(#orb::decode_abstract(d)?.map(Self))),
             ),
             false => (
                 quote!(<#orb::Object as #orb::Marshal>::MIN_OCTETS),
@@ -234,14 +235,15 @@ impl Scope<'_, '_> {
     /// The closure that reads the results.
     fn read_results(&self, call: &Call<'_>) -> TokenStream {
         let ok = self.std("Ok");
-        let d = format_ident!("d");
         let on_wire = call.outputs();
+        let names: Vec<Ident> = on_wire.iter().map(|output| output.name.clone()).collect();
+        let d = local("d", &names);
         let returned = call.returned();
         match on_wire.as_slice() {
             [] => return quote!(|_| #ok(())),
             [only] => {
                 let read = self.try_read_value(&only.ty, &d);
-                return quote!(|d| #read);
+                return quote!(|#d| #read);
             }
             _ => {}
         }
@@ -249,13 +251,13 @@ impl Scope<'_, '_> {
         if same_order {
             let reads: Vec<_> = on_wire.iter().map(|o| self.read_value(&o.ty, &d)).collect();
             let reads = tuple(&reads);
-            return quote!(|d| #ok(#reads));
+            return quote!(|#d| #ok(#reads));
         }
         let reads = on_wire.iter().map(|output| {
             let (name, read) = (&output.name, self.read_value(&output.ty, &d));
             quote!(let #name = #read;)
         });
         let names = returned.iter().map(|output| &output.name);
-        quote!(|d| { #(#reads)* #ok((#(#names),*)) })
+        quote!(|#d| { #(#reads)* #ok((#(#names),*)) })
     }
 }

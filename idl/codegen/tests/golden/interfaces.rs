@@ -1494,7 +1494,7 @@ pub mod interfaces {
             orb::encode_abstract(object, e)
         }
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
-            orb::decode_abstract(d)
+            Ok(orb::decode_abstract(d)?.map(Self))
         }
     }
     impl orb::Typed for Describable {

@@ -1966,14 +1966,14 @@ pub mod types {
                     },
                 )?;
             reply
-                .results_only(|d| {
+                .results_only(|d_| {
                     let result = <orb::idl::BoundedString<
                         8,
-                    > as orb::Marshal>::decode(d)?;
-                    let a = d.read_string()?.into_owned();
-                    let b = d.read_wstring()?;
-                    let c = <orb::idl::BoundedString<8> as orb::Marshal>::decode(d)?;
-                    let d = <orb::idl::BoundedWstring<8> as orb::Marshal>::decode(d)?;
+                    > as orb::Marshal>::decode(d_)?;
+                    let a = d_.read_string()?.into_owned();
+                    let b = d_.read_wstring()?;
+                    let c = <orb::idl::BoundedString<8> as orb::Marshal>::decode(d_)?;
+                    let d = <orb::idl::BoundedWstring<8> as orb::Marshal>::decode(d_)?;
                     Ok((result, a, c, b, d))
                 })
         }
@@ -2038,20 +2038,20 @@ pub mod types {
                     },
                 )?;
             reply
-                .results_only(|d| {
+                .results_only(|d_| {
                     let result = <orb::idl::Array<
                         orb::idl::Array<f64, 3>,
                         2,
-                    > as orb::Marshal>::decode(d)?;
+                    > as orb::Marshal>::decode(d_)?;
                     let b = <orb::idl::Array<
                         orb::idl::Array<f64, 3>,
                         2,
-                    > as orb::Marshal>::decode(d)?;
-                    let c = <orb::idl::Array<i32, 100> as orb::Marshal>::decode(d)?;
+                    > as orb::Marshal>::decode(d_)?;
+                    let c = <orb::idl::Array<i32, 100> as orb::Marshal>::decode(d_)?;
                     let d = <orb::idl::BoxedArray<
                         orb::idl::Array<u8, 1024>,
                         64,
-                    > as orb::Marshal>::decode(d)?;
+                    > as orb::Marshal>::decode(d_)?;
                     Ok((result, b, d, c))
                 })
         }
@@ -2233,11 +2233,11 @@ pub mod types {
                     },
                 )?;
             reply
-                .results_only(|d| {
-                    let a = d.read_long()?;
-                    let b = d.read_long()?;
-                    let d = d.read_string()?.into_owned();
-                    let e = d.read_string()?.into_owned();
+                .results_only(|d_| {
+                    let a = d_.read_long()?;
+                    let b = d_.read_long()?;
+                    let d = d_.read_string()?.into_owned();
+                    let e = d_.read_string()?.into_owned();
                     Ok((b, e, a, d))
                 })
         }
@@ -2295,7 +2295,12 @@ pub mod types {
                         e_.write_string(reply)
                     },
                 )?;
-            reply.results_only(|d| Ok((d.read_long()?, d.read_long()?, d.read_long()?)))
+            reply
+                .results_only(|d_| Ok((
+                    d_.read_long()?,
+                    d_.read_long()?,
+                    d_.read_long()?,
+                )))
         }
         pub fn title(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_title");

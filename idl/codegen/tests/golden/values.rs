@@ -145,11 +145,6 @@ pub mod values {
     pub trait Named: orb::ValueBase {
         fn get_name(&self) -> Result<String, orb::SystemException>;
     }
-    impl ::std::fmt::Debug for dyn Named {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("Named")
-        }
-    }
     impl PartialEq for dyn Named {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
@@ -211,11 +206,6 @@ pub mod values {
             &self,
             id: i32,
         ) -> Result<::std::sync::Arc<dyn Base>, orb::SystemException>;
-    }
-    impl ::std::fmt::Debug for dyn Base {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("Base")
-        }
     }
     impl PartialEq for dyn Base {
         /// Whether both are the same object.
@@ -294,11 +284,6 @@ pub mod values {
             name: &str,
         ) -> Result<::std::sync::Arc<dyn Node>, node::CreateError>;
     }
-    impl ::std::fmt::Debug for dyn Node {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("Node")
-        }
-    }
     impl PartialEq for dyn Node {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
@@ -368,11 +353,6 @@ pub mod values {
         pub id: i32,
         pub secret: String,
         pub data: orb::Any,
-    }
-    impl ::std::fmt::Debug for dyn Special {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("Special")
-        }
     }
     impl PartialEq for dyn Special {
         /// Whether both are the same object.
@@ -746,11 +726,6 @@ pub mod values {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct HappenedState {
         pub when: i32,
-    }
-    impl ::std::fmt::Debug for dyn Happened {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("Happened")
-        }
     }
     impl PartialEq for dyn Happened {
         /// Whether both are the same object.
