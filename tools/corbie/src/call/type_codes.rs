@@ -163,10 +163,7 @@ impl<'m> TypeCodes<'m> {
         Ok(())
     }
 
-    fn cases<'x>(
-        &self,
-        cases: &'x [UnionCase],
-    ) -> Result<Vec<Case<'x>>, Failure> {
+    fn cases<'x>(&self, cases: &'x [UnionCase]) -> Result<Vec<Case<'x>>, Failure> {
         let mut all = Vec::new();
         for case in cases {
             let type_code = self.of(&case.member.ty)?;

@@ -129,8 +129,8 @@ fn enumerator(json: &Json, plain: &TypeCode) -> Result<u32, Mismatch> {
         Json::String(name) => names.iter().position(|known| known == name),
         // As written for a type without names.
         Json::Number(_) => {
-            let last = names.len().saturating_sub(1) as i128;
-            Some(number::integer::<usize>(json, 0, last)?).filter(|index| *index < names.len())
+            let position: usize = number::integer(json, 0, u32::MAX.into())?;
+            Some(position).filter(|position| *position < names.len())
         }
         _ => None,
     };

@@ -229,10 +229,7 @@ impl Reader<'_> {
         members.map(|m| Ok((name_in(m), self.part(m, "type")?))).collect()
     }
 
-    fn cases<'j>(
-        &self,
-        json: &'j Json,
-    ) -> Result<Vec<Case<'j>>, Mismatch> {
+    fn cases<'j>(&self, json: &'j Json) -> Result<Vec<Case<'j>>, Mismatch> {
         let case = |case: &'j Json| {
             let label = match case.get("label") {
                 None | Some(Json::Null) => None,
