@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use corbie::codegen::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, Typed, WChar};
 use corbie::{ByteOrder, Orb, SystemException};
-use own_idl::own_constants::constants;
-use own_idl::own_interfaces::interfaces;
-use own_idl::own_stock::stock;
-use own_idl::own_types::types;
-use own_idl::own_unions::unions;
+use behaviour::own_constants::constants;
+use behaviour::own_interfaces::interfaces;
+use behaviour::own_stock::stock;
+use behaviour::own_types::types;
+use behaviour::own_unions::unions;
 
 fn main() {
     structs_come_back();
@@ -78,14 +78,14 @@ fn structs_come_back() {
     check::<types::Empty>(types::Empty);
     check::<types::Composed>(types::Composed {
         r#where: types::Point { x: 1, y: -1 },
-        price: Fixed::from_digits(-1250).expect("fits"),
+        a_price: Fixed::from_digits(-1250).expect("fits"),
         path: vec![types::Point { x: 1, y: 2 }; 3],
         rows: vec![vec![1, 2], vec![], vec![3]],
-        octets: vec![1; 5000],
-        table: vec![vec!["a".to_owned()]],
-        matrix: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
+        some_octets: vec![1; 5000],
+        a_table: vec![vec!["a".to_owned()]],
+        a_matrix: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
         r#type: i32::type_code(),
-        paint: types::Colour::DarkBlue,
+        a_paint: types::Colour::DarkBlue,
         ..Default::default()
     });
     let leaf = types::Node { name: "leaf".to_owned(), ..Default::default() };
@@ -128,7 +128,7 @@ fn unions_come_back_and_are_checked() {
     check::<ByChar>(ByChar::Quote(5));
     check::<ByOctet>(ByOctet::All(1));
     check::<ByInt8>(ByInt8::Least(-5));
-    let full = Tree::Full(Full::T("t".to_owned()));
+    let full = Tree::AFull(Full::T("t".to_owned()));
     check::<Tree>(Tree::Branches(vec![Tree::Leaf(1), full, Tree::Table([1, 2, 3, 4])]));
     assert_eq!(ByLong::Minus(1).discriminator(), -1);
     assert_eq!(ByLong::Rest { discriminator: 99, value: 0.5 }.discriminator(), 99);
@@ -170,7 +170,7 @@ fn constants_have_their_values() {
     assert_eq!(constants::WIDE_TEXT, "wïde");
     assert_eq!(constants::LATIN, 'é');
     assert_eq!(constants::WIDE, WChar(0xe9));
-    assert_eq!(constants::MONEY.to_string(), "12.50");
+    assert_eq!(constants::MONEY.to_string(), "12.5");
     assert_eq!(constants::BEST, constants::Colour::Green);
     assert_eq!(f64::from(constants::LONG_PI), std::f64::consts::PI);
     assert_eq!(constants::FROM_INSIDE, 2 * constants::holder::INSIDE);
@@ -230,7 +230,7 @@ fn a_call_goes_there_and_back() {
 struct Bottom;
 
 impl interfaces::TopServant for Bottom {
-    fn top(&self) -> Result<i32, SystemException> {
+    fn get_top(&self) -> Result<i32, SystemException> {
         Ok(1)
     }
     fn name(&self) -> Result<String, SystemException> {
@@ -239,19 +239,19 @@ impl interfaces::TopServant for Bottom {
 }
 
 impl interfaces::LeftServant for Bottom {
-    fn left(&self, _value: i32) -> Result<(), SystemException> {
+    fn go_left(&self, _value: i32) -> Result<(), SystemException> {
         Ok(())
     }
 }
 
 impl interfaces::RightServant for Bottom {
-    fn right(&self) -> Result<(), interfaces::right::RightError> {
+    fn go_right(&self) -> Result<(), interfaces::right::GoRightError> {
         Err(interfaces::right::Wrong { why: "left".to_owned() }.into())
     }
 }
 
 impl interfaces::BottomServant for Bottom {
-    fn bottom(&self) -> Result<String, SystemException> {
+    fn get_bottom(&self) -> Result<String, SystemException> {
         Ok("up".to_owned())
     }
 }
@@ -260,13 +260,13 @@ fn derived_servants_serve_base_operations() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
     let bottom = poa.activate(interfaces::BottomSkeleton::new(Bottom)).expect("active");
-    assert_eq!(bottom.bottom().expect("own"), "up");
-    assert_eq!(bottom.top().expect("of the base's base"), 1);
+    assert_eq!(bottom.get_bottom().expect("own"), "up");
+    assert_eq!(bottom.get_top().expect("of the base's base"), 1);
     let top = interfaces::Top::from(bottom.clone());
     assert_eq!(top.name().expect("an attribute of the base"), "bottom");
     let right = interfaces::Right::narrow(top.as_object()).expect("answered").expect("a Right");
-    match right.right() {
-        Err(interfaces::right::RightError::Wrong(wrong)) => assert_eq!(wrong.why, "left"),
+    match right.go_right() {
+        Err(interfaces::right::GoRightError::Wrong(wrong)) => assert_eq!(wrong.why, "left"),
         other => panic!("{other:?}"),
     }
     assert!(interfaces::Described::narrow(top.as_object()).expect("answered").is_none());
