@@ -1,133 +1,12 @@
-//! Calls over real IIOP on loopback, with a stub and a skeleton written by hand: what generated
-//! code does, without the generator.
+//! Calls over real IIOP on loopback.
 
-use corbie::codegen::{Marshal, Operation};
+mod echo;
+
 use corbie::{
-    IdAssignment, Interface, Lifespan, Object, ObjectId, Orb, PoaPolicies, Servant, ServerRequest,
-    SystemException, SystemExceptionKind, TypedServant,
+    IdAssignment, Interface, Lifespan, ObjectId, Orb, PoaPolicies, Servant, SystemExceptionKind,
 };
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
-
-#[derive(Clone, Debug)]
-struct Echo(Object);
-
-impl Interface for Echo {
-    const REPOSITORY_ID: &'static str = "IDL:Test/Echo:1.0";
-    const BASES: &'static [&'static str] = &[];
-    fn from_object(object: Object) -> Self {
-        Echo(object)
-    }
-    fn as_object(&self) -> &Object {
-        &self.0
-    }
-    fn into_object(self) -> Object {
-        self.0
-    }
-}
-
-impl Echo {
-    fn double(&self, value: i64) -> Result<i64, SystemException> {
-        const OPERATION: Operation = Operation::twoway("double");
-        let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&value, e))?;
-        reply.results_only(i64::decode)
-    }
-
-    fn note(&self, value: i64) -> Result<(), SystemException> {
-        const OPERATION: Operation = Operation::oneway("note");
-        self.0.invoke_oneway(&OPERATION, &|e| i64::encode(&value, e))
-    }
-
-    fn fail(&self) -> Result<String, SystemException> {
-        const OPERATION: Operation = Operation::twoway("fail");
-        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
-        Ok(reply.user_exception().unwrap_or("none").to_owned())
-    }
-
-    fn call_back(&self, other: &Echo, value: i64) -> Result<i64, SystemException> {
-        const OPERATION: Operation = Operation::twoway("call_back");
-        let other = Some(other.0.clone());
-        let mut reply = self.0.invoke(&OPERATION, &|e| {
-            Object::encode(&other, e)?;
-            i64::encode(&value, e)
-        })?;
-        reply.results_only(i64::decode)
-    }
-
-    fn panic(&self) -> Result<(), SystemException> {
-        const OPERATION: Operation = Operation::twoway("panic");
-        self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ())
-    }
-
-    fn octets(&self, octets: &[u8]) -> Result<Vec<u8>, SystemException> {
-        const OPERATION: Operation = Operation::twoway("octets");
-        let mut reply = self.0.invoke(&OPERATION, &|e| e.write_octet_sequence(octets))?;
-        reply.results_only(|d| Ok(d.read_octet_sequence()?.to_vec()))
-    }
-}
-
-struct EchoServant {
-    notes: mpsc::Sender<i64>,
-    calls: AtomicU32,
-}
-
-impl Servant for EchoServant {
-    fn _interfaces(&self) -> &'static [&'static str] {
-        &["IDL:Test/Echo:1.0"]
-    }
-
-    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        let mut d = request.arguments();
-        match request.operation() {
-            "double" => {
-                let value = d.read_longlong()?.wrapping_mul(2);
-                request.reply(&|e| i64::encode(&value, e))
-            }
-            "note" => {
-                self.notes.send(d.read_longlong()?).unwrap();
-                Ok(())
-            }
-            "fail" => request.reply_exception("IDL:Test/Failed:1.0", &|_| Ok(())),
-            "call_back" => {
-                let other = Echo(Object::decode(&mut d)?.unwrap());
-                let value = d.read_longlong()?;
-                let result = other.double(value)?;
-                request.reply(&|e| i64::encode(&result, e))
-            }
-            "octets" => {
-                let octets = d.read_octet_sequence()?.to_vec();
-                request.reply(&|e| e.write_octet_sequence(&octets))
-            }
-            "panic" => panic!("as asked"),
-            _ => Err(request.unknown_operation()),
-        }
-    }
-}
-
-impl TypedServant for EchoServant {
-    type Reference = Echo;
-}
-
-fn loopback_orb(more: &[&str]) -> Orb {
-    let mut arguments = vec!["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
-    arguments.extend(more);
-    Orb::init(arguments).unwrap()
-}
-
-fn serve(more: &[&str]) -> (Orb, Echo, mpsc::Receiver<i64>) {
-    let orb = loopback_orb(more);
-    let (notes, noted) = mpsc::channel();
-    let servant = EchoServant { notes, calls: AtomicU32::new(0) };
-    let echo = orb.root_poa().unwrap().activate(servant).unwrap();
-    (orb, echo, noted)
-}
-
-/// A client's own view of a reference: through the string, as another process gets it.
-fn as_client(client: &Orb, echo: &Echo) -> Echo {
-    let object = client.string_to_object(&echo.0.to_string()).unwrap();
-    Echo::narrow(&object).unwrap().unwrap()
-}
+use echo::{Echo, EchoServant, as_client, loopback_orb, serve};
+use std::sync::Arc;
 
 fn call_everything(more: &[&str]) {
     let (server, echo, noted) = serve(more);
@@ -198,8 +77,7 @@ fn a_servant_may_call_back_its_client_over_the_same_connection() {
         let (server, echo, _noted) = serve(&options);
         // The middle object calls the server again, which is the nested call of `relief`.
         let client = loopback_orb(&options);
-        let (notes, _) = mpsc::channel();
-        let middle = EchoServant { notes, calls: AtomicU32::new(0) };
+        let (middle, _) = EchoServant::new();
         let middle = client.root_poa().unwrap().activate(middle).unwrap();
         let echo = as_client(&client, &echo);
         for value in 0..50 {
@@ -235,8 +113,7 @@ fn a_deactivated_object_is_gone_and_a_stale_key_finds_nobody() {
     let poa = server.root_poa().unwrap();
     let id = poa.reference_to_id(&echo.0).unwrap();
     poa.deactivate_object(&id).unwrap();
-    let (notes, _) = mpsc::channel();
-    poa.activate(EchoServant { notes, calls: AtomicU32::new(0) }).unwrap();
+    poa.activate(EchoServant::new().0).unwrap();
     let exception = echo.double(1).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist);
     assert!(echo.0.non_existent().unwrap());
@@ -271,8 +148,7 @@ fn a_client_reconnects_to_a_restarted_server() {
             ..PoaPolicies::default()
         };
         let child = poa.create_poa("persistent", policies).unwrap();
-        let (notes, _) = mpsc::channel();
-        let servant = EchoServant { notes, calls: AtomicU32::new(0) };
+        let (servant, _) = EchoServant::new();
         child.activate_with_id(ObjectId::from("echo").as_octets(), servant).unwrap()
     };
     let first = loopback_orb(&[]);

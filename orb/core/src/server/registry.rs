@@ -41,6 +41,21 @@ impl Registry {
         self.lock().len()
     }
 
+    /// Takes out those for which `is_due` holds; allocates nothing when there are none.
+    pub(crate) fn take_due(
+        &self,
+        mut is_due: impl FnMut(&ServerConnection) -> bool,
+    ) -> Vec<Arc<ServerConnection>> {
+        let mut connections = self.lock();
+        let due = connections.extract_if(|_, connection| is_due(connection));
+        let due: Vec<_> = due.map(|(_, connection)| connection).collect();
+        drop(connections);
+        if !due.is_empty() {
+            self.removed.notify_all();
+        }
+        due
+    }
+
     pub(crate) fn all(&self) -> Vec<Arc<ServerConnection>> {
         self.lock().values().cloned().collect()
     }

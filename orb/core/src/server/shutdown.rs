@@ -66,18 +66,21 @@ pub(crate) fn close_silent(orb: &Orb) {
     let passed = |since: u64, limit: Option<Duration>| {
         limit.is_some_and(|limit| now.saturating_sub(since) > limit.as_secs().max(1))
     };
-    for connection in orb.server().registry.all() {
-        let incomplete = connection.incomplete_since.load(Ordering::Relaxed);
-        let silent = connection.last_message.load(Ordering::Relaxed);
+    let is_slow = |connection: &ServerConnection| {
+        let since = connection.incomplete_since.load(Ordering::Relaxed);
+        since != COMPLETE && passed(since, settings.message_timeout)
+    };
+    let is_silent = |connection: &ServerConnection| {
+        let since = connection.last_message.load(Ordering::Relaxed);
         let busy = connection.in_service.load(Ordering::Acquire) > 0;
-        if incomplete != COMPLETE && passed(incomplete, settings.message_timeout) {
+        !busy && passed(since, settings.server_idle_timeout)
+    };
+    for connection in orb.server().registry.take_due(|c| is_slow(c) || is_silent(c)) {
+        if is_slow(&connection) {
             tracing::warn!(peer = %connection.peer(), "connection closed: a message took too long");
             connection.close(None);
-        } else if !busy && passed(silent, settings.server_idle_timeout) {
-            connection.close_orderly();
         } else {
-            continue;
+            connection.close_orderly();
         }
-        orb.server().registry.remove(connection.id);
     }
 }

@@ -1,0 +1,169 @@
+//! An interface with a stub and a skeleton written by hand: what generated code does, without the
+//! generator. Shared by the tests of calls.
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test file uses a part of it
+
+use corbie::codegen::{Marshal, Operation};
+use corbie::{Interface, Object, Orb, Servant, ServerRequest, SystemException, TypedServant};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+static WAITING: AtomicU32 = AtomicU32::new(0);
+
+/// How many servants of this process are inside `wait`.
+pub fn waiting() -> u32 {
+    WAITING.load(Ordering::SeqCst)
+}
+
+#[derive(Clone, Debug)]
+pub struct Echo(pub Object);
+
+impl Interface for Echo {
+    const REPOSITORY_ID: &'static str = "IDL:Test/Echo:1.0";
+    const BASES: &'static [&'static str] = &[];
+    fn from_object(object: Object) -> Self {
+        Echo(object)
+    }
+    fn as_object(&self) -> &Object {
+        &self.0
+    }
+    fn into_object(self) -> Object {
+        self.0
+    }
+}
+
+impl Echo {
+    pub fn double(&self, value: i64) -> Result<i64, SystemException> {
+        const OPERATION: Operation = Operation::twoway("double");
+        let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&value, e))?;
+        reply.results_only(i64::decode)
+    }
+
+    pub fn note(&self, value: i64) -> Result<(), SystemException> {
+        const OPERATION: Operation = Operation::oneway("note");
+        self.0.invoke_oneway(&OPERATION, &|e| i64::encode(&value, e))
+    }
+
+    pub fn wait(&self, time: Duration) -> Result<i64, SystemException> {
+        const OPERATION: Operation = Operation::twoway("wait");
+        let milliseconds = time.as_millis() as i64;
+        let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&milliseconds, e))?;
+        reply.results_only(i64::decode)
+    }
+
+    pub fn length(&self, text: &str) -> Result<i64, SystemException> {
+        const OPERATION: Operation = Operation::twoway("length");
+        let mut reply = self.0.invoke(&OPERATION, &|e| e.write_string(text))?;
+        reply.results_only(i64::decode)
+    }
+
+    pub fn fail(&self) -> Result<String, SystemException> {
+        const OPERATION: Operation = Operation::twoway("fail");
+        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+        Ok(reply.user_exception().unwrap_or("none").to_owned())
+    }
+
+    pub fn call_back(&self, other: &Echo, value: i64) -> Result<i64, SystemException> {
+        const OPERATION: Operation = Operation::twoway("call_back");
+        let other = Some(other.0.clone());
+        let mut reply = self.0.invoke(&OPERATION, &|e| {
+            Object::encode(&other, e)?;
+            i64::encode(&value, e)
+        })?;
+        reply.results_only(i64::decode)
+    }
+
+    pub fn panic(&self) -> Result<(), SystemException> {
+        const OPERATION: Operation = Operation::twoway("panic");
+        self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ())
+    }
+
+    pub fn octets(&self, octets: &[u8]) -> Result<Vec<u8>, SystemException> {
+        const OPERATION: Operation = Operation::twoway("octets");
+        let mut reply = self.0.invoke(&OPERATION, &|e| e.write_octet_sequence(octets))?;
+        reply.results_only(|d| Ok(d.read_octet_sequence()?.to_vec()))
+    }
+}
+
+pub struct EchoServant {
+    notes: mpsc::Sender<i64>,
+}
+
+impl EchoServant {
+    /// A servant, and what oneways told it.
+    pub fn new() -> (Self, mpsc::Receiver<i64>) {
+        let (notes, noted) = mpsc::channel();
+        (EchoServant { notes }, noted)
+    }
+}
+
+impl Servant for EchoServant {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Echo:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        let mut d = request.arguments();
+        match request.operation() {
+            "double" => {
+                let value = d.read_longlong()?.wrapping_mul(2);
+                request.reply(&|e| i64::encode(&value, e))
+            }
+            "note" => {
+                // A test that does not listen has dropped the receiver.
+                let _ = self.notes.send(d.read_longlong()?);
+                Ok(())
+            }
+            "wait" => {
+                let milliseconds = d.read_longlong()?;
+                WAITING.fetch_add(1, Ordering::SeqCst);
+                // tidy: sleep: a servant that takes its time is what is being tested
+                std::thread::sleep(Duration::from_millis(milliseconds as u64));
+                WAITING.fetch_sub(1, Ordering::SeqCst);
+                request.reply(&|e| i64::encode(&milliseconds, e))
+            }
+            "length" => {
+                let length = d.read_string()?.len() as i64;
+                request.reply(&|e| i64::encode(&length, e))
+            }
+            "fail" => request.reply_exception("IDL:Test/Failed:1.0", &|_| Ok(())),
+            "call_back" => {
+                let other = Echo(Object::decode(&mut d)?.unwrap());
+                let value = d.read_longlong()?;
+                let result = other.double(value)?;
+                request.reply(&|e| i64::encode(&result, e))
+            }
+            "octets" => {
+                let octets = d.read_octet_sequence()?.to_vec();
+                request.reply(&|e| e.write_octet_sequence(&octets))
+            }
+            "panic" => panic!("as asked"),
+            _ => Err(request.unknown_operation()),
+        }
+    }
+}
+
+impl TypedServant for EchoServant {
+    type Reference = Echo;
+}
+
+/// An ORB that listens on loopback only.
+pub fn loopback_orb(more: &[&str]) -> Orb {
+    let mut arguments = vec!["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+    arguments.extend(more);
+    Orb::init(arguments).unwrap()
+}
+
+/// A server of one echo object.
+pub fn serve(more: &[&str]) -> (Orb, Echo, mpsc::Receiver<i64>) {
+    let orb = loopback_orb(more);
+    let (servant, noted) = EchoServant::new();
+    let echo = orb.root_poa().unwrap().activate(servant).unwrap();
+    (orb, echo, noted)
+}
+
+/// A client's own view of a reference: through the string, as another process gets it.
+pub fn as_client(client: &Orb, echo: &Echo) -> Echo {
+    let object = client.string_to_object(&echo.0.to_string()).unwrap();
+    Echo::narrow(&object).unwrap().unwrap()
+}
