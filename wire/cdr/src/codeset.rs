@@ -23,6 +23,10 @@ impl CodeSet {
     /// X/Open UTF-8.
     pub const UTF_8: Self = Self(0x0501_0001);
 
+    /// Never on the wire: `string` as UTF-8 and `char` as its ISO 8859-1 octet, so that every
+    /// value fits. For octets that stay in this process, such as those of an `any`.
+    pub const LOCAL: Self = Self(0xffff_ffff);
+
     /// The registered name, or `None` when this table does not have it.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
@@ -33,6 +37,18 @@ impl CodeSet {
     #[must_use]
     pub fn is_char_supported(self) -> bool {
         matches!(self, Self::ISO_8859_1 | Self::ISO_646 | Self::UTF_8)
+    }
+
+    /// Whether strings in it are UTF-8.
+    #[inline]
+    pub(crate) const fn is_utf_8(self) -> bool {
+        matches!(self, Self::UTF_8 | Self::LOCAL)
+    }
+
+    /// Whether a `char` in it is the first 256 characters of Unicode, an octet each.
+    #[inline]
+    pub(crate) const fn has_latin_octets(self) -> bool {
+        matches!(self, Self::ISO_8859_1 | Self::LOCAL)
     }
 
     /// Whether Corbie converts `wchar` and `wstring` to and from it.

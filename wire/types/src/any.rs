@@ -6,7 +6,7 @@ use std::any::Any as Context;
 use std::fmt;
 use std::sync::Arc;
 
-use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Error, Limits, Marshal, Version};
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Error, Limits, Marshal, Version};
 
 use crate::type_code::TEXT;
 use crate::value::transcode;
@@ -94,8 +94,8 @@ impl Any {
         write: impl FnOnce(&mut Encoder<'v>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let mut e = Encoder::native();
-        // Nothing is lost in Unicode, whatever a connection agrees upon later.
-        let code_sets = CodeSets::UNICODE;
+        // Nothing is lost, whatever a connection agrees upon later.
+        let code_sets = CodeSets { char_data: CodeSet::LOCAL, wchar_data: CodeSet::UTF_16 };
         e.set_code_sets(code_sets);
         write(&mut e)?;
         let (order, version) = (e.order(), e.version());

@@ -20,7 +20,7 @@ impl<'a> Decoder<'a> {
 
     #[inline]
     pub(crate) fn char_of(&self, octet: u8) -> Result<char, Error> {
-        if octet.is_ascii() || self.code_sets.char_data == CodeSet::ISO_8859_1 {
+        if octet.is_ascii() || self.code_sets.char_data.has_latin_octets() {
             return Ok(char::from(octet));
         }
         Err(self.not_text("char", &[octet], self.code_sets.char_data))
@@ -37,7 +37,7 @@ impl<'a> Decoder<'a> {
         let octets = self.read_string_octets()?;
         match std::str::from_utf8(octets) {
             // ASCII is the same in all of them; beyond it the code set decides.
-            Ok(text) if self.code_sets.char_data == CodeSet::UTF_8 || text.is_ascii() => {
+            Ok(text) if self.code_sets.char_data.is_utf_8() || text.is_ascii() => {
                 Ok(Cow::Borrowed(text))
             }
             _ => self.latin_text(octets).map(Cow::Owned),

@@ -20,7 +20,7 @@ impl Encoder<'_> {
     fn char_octet(&self, value: char) -> Result<u8, Error> {
         match u8::try_from(value) {
             Ok(octet) if octet.is_ascii() => Ok(octet),
-            Ok(octet) if self.code_sets.char_data == CodeSet::ISO_8859_1 => Ok(octet),
+            Ok(octet) if self.code_sets.char_data.has_latin_octets() => Ok(octet),
             _ => Err(self.unrepresentable("char", value, self.code_sets.char_data)),
         }
     }
@@ -41,7 +41,7 @@ impl Encoder<'_> {
         if has_nul {
             return Err(self.embedded_nul("string"));
         }
-        if !all.is_ascii() && self.code_sets.char_data != CodeSet::UTF_8 {
+        if !all.is_ascii() && !self.code_sets.char_data.is_utf_8() {
             return self.write_latin_string(value);
         }
         self.write_length(octets.len() + 1)?;

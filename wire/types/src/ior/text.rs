@@ -62,8 +62,12 @@ fn octets_of(digits: &str, start: usize) -> Result<Vec<u8>, UrlError> {
             }
         }
     }
-    if rest.is_empty() {
-        return Ok(octets);
+    match rest {
+        [] => return Ok(octets),
+        [last] if hex_digit(*last).is_none() => {
+            return Err(not_hex(digits, 2 * pairs.len(), start));
+        }
+        _ => {}
     }
     Err(UrlError {
         at: start + digits.len(),

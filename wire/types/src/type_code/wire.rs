@@ -63,7 +63,10 @@ impl Writer {
             Repr::Recursive(..) => return Ok(()), // never: it was resolved
         };
         let identity = Arc::as_ptr(shape);
-        let open = self.open.iter().rev().find(|(open, _)| *open == identity);
+        // Types contain themselves through definitions only, never through a bare sequence or
+        // typedef: others would not know what to make of that.
+        let is_definition = shape.key().is_some() && shape.kind != TcKind::Alias;
+        let open = self.open.iter().rev().find(|(open, _)| is_definition && *open == identity);
         if let Some(target) = open.map(|(_, at)| *at).or(self.done.get(&identity).copied()) {
             return write_indirection(target, e);
         }

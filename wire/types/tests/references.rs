@@ -1,0 +1,266 @@
+//! Object references: octets, text, profiles, components, code sets, and their description.
+
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal, Version};
+use corbie_types::ior::{component_tag, orb_type, profile_tag};
+use corbie_types::{
+    Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IdlVersion,
+    IiopProfile, Ior, RepositoryId, SslSecTrans, TaggedComponent, TaggedProfile,
+};
+use proptest::prelude::*;
+
+fn sample() -> IiopProfile {
+    let mut profile = IiopProfile::new(Version::V1_2, "192.0.2.7", 4711, *b"key");
+    let ssl = SslSecTrans { target_supports: 0x66, target_requires: 0x20, port: 4712 };
+    profile.components = vec![
+        TaggedComponent::orb_type(orb_type::CORBIE).expect("small"),
+        TaggedComponent::code_sets(&CodeSetComponentInfo::corbie()).expect("small"),
+        TaggedComponent::alternate_address(&Address::new("2001:db8::7", 4711)).expect("small"),
+        TaggedComponent::ssl_sec_trans(ssl).expect("small"),
+        TaggedComponent { tag: 0x4154_5403, data: vec![0, 1, 2] },
+        TaggedComponent { tag: component_tag::NULL_TAG, data: vec![] },
+    ];
+    profile
+}
+
+#[test]
+fn profiles_keep_everything() {
+    let profile = sample();
+    let data = profile.encode().expect("ASCII");
+    assert_eq!(IiopProfile::decode(&data).as_ref(), Ok(&profile));
+    let addresses: Vec<String> = profile.addresses().iter().map(Address::to_string).collect();
+    assert_eq!(addresses, ["192.0.2.7:4711", "[2001:db8::7]:4711"]);
+    assert_eq!(profile.code_sets(), Some(CodeSetComponentInfo::corbie()));
+    let parsed: Vec<_> = profile.components.iter().map(|c| c.parse().expect("ours")).collect();
+    assert_eq!(parsed[0], Component::OrbType(orb_type::CORBIE));
+    assert!(matches!(parsed[3], Component::SslSecTrans(ssl) if ssl.port == 4712));
+    assert_eq!(parsed[4..], [Component::Other, Component::Null]);
+}
+
+#[test]
+fn a_profile_body_by_the_book() {
+    // CORBA 3.3 P2 §9.7.2, big-endian, version 1.0: no components.
+    let body = [
+        0, 1, 0, 0, // byte order, version 1.0, padding
+        0, 0, 0, 2, b'h', 0, // host
+        0x0a, 0xf9, // port 2809
+        0, 0, 0, 3, b'k', b'e', b'y',
+    ];
+    let profile = IiopProfile::decode(&body).expect("by the book");
+    assert_eq!(profile, IiopProfile::new(Version::V1_0, "h", 2809, *b"key"));
+    // Trailing octets are tolerated; what is missing is not.
+    let longer = [&body[..], &[9, 9, 9]].concat();
+    assert_eq!(IiopProfile::decode(&longer), Ok(profile));
+    for end in 0..body.len() {
+        assert!(IiopProfile::decode(&body[..end]).is_err(), "cut at {end}");
+    }
+    // Version 1.1 without a component list at all: seen in the wild.
+    let mut without = body;
+    without[2] = 1;
+    assert_eq!(IiopProfile::decode(&without).map(|p| p.components), Ok(vec![]));
+    let mut version_2 = body;
+    version_2[1] = 2;
+    assert!(IiopProfile::decode(&version_2).is_err());
+    // An IPv6 address in brackets, as some ORBs write it.
+    let bracketed = IiopProfile::new(Version::V1_0, "[::1]", 1, *b"k").encode().expect("ASCII");
+    assert_eq!(IiopProfile::decode(&bracketed).map(|p| p.host), Ok("::1".to_owned()));
+}
+
+#[test]
+fn nil_is_no_profiles() {
+    assert!(Ior::nil().is_nil());
+    assert_eq!(Ior::nil().to_string().len(), "IOR:".len() + 2 * 16);
+    assert_eq!(Ior::nil().to_string().parse(), Ok(Ior::nil()));
+    // With the empty type id as length 0, as some ORBs write it.
+    let octets = [0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(Ior::decode(&mut Decoder::new(&octets, ByteOrder::BigEndian)), Ok(Ior::nil()));
+}
+
+#[test]
+fn a_big_endian_reference_by_hand() {
+    // CORBA 3.3 P2 §7.6.9: byte order, type id, one profile with tag 0 and 24 octets.
+    let text = "IOR:\
+        00000000 0000000d 49444c3a4563686f3a312e3000 000000\
+        00000001 00000000 00000018\
+        00010000 00000002 68000af9 00000005 616263646500 0000"
+        .replace([' ', '\n'], "");
+    let ior: Ior = text.parse().expect("by the book");
+    assert_eq!(ior.type_id, "IDL:Echo:1.0");
+    let profile = IiopProfile::new(Version::V1_0, "h", 2809, *b"abcde");
+    assert_eq!(ior.iiop_profiles(), Ok(vec![profile]));
+    // An octet less: said, with the place of what is missing.
+    let error = text[..text.len() - 4].parse::<Ior>().expect_err("cut short");
+    assert!(error.to_string().contains("the whole IOR"), "{error}");
+    assert_eq!(error.at, "IOR:".len() + 2 * 32, "the length of the profile that is cut");
+}
+
+#[test]
+fn text_errors_say_where() {
+    let good = Ior::from_iiop("IDL:Echo:1.0", &sample()).expect("ASCII").to_string();
+    assert_eq!(good.parse::<Ior>().map(|ior| ior.to_string()).as_ref(), Ok(&good));
+    assert_eq!(format!("  ior:{}\n", good[4..].to_uppercase()).parse::<Ior>(), good.parse());
+    for (text, at) in
+        [("", 0), ("XYZ:00", 0), ("IOR:0g", 5), ("IOR:010", 7), ("IOR:00\u{e9}", 6), (" IOR:zz", 5)]
+    {
+        assert_eq!(text.parse::<Ior>().expect_err(text).at, at, "{text}");
+    }
+    for end in 0..good.len() {
+        assert!(good[..end].parse::<Ior>().is_err(), "cut at {end}");
+    }
+}
+
+#[test]
+fn hostile_references() {
+    // 2^32 profiles claimed.
+    let octets = [0, 0, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
+    assert!(Ior::decode(&mut Decoder::new(&octets, ByteOrder::BigEndian)).is_err());
+    // A malformed component does not make the profile unusable.
+    let mut profile = sample();
+    profile.components.push(TaggedComponent { tag: component_tag::CODE_SETS, data: vec![7] });
+    let back = IiopProfile::decode(&profile.encode().expect("ASCII")).expect("well-formed");
+    assert!(back.components.last().is_some_and(|component| component.parse().is_err()));
+    assert_eq!(back.addresses().len(), 2);
+}
+
+fn tagged() -> impl Strategy<Value = TaggedProfile> {
+    (any::<u32>(), any::<Vec<u8>>()).prop_map(|(tag, data)| TaggedProfile { tag, data })
+}
+
+proptest! {
+    #[test]
+    fn references_round_trip(
+        type_id in "[ -~]{0,40}",
+        profiles in proptest::collection::vec(tagged(), 0..4),
+        little: bool,
+        lead in 0usize..8,
+    ) {
+        let order = if little { ByteOrder::LittleEndian } else { ByteOrder::BigEndian };
+        let ior = Ior { type_id, profiles };
+        let mut e = Encoder::new(Vec::new(), order);
+        (0..lead).for_each(|_| e.write_octet(0xff));
+        Ior::encode(&ior, &mut e).expect("ASCII");
+        let octets = e.to_vec();
+        let mut d = Decoder::with_position(&octets, lead, order);
+        prop_assert_eq!(Ior::decode(&mut d), Ok(ior.clone()));
+        prop_assert_eq!(d.remaining(), 0);
+        prop_assert_eq!(ior.to_string().parse::<Ior>(), Ok(ior.clone()));
+        prop_assert!(!ior.describe().name.is_empty());
+    }
+
+    #[test]
+    fn profiles_round_trip(host in "[ -Z\\^-~]{0,30}", port: u16, key: Vec<u8>, minor in 0u8..3) {
+        let version = Version { major: 1, minor };
+        let profile = IiopProfile::new(version, host, port, key);
+        prop_assert_eq!(IiopProfile::decode(&profile.encode().expect("ASCII")), Ok(profile));
+    }
+
+    #[test]
+    fn arbitrary_octets_never_panic(octets: Vec<u8>, tag in 0u32..41) {
+        let _ = IiopProfile::decode(&octets);
+        let _ = TaggedComponent { tag, data: octets.clone() }.parse();
+        let profile = TaggedProfile { tag: tag % 3, data: octets.clone() };
+        let ior = Ior { type_id: String::new(), profiles: vec![profile] };
+        prop_assert!(!ior.describe().children.is_empty());
+        let _ = Ior::decode(&mut Decoder::new(&octets, ByteOrder::LittleEndian));
+        let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+        let _ = format!("IOR:{hex}").parse::<Ior>();
+    }
+}
+
+fn lines(description: &Description, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    out.push_str(&format!("{indent}{}: {}\n", description.name, description.value));
+    description.children.iter().for_each(|child| lines(child, depth + 1, out));
+}
+
+#[test]
+fn descriptions_leave_nothing_out() {
+    let mut ior = Ior::from_iiop("IDL:Stock/Quoter:1.0", &sample()).expect("ASCII");
+    let components = [TaggedComponent::orb_type(orb_type::JACORB).expect("small")];
+    ior.profiles.push(TaggedProfile::from_components(&components).expect("small"));
+    ior.profiles.push(TaggedProfile { tag: profile_tag::UIPMC, data: vec![1, 2] });
+    ior.profiles.push(TaggedProfile { tag: profile_tag::INTERNET_IOP, data: vec![9] });
+    let mut text = String::new();
+    lines(&ior.describe(), 0, &mut text);
+    println!("{text}");
+    for part in [
+        "reference: 4 profiles",
+        "type id: IDL:Stock/Quoter:1.0 (interface Stock::Quoter, version 1.0)",
+        "profile 1: TAG_INTERNET_IOP (0)",
+        "version: IIOP 1.2",
+        "host: 192.0.2.7",
+        "port: 4711",
+        "object key: 3 octets: 6b6579 \"key\"",
+        "TAG_ORB_TYPE (0): Corbie (0x43420000)",
+        "char: native UTF-8 (0x05010001), converts ISO 8859-1 (0x00010001)",
+        "TAG_ALTERNATE_IIOP_ADDRESS (3): [2001:db8::7]:4711",
+        "supports: 0x0066 Integrity, Confidentiality, EstablishTrustInTarget, EstablishTrustInClient",
+        "omniORB persistent id (1096045571): 3 octets: 000102",
+        "TAG_NULL_TAG (34): (nothing)",
+        "profile 2: TAG_MULTIPLE_COMPONENTS (1)",
+        "TAG_ORB_TYPE (0): JacORB (0x4a414300)",
+        "profile 3: TAG_UIPMC (3)",
+        "malformed: cannot read byte order of an encapsulation",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing");
+    }
+    assert_eq!(Ior::nil().describe(), Description::leaf("reference", "nil"));
+}
+
+fn component(native: CodeSet, conversion: &[CodeSet]) -> CodeSetComponent {
+    CodeSetComponent { native, conversion: conversion.to_vec() }
+}
+
+#[test]
+fn code_sets_are_negotiated_as_the_specification_says() {
+    let corbie = CodeSetComponentInfo::corbie();
+    let (latin, utf8, utf16) = (CodeSet::ISO_8859_1, CodeSet::UTF_8, CodeSet::UTF_16);
+    let chosen = |char_data: CodeSetComponent, wchar_data: CodeSetComponent| {
+        let server = CodeSetComponentInfo { for_char_data: char_data, for_wchar_data: wchar_data };
+        corbie.negotiate(Some(&server)).map(|sets| (sets.char_data, sets.wchar_data))
+    };
+    let wide = || component(utf16, &[]);
+    // Nothing said.
+    assert_eq!(corbie.negotiate(None), Ok(CodeSets::DEFAULT));
+    // The same native code sets.
+    assert_eq!(chosen(component(utf8, &[latin]), wide()), Ok((utf8, utf16)));
+    // omniORB as it comes: native ISO 8859-1, which we convert to.
+    assert_eq!(chosen(component(latin, &[utf8]), wide()), Ok((latin, utf16)));
+    // Windows 1252 and UTF-8: the server converts.
+    let windows = CodeSet(0x1002_04e4);
+    assert_eq!(chosen(component(windows, &[utf8]), wide()), Ok((utf8, utf16)));
+    // Both convert.
+    assert_eq!(chosen(component(windows, &[latin]), wide()), Ok((latin, utf16)));
+    // Nothing in common: the fallback.
+    assert_eq!(chosen(component(windows, &[]), wide()), Ok((utf8, utf16)));
+    // Nothing said about wchar (some JacORB and TAO configurations): the fallback.
+    assert_eq!(chosen(component(latin, &[]), component(CodeSet(0), &[])), Ok((latin, utf16)));
+    // Code sets that nobody knows.
+    let unknown = CodeSet(0xdead_0001);
+    let error = chosen(component(unknown, &[]), wide()).expect_err("no common code set");
+    assert!(error.to_string().contains("0xdead0001"), "{error}");
+    assert_eq!(chosen(component(utf8, &[]), component(unknown, &[])), Ok((utf8, CodeSet(0))));
+}
+
+#[test]
+fn repository_ids() {
+    let version = |major, minor| IdlVersion { major, minor };
+    let parse = RepositoryId::parse;
+    let naming = parse("IDL:omg.org/CosNaming/NamingContext:1.2").expect("well-formed");
+    let name = "omg.org/CosNaming/NamingContext";
+    assert_eq!(naming, RepositoryId::Idl { name, version: version(1, 2) });
+    assert!(naming.serves(&parse("IDL:omg.org/CosNaming/NamingContext:1.0").expect("ok")));
+    assert!(!naming.serves(&parse("IDL:omg.org/CosNaming/NamingContext:1.3").expect("ok")));
+    assert!(!naming.serves(&parse("IDL:omg.org/CosNaming/NamingContext:2.0").expect("ok")));
+    assert!(matches!(parse("RMI:java.util.Map:1:2"), Ok(RepositoryId::Rmi { .. })));
+    assert!(matches!(parse("LOCAL:x"), Ok(RepositoryId::Local { rest: "x" })));
+    assert!(matches!(
+        parse("DCE:700dc518-0110-11ce-ac8f-0800090b5d3e:1"),
+        Ok(RepositoryId::Dce { minor: 1, .. })
+    ));
+    assert!(matches!(parse("X:y"), Ok(RepositoryId::Other { format: "X", rest: "y" })));
+    for (id, at) in
+        [("", 0), ("IDL", 3), ("IDL:A", 5), ("IDL:A:1", 7), ("IDL:A:x.0", 6), ("IDL:A:1.y", 8)]
+    {
+        assert_eq!(parse(id).expect_err(id).at, at, "{id}");
+    }
+}
