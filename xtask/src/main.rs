@@ -7,6 +7,7 @@
 
 mod delegate;
 mod process;
+mod quick_start;
 mod test;
 mod tidy;
 mod tools;
@@ -26,7 +27,7 @@ pub(crate) struct Command {
 }
 
 /// The commands: the only list of them, for dispatch, help and the check of the documentation.
-pub(crate) const COMMANDS: [Command; 10] = [
+pub(crate) const COMMANDS: [Command; 11] = [
     Command {
         name: "tidy",
         arguments: "[--list]",
@@ -62,6 +63,12 @@ pub(crate) const COMMANDS: [Command; 10] = [
         arguments: "[ARGS…]",
         about: "run every fuzz target for a short while over its corpus",
         run: delegate::fuzz,
+    },
+    Command {
+        name: "quick-start",
+        arguments: "",
+        about: "run the README's example, and the `corbie call` command that it prints",
+        run: quick_start::run,
     },
     Command {
         name: "tutorial",

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::Program;
-use crate::{delegate, tidy, tools, tutorial};
+use crate::{delegate, quick_start, tidy, tools, tutorial};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ struct Step {
     run: fn(&Path) -> Outcome,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step { name: "fmt", about: "rustfmt finds nothing to change", run: fmt },
     Step { name: "tidy", about: "the rules that no compiler checks", run: run_tidy },
     Step { name: "clippy", about: "no warning in any target", run: clippy },
@@ -49,6 +49,7 @@ const STEPS: [Step; 12] = [
     Step { name: "build", about: "programs and examples build", run: build },
     Step { name: "tests", about: "unit, integration and documentation tests", run: tests },
     Step { name: "doc", about: "the API documentation builds without warnings", run: doc },
+    Step { name: "quick-start", about: "the README's example and its command", run: quick_start },
     Step { name: "tutorial", about: "the tutorial, followed in an empty folder", run: tutorial },
     Step { name: "book", about: "the book builds", run: book },
     Step { name: "deny", about: "licences, sources, bans, advisories", run: deny },
@@ -102,7 +103,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     let steps: Vec<&Step> = STEPS.iter().filter(|step| options.includes(step)).collect();
     if options.list {
         for step in &steps {
-            println!("{:9} {}", step.name, step.about);
+            println!("{:11} {}", step.name, step.about);
         }
         return Ok(format!("{} steps", steps.len()));
     }
@@ -230,6 +231,10 @@ fn doc(root: &Path) -> Outcome {
     let program = Program::new(root, "cargo doc --quiet --workspace --no-deps");
     let program = program.variable("RUSTDOCFLAGS", "-D warnings");
     Outcome::of(program.run().map(|()| String::new()))
+}
+
+fn quick_start(root: &Path) -> Outcome {
+    Outcome::of(quick_start::run(root, &[]))
 }
 
 fn tutorial(root: &Path) -> Outcome {

@@ -40,15 +40,22 @@ enum Action {
 pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     let page = fs::read_to_string(root.join(PAGE)).map_err(|e| format!("{PAGE}: {e}"))?;
     let actions = parse(&page)?;
-    let folder = root.join("target/tutorial/work");
+    // Outside of the repository: inside, `cargo new` would make the package a member of ours.
+    let folder = std::env::temp_dir().join(format!("corbie-tutorial-{}", std::process::id()));
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut reader = Reader { root, folder, output: String::new(), servers: vec![] };
+    let mut reader =
+        Reader { root, folder: folder.clone(), output: String::new(), servers: vec![] };
     for (line, action) in &actions {
-        reader.follow(action).map_err(|sentence| format!("{PAGE}:{line}: {sentence}"))?;
+        // After a failure the folder stays, to be looked at.
+        reader.follow(action).map_err(|sentence| {
+            format!("{PAGE}:{line}: {sentence} (in {})", reader.folder.display())
+        })?;
     }
+    drop(reader);
+    fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     Ok(format!("{} instructions followed", actions.len()))
 }
 
