@@ -102,6 +102,9 @@ fn strings_count_their_nul() {
     // ISO 8859-1 until something else is negotiated (CORBA 3.3 P2 §7.10.2.6).
     golden::<String>(&"é".into(), BigEndian, V, &[0, 0, 0, 2, 0xe9, 0]);
     golden::<char>(&'é', BigEndian, V, &[0xe9]);
+    // A NUL inside is none of CORBA's strings.
+    let mut d = Decoder::new(&[0, 0, 0, 4, b'a', 0, b'b', 0], BigEndian);
+    assert_eq!(d.read_string().map_err(|e| e.kind()), Err(ErrorKind::InvalidValue));
     // Some ORBs send an empty string without its NUL.
     assert_eq!(read::<String>(&[0, 0, 0, 0], BigEndian, V, 0), "");
 }
@@ -137,6 +140,10 @@ fn byte_order_marks_are_read_either_way() {
     assert_eq!(read(&[6, 0, 0, 0, 0xff, 0xfe, b'a', 0, 0xac, 0x20]), "a€");
     assert_eq!(read(&[6, 0, 0, 0, 0xfe, 0xff, 0, b'a', 0x20, 0xac]), "a€");
     assert_eq!(read(&[2, 0, 0, 0, 0xff, 0xfe]), "");
+    // A terminator, which 1.2 does not have, is dropped; a NUL elsewhere is refused.
+    assert_eq!(read(&[4, 0, 0, 0, 0, b'a', 0, 0]), "a");
+    let mut d = Decoder::new(&[4, 0, 0, 0, 0, 0, 0, b'a'], LittleEndian);
+    assert_eq!(d.read_wstring().map_err(|e| e.kind()), Err(ErrorKind::InvalidValue));
     let read = |octets: &[u8]| self::read::<WChar>(octets, LittleEndian, V, 0);
     assert_eq!(read(&[4, 0xff, 0xfe, 0xac, 0x20]), WChar(0x20ac));
     assert_eq!(read(&[4, 0xfe, 0xff, 0x20, 0xac]), WChar(0x20ac));

@@ -237,7 +237,7 @@ impl SystemException {
     /// # Errors
     /// None in practice.
     pub fn encode_reply(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
-        e.write_string(self.repository_id())?;
+        e.write_str(self.repository_id())?;
         e.write_ulong(self.minor);
         e.write_ulong(self.completed as u32);
         Ok(())

@@ -118,7 +118,7 @@ impl Ior {
 
     /// Writes it without borrowing from it.
     pub(crate) fn encode_copied(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
-        e.write_string(&self.type_id)?;
+        e.write_str(&self.type_id)?;
         e.write_length(self.profiles.len())?;
         self.profiles.iter().try_for_each(|profile| {
             e.write_ulong(profile.tag);
@@ -139,7 +139,7 @@ impl Marshal for Ior {
     const MIN_OCTETS: usize = 8;
 
     fn encode<'a>(value: &'a Self, e: &mut Encoder<'a>) -> Result<(), Error> {
-        e.write_string(&value.type_id)?;
+        e.write_str(&value.type_id)?;
         e.write_length(value.profiles.len())?;
         TaggedProfile::encode_slice(&value.profiles, e)
     }

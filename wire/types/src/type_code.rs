@@ -30,7 +30,7 @@ pub(crate) use wire::{read_label, write_label};
 /// let children = TypeCode::sequence(TypeCode::recursive(id), 0);
 /// let members = [("label", TypeCode::string(0)), ("children", children)];
 /// let tree = TypeCode::structure(id, "Tree", &members);
-/// let inner = tree.members()[1].type_code.content_type().unwrap();
+/// let inner = tree.members()[1].type_code.content_type().expect("an element");
 /// assert_eq!(inner.kind(), TcKind::Struct);
 /// assert_eq!(inner, tree);
 /// ```

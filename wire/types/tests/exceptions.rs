@@ -1,4 +1,5 @@
-//! System exceptions: names, minor codes, texts, reply bodies, and what CDR errors become.
+//! System exceptions: names, minor codes, texts, reply bodies, and what CDR errors become
+//! (CORBA 3.3 P1 §A.5).
 
 use std::collections::HashSet;
 

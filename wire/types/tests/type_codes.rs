@@ -448,7 +448,8 @@ proptest! {
                 value.encode(&type_code, &mut e).expect("it fits");
                 let octets = e.to_vec();
                 let mut d = Decoder::with_position(&octets, lead, order);
-                prop_assert_eq!(&Value::decode(&type_code, &mut d).expect("what we wrote"), &expected);
+                let back = Value::decode(&type_code, &mut d).expect("what we wrote");
+                prop_assert_eq!(&back, &expected);
                 prop_assert_eq!(d.remaining(), 0);
                 // As an any: there, and from there on in the other order, elsewhere, in UTF-8.
                 let mut e = Encoder::new(Vec::new(), order);

@@ -1,4 +1,5 @@
-//! Object URLs: what each form means, and where an error is.
+//! Object URLs: what each form means, and where an error is (CORBA 3.3 P2 §7.6.10).
+//! Stringified names, which are part of `corbaname:`.
 
 use corbie_cdr::Version;
 use corbie_types::url::{

@@ -58,7 +58,8 @@ impl<'a> Decoder<'a> {
     /// Reads the octets of a `string` without its terminating NUL, not converted.
     ///
     /// # Errors
-    /// `UnexpectedEnd`; `InvalidValue` when the terminating NUL is missing.
+    /// `UnexpectedEnd`; `InvalidValue` when the terminating NUL is missing, or there is another
+    /// one.
     #[inline]
     pub fn read_string_octets(&mut self) -> Result<&'a [u8], Error> {
         let length = self.read_ulong()? as usize;
@@ -66,7 +67,7 @@ impl<'a> Decoder<'a> {
             return Ok(&[]);
         }
         match self.read_octets(length)?.split_last() {
-            Some((0, text)) => Ok(text),
+            Some((0, text)) if !text.contains(&0) => Ok(text),
             _ => Err(self.unterminated("string", length + 4)),
         }
     }
@@ -99,12 +100,13 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads a `wstring`. In GIOP 1.1 the terminator is dropped; in 1.2 a byte order mark is
+    /// Reads a `wstring`. A terminator is dropped, though 1.2 has none; in 1.2 a byte order mark is
     /// accepted and dropped, without one it is big-endian (CORBA 3.3 P2 §9.3.1.6).
     ///
     /// # Errors
     /// `UnexpectedEnd`; `WideCharacterInGiop10`; `CodeSetIncompatible`; `InvalidValue` when the
-    /// terminator of 1.1 is missing; `DataConversion` for an odd length or a lone surrogate.
+    /// terminator of 1.1 is missing, or for a NUL elsewhere; `DataConversion` for an odd length
+    /// or a lone surrogate.
     pub fn read_wstring(&mut self) -> Result<String, Error> {
         self.check_wide("wstring")?;
         let length = self.read_ulong()? as usize;
@@ -113,7 +115,8 @@ impl<'a> Decoder<'a> {
         }
         let octets = self.read_octets(length)?;
         let (order, text) = split_mark(octets).unwrap_or((ByteOrder::BigEndian, octets));
-        self.wide_text(text, order)
+        // Some old ORBs send the terminator here, too.
+        self.wide_text(text.strip_suffix(&[0, 0]).unwrap_or(text), order)
     }
 
     fn read_wstring_1_1(&mut self, length: usize) -> Result<String, Error> {
@@ -135,6 +138,7 @@ impl<'a> Decoder<'a> {
         let units = units.iter().map(|unit| code_unit(*unit, order));
         let text: Result<String, _> = char::decode_utf16(units).collect();
         match text {
+            Ok(text) if text.contains('\0') => Err(self.unterminated("wstring", octets.len() + 4)),
             Ok(text) if rest.is_empty() => Ok(text),
             _ => Err(self.not_text("wstring", octets, self.code_sets.wchar_data)),
         }
@@ -168,8 +172,9 @@ impl<'a> Decoder<'a> {
     #[cold]
     #[inline(never)]
     fn unterminated(&self, what: &'static str, back: usize) -> Error {
-        let needed = "the terminating NUL that its length counts";
-        self.error_back(back, ErrorKind::InvalidValue, what, "no NUL at its end", needed)
+        let needed = "a single one, the last that its length counts";
+        let found = "no terminating NUL, or one in its middle";
+        self.error_back(back, ErrorKind::InvalidValue, what, found, needed)
     }
 
     #[cold]

@@ -32,17 +32,22 @@ impl Encoder<'_> {
     /// the transmission code set.
     #[inline]
     pub fn write_string(&mut self, value: &str) -> Result<(), Error> {
-        let octets = value.as_bytes();
-        let (mut has_nul, mut all) = (false, 0u8);
-        for octet in octets {
-            has_nul |= *octet == 0;
-            all |= *octet;
-        }
-        if has_nul {
-            return Err(self.embedded_nul("string"));
-        }
-        if !all.is_ascii() && !self.code_sets.char_data.is_utf_8() {
+        if !self.code_sets.char_data.is_utf_8() && !value.is_ascii() {
             return self.write_latin_string(value);
+        }
+        self.write_str(value)
+    }
+
+    /// Writes a `string` as UTF-8 whatever the code sets are: operation names, repository ids.
+    /// The counterpart of [`Decoder::read_str`](crate::Decoder::read_str).
+    ///
+    /// # Errors
+    /// `BadParameter` when it contains a NUL.
+    #[inline]
+    pub fn write_str(&mut self, value: &str) -> Result<(), Error> {
+        let octets = value.as_bytes();
+        if octets.contains(&0) {
+            return Err(self.embedded_nul("string"));
         }
         self.write_length(octets.len() + 1)?;
         self.write_octets(octets);
@@ -52,6 +57,9 @@ impl Encoder<'_> {
 
     #[cold]
     fn write_latin_string(&mut self, value: &str) -> Result<(), Error> {
+        if value.contains('\0') {
+            return Err(self.embedded_nul("string"));
+        }
         self.write_length(value.chars().count() + 1)?;
         for c in value.chars() {
             let octet = self.char_octet(c)?;

@@ -12,8 +12,14 @@ use crate::url::UrlError;
 const PREFIX: &str = "IOR:";
 
 impl fmt::Display for Ior {
+    /// A NUL in the type id, which no string of CDR can have, is left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let encoded = encapsulated(|e| self.encode_copied(e));
+        let encoded = encapsulated(|e| match self.type_id.contains('\0') {
+            false => self.encode_copied(e),
+            true => {
+                Self { type_id: self.type_id.replace('\0', ""), ..self.clone() }.encode_copied(e)
+            }
+        });
         let octets = encoded.map_err(|_| fmt::Error)?;
         let mut text = String::with_capacity(PREFIX.len() + 2 * octets.len());
         text.push_str(PREFIX);

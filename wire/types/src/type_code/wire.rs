@@ -95,8 +95,8 @@ impl Writer {
 
     fn write_body(&mut self, of: &TypeCode, body: &Body, e: &mut Encoder<'_>) -> Result<(), Error> {
         if let Some(name) = body.name() {
-            e.write_string(&name.id)?;
-            e.write_string(&name.name)?;
+            e.write_str(&name.id)?;
+            e.write_str(&name.name)?;
         }
         match body {
             Body::Bounded { .. } | Body::Fixed { .. } | Body::Named { .. } => Ok(()),
@@ -108,12 +108,12 @@ impl Writer {
             Body::Wrapped { content, .. } => self.write(&of.part(content), e),
             Body::Enum { enumerators, .. } => {
                 e.write_length(enumerators.len())?;
-                enumerators.iter().try_for_each(|name| e.write_string(name))
+                enumerators.iter().try_for_each(|name| e.write_str(name))
             }
             Body::Members { members, .. } => {
                 e.write_length(members.len())?;
                 members.iter().try_for_each(|(name, part)| {
-                    e.write_string(name)?;
+                    e.write_str(name)?;
                     self.write(&of.part(part), e)
                 })
             }
@@ -125,7 +125,7 @@ impl Writer {
                 self.write(&of.part(base), e)?;
                 e.write_length(members.len())?;
                 members.iter().try_for_each(|field| {
-                    e.write_string(&field.name)?;
+                    e.write_str(&field.name)?;
                     self.write(&of.part(&field.type_code), e)?;
                     e.write_short(field.visibility as i16);
                     Ok(())
@@ -148,7 +148,7 @@ impl Writer {
         cases.iter().try_for_each(|case| {
             // The label of `default` has no meaning; 0 is there for the syntax.
             write_label(discriminator, case.label.unwrap_or(0), e)?;
-            e.write_string(&case.name)?;
+            e.write_str(&case.name)?;
             self.write(&of.part(&case.type_code), e)
         })
     }

@@ -91,7 +91,7 @@ fn encode_members<'a>(
         return Err(e.error(ErrorKind::BadParameter, format!("{of}"), found, needed));
     }
     if of.kind() == TcKind::Except {
-        e.write_string(&of.id())?;
+        e.write_str(&of.id())?;
     }
     of.try_members(|index, part| match members.get(index) {
         Some(member) => member.encode(&part, e),

@@ -158,7 +158,7 @@ impl Walk<'_, '_> {
         if of.kind() == TcKind::Except {
             let id = d.read_str()?;
             if let Some(e) = &mut self.to {
-                e.write_string(id)?;
+                e.write_str(id)?;
             }
         }
         of.try_members(|_, part| self.value(&part, d))
