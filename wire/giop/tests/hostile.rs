@@ -174,9 +174,14 @@ fn fragments_of_nothing_are_refused() {
 fn a_fragment_without_room_for_its_id_is_refused() {
     for size in 0..4 {
         let octets = header(Version::V1_2, MessageKind::Fragment, false, size);
-        let octets = [&octets[..], &vec![0; size as usize]].concat();
-        let error = error_of(&mut reader(Role::Server), &octets);
-        assert_eq!(error.kind(), GiopErrorKind::BadFragment);
+        // Octets of a next message lie behind it, one that has begun.
+        for behind in [0, 20] {
+            let octets = [&octets[..], &vec![0; size as usize + behind]].concat();
+            let mut reader = reader(Role::Server);
+            read_in_chunks(&mut reader, &piece(MessageKind::Request, 0, 8), &[]).unwrap();
+            let error = error_of(&mut reader, &octets);
+            assert_eq!(error.kind(), GiopErrorKind::BadFragment);
+        }
     }
 }
 

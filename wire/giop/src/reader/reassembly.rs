@@ -99,6 +99,8 @@ impl Reassembly {
         if octets.len() < header_octets && header.total() >= header_octets {
             return Ok(()); // The request id has not arrived.
         }
+        // What lies behind a short fragment is not its request id.
+        let octets = &octets[..octets.len().min(header.total())];
         let FragmentHeader { request_id } = FragmentHeader::decode(header, octets)?;
         let index = self.find(request_id);
         let added = if header.kind == MessageKind::Fragment {

@@ -1,0 +1,243 @@
+//! GIOP: the reader over a stream, the rules of a connection, and each header.
+//! What is accepted is written again and has to read the same.
+
+use corbie_giop::{
+    CodeSetContext, Connection, GiopError, LocateReplyHeader, Message, MessageHeader, MessageKind,
+    MessageReader, ReaderLimits, Role, finish_message, write_locate_reply, write_locate_request,
+    write_reply, write_request,
+};
+use corbie_testkit::Seed;
+use corbie_types::CompletionStatus;
+
+use super::Dialect;
+
+/// Limits small enough that a short input reaches them.
+const LIMITS: ReaderLimits = ReaderLimits {
+    message_octets: 4096,
+    fragments_per_message: 8,
+    fragmented_messages: 3,
+    reassembly_octets: 6000,
+    retained_octets: 1024,
+};
+
+fn role(octet: u8) -> Role {
+    if octet & 1 == 0 { Role::Server } else { Role::Client }
+}
+
+/// The first octet chooses the role, the second seeds the sizes of the chunks, the rest arrives.
+/// Whatever the chunks, the same messages come out, and memory stays within the limits.
+pub fn giop_stream(data: &[u8]) {
+    let [first, second, stream @ ..] = data else { return };
+    let whole = read(role(*first), stream, None);
+    let chunked = read(role(*first), stream, Some(Seed::new((*second).into())));
+    assert_eq!(whole, chunked, "the chunks made a difference");
+    for octets in &whole.0 {
+        decode_header(octets);
+    }
+}
+
+/// The messages, and whether the stream was refused.
+fn read(role: Role, mut stream: &[u8], mut chunks: Option<Seed>) -> (Vec<Vec<u8>>, bool) {
+    let mut reader = MessageReader::new(LIMITS, role);
+    let mut messages = Vec::new();
+    while !stream.is_empty() {
+        let size = match &mut chunks {
+            Some(seed) => 1 + seed.below(stream.len().min(40)),
+            None => stream.len(),
+        };
+        let taken = reader.receive_from(&stream[..size]);
+        assert!(taken > 0, "the reader has room after `next` returned None");
+        stream = &stream[taken..];
+        loop {
+            match reader.next() {
+                Ok(Some(message)) => messages.push(message.octets.to_vec()),
+                Ok(None) => break,
+                Err(error) => {
+                    check_error(&error);
+                    return (messages, true);
+                }
+            }
+        }
+        let bound = (64 << 10) + 2 * LIMITS.reassembly_octets + LIMITS.message_octets;
+        assert!(reader.memory_octets() <= bound, "{} octets held", reader.memory_octets());
+    }
+    (messages, false)
+}
+
+fn check_error(error: &GiopError) {
+    assert!(!error.to_string().is_empty());
+    assert!(!error.to_system_exception(CompletionStatus::Maybe).to_string().is_empty());
+}
+
+fn decode_header(octets: &[u8]) {
+    let header = octets.first_chunk().map(MessageHeader::decode);
+    let Some(Ok(header)) = header else { panic!("the reader let {octets:02x?} through") };
+    assert_eq!(header.total(), octets.len());
+    let message = Message { header, octets };
+    let results = [
+        message.request().map(|_| ()),
+        message.reply().map(|_| ()),
+        message.locate_request().map(|_| ()),
+        message.locate_reply().map(|_| ()),
+        message.cancel_request().map(|_| ()),
+        message.request_id().map(|_| ()),
+        message.response_expected().map(|_| ()),
+    ];
+    results.into_iter().filter_map(Result::err).for_each(|error| check_error(&error));
+}
+
+/// As `giop_stream`, through the rules of a connection; replies and cancels are interleaved as the
+/// second octet says.
+pub fn giop_connection(data: &[u8]) {
+    let [first, second, stream @ ..] = data else { return };
+    let mut stream = stream;
+    let role = role(*first);
+    let mut seed = Seed::new((*second).into());
+    let mut connection = Connection::new(LIMITS, role);
+    connection.set_outstanding_max(5);
+    for id in 0..8 {
+        if role == Role::Client {
+            let _ = connection.begin_request(id);
+        }
+    }
+    while !stream.is_empty() {
+        let space = connection.space();
+        let size = space.len().min(1 + seed.below(stream.len()));
+        space[..size].copy_from_slice(&stream[..size]);
+        connection.handle_received(size);
+        stream = &stream[size..];
+        loop {
+            match connection.poll_event() {
+                Ok(Some(event)) => drop(format!("{event:?}")),
+                Ok(None) => break,
+                Err(error) => {
+                    check_error(&error);
+                    let _ = connection.poll_transmit();
+                    assert!(connection.poll_transmit().is_none(), "one farewell");
+                    assert!(connection.poll_event().is_ok(), "an error comes once");
+                    return;
+                }
+            }
+        }
+        assert!(connection.outstanding().len() <= 8);
+        let id = seed.below(8) as u32;
+        match (role, seed.below(3)) {
+            (Role::Server, 0) => drop(connection.reply_sent(id)),
+            (Role::Client, 0) => drop(connection.cancel_request(id)),
+            (Role::Server, 1) if seed.below(20) == 0 => connection.close(),
+            _ => {}
+        }
+    }
+    if let Err(error) = connection.handle_end_of_stream() {
+        check_error(&error);
+    }
+}
+
+/// A whole message of this kind with `body` behind the message header.
+fn message(dialect: Dialect, kind: MessageKind, body: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(body.len()).unwrap_or(u32::MAX);
+    let Dialect { version, order, .. } = dialect;
+    let header = MessageHeader { version, order, more_fragments: false, kind, size };
+    [&header.encode()[..], body].concat()
+}
+
+fn parse(octets: &[u8]) -> Message<'_> {
+    let header = octets.first_chunk().map(MessageHeader::decode);
+    let Some(Ok(header)) = header else { panic!("an own header does not decode") };
+    Message { header, octets }
+}
+
+macro_rules! header_target {
+    ($(#[$doc:meta])* $name:ident, $kind:ident, $decode:ident, $write:ident) => {
+        $(#[$doc])*
+        pub fn $name(data: &[u8]) {
+            let Some((dialect, body)) = Dialect::take(data) else { return };
+            let octets = message(dialect, MessageKind::$kind, body);
+            let (header, body) = match parse(&octets).$decode() {
+                Ok(decoded) => decoded,
+                Err(error) => return check_error(&error),
+            };
+            let mut e = dialect.encoder();
+            let start = $write(&mut e, &header).expect("a header that was decoded");
+            e.write_octets(body.rest());
+            finish_message(&mut e, start).expect("as long as the input");
+            let again = e.to_vec();
+            let (header_again, body_again) = parse(&again).$decode().expect("own octets");
+            assert_eq!(header_again, header);
+            assert_eq!(body_again.rest(), body.rest());
+        }
+    };
+}
+
+header_target! {
+    /// A dialect, then what follows the message header of a Request.
+    giop_request, Request, request, write_request
+}
+
+header_target! {
+    /// A dialect, then what follows the message header of a Reply.
+    giop_reply, Reply, reply, write_reply
+}
+
+/// A dialect, then what follows the message header of a LocateRequest.
+pub fn giop_locate_request(data: &[u8]) {
+    let Some((dialect, body)) = Dialect::take(data) else { return };
+    let octets = message(dialect, MessageKind::LocateRequest, body);
+    let header = match parse(&octets).locate_request() {
+        Ok(header) => header,
+        Err(error) => return check_error(&error),
+    };
+    let mut e = dialect.encoder();
+    let start = write_locate_request(&mut e, &header).expect("a header that was decoded");
+    finish_message(&mut e, start).expect("as long as the input");
+    let again = e.to_vec();
+    assert_eq!(parse(&again).locate_request().expect("own octets"), header);
+    if let Some(profile) = header.target.profile() {
+        let _ = corbie_types::IiopProfile::decode(profile.data);
+    }
+}
+
+/// A dialect, then what follows the message header of a LocateReply.
+pub fn giop_locate_reply(data: &[u8]) {
+    let Some((dialect, body)) = Dialect::take(data) else { return };
+    let octets = message(dialect, MessageKind::LocateReply, body);
+    let (header, body) = match parse(&octets).locate_reply() {
+        Ok(decoded) => decoded,
+        Err(error) => return check_error(&error),
+    };
+    let LocateReplyHeader { request_id, status } = header;
+    let mut e = dialect.encoder();
+    let start = write_locate_reply(&mut e, &LocateReplyHeader { request_id, status });
+    e.write_octets(body.rest());
+    finish_message(&mut e, start).expect("as long as the input");
+    let again = e.to_vec();
+    assert_eq!(again, octets);
+}
+
+/// A dialect, then what follows the message header of a CancelRequest.
+pub fn giop_cancel_request(data: &[u8]) {
+    let Some((dialect, body)) = Dialect::take(data) else { return };
+    let octets = message(dialect, MessageKind::CancelRequest, body);
+    match parse(&octets).cancel_request() {
+        Ok(header) => {
+            let id = header.request_id;
+            let again = corbie_giop::cancel_request(dialect.version, dialect.order, id);
+            assert_eq!(again[12..], octets[12..16]);
+        }
+        Err(error) => check_error(&error),
+    }
+}
+
+/// The data of a CodeSets service context.
+pub fn giop_code_set_context(data: &[u8]) {
+    match CodeSetContext::decode(data) {
+        Ok(code_sets) => {
+            for order in [corbie_cdr::ByteOrder::BigEndian, corbie_cdr::ByteOrder::LittleEndian] {
+                let context = CodeSetContext::new(code_sets, order);
+                let again = CodeSetContext::decode(context.as_context().data);
+                assert_eq!(again, Ok(code_sets));
+            }
+        }
+        Err(error) => check_error(&error),
+    }
+}
