@@ -1,9 +1,9 @@
 //! Moves octets between processes; knows no GIOP.
 //!
-//! `orb/core/connection` is the only caller: it opens a [`Link`] to an [`Endpoint`], hands it octets
-//! to send and space to receive into, and says through a [`Waiter`] how to pass the time until
-//! octets arrive. An [`Acceptor`] yields the links that peers open to us.
-//! Everything blocks or spins on the calling thread: there is no queue, no runtime and no thread here.
+//! `orb/core/connection` is the only caller: it opens a [`Link`] to an [`Endpoint`], hands it
+//! octets to send and space to receive into, and says through a [`Waiter`] how to pass the time
+//! until octets arrive. An [`Acceptor`] yields the links that peers open to us. Everything blocks
+//! or spins on the calling thread: there is no queue, no runtime and no thread here.
 #![forbid(unsafe_code)]
 
 mod acceptor;

@@ -1,4 +1,6 @@
-//! The ORB as applications make it: core and root POA under one handle (CORBA 3.3 P1 §8.5).
+//! The ORB as applications make it: core and root POA under one handle.
+//!
+//! The only behaviour of the façade: it knows both `orb/core` and `orb/poa` (CORBA 3.3 P1 §8.5).
 
 use corbie_core::init::{PartialSettings, Settings};
 use corbie_poa::{Poa, RootPoa};

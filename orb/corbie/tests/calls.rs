@@ -1,4 +1,7 @@
-//! Calls over real IIOP on loopback.
+//! Calls over real IIOP on loopback: every way of waiting, every concurrency strategy, every GIOP
+//! version; forwarding, nested calls, restarts, panics.
+
+#![allow(clippy::unwrap_used)] // also in the functions that the tests share
 
 mod echo;
 

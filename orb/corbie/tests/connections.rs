@@ -1,4 +1,7 @@
-//! Limits and time-outs of connections, with real sockets and short times.
+//! Limits and time-outs of connections, with real sockets and short times: silent peers, a full
+//! server, orderly shutdown, calls that take too long.
+
+#![allow(clippy::unwrap_used)] // also in the functions that the tests share
 
 mod echo;
 

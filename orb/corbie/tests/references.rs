@@ -1,6 +1,8 @@
 //! What references carry and how they are found: published addresses, initial references, URLs,
 //! persistent keys, several addresses.
 
+#![allow(clippy::unwrap_used)] // also in the functions that the tests share
+
 mod echo;
 
 use corbie::{Interface, Ior, ObjectUrl, Orb, PoaError, PoaPolicies, SystemExceptionKind, Version};

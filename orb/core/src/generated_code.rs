@@ -2,7 +2,8 @@
 //! valuetypes, and operation contexts.
 //!
 //! Used only by code that `corbie_codegen` writes, through `corbie::codegen`. CORBA 3.3 P2 §9.3.7
-//! (abstract interfaces on the wire), P1 §8.6 (contexts), P1 §9 (valuetypes; marshalling is to come).
+//! (abstract interfaces on the wire), P1 §8.6 (contexts), P1 §9 (valuetypes; marshalling is to
+//! come).
 
 use crate::Object;
 use crate::interface::encode_object;
@@ -136,9 +137,9 @@ impl PartialEq for dyn ValueBase {
     }
 }
 
-/// Writes the context of an operation with a `context` clause: name and value, one after the other, of
-/// those entries whose name is in the clause. A name there that ends in `*` stands for all names that
-/// begin like it (CORBA 3.3 P1 §7.13.5, P2 §9.4.2.2).
+/// Writes the context of an operation with a `context` clause: name and value, one after the other,
+/// of those entries whose name is in the clause. A name there that ends in `*` stands for all names
+/// that begin like it (CORBA 3.3 P1 §7.13.5, P2 §9.4.2.2).
 ///
 /// # Errors
 /// The encoder's.

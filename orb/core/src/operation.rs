@@ -1,4 +1,6 @@
-//! What a stub says about the operation that it invokes. One constant per operation in generated code.
+//! What a stub says about the operation that it invokes.
+//!
+//! Generated code has one constant for each operation (CORBA 3.3 P2 §9.4.2.2: operation names).
 
 /// An operation as it goes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

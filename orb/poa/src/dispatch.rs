@@ -57,8 +57,8 @@ impl RootPoa {
 fn not_here(request: &ServerRequest<'_>) -> SystemException {
     let minor = corbie_types::minor::OBJECT_NOT_EXIST_NO_MATCH;
     SystemException::object_not_exist(minor, CompletionStatus::No).with_detail(format!(
-        "{} was called on an object that is not active here (key of {} octets): it was deactivated, \
-         or the reference is from a former life of this server",
+        "{} was called on an object that is not active here (key of {} octets): it was \
+         deactivated, or the reference is from a former life of this server",
         request.operation(),
         request.object_key().len()
     ))

@@ -1,9 +1,10 @@
 //! The Portable Object Adapter: from the object key of a request to the servant that answers it
 //! (CORBA 3.3 P1 §15, paper POA §2.2).
 //!
-//! `orb/core/server/dispatch` calls [`RootPoa`] through `corbie_core::server::Adapter`; applications
-//! call [`Poa`]. Transient keys carry index and generation of POA and servant, so finding them is
-//! two array accesses and a stale key never reaches a new servant; persistent keys carry names.
+//! `orb/core/server/dispatch` calls [`RootPoa`] through `corbie_core::server::Adapter`;
+//! applications call [`Poa`]. Transient keys carry index and generation of POA and servant, so
+//! finding them is two array accesses and a stale key never reaches a new servant; persistent keys
+//! carry names.
 #![forbid(unsafe_code)]
 
 mod active_object_map;

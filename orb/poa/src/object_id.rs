@@ -1,4 +1,6 @@
 //! The octets that name an object within its POA (CORBA 3.3 P1 §15.2.1).
+//!
+//! Chosen by the application or the POA; part of the object key that references carry.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! An interface with a stub and a skeleton written by hand: what generated code does, without the
 //! generator. Shared by the tests of calls.
-#![allow(dead_code, missing_docs, unreachable_pub)] // each test file uses a part of it
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
 use corbie::codegen::{Marshal, Operation};
 use corbie::{Interface, Object, Orb, Servant, ServerRequest, SystemException, TypedServant};

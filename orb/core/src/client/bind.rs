@@ -89,7 +89,7 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     if targets.is_empty() {
         let minor = minor::IMP_LIMIT_NO_USABLE_PROFILE;
         return Err(SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
-            "the reference of type {:?} has no IIOP profile; it has {} profile(s) of other protocols",
+            "the reference of type {:?} has no IIOP profile, but {} profile(s) of other protocols",
             ior.type_id,
             ior.profiles.len()
         )));

@@ -62,7 +62,7 @@ settings! {
     /// loopback. Never `0.0.0.0` or `::`.
     published_addresses: Vec<PublishedAddress> = Vec::new(), "-ORBPublishedAddress";
 
-    /// Which family comes first in references and when a host name has addresses of both.
+    /// Which family comes first in references when this machine has addresses of both.
     address_family: AddressFamily = AddressFamily::Ipv4, "-ORBAddressFamily";
 
     /// Publishes every address of this machine as alternate address, not only the first. Off:
@@ -93,7 +93,7 @@ settings! {
     wait_strategy: WaitStrategy = WaitStrategy::Adaptive, "-ORBWaitStrategy";
 
     /// How long a client's thread watches the socket before it sleeps. The default is what one
-    /// sleep and wake-up costs: spinning is then never more than twice as dear as the better choice.
+    /// sleep and wake-up costs: spinning is then at most twice as dear as the better choice.
     spin_budget: Duration = microseconds(50), "-ORBSpinBudget",
         within (Duration::ZERO, microseconds(100_000));
 
@@ -123,8 +123,9 @@ settings! {
     /// What happens to the next connection when there are that many.
     when_full: WhenFull = WhenFull::CloseIdle, "-ORBWhenFull";
 
-    /// Connections that a client opens to one endpoint. Threads beyond wait for one or share one.
-    /// Five is what omniORB does too; more helps when many threads call one server.
+    /// Connections that a client opens to one endpoint. A call takes one for itself; when all are
+    /// in use, further threads wait for one. Five, as in omniORB, bounds what one client costs a
+    /// server; raise it when many threads call one server.
     connections_per_endpoint: u32 = 5, "-ORBConnectionsPerEndpoint", within (1, 100_000);
 
     /// Connections that a client keeps in all; beyond it the one unused longest is closed.

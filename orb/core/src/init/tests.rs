@@ -1,4 +1,5 @@
 //! Tests of the settings: one per rule, by source.
+//! Sources are given as text, so that nothing outside of the test counts.
 
 mod combinations;
 mod published;

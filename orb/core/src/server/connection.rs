@@ -35,6 +35,8 @@ pub(crate) struct ServerConnection {
     pub(crate) last_message: AtomicU64,
     /// The tick since which a message is incomplete, or [`COMPLETE`].
     pub(crate) incomplete_since: AtomicU64,
+    /// Whether any message has come: until then the time to the first octet counts.
+    pub(crate) has_begun: AtomicBool,
     closing: AtomicBool,
 }
 
@@ -44,8 +46,6 @@ pub(crate) const COMPLETE: u64 = u64::MAX;
 pub(crate) struct Reading {
     pub(crate) reader: MessageReader,
     waiter: Waiter,
-    /// Whether any message has come: until then the time to the first octet counts.
-    has_begun: bool,
 }
 
 /// Buffers of a serving thread, used again for every request.
@@ -86,7 +86,6 @@ impl ServerConnection {
             reading: Mutex::new(Reading {
                 reader: MessageReader::new(orb.reader_limits(), Role::Server),
                 waiter: Waiter::new(orb.server_wait()),
-                has_begun: false,
             }),
             sending: Mutex::new(()),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
@@ -95,6 +94,7 @@ impl ServerConnection {
             blocked: AtomicU32::new(0),
             last_message: AtomicU64::new(orb.tick()),
             incomplete_since: AtomicU64::new(COMPLETE),
+            has_begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         })
     }
@@ -120,8 +120,8 @@ impl ServerConnection {
         }
         let timeout = orb.settings().message_timeout;
         driver::receive_message(&mut reading.reader, &self.link, &mut reading.waiter, timeout)?;
-        if !reading.has_begun {
-            reading.has_begun = true;
+        if !self.has_begun.load(Ordering::Relaxed) {
+            self.has_begun.store(true, Ordering::Relaxed);
             let idle = orb.settings().server_idle_timeout;
             self.link.set_receive_timeout(idle).map_err(ReceiveFailure::Io)?;
         }
@@ -158,7 +158,7 @@ impl ServerConnection {
         let more = reader.is_mid_message();
         self.note_incomplete(orb, more);
         self.last_message.store(orb.tick(), Ordering::Relaxed);
-        guard.has_begun = true;
+        self.has_begun.store(true, Ordering::Relaxed);
         Ok(Taken::Message(message, more))
     }
 

@@ -1,4 +1,6 @@
-//! A servant that sends its callers on to another object.
+//! A servant that sends its callers on to another object (CORBA 3.3 P2 §9.4.3.2).
+//!
+//! Activated in a POA like any other; for objects that have moved.
 
 use crate::Object;
 use crate::server::{Servant, ServerRequest};

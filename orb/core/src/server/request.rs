@@ -89,8 +89,8 @@ impl<'r> ServerRequest<'r> {
     /// nothing.
     ///
     /// # Errors
-    /// `MARSHAL` and what else `results` makes (`COMPLETED_YES`): the skeleton passes it on, so that
-    /// the client gets it instead. `BAD_INV_ORDER` for a second answer.
+    /// `MARSHAL` and what else `results` makes (`COMPLETED_YES`): the skeleton passes it on, so
+    /// that the client gets it instead. `BAD_INV_ORDER` for a second answer.
     #[inline]
     pub fn reply<'a>(
         &mut self,

@@ -1,4 +1,6 @@
-//! What a servant is to the ORB: implemented by generated skeletons, called by the object adapter.
+//! What a servant is to the ORB (CORBA 3.3 P1 §15.2.1).
+//!
+//! Implemented by generated skeletons, called by the object adapter.
 
 use crate::Interface;
 use crate::server::ServerRequest;

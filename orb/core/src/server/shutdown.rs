@@ -73,7 +73,9 @@ pub(crate) fn close_silent(orb: &Orb) {
     let is_silent = |connection: &ServerConnection| {
         let since = connection.last_message.load(Ordering::Relaxed);
         let busy = connection.in_service.load(Ordering::Acquire) > 0;
-        !busy && passed(since, settings.server_idle_timeout)
+        let has_begun = connection.has_begun.load(Ordering::Relaxed);
+        let first = settings.first_octet_timeout;
+        !busy && passed(since, if has_begun { settings.server_idle_timeout } else { first })
     };
     for connection in orb.server().registry.take_due(|c| is_slow(c) || is_silent(c)) {
         if is_slow(&connection) {

@@ -1,4 +1,7 @@
 //! What POA operations fail with: the exceptions of `PortableServer::POA` (CORBA 3.3 P1 §15.3.9).
+//!
+//! Returned by the operations of [`crate::Poa`]; becomes a system exception where a servant passes
+//! it on to its caller.
 
 use crate::ObjectId;
 use corbie_types::{CompletionStatus, SystemException};

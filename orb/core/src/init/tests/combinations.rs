@@ -1,4 +1,5 @@
 //! Combinations that cannot work: the sentence names both settings.
+//! Each value of a refused pair is also shown to work alone.
 
 use super::*;
 

@@ -1,4 +1,5 @@
 //! The rule that chooses the address in references.
+//! Machines are lists of addresses: no socket is opened (CORBA 3.3 P2 §9.7.2, host).
 
 use std::net::IpAddr;
 

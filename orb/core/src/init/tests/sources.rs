@@ -1,4 +1,5 @@
 //! Precedence, consumption of arguments, environment and file.
+//! CORBA 3.3 P1 §8.5.1 says what is done with `-ORB` arguments; the order is ours.
 
 use std::time::Duration;
 

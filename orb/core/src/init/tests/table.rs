@@ -1,4 +1,5 @@
 //! Properties of the table itself: names are unique and defaults survive being written and read.
+//! What holds for every entry is asked of every entry.
 
 use std::collections::HashSet;
 

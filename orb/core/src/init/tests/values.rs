@@ -1,4 +1,5 @@
 //! How single values are read, and ranges.
+//! Every form that the documentation names, and forms that must be refused.
 
 use std::time::Duration;
 
