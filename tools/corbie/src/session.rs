@@ -1,4 +1,5 @@
-//! The ORB of one run of `ping`, `call` or `ior dump --ping`, and the reference on its command line.
+//! The ORB of one run of `ping`, `call` or `ior dump --ping`, and the reference that its command
+//! line names.
 //!
 //! `-ORB…` arguments, the environment and `corbie.toml` configure it as in every other program.
 

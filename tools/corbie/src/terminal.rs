@@ -1,4 +1,5 @@
 //! Standard error: the one place that prints failures, in colour only on a terminal.
+//! Called by `main` with why the command failed, and by `idl` for warnings.
 
 use std::io::{IsTerminal, Write as _};
 

@@ -1,4 +1,5 @@
 //! `corbie completions SHELL`: the completion script of a shell, from the table.
+//! For people who type; called by `command::run`.
 
 use std::io::Write;
 

@@ -1,4 +1,5 @@
 //! `corbie man DIR`: manual pages of the command and every subcommand, from the table.
+//! One page for each subcommand, named as man(1) looks them up; called by `command::run`.
 
 use std::path::{Path, PathBuf};
 

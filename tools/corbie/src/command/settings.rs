@@ -1,4 +1,5 @@
 //! `corbie settings`: every setting of the ORB, in all spellings, made from the ORB's own table.
+//! The text is `Settings::reference`, which the book has too; called by `command::run`.
 
 use std::io::Write;
 

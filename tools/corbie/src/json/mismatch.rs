@@ -1,4 +1,5 @@
 //! A JSON value that does not fit the type: what was expected, what was found, later where.
+//! Made by every reader in `json`, turned into a [`Failure`] where the place is known.
 
 use serde_json::Value as Json;
 

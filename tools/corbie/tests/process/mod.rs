@@ -1,4 +1,5 @@
 //! Runs the `corbie` binary and keeps what it says. Shared by the end-to-end tests.
+//! Nothing of the test's surroundings reaches it but the arguments.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,5 @@
 //! What is said about JSON that does not fit: where, what was expected, what was found.
+//! The sentences are part of the command: people read nothing else when a call is refused.
 
 use corbie::types::TypeCode;
 

@@ -1,4 +1,5 @@
 //! TypeCodes as JSON, in both directions.
+//! The forms are those of `corbie call --help`.
 
 use corbie::types::{TypeCode, Value, ValueModifier, Visibility};
 

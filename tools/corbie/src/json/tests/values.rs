@@ -1,4 +1,5 @@
 //! Values of each type, read and written.
+//! One test for each row of the table in `corbie call --help`.
 
 use corbie::cdr::{LongDouble, WChar};
 use corbie::types::{IiopProfile, Ior, TypeCode, UnionValue, Value};
