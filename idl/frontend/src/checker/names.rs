@@ -16,6 +16,12 @@ use crate::spelling;
 use crate::standard;
 use crate::syntax::{Name, ScopedName};
 
+/// Types that have keywords, for hints.
+const BASIC_TYPES: &[&str] = &[
+    "any", "boolean", "char", "double", "float", "long", "octet", "sequence", "short", "string",
+    "unsigned", "wchar", "wstring", "Object",
+];
+
 /// Result of looking a name up in one scope and its bases.
 pub(super) enum Found {
     Nothing,
@@ -234,9 +240,13 @@ impl Checker<'_> {
             at = if qualified { None } else { self.scopes[current.0].parent };
         }
         let elsewhere = self.model.iter().find(|d| d.name == *part.text);
-        match elsewhere {
-            Some(definition) => format!("there is `{}`", definition.scoped_name),
-            None => "define it before its first use, or #include the file that does".to_owned(),
+        let basic = spelling::closest(&part.text, BASIC_TYPES.iter().copied());
+        match (elsewhere, basic.filter(|_| !qualified)) {
+            (Some(definition), _) => format!("there is `{}`", definition.scoped_name),
+            (None, Some(meant)) => format!("did you mean `{meant}`?"),
+            (None, None) => {
+                "define it before its first use, or #include the file that does".to_owned()
+            }
         }
     }
 

@@ -209,7 +209,7 @@ impl Checker<'_> {
 
     /// Two definitions with one id cannot be told apart by peers.
     pub(super) fn check_repository_ids(&mut self) {
-        let mut seen: HashMap<&str, Span> = HashMap::new();
+        let mut seen: HashMap<&str, (Span, &str)> = HashMap::new();
         let mut reports = Vec::new();
         for definition in self.model.iter() {
             let named = !matches!(
@@ -221,10 +221,13 @@ impl Checker<'_> {
             if !named {
                 continue;
             }
-            match seen.get(definition.repository_id.as_str()) {
-                None => drop(seen.insert(&definition.repository_id, definition.span)),
-                Some(first) => {
-                    let message = format!("`{}` is already in use", definition.repository_id);
+            let (id, name) = (definition.repository_id.as_str(), definition.scoped_name.as_str());
+            match seen.get(id) {
+                None => drop(seen.insert(id, (definition.span, name))),
+                // One name defined twice has been reported as such.
+                Some((_, first)) if *first == name => {}
+                Some((first, _)) => {
+                    let message = format!("`{id}` is already in use");
                     let report = Report::new(Code::SameRepositoryId, definition.span, message);
                     let report = report.note("by this definition", *first);
                     reports.push(report.hint("peers tell types apart by their repository ids"));

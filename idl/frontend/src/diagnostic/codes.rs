@@ -181,6 +181,11 @@ codes! {
     /// A constant needs more digits than the limit.
     ConstantTooComplex = 507 Error;
 
+    /// Two IDL names become the same Rust name. Raised by the generator.
+    RustNameClash = 601 Error;
+    /// A construct is understood, but no code is made for it. Raised by the generator.
+    NotGenerated = 602 Warning;
+
     /// More diagnostics than the limit; the rest were counted only.
     TooManyDiagnostics = 901 Error;
     /// More definitions or tokens than the limit.

@@ -37,9 +37,10 @@ impl Preprocessor<'_> {
         for comment in comments.into_iter().rev().map(|c| c.span) {
             let near =
                 comment.file == next.file && line_ends(comment.end, below).is_some_and(|n| n <= 1);
-            let trailing = previous.is_some_and(|previous| {
+            let follows_code = previous.is_some_and(|previous| {
                 previous.file == comment.file && line_ends(previous.end, comment.start) == Some(0)
             });
+            let trailing = follows_code && line_ends(comment.end, below) != Some(0);
             if !near || trailing {
                 break;
             }

@@ -26,7 +26,7 @@ impl Preprocessor<'_> {
     pub(super) fn condition(&mut self, tokens: Vec<RawToken>, directive: Span) -> bool {
         let tokens = self.replace_defined(tokens);
         let tokens = self.expand_list(tokens);
-        let mut parser = Condition { tokens: &tokens, at: 0, depth: 0, end: directive };
+        let mut parser = Condition { tokens: &tokens, at: 0, depth: 0, idle: 0, end: directive };
         let problem = match parser.conditional() {
             Ok(value) => match tokens.get(parser.at) {
                 None => return value != 0,
@@ -80,6 +80,8 @@ struct Condition<'a> {
     tokens: &'a [RawToken],
     at: usize,
     depth: usize,
+    /// Above 0 while an operand is read whose value does not matter: `1 || 1 / 0` is no division.
+    idle: usize,
     end: Span,
 }
 
@@ -108,17 +110,28 @@ impl Condition<'_> {
         result
     }
 
+    fn idle_if<T>(
+        &mut self,
+        idle: bool,
+        parse: impl FnOnce(&mut Self) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        self.idle += usize::from(idle);
+        let result = parse(self);
+        self.idle -= usize::from(idle);
+        result
+    }
+
     fn conditional(&mut self) -> Result<i128, Problem> {
         self.deeper(|this| {
             let value = this.binary(0)?;
             if !this.accept("?") {
                 return Ok(value);
             }
-            let yes = this.conditional()?;
+            let yes = this.idle_if(value == 0, Self::conditional)?;
             if !this.accept(":") {
                 return this.problem("`?` needs a `:`");
             }
-            let no = this.conditional()?;
+            let no = this.idle_if(value != 0, Self::conditional)?;
             Ok(if value != 0 { yes } else { no })
         })
     }
@@ -128,9 +141,15 @@ impl Condition<'_> {
         let mut left = self.binary(level + 1)?;
         while let Some(operator) = operators.iter().find(|o| self.accept(o)) {
             let place = self.tokens.get(self.at - 1).map_or(self.end, |t| t.span);
-            let right = self.binary(level + 1)?;
-            left = apply(operator, left, right)
-                .ok_or_else(|| (place, "division by zero, or shift out of range".to_owned()))?;
+            let decided = matches!((*operator, left != 0), ("||", true) | ("&&", false));
+            let right = self.idle_if(decided, |this| this.binary(level + 1))?;
+            left = match apply(operator, left, right) {
+                Some(value) => value,
+                None if self.idle > 0 => 0,
+                None => {
+                    return Err((place, "division by zero, or shift out of range".to_owned()));
+                }
+            };
         }
         Ok(left)
     }

@@ -24,7 +24,8 @@ impl Preprocessor<'_> {
                 }
             }
             Err(error) => {
-                (path.to_owned(), String::new(), Some(Self::load_problem(path, error, here)))
+                let report = Self::load_problem(path, error, here).hint("check the path");
+                (path.to_owned(), String::new(), Some(report))
             }
         };
         let id = self.sources.add(&name, text, None);

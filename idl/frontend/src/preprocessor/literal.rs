@@ -171,6 +171,7 @@ impl Preprocessor<'_> {
                     let hint = "escapes are \\n \\t \\v \\b \\r \\f \\a \\\\ \\? \\' \\\" \\123 \\xFF, \
                                 and \\u1234 in wide literals";
                     self.report(Code::BadEscape, token.span, message, hint);
+                    out.push('?');
                 }
             }
         }
