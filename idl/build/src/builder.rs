@@ -136,6 +136,7 @@ impl Builder {
     /// # Errors
     /// [`Error::Idl`] and [`Error::Option`].
     pub fn generate(&self, file: &Path) -> Result<Output, Error> {
+        self.options.check().map_err(Error::Option)?;
         let loader = FileLoader::new(&self.include_paths);
         let mut options = corbie_frontend::Options::new();
         for definition in &self.defines {

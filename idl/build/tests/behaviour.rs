@@ -22,8 +22,7 @@ fn crate_of(name: &str, stems: &[&str]) -> GeneratedCrate {
 
 #[test]
 fn generated_code_works() {
-    let generated =
-        crate_of("behaviour", &["stock", "types", "unions", "interfaces", "constants"]);
+    let generated = crate_of("behaviour", &["stock", "types", "unions", "interfaces", "constants"]);
     generated.example("behaviour", include_str!("programs/behaviour.rs"));
     let output = generated.cargo(&["run", "--example", "behaviour"]);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -63,7 +62,6 @@ fn misuse_does_not_compile() {
             fn get_quote(&self, _: &str) -> Result<i32, stock::quoter::GetQuoteError> { Ok(0) }
         }";
     check_misuse(&generated, not_shareable, "cannot be sent between threads safely");
-    let wrong_argument =
-        "fn f(quoter: stock::Quoter) { let _ = quoter.get_quote(5); }";
+    let wrong_argument = "fn f(quoter: stock::Quoter) { let _ = quoter.get_quote(5); }";
     check_misuse(&generated, wrong_argument, "mismatched types");
 }

@@ -61,5 +61,6 @@ fn our_own_files_compile_and_document_without_warnings() {
         add(&mut generated, &Builder::new(), "own", &file);
     }
     generated.cargo_ok(&["check"]);
+    generated.cargo_ok(&["clippy"]);
     generated.cargo_ok(&["doc", "--no-deps"]);
 }

@@ -119,14 +119,21 @@ impl Scope<'_, '_> {
         if abilities.eq {
             derives.extend([quote!(Eq), quote!(Hash)]);
         }
-        derives.extend(self.extra_derives());
-        quote!(#[derive(#(#derives),*)])
+        self.derive_attribute(derives)
     }
 
-    /// The derive macros that the user asked for; what is no path was refused by `Options`' owner.
-    pub(crate) fn extra_derives(&self) -> Vec<TokenStream> {
-        let paths = self.cx.options.extra_derives.iter();
-        paths.filter_map(|path| path.parse::<TokenStream>().ok()).collect()
+    /// `#[derive(…)]` with these and with what the user asked for, each once.
+    pub(crate) fn derive_attribute(&self, mut derives: Vec<TokenStream>) -> TokenStream {
+        for path in &self.cx.options.extra_derives {
+            let name = path.rsplit("::").next().unwrap_or(path).trim();
+            let is_there = derives.iter().any(|derive| derive.to_string() == name);
+            // `Options::check` has refused what is no path.
+            match path.parse::<TokenStream>() {
+                Ok(path) if !is_there => derives.push(path),
+                _ => {}
+            }
+        }
+        quote!(#[derive(#(#derives),*)])
     }
 
     /// An expression for the default value of a type that has one.
@@ -135,8 +142,7 @@ impl Scope<'_, '_> {
         let Type::Array { element, dims } = self.model().resolve_alias(ty) else {
             return quote!(#default::default());
         };
-        dims.iter().fold(self.default_value(element), |inner, _| {
-            quote!(::std::array::from_fn(|_| #inner))
-        })
+        dims.iter()
+            .fold(self.default_value(element), |inner, _| quote!(::std::array::from_fn(|_| #inner)))
     }
 }

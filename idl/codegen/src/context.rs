@@ -50,12 +50,13 @@ impl<'m> Context<'m> {
     /// What calls and skeletons are made for: interfaces, and components and homes as far as they are
     /// interfaces (their attributes and what they support, CORBA 3.3 P3 §6.3).
     pub(crate) fn interface(&self, id: DefId) -> Option<Interface> {
-        let as_interface = |base: Option<DefId>, supports: &[DefId], contents: &[DefId]| Interface {
-            kind: InterfaceKind::Unconstrained,
-            bases: base.into_iter().chain(supports.iter().copied()).collect(),
-            contents: contents.to_vec(),
-            forward_only: false,
-        };
+        let as_interface =
+            |base: Option<DefId>, supports: &[DefId], contents: &[DefId]| Interface {
+                kind: InterfaceKind::Unconstrained,
+                bases: base.into_iter().chain(supports.iter().copied()).collect(),
+                contents: contents.to_vec(),
+                forward_only: false,
+            };
         match &self.model.get(id).kind {
             DefinitionKind::Interface(x) => Some(x.clone()),
             DefinitionKind::Component(x) => Some(as_interface(x.base, &x.supports, &x.contents)),

@@ -26,16 +26,17 @@ impl Scope<'_, '_> {
             let value = Literal::usize_unsuffixed(at);
             quote!(#docs #default #name = #value)
         });
-        let extra = self.extra_derives();
+        let derives =
+            ["Clone", "Copy", "Debug", "Default", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
+        let derives = derives.iter().map(|derive| ident(derive)).map(|derive| quote!(#derive));
+        let derives = self.derive_attribute(derives.collect());
         let name = quote!(#name);
         let typed = self.emit_typed(definition, &name);
         let id = self.repository_id_constant(definition, &name);
         let marshal = self.marshal_enum(definition, &name, &names);
         quote! {
             #docs
-            #[derive(
-                Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, #(#extra),*
-            )]
+            #derives
             #[repr(u32)]
             pub enum #name { #(#variants),* }
             #id

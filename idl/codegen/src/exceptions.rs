@@ -108,17 +108,20 @@ impl Scope<'_, '_> {
         of: &Definition,
     ) -> TokenStream {
         let orb = self.orb();
-        let (from, option) = (self.std("From"), self.option(&quote!(&(dyn ::std::error::Error + 'static))));
+        let (from, option) =
+            (self.std("From"), self.option(&quote!(&(dyn ::std::error::Error + 'static))));
         let some = self.std("Some");
         let name = ident(name);
         let (variants, ids): (Vec<Ident>, Vec<DefId>) =
             self.error_variants(raises).into_iter().unzip();
         let types: Vec<TokenStream> = ids.iter().map(|&id| self.path(id)).collect();
         let docs = docs_with("", &format!("What `{}` can fail with.", of.scoped_name));
-        let all: Vec<Ident> =
-            variants.iter().cloned().chain([format_ident!("System")]).collect();
+        let all: Vec<Ident> = variants.iter().cloned().chain([format_ident!("System")]).collect();
         let each_docs = ids.iter().map(|&id| {
-            docs_with("", &format!("The exception `{}` of the IDL.", self.model().get(id).scoped_name))
+            docs_with(
+                "",
+                &format!("The exception `{}` of the IDL.", self.model().get(id).scoped_name),
+            )
         });
         quote! {
             #docs

@@ -18,7 +18,6 @@ use quote::quote;
 use crate::context::Scope;
 use crate::names::Implied;
 
-
 impl Scope<'_, '_> {
     /// Everything that stands beside the interface's name.
     pub(crate) fn emit_interface(&self, definition: &Definition) -> TokenStream {

@@ -61,6 +61,20 @@ pub(crate) fn body(scope: &Scope<'_, '_>, steps: Vec<Step>) -> TokenStream {
     quote!(#tokens #ok(()))
 }
 
+/// The steps as a closure over the encoder `e`.
+pub(crate) fn closure(scope: &Scope<'_, '_>, e: &Ident, steps: Vec<Step>) -> TokenStream {
+    let is_block = match steps.as_slice() {
+        [] => {
+            let ok = scope.std("Ok");
+            return quote!(|_| #ok(()));
+        }
+        [Step::Fallible(_)] => false,
+        _ => true,
+    };
+    let body = body(scope, steps);
+    if is_block { quote!(|#e| { #body }) } else { quote!(|#e| #body) }
+}
+
 /// The encoder's or decoder's method for a basic type: `long` of `write_long`. Those of characters
 /// can fail when writing.
 fn method_word(ty: &Type) -> Option<&'static str> {
@@ -165,31 +179,21 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// As [`Scope::read_value`], but of type `Result`.
-    pub(crate) fn try_read_value(&self, ty: &Type, d: &Ident) -> TokenStream {
-        let orb = self.orb();
-        let ok = self.std("Ok");
+    /// A function or closure from a decoder to `Result<value, Error>`.
+    pub(crate) fn reader(&self, ty: &Type) -> TokenStream {
+        let (orb, ok) = (self.orb(), self.std("Ok"));
         let resolved = self.model().resolve_alias(ty);
         if let Some(word) = method_word(resolved) {
             let read = format_ident!("read_{word}");
-            return quote!(#d.#read());
+            return quote!(|d| d.#read());
         }
-        match resolved {
-            Type::Void => quote!(#ok(())),
-            Type::WString { bound: None } => quote!(#d.read_wstring()),
-            Type::String { bound: None } => {
-                let read = self.read_value(ty, d);
-                quote!(#ok(#read))
-            }
-            resolved if is_octet_sequence(self, resolved) => {
-                let read = self.read_value(ty, d);
-                quote!(#ok(#read))
-            }
-            resolved => {
-                let marker = self.marker(resolved);
-                quote!(<#marker as #orb::Marshal>::decode(#d))
-            }
+        let is_text = matches!(resolved, Type::String { bound: None });
+        if is_text || is_octet_sequence(self, resolved) {
+            let read = self.read_value(ty, &format_ident!("d"));
+            return quote!(|d| #ok(#read));
         }
+        let marker = self.marker(resolved);
+        quote!(<#marker as #orb::Marshal>::decode)
     }
 
     /// Reads an argument in a skeleton: what is bound to its name, and what is then passed.

@@ -61,8 +61,18 @@ pub(crate) struct Names {
 
 /// Methods that every reference has; an operation of this name gets a trailing underscore.
 const REFERENCE_METHODS: &[&str] = &[
-    "narrow", "unchecked_narrow", "as_object", "into_object", "from_object", "clone", "eq", "ne",
-    "fmt", "from", "into", "try_into",
+    "narrow",
+    "unchecked_narrow",
+    "as_object",
+    "into_object",
+    "from_object",
+    "clone",
+    "eq",
+    "ne",
+    "fmt",
+    "from",
+    "into",
+    "try_into",
 ];
 
 impl Names {
@@ -166,7 +176,9 @@ impl Names {
             DefinitionKind::Interface(x) if x.kind == InterfaceKind::Local => {
                 self.imply(id, Marker, "Idl");
             }
-            DefinitionKind::Interface(_) | DefinitionKind::Component(_) | DefinitionKind::Home(_) => {
+            DefinitionKind::Interface(_)
+            | DefinitionKind::Component(_)
+            | DefinitionKind::Home(_) => {
                 self.imply(id, Servant, "Servant");
                 self.imply(id, Skeleton, "Skeleton");
             }

@@ -37,4 +37,31 @@ impl Options {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Whether everything that must be Rust is Rust.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        for path in &self.extra_derives {
+            if syn::parse_str::<syn::Path>(path).is_err() {
+                return Err(format!("derive `{path}`: this is not the path of a derive macro"));
+            }
+        }
+        for (idl, rust) in &self.extern_modules {
+            if syn::parse_str::<syn::Path>(rust).is_err() {
+                return Err(format!("extern module `{idl}`: `{rust}` is not a Rust path"));
+            }
+        }
+        for (idl, rust) in &self.renames {
+            if rust.starts_with("r#") || rust.is_empty() || !rust.chars().all(is_name_part) {
+                return Err(format!("rename `{idl}`: `{rust}` is not a Rust name"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_name_part(c: char) -> bool {
+    c == '_' || c.is_ascii_alphanumeric()
 }

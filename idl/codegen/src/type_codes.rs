@@ -37,9 +37,8 @@ impl Scope<'_, '_> {
             quote!(<#marker as #orb::Typed>::type_code())
         };
         // Only what leads back to an open definition is spelled out.
-        let leads_back = |id: DefId| {
-            open.iter().any(|&around| around == id || self.model().reaches(id, around))
-        };
+        let leads_back =
+            |id: DefId| open.iter().any(|&around| around == id || self.model().reaches(id, around));
         let Some(id) = ty.innermost().named().filter(|&id| leads_back(id)) else {
             return asked();
         };
@@ -121,12 +120,7 @@ impl Scope<'_, '_> {
         quote!(#(#members),*)
     }
 
-    fn union_code(
-        &self,
-        definition: &Definition,
-        x: &Union,
-        open: &mut Vec<DefId>,
-    ) -> TokenStream {
+    fn union_code(&self, definition: &Definition, x: &Union, open: &mut Vec<DefId>) -> TokenStream {
         let orb = self.orb();
         let (id, name) = (&definition.repository_id, &definition.name);
         let discriminator = self.type_code(&x.discriminator, open);

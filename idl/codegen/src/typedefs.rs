@@ -4,8 +4,8 @@
 //! forgets bounds and the alias's repository id; the marker `IdentifierIdl` remembers both for `Any`
 //! and TypeCodes. CORBA 3.3 P1 §7.11.3 (typedef), IDL 4.2 §7.4.6.4.2 (native).
 
-use corbie_frontend::model::Typedef;
 use corbie_frontend::Definition;
+use corbie_frontend::model::Typedef;
 use proc_macro2::TokenStream;
 use quote::quote;
 

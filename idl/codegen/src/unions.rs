@@ -221,7 +221,7 @@ impl Scope<'_, '_> {
         let not = must_be_one.then(|| quote!(!));
         let what = format!("union {}", plan.definition.scoped_name);
         quote! {
-            if #not matches!(*discriminator, #(#patterns)|*) {
+            if #not matches!(discriminator, #(#patterns)|*) {
                 let found = format!("the discriminator {discriminator:?}");
                 return #err(e.error(#orb::ErrorKind::BadParameter, #what, found, #needed));
             }

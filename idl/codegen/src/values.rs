@@ -118,10 +118,8 @@ impl<'m> Scope<'_, 'm> {
     pub(crate) fn emit_value_box(&self, definition: &Definition, x: &ValueBox) -> TokenStream {
         let name = ident(self.cx.names.name(definition.id));
         let idl_name = &definition.scoped_name;
-        let docs = docs_with(
-            &definition.docs,
-            &format!("IDL boxed value `{idl_name}`, passed as `Arc`."),
-        );
+        let docs =
+            docs_with(&definition.docs, &format!("IDL boxed value `{idl_name}`, passed as `Arc`."));
         let ty = self.value(&x.ty);
         let abilities = self.abilities(&x.ty, &mut vec![definition.id]);
         let derives = self.derives(abilities);

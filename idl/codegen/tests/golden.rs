@@ -25,8 +25,7 @@ fn loader() -> MemoryLoader {
 }
 
 fn compile(file: &str) -> Compilation {
-    let compilation =
-        corbie_frontend::compile(file, &loader(), &corbie_frontend::Options::new());
+    let compilation = corbie_frontend::compile(file, &loader(), &corbie_frontend::Options::new());
     assert!(!compilation.has_errors(), "{}", compilation.render_diagnostics());
     compilation
 }

@@ -72,7 +72,9 @@ fn two_thousand_names() {
 #[test]
 fn names_that_differ_in_one_place_only() {
     check(&(0..1000).map(|i| format!("operation_{i}")).collect::<Vec<_>>());
-    check(&(0..1000).map(|i| format!("{i:04}_operation_with_a_long_common_end")).collect::<Vec<_>>());
+    check(
+        &(0..1000).map(|i| format!("{i:04}_operation_with_a_long_common_end")).collect::<Vec<_>>(),
+    );
     // Differences beyond, at and before a multiple of eight octets.
     check(&(0..1000).map(|i| format!("0123456{i:03}789abcdef")).collect::<Vec<_>>());
     // Every length from 1 to 1,000 of the same letter.

@@ -11,6 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// What a strict crate may ask of all its code.
+const DENIED: &str = "#![deny(warnings, missing_docs, missing_debug_implementations)]
+#![deny(rust_2018_idioms, unreachable_pub, unused_qualifications, unsafe_code)]";
+
 /// A crate under construction.
 pub(crate) struct GeneratedCrate {
     folder: PathBuf,
@@ -61,7 +65,7 @@ impl GeneratedCrate {
 
     /// Runs a cargo command on the crate and returns what it said.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Output {
-        let root = format!("//! Generated code.\n#![deny(warnings)]\n{}", self.modules);
+        let root = format!("//! Generated code.\n{DENIED}\n{}", self.modules);
         fs::write(self.folder.join("src/lib.rs"), root).expect("writable");
         Command::new(env!("CARGO"))
             .args(arguments)

@@ -152,11 +152,8 @@ impl<'m> Scope<'_, 'm> {
             return vec![get];
         }
         let raises = self.exceptions(&x.set_raises);
-        let value = Passed {
-            name: format_ident!("value"),
-            ty: x.ty.clone(),
-            direction: Direction::In,
-        };
+        let value =
+            Passed { name: format_ident!("value"), ty: x.ty.clone(), direction: Direction::In };
         let set = Call {
             definition,
             method: ident(self.cx.names.setter(definition.id)),

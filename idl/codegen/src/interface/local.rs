@@ -43,10 +43,8 @@ impl Scope<'_, '_> {
     pub(crate) fn emit_shared_object(&self, definition: &Definition, what: &str) -> TokenStream {
         let name = ident(self.cx.names.name(definition.id));
         let marker = ident(self.cx.names.implied(definition.id, Implied::Marker));
-        let docs = docs_with(
-            "",
-            &format!("The IDL type `{}` as a marker.", definition.scoped_name),
-        );
+        let docs =
+            docs_with("", &format!("The IDL type `{}` as a marker.", definition.scoped_name));
         let marker_tokens = quote!(#marker);
         let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), what);
         let typed = self.emit_typed(definition, &marker_tokens);

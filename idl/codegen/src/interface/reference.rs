@@ -14,7 +14,7 @@ use super::call::{Call, tuple};
 use crate::context::Scope;
 use crate::docs::{docs, docs_with};
 use crate::locals::local;
-use crate::marshalling::{Step, body};
+use crate::marshalling::{Step, closure};
 use crate::rust_name::ident;
 
 impl Scope<'_, '_> {
@@ -177,19 +177,15 @@ impl Scope<'_, '_> {
             call.sent().map(|p| self.write_parameter(&p.ty, &p.name, &e)).collect();
         if !call.contexts.is_empty() {
             let (names, context) = (&call.contexts, call.context_name());
-            steps.push(Step::Fallible(
-                quote!(#orb::encode_context(&[#(#names),*], #context, #e)),
-            ));
+            steps.push(Step::Fallible(quote!(#orb::encode_context(&[#(#names),*], #context, #e))));
         }
-        let closure_parameter = if steps.is_empty() { quote!(_) } else { quote!(#e) };
-        let writes = body(self, steps);
-        let arguments = quote!(&|#closure_parameter| { #writes });
+        let arguments = closure(self, &e, steps);
         if call.oneway {
             return quote! {
                 #docs
                 pub #signature {
                     static OPERATION: #orb::Operation = #orb::Operation::oneway(#wire_name);
-                    self.0.invoke_oneway(&OPERATION, #arguments)
+                    self.0.invoke_oneway(&OPERATION, &#arguments)
                 }
             };
         }
@@ -198,7 +194,7 @@ impl Scope<'_, '_> {
             #docs
             pub #signature {
                 static OPERATION: #orb::Operation = #orb::Operation::twoway(#wire_name);
-                let mut reply = self.0.invoke(&OPERATION, #arguments)?;
+                let mut reply = self.0.invoke(&OPERATION, &#arguments)?;
                 #finish
             }
         }
@@ -241,10 +237,7 @@ impl Scope<'_, '_> {
         let returned = call.returned();
         match on_wire.as_slice() {
             [] => return quote!(|_| #ok(())),
-            [only] => {
-                let read = self.try_read_value(&only.ty, &d);
-                return quote!(|#d| #read);
-            }
+            [only] => return self.reader(&only.ty),
             _ => {}
         }
         let same_order = on_wire.iter().zip(&returned).all(|(a, b)| a.name == b.name);

@@ -12,7 +12,7 @@ use super::call::{Call, tuple};
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
-use crate::marshalling::{Place, Step, body};
+use crate::marshalling::{Place, Step, closure};
 use crate::names::Implied;
 use crate::options::OperationDemux;
 use crate::perfect_hash;
@@ -101,11 +101,10 @@ impl Scope<'_, '_> {
     fn served(&self, definition: &Definition, x: &Interface, s: &Ident) -> Vec<Served> {
         let mut served: Vec<Served> = Vec::new();
         let bases = self.cx.all_bases(definition.id);
-        let levels = std::iter::once((definition.id, x.contents.clone())).chain(
-            bases.iter().map(|&base| {
+        let levels =
+            std::iter::once((definition.id, x.contents.clone())).chain(bases.iter().map(|&base| {
                 (base, self.cx.interface(base).map(|x| x.contents).unwrap_or_default())
-            }),
-        );
+            }));
         for (level, contents) in levels {
             let skeleton = self.implied(level, Implied::Skeleton);
             for operation in self.cx.own_operations(&contents) {
@@ -212,8 +211,7 @@ impl Scope<'_, '_> {
                 self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
             })
             .collect();
-        let closure_parameter = if steps.is_empty() { quote!(_) } else { quote!(#e) };
-        let writes = body(self, steps);
+        let writes = closure(self, &e, steps);
         let returned: Vec<TokenStream> = call
             .returned()
             .iter()
@@ -230,7 +228,7 @@ impl Scope<'_, '_> {
             };
             return quote! {
                 #binding
-                #request.reply(&|#closure_parameter| { #writes })
+                #request.reply(&#writes)
             };
         }
         let error = self.error_type(call);
@@ -238,15 +236,14 @@ impl Scope<'_, '_> {
             let exception = self.path(id);
             quote! {
                 #err(#error::#variant(exception)) => {
-                    #request.reply_exception(#exception::REPOSITORY_ID, &|e| {
-                        <#exception as #orb::Marshal>::encode(&exception, e)
-                    })
+                    let id = #exception::REPOSITORY_ID;
+                    #request.reply_exception(id, &|e| <#exception as #orb::Marshal>::encode(&exception, e))
                 }
             }
         });
         quote! {
             match #upcall {
-                #ok(#pattern) => #request.reply(&|#closure_parameter| { #writes }),
+                #ok(#pattern) => #request.reply(&#writes),
                 #(#arms)*
                 #err(#error::System(exception)) => #err(exception),
             }

@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -19,6 +21,7 @@
 /// IDL module `Constants`.
 pub mod constants {
     use ::corbie::codegen as orb;
+
     /// IDL enum `Constants::Colour`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u32)]
@@ -27,10 +30,12 @@ pub mod constants {
         Red = 0,
         Green = 1,
     }
+
     impl Colour {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Constants/Colour:1.0";
     }
+
     impl orb::Marshal for Colour {
         type Value = Self;
         const MIN_OCTETS: usize = 4;
@@ -41,6 +46,7 @@ pub mod constants {
             e.write_ulong(*value as u32);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             match d.read_ulong()? {
                 0 => Ok(Self::Red),
@@ -49,6 +55,7 @@ pub mod constants {
             }
         }
     }
+
     impl orb::Typed for Colour {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -60,8 +67,10 @@ pub mod constants {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Constants::Number`.
     pub type Number = i32;
+
     /// The IDL type `Constants::Number` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum NumberIdl {}
@@ -74,27 +83,32 @@ pub mod constants {
         ) -> Result<(), orb::Error> {
             <i32 as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <i32 as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <i32 as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <i32 as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <i32 as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for NumberIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -106,8 +120,10 @@ pub mod constants {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Constants::Amount`.
     pub type Amount = orb::Fixed<10, 3>;
+
     /// The IDL type `Constants::Amount` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum AmountIdl {}
@@ -120,27 +136,32 @@ pub mod constants {
         ) -> Result<(), orb::Error> {
             <orb::Fixed<10, 3> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::Fixed<10, 3> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::Fixed<10, 3> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::Fixed<10, 3> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::Fixed<10, 3> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for AmountIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -152,6 +173,7 @@ pub mod constants {
             CODE.clone()
         }
     }
+
     /// IDL constant `Constants::yes`.
     pub const YES: bool = true;
     /// IDL constant `Constants::eight`.
@@ -215,19 +237,23 @@ pub mod constants {
     /// Reference to an object of the IDL interface `Constants::Holder`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Holder(orb::Object);
+
     impl orb::Interface for Holder {
         const REPOSITORY_ID: &'static str = "IDL:Constants/Holder:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Holder {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Constants/Holder:1.0";
@@ -241,25 +267,30 @@ pub mod constants {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Holder {}
     impl From<Holder> for orb::Object {
         fn from(reference: Holder) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Holder {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -269,10 +300,12 @@ pub mod constants {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Holder {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -280,22 +313,26 @@ pub mod constants {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Constants::Holder`.
     pub trait HolderServant: Send + Sync + 'static {}
     impl<T: HolderServant + ?Sized> HolderServant for ::std::sync::Arc<T> {}
     /// Serves requests for `Constants::Holder` with a servant.
     #[derive(Debug)]
     pub struct HolderSkeleton<S>(S);
+
     impl<S: HolderServant> HolderSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
     }
+
     impl<S: HolderServant> orb::Servant for HolderSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Constants/Holder:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -303,9 +340,11 @@ pub mod constants {
             Err(request.unknown_operation())
         }
     }
+
     impl<S: HolderServant> orb::TypedServant for HolderSkeleton<S> {
         type Reference = Holder;
     }
+
     /// IDL constant `Constants::from_inside`.
     pub const FROM_INSIDE: i32 = 6;
     /// What belongs to `Constants::Holder`.

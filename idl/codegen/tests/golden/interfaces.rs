@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -17,6 +19,7 @@
 /// Reference to an object of the IDL interface `AtRoot`; nil is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtRoot(::corbie::codegen::Object);
+
 #[allow(
     dead_code,
     missing_docs,
@@ -25,8 +28,10 @@ pub struct AtRoot(::corbie::codegen::Object);
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -37,13 +42,16 @@ impl ::corbie::codegen::Interface for AtRoot {
     fn from_object(object: ::corbie::codegen::Object) -> Self {
         Self(object)
     }
+
     fn as_object(&self) -> &::corbie::codegen::Object {
         &self.0
     }
+
     fn into_object(self) -> ::corbie::codegen::Object {
         self.0
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -52,8 +60,10 @@ impl ::corbie::codegen::Interface for AtRoot {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -71,19 +81,23 @@ impl AtRoot {
     ) -> Result<Option<Self>, ::corbie::codegen::SystemException> {
         <Self as ::corbie::codegen::Interface>::narrow(object)
     }
+
     /// This interface of `object` on the caller's word.
     pub fn unchecked_narrow(object: ::corbie::codegen::Object) -> Self {
         Self(object)
     }
+
     /// The reference without its type.
     pub fn as_object(&self) -> &::corbie::codegen::Object {
         &self.0
     }
+
     /// The reference without its type.
     pub fn into_object(self) -> ::corbie::codegen::Object {
         self.0
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -92,8 +106,10 @@ impl AtRoot {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -110,27 +126,28 @@ impl AtRoot {
             .0
             .invoke(
                 &OPERATION,
-                &|e| {
-                    <interfaces::Reopened as ::corbie::codegen::Marshal>::encode(r, e)
-                },
+                &|e| <interfaces::Reopened as ::corbie::codegen::Marshal>::encode(r, e),
             )?;
         reply.results_only(|d| d.read_long())
     }
+
     pub fn get_top(&self) -> Result<i32, ::corbie::codegen::SystemException> {
         static OPERATION: ::corbie::codegen::Operation = ::corbie::codegen::Operation::twoway(
             "get_top",
         );
-        let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
         reply.results_only(|d| d.read_long())
     }
+
     pub fn name(&self) -> Result<String, ::corbie::codegen::SystemException> {
         static OPERATION: ::corbie::codegen::Operation = ::corbie::codegen::Operation::twoway(
             "_get_name",
         );
-        let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
         reply.results_only(|d| Ok(d.read_string()?.into_owned()))
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -139,8 +156,10 @@ impl AtRoot {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -150,6 +169,7 @@ impl From<AtRoot> for ::corbie::codegen::Object {
         reference.0
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -158,8 +178,10 @@ impl From<AtRoot> for ::corbie::codegen::Object {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -169,6 +191,7 @@ impl From<AtRoot> for interfaces::Top {
         <Self as ::corbie::codegen::Interface>::from_object(derived.0)
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -177,8 +200,10 @@ impl From<AtRoot> for interfaces::Top {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -192,12 +217,14 @@ impl ::corbie::codegen::Marshal for AtRoot {
     ) -> Result<(), ::corbie::codegen::Error> {
         ::corbie::codegen::encode_reference(value, e)
     }
+
     fn decode(
         d: &mut ::corbie::codegen::Decoder<'_>,
     ) -> Result<Option<Self>, ::corbie::codegen::Error> {
         ::corbie::codegen::decode_reference(d)
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -206,8 +233,10 @@ impl ::corbie::codegen::Marshal for AtRoot {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -219,6 +248,7 @@ impl ::corbie::codegen::Typed for AtRoot {
         CODE.clone()
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -227,8 +257,10 @@ impl ::corbie::codegen::Typed for AtRoot {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -240,6 +272,7 @@ pub trait AtRootServant: interfaces::TopServant + Send + Sync + 'static {
         r: &interfaces::Reopened,
     ) -> Result<i32, ::corbie::codegen::SystemException>;
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -248,8 +281,10 @@ pub trait AtRootServant: interfaces::TopServant + Send + Sync + 'static {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -262,6 +297,7 @@ impl<T: AtRootServant + ?Sized> AtRootServant for ::std::sync::Arc<T> {
         AtRootServant::root(&**self, r)
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -270,8 +306,10 @@ impl<T: AtRootServant + ?Sized> AtRootServant for ::std::sync::Arc<T> {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -279,6 +317,7 @@ impl<T: AtRootServant + ?Sized> AtRootServant for ::std::sync::Arc<T> {
 /// Serves requests for `AtRoot` with a servant.
 #[derive(Debug)]
 pub struct AtRootSkeleton<S>(S);
+
 #[allow(
     dead_code,
     missing_docs,
@@ -287,8 +326,10 @@ pub struct AtRootSkeleton<S>(S);
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -298,6 +339,7 @@ impl<S: AtRootServant> AtRootSkeleton<S> {
     pub fn new(servant: S) -> Self {
         Self(servant)
     }
+
     #[doc(hidden)]
     pub fn dispatch_root(
         servant: &S,
@@ -315,6 +357,7 @@ impl<S: AtRootServant> AtRootSkeleton<S> {
             )
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -323,8 +366,10 @@ impl<S: AtRootServant> AtRootSkeleton<S> {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -333,6 +378,7 @@ impl<S: AtRootServant> ::corbie::codegen::Servant for AtRootSkeleton<S> {
     fn _interfaces(&self) -> &'static [&'static str] {
         &["IDL:AtRoot:1.0", "IDL:Interfaces/Top:1.0"]
     }
+
     fn _dispatch(
         &self,
         request: &mut ::corbie::codegen::ServerRequest<'_>,
@@ -350,6 +396,7 @@ impl<S: AtRootServant> ::corbie::codegen::Servant for AtRootSkeleton<S> {
         }
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -358,8 +405,10 @@ impl<S: AtRootServant> ::corbie::codegen::Servant for AtRootSkeleton<S> {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -367,6 +416,7 @@ impl<S: AtRootServant> ::corbie::codegen::Servant for AtRootSkeleton<S> {
 impl<S: AtRootServant> ::corbie::codegen::TypedServant for AtRootSkeleton<S> {
     type Reference = AtRoot;
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -375,8 +425,10 @@ impl<S: AtRootServant> ::corbie::codegen::TypedServant for AtRootSkeleton<S> {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -386,6 +438,7 @@ impl<S: AtRootServant> ::corbie::codegen::TypedServant for AtRootSkeleton<S> {
 pub struct RootStruct {
     pub an_object: Option<AtRoot>,
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -394,8 +447,10 @@ pub struct RootStruct {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -404,6 +459,7 @@ impl RootStruct {
     /// What names this type on the wire.
     pub const REPOSITORY_ID: &'static str = "IDL:RootStruct:1.0";
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -412,8 +468,10 @@ impl RootStruct {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -427,6 +485,7 @@ impl ::corbie::codegen::Marshal for RootStruct {
     ) -> Result<(), ::corbie::codegen::Error> {
         <AtRoot as ::corbie::codegen::Marshal>::encode(&value.an_object, e)
     }
+
     fn decode(
         d: &mut ::corbie::codegen::Decoder<'_>,
     ) -> Result<Self, ::corbie::codegen::Error> {
@@ -435,6 +494,7 @@ impl ::corbie::codegen::Marshal for RootStruct {
         })
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -443,8 +503,10 @@ impl ::corbie::codegen::Marshal for RootStruct {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -460,6 +522,7 @@ impl ::corbie::codegen::Typed for RootStruct {
         CODE.clone()
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -468,8 +531,10 @@ impl ::corbie::codegen::Typed for RootStruct {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -484,8 +549,10 @@ pub const ROOT_CONSTANT: i32 = 7;
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -495,22 +562,27 @@ pub const ROOT_CONSTANT: i32 = 7;
 /// IDL module `Interfaces`.
 pub mod interfaces {
     use ::corbie::codegen as orb;
+
     /// Reference to an object of the IDL interface `Interfaces::Top`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Top(orb::Object);
+
     impl orb::Interface for Top {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Top:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Top {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Top:1.0";
@@ -524,36 +596,43 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Top {
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
     }
+
     impl From<Top> for orb::Object {
         fn from(reference: Top) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Top {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -563,10 +642,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Top {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -574,27 +655,33 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Top`.
     pub trait TopServant: Send + Sync + 'static {
         fn get_top(&self) -> Result<i32, orb::SystemException>;
         fn name(&self) -> Result<String, orb::SystemException>;
     }
+
     impl<T: TopServant + ?Sized> TopServant for ::std::sync::Arc<T> {
         fn get_top(&self) -> Result<i32, orb::SystemException> {
             TopServant::get_top(&**self)
         }
+
         fn name(&self) -> Result<String, orb::SystemException> {
             TopServant::name(&**self)
         }
     }
+
     /// Serves requests for `Interfaces::Top` with a servant.
     #[derive(Debug)]
     pub struct TopSkeleton<S>(S);
+
     impl<S: TopServant> TopSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_get_top(
             servant: &S,
@@ -609,19 +696,22 @@ pub mod interfaces {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_name(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             let result = TopServant::name(servant)?;
-            request.reply(&|e| { e.write_string(&result) })
+            request.reply(&|e| e.write_string(&result))
         }
     }
+
     impl<S: TopServant> orb::Servant for TopSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Interfaces/Top:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -638,25 +728,31 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: TopServant> orb::TypedServant for TopSkeleton<S> {
         type Reference = Top;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Left`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Left(orb::Object);
+
     impl orb::Interface for Left {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Left:1.0";
         const BASES: &'static [&'static str] = &["IDL:Interfaces/Top:1.0"];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Left {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Left:1.0";
@@ -670,19 +766,23 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Left {
         pub fn go_left(&self, value: i32) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_left");
@@ -697,27 +797,32 @@ pub mod interfaces {
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
     }
+
     impl From<Left> for orb::Object {
         fn from(reference: Left) -> Self {
             reference.0
         }
     }
+
     impl From<Left> for Top {
         fn from(derived: Left) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl orb::Marshal for Left {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -727,10 +832,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Left {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -738,23 +845,28 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Left`.
     pub trait LeftServant: TopServant + Send + Sync + 'static {
         fn go_left(&self, value: i32) -> Result<(), orb::SystemException>;
     }
+
     impl<T: LeftServant + ?Sized> LeftServant for ::std::sync::Arc<T> {
         fn go_left(&self, value: i32) -> Result<(), orb::SystemException> {
             LeftServant::go_left(&**self, value)
         }
     }
+
     /// Serves requests for `Interfaces::Left` with a servant.
     #[derive(Debug)]
     pub struct LeftSkeleton<S>(S);
+
     impl<S: LeftServant> LeftSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_go_left(
             servant: &S,
@@ -763,13 +875,15 @@ pub mod interfaces {
             let d = &mut request.arguments();
             let value = d.read_long()?;
             LeftServant::go_left(servant, value)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
     }
+
     impl<S: LeftServant> orb::Servant for LeftSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Interfaces/Left:1.0", "IDL:Interfaces/Top:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -787,25 +901,31 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: LeftServant> orb::TypedServant for LeftSkeleton<S> {
         type Reference = Left;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Right`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Right(orb::Object);
+
     impl orb::Interface for Right {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Right:1.0";
         const BASES: &'static [&'static str] = &["IDL:Interfaces/Top:1.0"];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Right {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Right:1.0";
@@ -819,23 +939,27 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Right {
         pub fn go_right(&self) -> Result<(), right::GoRightError> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_right");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|_| Ok(()))?),
                 Some(right::Wrong::REPOSITORY_ID) => {
@@ -846,27 +970,32 @@ pub mod interfaces {
                 Some(_) => Err(reply.unknown_user_exception().into()),
             }
         }
+
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
     }
+
     impl From<Right> for orb::Object {
         fn from(reference: Right) -> Self {
             reference.0
         }
     }
+
     impl From<Right> for Top {
         fn from(derived: Right) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl orb::Marshal for Right {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -876,10 +1005,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Right {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -887,47 +1018,53 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Right`.
     pub trait RightServant: TopServant + Send + Sync + 'static {
         fn go_right(&self) -> Result<(), right::GoRightError>;
     }
+
     impl<T: RightServant + ?Sized> RightServant for ::std::sync::Arc<T> {
         fn go_right(&self) -> Result<(), right::GoRightError> {
             RightServant::go_right(&**self)
         }
     }
+
     /// Serves requests for `Interfaces::Right` with a servant.
     #[derive(Debug)]
     pub struct RightSkeleton<S>(S);
+
     impl<S: RightServant> RightSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_go_right(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             match RightServant::go_right(servant) {
-                Ok(()) => request.reply(&|_| { Ok(()) }),
+                Ok(()) => request.reply(&|_| Ok(())),
                 Err(right::GoRightError::Wrong(exception)) => {
+                    let id = right::Wrong::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            right::Wrong::REPOSITORY_ID,
-                            &|e| {
-                                <right::Wrong as orb::Marshal>::encode(&exception, e)
-                            },
+                            id,
+                            &|e| <right::Wrong as orb::Marshal>::encode(&exception, e),
                         )
                 }
                 Err(right::GoRightError::System(exception)) => Err(exception),
             }
         }
     }
+
     impl<S: RightServant> orb::Servant for RightSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Interfaces/Right:1.0", "IDL:Interfaces/Top:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -945,12 +1082,15 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: RightServant> orb::TypedServant for RightSkeleton<S> {
         type Reference = Right;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Bottom`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Bottom(orb::Object);
+
     impl orb::Interface for Bottom {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Bottom:1.0";
         const BASES: &'static [&'static str] = &[
@@ -961,13 +1101,16 @@ pub mod interfaces {
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Bottom {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Bottom:1.0";
@@ -981,25 +1124,30 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Bottom {
         pub fn get_bottom(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_bottom");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn go_left(&self, value: i32) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_left");
             let mut reply = self
@@ -1013,19 +1161,22 @@ pub mod interfaces {
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn go_right(&self) -> Result<(), right::GoRightError> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_right");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|_| Ok(()))?),
                 Some(right::Wrong::REPOSITORY_ID) => {
@@ -1037,26 +1188,31 @@ pub mod interfaces {
             }
         }
     }
+
     impl From<Bottom> for orb::Object {
         fn from(reference: Bottom) -> Self {
             reference.0
         }
     }
+
     impl From<Bottom> for Left {
         fn from(derived: Bottom) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<Bottom> for Top {
         fn from(derived: Bottom) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<Bottom> for Right {
         fn from(derived: Bottom) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl orb::Marshal for Bottom {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -1066,10 +1222,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Bottom {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1077,32 +1235,38 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Bottom`.
     pub trait BottomServant: LeftServant + RightServant + Send + Sync + 'static {
         fn get_bottom(&self) -> Result<String, orb::SystemException>;
     }
+
     impl<T: BottomServant + ?Sized> BottomServant for ::std::sync::Arc<T> {
         fn get_bottom(&self) -> Result<String, orb::SystemException> {
             BottomServant::get_bottom(&**self)
         }
     }
+
     /// Serves requests for `Interfaces::Bottom` with a servant.
     #[derive(Debug)]
     pub struct BottomSkeleton<S>(S);
+
     impl<S: BottomServant> BottomSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_get_bottom(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             let result = BottomServant::get_bottom(servant)?;
-            request.reply(&|e| { e.write_string(&result) })
+            request.reply(&|e| e.write_string(&result))
         }
     }
+
     impl<S: BottomServant> orb::Servant for BottomSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &[
@@ -1112,6 +1276,7 @@ pub mod interfaces {
                 "IDL:Interfaces/Right:1.0",
             ]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -1137,25 +1302,31 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: BottomServant> orb::TypedServant for BottomSkeleton<S> {
         type Reference = Bottom;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Nothing`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Nothing(orb::Object);
+
     impl orb::Interface for Nothing {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Nothing:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Nothing {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Nothing:1.0";
@@ -1169,25 +1340,30 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Nothing {}
     impl From<Nothing> for orb::Object {
         fn from(reference: Nothing) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Nothing {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -1197,10 +1373,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Nothing {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1208,22 +1386,26 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Nothing`.
     pub trait NothingServant: Send + Sync + 'static {}
     impl<T: NothingServant + ?Sized> NothingServant for ::std::sync::Arc<T> {}
     /// Serves requests for `Interfaces::Nothing` with a servant.
     #[derive(Debug)]
     pub struct NothingSkeleton<S>(S);
+
     impl<S: NothingServant> NothingSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
     }
+
     impl<S: NothingServant> orb::Servant for NothingSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Interfaces/Nothing:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -1231,12 +1413,15 @@ pub mod interfaces {
             Err(request.unknown_operation())
         }
     }
+
     impl<S: NothingServant> orb::TypedServant for NothingSkeleton<S> {
         type Reference = Nothing;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::OnlyBase`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct OnlyBase(orb::Object);
+
     impl orb::Interface for OnlyBase {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/OnlyBase:1.0";
         const BASES: &'static [&'static str] = &[
@@ -1248,13 +1433,16 @@ pub mod interfaces {
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl OnlyBase {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/OnlyBase:1.0";
@@ -1268,25 +1456,30 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl OnlyBase {
         pub fn get_bottom(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_bottom");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn go_left(&self, value: i32) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_left");
             let mut reply = self
@@ -1300,19 +1493,22 @@ pub mod interfaces {
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn go_right(&self) -> Result<(), right::GoRightError> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_right");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|_| Ok(()))?),
                 Some(right::Wrong::REPOSITORY_ID) => {
@@ -1324,31 +1520,37 @@ pub mod interfaces {
             }
         }
     }
+
     impl From<OnlyBase> for orb::Object {
         fn from(reference: OnlyBase) -> Self {
             reference.0
         }
     }
+
     impl From<OnlyBase> for Bottom {
         fn from(derived: OnlyBase) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<OnlyBase> for Left {
         fn from(derived: OnlyBase) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<OnlyBase> for Top {
         fn from(derived: OnlyBase) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<OnlyBase> for Right {
         fn from(derived: OnlyBase) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl orb::Marshal for OnlyBase {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -1358,10 +1560,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for OnlyBase {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1369,18 +1573,21 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::OnlyBase`.
     pub trait OnlyBaseServant: BottomServant + Send + Sync + 'static {}
     impl<T: OnlyBaseServant + ?Sized> OnlyBaseServant for ::std::sync::Arc<T> {}
     /// Serves requests for `Interfaces::OnlyBase` with a servant.
     #[derive(Debug)]
     pub struct OnlyBaseSkeleton<S>(S);
+
     impl<S: OnlyBaseServant> OnlyBaseSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
     }
+
     impl<S: OnlyBaseServant> orb::Servant for OnlyBaseSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &[
@@ -1391,6 +1598,7 @@ pub mod interfaces {
                 "IDL:Interfaces/Right:1.0",
             ]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -1416,25 +1624,31 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: OnlyBaseServant> orb::TypedServant for OnlyBaseSkeleton<S> {
         type Reference = OnlyBase;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Describable`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Describable(orb::Object);
+
     impl orb::Interface for Describable {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Describable:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Describable {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Describable:1.0";
@@ -1448,19 +1662,23 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Describable {
         pub fn describe(
             &self,
@@ -1471,18 +1689,18 @@ pub mod interfaces {
                 .0
                 .invoke(
                     &OPERATION,
-                    &|e| {
-                        orb::encode_abstract(other.map(orb::Interface::as_object), e)
-                    },
+                    &|e| orb::encode_abstract(other.map(orb::Interface::as_object), e),
                 )?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
     }
+
     impl From<Describable> for orb::Object {
         fn from(reference: Describable) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Describable {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = 1;
@@ -1493,10 +1711,12 @@ pub mod interfaces {
             let object = value.as_ref().map(orb::Interface::as_object);
             orb::encode_abstract(object, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             Ok(orb::decode_abstract(d)?.map(Self))
         }
     }
+
     impl orb::Typed for Describable {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1507,6 +1727,7 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Describable`.
     pub trait DescribableServant: Send + Sync + 'static {
         fn describe(
@@ -1514,6 +1735,7 @@ pub mod interfaces {
             other: Option<&Describable>,
         ) -> Result<String, orb::SystemException>;
     }
+
     impl<T: DescribableServant + ?Sized> DescribableServant for ::std::sync::Arc<T> {
         fn describe(
             &self,
@@ -1522,14 +1744,17 @@ pub mod interfaces {
             DescribableServant::describe(&**self, other)
         }
     }
+
     /// Serves requests for `Interfaces::Describable` with a servant.
     #[derive(Debug)]
     pub struct DescribableSkeleton<S>(S);
+
     impl<S: DescribableServant> DescribableSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_describe(
             servant: &S,
@@ -1538,13 +1763,15 @@ pub mod interfaces {
             let d = &mut request.arguments();
             let other = <Describable as orb::Marshal>::decode(d)?;
             let result = DescribableServant::describe(servant, other.as_ref())?;
-            request.reply(&|e| { e.write_string(&result) })
+            request.reply(&|e| e.write_string(&result))
         }
     }
+
     impl<S: DescribableServant> orb::Servant for DescribableSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Interfaces/Describable:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -1560,12 +1787,15 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: DescribableServant> orb::TypedServant for DescribableSkeleton<S> {
         type Reference = Describable;
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Described`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Described(orb::Object);
+
     impl orb::Interface for Described {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Described:1.0";
         const BASES: &'static [&'static str] = &[
@@ -1575,13 +1805,16 @@ pub mod interfaces {
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Described {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Described:1.0";
@@ -1595,19 +1828,23 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Described {
         pub fn pick(
             &self,
@@ -1621,7 +1858,7 @@ pub mod interfaces {
                 .0
                 .invoke(
                     &OPERATION,
-                    &|e| { orb::encode_abstract(a.map(orb::Interface::as_object), e) },
+                    &|e| orb::encode_abstract(a.map(orb::Interface::as_object), e),
                 )?;
             reply
                 .results_only(|d| Ok((
@@ -1630,6 +1867,7 @@ pub mod interfaces {
                     <Describable as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn describe(
             &self,
             other: Option<&Describable>,
@@ -1639,38 +1877,42 @@ pub mod interfaces {
                 .0
                 .invoke(
                     &OPERATION,
-                    &|e| {
-                        orb::encode_abstract(other.map(orb::Interface::as_object), e)
-                    },
+                    &|e| orb::encode_abstract(other.map(orb::Interface::as_object), e),
                 )?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
     }
+
     impl From<Described> for orb::Object {
         fn from(reference: Described) -> Self {
             reference.0
         }
     }
+
     impl From<Described> for Describable {
         fn from(derived: Described) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<Described> for Top {
         fn from(derived: Described) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl orb::Marshal for Described {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -1680,10 +1922,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Described {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1691,6 +1935,7 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Described`.
     pub trait DescribedServant: DescribableServant + TopServant + Send + Sync + 'static {
         fn pick(
@@ -1701,6 +1946,7 @@ pub mod interfaces {
             orb::SystemException,
         >;
     }
+
     impl<T: DescribedServant + ?Sized> DescribedServant for ::std::sync::Arc<T> {
         fn pick(
             &self,
@@ -1712,14 +1958,17 @@ pub mod interfaces {
             DescribedServant::pick(&**self, a)
         }
     }
+
     /// Serves requests for `Interfaces::Described` with a servant.
     #[derive(Debug)]
     pub struct DescribedSkeleton<S>(S);
+
     impl<S: DescribedServant> DescribedSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_pick(
             servant: &S,
@@ -1738,6 +1987,7 @@ pub mod interfaces {
                 )
         }
     }
+
     impl<S: DescribedServant> orb::Servant for DescribedSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &[
@@ -1746,6 +1996,7 @@ pub mod interfaces {
                 "IDL:Interfaces/Top:1.0",
             ]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -1764,9 +2015,11 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: DescribedServant> orb::TypedServant for DescribedSkeleton<S> {
         type Reference = Described;
     }
+
     /// IDL local interface `Interfaces::Visitor`, passed as `Arc<dyn …>`.
     pub trait Visitor: Send + Sync + 'static {
         fn visit(
@@ -1780,17 +2033,20 @@ pub mod interfaces {
         fn depth(&self) -> Result<i32, orb::SystemException>;
         fn set_depth(&self, value: i32) -> Result<(), orb::SystemException>;
     }
+
     impl ::std::fmt::Debug for dyn Visitor {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Visitor")
         }
     }
+
     impl PartialEq for dyn Visitor {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Interfaces::Visitor` as a marker.
     #[derive(Debug)]
     pub enum VisitorIdl {}
@@ -1803,6 +2059,7 @@ pub mod interfaces {
             Err(e.not_implemented("local interface Interfaces::Visitor"))
         }
     }
+
     impl orb::Marshal for VisitorIdl {
         type Value = Option<::std::sync::Arc<dyn Visitor>>;
         const MIN_OCTETS: usize = 4;
@@ -1812,10 +2069,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("local interface Interfaces::Visitor"))
         }
     }
+
     impl orb::Typed for VisitorIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1823,21 +2082,25 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL local interface `Interfaces::DeepVisitor`, passed as `Arc<dyn …>`.
     pub trait DeepVisitor: Visitor + Send + Sync + 'static {
         fn deep(&self) -> Result<(), orb::SystemException>;
     }
+
     impl ::std::fmt::Debug for dyn DeepVisitor {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("DeepVisitor")
         }
     }
+
     impl PartialEq for dyn DeepVisitor {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Interfaces::DeepVisitor` as a marker.
     #[derive(Debug)]
     pub enum DeepVisitorIdl {}
@@ -1850,6 +2113,7 @@ pub mod interfaces {
             Err(e.not_implemented("local interface Interfaces::DeepVisitor"))
         }
     }
+
     impl orb::Marshal for DeepVisitorIdl {
         type Value = Option<::std::sync::Arc<dyn DeepVisitor>>;
         const MIN_OCTETS: usize = 4;
@@ -1859,10 +2123,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("local interface Interfaces::DeepVisitor"))
         }
     }
+
     impl orb::Typed for DeepVisitorIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1873,21 +2139,25 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL local interface `Interfaces::TopVisitor`, passed as `Arc<dyn …>`.
     pub trait TopVisitor: TopServant + Send + Sync + 'static {
         fn more(&self) -> Result<(), orb::SystemException>;
     }
+
     impl ::std::fmt::Debug for dyn TopVisitor {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("TopVisitor")
         }
     }
+
     impl PartialEq for dyn TopVisitor {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Interfaces::TopVisitor` as a marker.
     #[derive(Debug)]
     pub enum TopVisitorIdl {}
@@ -1900,6 +2170,7 @@ pub mod interfaces {
             Err(e.not_implemented("local interface Interfaces::TopVisitor"))
         }
     }
+
     impl orb::Marshal for TopVisitorIdl {
         type Value = Option<::std::sync::Arc<dyn TopVisitor>>;
         const MIN_OCTETS: usize = 4;
@@ -1909,10 +2180,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("local interface Interfaces::TopVisitor"))
         }
     }
+
     impl orb::Typed for TopVisitorIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1923,8 +2196,10 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Interfaces::Visitors`.
     pub type Visitors = Vec<Option<::std::sync::Arc<dyn Visitor>>>;
+
     /// The IDL type `Interfaces::Visitors` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum VisitorsIdl {}
@@ -1939,27 +2214,32 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<VisitorIdl> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Sequence<VisitorIdl> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<VisitorIdl> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Sequence<VisitorIdl> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Sequence<VisitorIdl> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for VisitorsIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1971,6 +2251,7 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL struct `Interfaces::Visit`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Visit {
@@ -1978,10 +2259,12 @@ pub mod interfaces {
         pub others: Visitors,
         pub count: i32,
     }
+
     impl Visit {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Visit:1.0";
     }
+
     impl orb::Marshal for Visit {
         type Value = Self;
         const MIN_OCTETS: usize = <VisitorIdl as orb::Marshal>::MIN_OCTETS
@@ -1996,6 +2279,7 @@ pub mod interfaces {
             e.write_long(value.count);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 first: <VisitorIdl as orb::Marshal>::decode(d)?,
@@ -2004,6 +2288,7 @@ pub mod interfaces {
             })
         }
     }
+
     impl orb::Typed for Visit {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2019,20 +2304,24 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL native type `Interfaces::Handle`: opaque. Holds what the application puts in; it cannot leave the process.
     #[derive(Clone)]
     pub struct Handle(pub ::std::sync::Arc<dyn ::std::any::Any + Send + Sync>);
+
     impl ::std::fmt::Debug for Handle {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Handle(..)")
         }
     }
+
     impl PartialEq for Handle {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::sync::Arc::ptr_eq(&self.0, &other.0)
         }
     }
+
     impl orb::Marshal for Handle {
         type Value = Self;
         const MIN_OCTETS: usize = 0;
@@ -2042,10 +2331,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             Err(e.not_implemented("native type Interfaces::Handle"))
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Err(d.not_implemented("native type Interfaces::Handle"))
         }
     }
+
     impl orb::Typed for Handle {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2053,21 +2344,25 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL local interface `Interfaces::Holder`, passed as `Arc<dyn …>`.
     pub trait Holder: Send + Sync + 'static {
         fn get(&self, a: &Handle) -> Result<Handle, orb::SystemException>;
     }
+
     impl ::std::fmt::Debug for dyn Holder {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Holder")
         }
     }
+
     impl PartialEq for dyn Holder {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Interfaces::Holder` as a marker.
     #[derive(Debug)]
     pub enum HolderIdl {}
@@ -2080,6 +2375,7 @@ pub mod interfaces {
             Err(e.not_implemented("local interface Interfaces::Holder"))
         }
     }
+
     impl orb::Marshal for HolderIdl {
         type Value = Option<::std::sync::Arc<dyn Holder>>;
         const MIN_OCTETS: usize = 4;
@@ -2089,10 +2385,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("local interface Interfaces::Holder"))
         }
     }
+
     impl orb::Typed for HolderIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2100,22 +2398,27 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Interfaces::Later`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Later(orb::Object);
+
     impl orb::Interface for Later {
         const REPOSITORY_ID: &'static str = "IDL:Interfaces/Later:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Later {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Later:1.0";
@@ -2129,19 +2432,23 @@ pub mod interfaces {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Later {
         pub fn wait(
             &self,
@@ -2158,14 +2465,16 @@ pub mod interfaces {
                         <orb::idl::Sequence<Later>>::write(b, e)
                     },
                 )?;
-            reply.results_only(|d| <Later as orb::Marshal>::decode(d))
+            reply.results_only(<Later as orb::Marshal>::decode)
         }
     }
+
     impl From<Later> for orb::Object {
         fn from(reference: Later) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Later {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -2175,10 +2484,12 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Later {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2186,6 +2497,7 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Interfaces::Later`.
     pub trait LaterServant: Send + Sync + 'static {
         fn wait(
@@ -2194,6 +2506,7 @@ pub mod interfaces {
             b: &[Option<Someday>],
         ) -> Result<Option<Someday>, orb::SystemException>;
     }
+
     impl<T: LaterServant + ?Sized> LaterServant for ::std::sync::Arc<T> {
         fn wait(
             &self,
@@ -2203,14 +2516,17 @@ pub mod interfaces {
             LaterServant::wait(&**self, a, b)
         }
     }
+
     /// Serves requests for `Interfaces::Later` with a servant.
     #[derive(Debug)]
     pub struct LaterSkeleton<S>(S);
+
     impl<S: LaterServant> LaterSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_wait(
             servant: &S,
@@ -2220,13 +2536,15 @@ pub mod interfaces {
             let a = <Later as orb::Marshal>::decode(d)?;
             let b = <orb::idl::Sequence<Later> as orb::Marshal>::decode(d)?;
             let result = LaterServant::wait(servant, a.as_ref(), &b)?;
-            request.reply(&|e| { <Later as orb::Marshal>::encode(&result, e) })
+            request.reply(&|e| <Later as orb::Marshal>::encode(&result, e))
         }
     }
+
     impl<S: LaterServant> orb::Servant for LaterSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Interfaces/Later:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -2242,18 +2560,22 @@ pub mod interfaces {
             }
         }
     }
+
     impl<S: LaterServant> orb::TypedServant for LaterSkeleton<S> {
         type Reference = Later;
     }
+
     /// IDL struct `Interfaces::Promise`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Promise {
         pub promised: Option<Later>,
     }
+
     impl Promise {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Promise:1.0";
     }
+
     impl orb::Marshal for Promise {
         type Value = Self;
         const MIN_OCTETS: usize = <Later as orb::Marshal>::MIN_OCTETS;
@@ -2263,12 +2585,14 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             <Later as orb::Marshal>::encode(&value.promised, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 promised: <Later as orb::Marshal>::decode(d)?,
             })
         }
     }
+
     impl orb::Typed for Promise {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2280,8 +2604,10 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Interfaces::Someday`.
     pub type Someday = Later;
+
     /// The IDL type `Interfaces::Someday` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum SomedayIdl {}
@@ -2294,27 +2620,32 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             <Later as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <Later as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <Later as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <Later as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <Later as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for SomedayIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2326,15 +2657,18 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// IDL struct `Interfaces::Reopened`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Reopened {
         pub uses: Option<super::other::Uses>,
     }
+
     impl Reopened {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Reopened:1.0";
     }
+
     impl orb::Marshal for Reopened {
         type Value = Self;
         const MIN_OCTETS: usize = <super::other::Uses as orb::Marshal>::MIN_OCTETS;
@@ -2344,12 +2678,14 @@ pub mod interfaces {
         ) -> Result<(), orb::Error> {
             <super::other::Uses as orb::Marshal>::encode(&value.uses, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 uses: <super::other::Uses as orb::Marshal>::decode(d)?,
             })
         }
     }
+
     impl orb::Typed for Reopened {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2361,9 +2697,11 @@ pub mod interfaces {
             CODE.clone()
         }
     }
+
     /// What belongs to `Interfaces::Right`.
     pub mod right {
         use ::corbie::codegen as orb;
+
         /// What `Interfaces::Right::go_right` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum GoRightError {
@@ -2372,16 +2710,19 @@ pub mod interfaces {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<Wrong> for GoRightError {
             fn from(exception: Wrong) -> Self {
                 Self::Wrong(exception)
             }
         }
+
         impl From<orb::SystemException> for GoRightError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for GoRightError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -2390,6 +2731,7 @@ pub mod interfaces {
                 }
             }
         }
+
         impl ::std::error::Error for GoRightError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -2398,20 +2740,24 @@ pub mod interfaces {
                 }
             }
         }
+
         /// IDL exception `Interfaces::Right::Wrong`.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Wrong {
             pub why: String,
         }
+
         impl Wrong {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Right/Wrong:1.0";
         }
+
         impl ::std::fmt::Display for Wrong {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 write!(f, "Interfaces::Right::Wrong (why: {:?})", self.why)
             }
         }
+
         impl ::std::error::Error for Wrong {}
         impl orb::Marshal for Wrong {
             type Value = Self;
@@ -2422,12 +2768,14 @@ pub mod interfaces {
             ) -> Result<(), orb::Error> {
                 e.write_string(&value.why)
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self {
                     why: d.read_string()?.into_owned(),
                 })
             }
         }
+
         impl orb::Typed for Wrong {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2440,9 +2788,11 @@ pub mod interfaces {
             }
         }
     }
+
     /// What belongs to `Interfaces::Visitor`.
     pub mod visitor {
         use ::corbie::codegen as orb;
+
         /// What `Interfaces::Visitor::visit` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum VisitError {
@@ -2451,16 +2801,19 @@ pub mod interfaces {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<Stop> for VisitError {
             fn from(exception: Stop) -> Self {
                 Self::Stop(exception)
             }
         }
+
         impl From<orb::SystemException> for VisitError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for VisitError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -2469,6 +2822,7 @@ pub mod interfaces {
                 }
             }
         }
+
         impl ::std::error::Error for VisitError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -2477,20 +2831,24 @@ pub mod interfaces {
                 }
             }
         }
+
         /// IDL exception `Interfaces::Visitor::Stop`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Stop {
             pub at: i32,
         }
+
         impl Stop {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Interfaces/Visitor/Stop:1.0";
         }
+
         impl ::std::fmt::Display for Stop {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 write!(f, "Interfaces::Visitor::Stop (at: {:?})", self.at)
             }
         }
+
         impl ::std::error::Error for Stop {}
         impl orb::Marshal for Stop {
             type Value = Self;
@@ -2502,10 +2860,12 @@ pub mod interfaces {
                 e.write_long(value.at);
                 Ok(())
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self { at: d.read_long()? })
             }
         }
+
         impl orb::Typed for Stop {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2519,6 +2879,7 @@ pub mod interfaces {
         }
     }
 }
+
 #[allow(
     dead_code,
     missing_docs,
@@ -2527,8 +2888,10 @@ pub mod interfaces {
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -2536,9 +2899,11 @@ pub mod interfaces {
 /// IDL module `Other`.
 pub mod other {
     use ::corbie::codegen as orb;
+
     /// Reference to an object of the IDL interface `Other::Uses`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Uses(orb::Object);
+
     impl orb::Interface for Uses {
         const REPOSITORY_ID: &'static str = "IDL:Other/Uses:1.0";
         const BASES: &'static [&'static str] = &[
@@ -2548,13 +2913,16 @@ pub mod other {
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Uses {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Other/Uses:1.0";
@@ -2568,19 +2936,23 @@ pub mod other {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Uses {
         pub fn get(
             &self,
@@ -2591,10 +2963,11 @@ pub mod other {
                 .0
                 .invoke(
                     &OPERATION,
-                    &|e| { <super::interfaces::Promise as orb::Marshal>::encode(p, e) },
+                    &|e| <super::interfaces::Promise as orb::Marshal>::encode(p, e),
                 )?;
-            reply.results_only(|d| <super::interfaces::Top as orb::Marshal>::decode(d))
+            reply.results_only(<super::interfaces::Top as orb::Marshal>::decode)
         }
+
         pub fn go_left(&self, value: i32) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("go_left");
             let mut reply = self
@@ -2608,32 +2981,38 @@ pub mod other {
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn get_top(&self) -> Result<i32, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_top");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn name(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_name");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
     }
+
     impl From<Uses> for orb::Object {
         fn from(reference: Uses) -> Self {
             reference.0
         }
     }
+
     impl From<Uses> for super::interfaces::Left {
         fn from(derived: Uses) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl From<Uses> for super::interfaces::Top {
         fn from(derived: Uses) -> Self {
             <Self as orb::Interface>::from_object(derived.0)
         }
     }
+
     impl orb::Marshal for Uses {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -2643,10 +3022,12 @@ pub mod other {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Uses {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2654,6 +3035,7 @@ pub mod other {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Other::Uses`.
     pub trait UsesServant: super::interfaces::LeftServant + Send + Sync + 'static {
         fn get(
@@ -2661,6 +3043,7 @@ pub mod other {
             p: &super::interfaces::Promise,
         ) -> Result<Option<super::interfaces::Top>, orb::SystemException>;
     }
+
     impl<T: UsesServant + ?Sized> UsesServant for ::std::sync::Arc<T> {
         fn get(
             &self,
@@ -2669,14 +3052,17 @@ pub mod other {
             UsesServant::get(&**self, p)
         }
     }
+
     /// Serves requests for `Other::Uses` with a servant.
     #[derive(Debug)]
     pub struct UsesSkeleton<S>(S);
+
     impl<S: UsesServant> UsesSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_get(
             servant: &S,
@@ -2686,15 +3072,15 @@ pub mod other {
             let p = <super::interfaces::Promise as orb::Marshal>::decode(d)?;
             let result = UsesServant::get(servant, &p)?;
             request
-                .reply(
-                    &|e| { <super::interfaces::Top as orb::Marshal>::encode(&result, e) },
-                )
+                .reply(&|e| <super::interfaces::Top as orb::Marshal>::encode(&result, e))
         }
     }
+
     impl<S: UsesServant> orb::Servant for UsesSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Other/Uses:1.0", "IDL:Interfaces/Left:1.0", "IDL:Interfaces/Top:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -2723,6 +3109,7 @@ pub mod other {
             }
         }
     }
+
     impl<S: UsesServant> orb::TypedServant for UsesSkeleton<S> {
         type Reference = Uses;
     }

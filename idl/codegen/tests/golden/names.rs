@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -19,6 +21,7 @@
 /// IDL module `Names`.
 pub mod names {
     use ::corbie::codegen as orb_;
+
     /// IDL struct `Names::type`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Type {
@@ -28,10 +31,12 @@ pub mod names {
         pub r#async: i32,
         pub r#gen: i32,
     }
+
     impl Type {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/type:1.0";
     }
+
     impl orb_::Marshal for Type {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb_::Marshal>::MIN_OCTETS
@@ -49,6 +54,7 @@ pub mod names {
             e.write_long(value.r#gen);
             Ok(())
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -61,6 +67,7 @@ pub mod names {
             })
         }
     }
+
     impl orb_::Typed for Type {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -78,6 +85,7 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL enum `Names::Option`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u32)]
@@ -87,10 +95,12 @@ pub mod names {
         None = 1,
         Ok = 2,
     }
+
     impl Option {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Option:1.0";
     }
+
     impl orb_::Marshal for Option {
         type Value = Self;
         const MIN_OCTETS: usize = 4;
@@ -101,6 +111,7 @@ pub mod names {
             e.write_ulong(*value as u32);
             Ok(())
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -116,6 +127,7 @@ pub mod names {
             }
         }
     }
+
     impl orb_::Typed for Option {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -127,16 +139,19 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL struct `Names::Result`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Result {
         pub an_option: Option,
         pub options: ::std::vec::Vec<Option>,
     }
+
     impl Result {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Result:1.0";
     }
+
     impl orb_::Marshal for Result {
         type Value = Self;
         const MIN_OCTETS: usize = <Option as orb_::Marshal>::MIN_OCTETS
@@ -148,6 +163,7 @@ pub mod names {
             <Option as orb_::Marshal>::encode(&value.an_option, e)?;
             <orb_::idl::Sequence<Option> as orb_::Marshal>::encode(&value.options, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -157,6 +173,7 @@ pub mod names {
             })
         }
     }
+
     impl orb_::Typed for Result {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -174,15 +191,18 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL struct `Names::Vec`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Vec {
         pub items: ::std::vec::Vec<i32>,
     }
+
     impl Vec {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Vec:1.0";
     }
+
     impl orb_::Marshal for Vec {
         type Value = Self;
         const MIN_OCTETS: usize = <orb_::idl::Sequence<
@@ -194,6 +214,7 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             <orb_::idl::Sequence<i32> as orb_::Marshal>::encode(&value.items, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -202,6 +223,7 @@ pub mod names {
             })
         }
     }
+
     impl orb_::Typed for Vec {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -213,20 +235,24 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL exception `Names::Err`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Err {
         pub why: ::std::string::String,
     }
+
     impl Err {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Err:1.0";
     }
+
     impl ::std::fmt::Display for Err {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             write!(f, "Names::Err (why: {:?})", self.why)
         }
     }
+
     impl ::std::error::Error for Err {}
     impl orb_::Marshal for Err {
         type Value = Self;
@@ -237,6 +263,7 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             e.write_string(&value.why)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -245,6 +272,7 @@ pub mod names {
             })
         }
     }
+
     impl orb_::Typed for Err {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -256,18 +284,22 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL exception `Names::Box`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Box;
+
     impl Box {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Box:1.0";
     }
+
     impl ::std::fmt::Display for Box {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Names::Box")
         }
     }
+
     impl ::std::error::Error for Box {}
     impl orb_::Marshal for Box {
         type Value = Self;
@@ -278,12 +310,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             Ok(())
         }
+
         fn decode(
             _d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
             Ok(Self)
         }
     }
+
     impl orb_::Typed for Box {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -291,18 +325,22 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL exception `Names::System`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct System;
+
     impl System {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/System:1.0";
     }
+
     impl ::std::fmt::Display for System {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Names::System")
         }
     }
+
     impl ::std::error::Error for System {}
     impl orb_::Marshal for System {
         type Value = Self;
@@ -313,12 +351,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             Ok(())
         }
+
         fn decode(
             _d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
             Ok(Self)
         }
     }
+
     impl orb_::Typed for System {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -326,15 +366,18 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL struct `Names::String_`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct String {
         pub text: ::std::string::String,
     }
+
     impl String {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/String_:1.0";
     }
+
     impl orb_::Marshal for String {
         type Value = Self;
         const MIN_OCTETS: usize = <::std::string::String as orb_::Marshal>::MIN_OCTETS;
@@ -344,6 +387,7 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             e.write_string(&value.text)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -352,6 +396,7 @@ pub mod names {
             })
         }
     }
+
     impl orb_::Typed for String {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -363,22 +408,27 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Names::orb`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Orb(orb_::Object);
+
     impl orb_::Interface for Orb {
         const REPOSITORY_ID: &'static str = "IDL:Names/orb:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Orb {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/orb:1.0";
@@ -392,31 +442,37 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Orb {
         pub fn get(&self) -> ::std::result::Result<i32, orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("get");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
     }
+
     impl From<Orb> for orb_::Object {
         fn from(reference: Orb) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for Orb {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -426,12 +482,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for Orb {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -439,23 +497,28 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Names::orb`.
     pub trait OrbServant: ::std::marker::Send + Sync + 'static {
         fn get(&self) -> ::std::result::Result<i32, orb_::SystemException>;
     }
+
     impl<T_: OrbServant + ?Sized> OrbServant for ::std::sync::Arc<T_> {
         fn get(&self) -> ::std::result::Result<i32, orb_::SystemException> {
             OrbServant::get(&**self)
         }
     }
+
     /// Serves requests for `Names::orb` with a servant.
     #[derive(Debug)]
     pub struct OrbSkeleton<S_>(S_);
+
     impl<S_: OrbServant> OrbSkeleton<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_get(
             servant: &S_,
@@ -471,10 +534,12 @@ pub mod names {
                 )
         }
     }
+
     impl<S_: OrbServant> orb_::Servant for OrbSkeleton<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/orb:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -490,25 +555,31 @@ pub mod names {
             }
         }
     }
+
     impl<S_: OrbServant> orb_::TypedServant for OrbSkeleton<S_> {
         type Reference = Orb;
     }
+
     /// Reference to an object of the IDL interface `Names::Send`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Send(orb_::Object);
+
     impl orb_::Interface for Send {
         const REPOSITORY_ID: &'static str = "IDL:Names/Send:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Send {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Send:1.0";
@@ -522,19 +593,23 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Send {
         pub fn r#move(&self, r#ref: i32) -> ::std::result::Result<(), send::MoveError> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("move");
@@ -567,11 +642,13 @@ pub mod names {
             }
         }
     }
+
     impl From<Send> for orb_::Object {
         fn from(reference: Send) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for Send {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -581,12 +658,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for Send {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -594,23 +673,28 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Names::Send`.
     pub trait SendServant: ::std::marker::Send + Sync + 'static {
         fn r#move(&self, r#ref: i32) -> ::std::result::Result<(), send::MoveError>;
     }
+
     impl<T_: SendServant + ?Sized> SendServant for ::std::sync::Arc<T_> {
         fn r#move(&self, r#ref: i32) -> ::std::result::Result<(), send::MoveError> {
             SendServant::r#move(&**self, r#ref)
         }
     }
+
     /// Serves requests for `Names::Send` with a servant.
     #[derive(Debug)]
     pub struct SendSkeleton<S_>(S_);
+
     impl<S_: SendServant> SendSkeleton<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_move(
             servant: &S_,
@@ -619,26 +703,29 @@ pub mod names {
             let d = &mut request.arguments();
             let r#ref = d.read_long()?;
             match SendServant::r#move(servant, r#ref) {
-                Ok(()) => request.reply(&|_| { Ok(()) }),
+                Ok(()) => request.reply(&|_| Ok(())),
                 ::std::result::Result::Err(send::MoveError::Err(exception)) => {
+                    let id = Err::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            Err::REPOSITORY_ID,
-                            &|e| { <Err as orb_::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <Err as orb_::Marshal>::encode(&exception, e),
                         )
                 }
                 ::std::result::Result::Err(send::MoveError::Box(exception)) => {
+                    let id = Box::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            Box::REPOSITORY_ID,
-                            &|e| { <Box as orb_::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <Box as orb_::Marshal>::encode(&exception, e),
                         )
                 }
                 ::std::result::Result::Err(send::MoveError::NamesSystem(exception)) => {
+                    let id = System::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            System::REPOSITORY_ID,
-                            &|e| { <System as orb_::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <System as orb_::Marshal>::encode(&exception, e),
                         )
                 }
                 ::std::result::Result::Err(send::MoveError::System(exception)) => {
@@ -647,10 +734,12 @@ pub mod names {
             }
         }
     }
+
     impl<S_: SendServant> orb_::Servant for SendSkeleton<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/Send:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -666,25 +755,31 @@ pub mod names {
             }
         }
     }
+
     impl<S_: SendServant> orb_::TypedServant for SendSkeleton<S_> {
         type Reference = Send;
     }
+
     /// Reference to an object of the IDL interface `Names::S`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct S(orb_::Object);
+
     impl orb_::Interface for S {
         const REPOSITORY_ID: &'static str = "IDL:Names/S:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl S {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/S:1.0";
@@ -698,50 +793,59 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl S {
         pub fn t(&self, t: &s::T) -> ::std::result::Result<(), orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("t");
             let mut reply = self
                 .0
-                .invoke(&OPERATION, &|e| { <s::T as orb_::Marshal>::encode(t, e) })?;
+                .invoke(&OPERATION, &|e| <s::T as orb_::Marshal>::encode(t, e))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn clone_(
             &self,
         ) -> ::std::result::Result<::std::option::Option<S>, orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("clone");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
-            reply.results_only(|d| <S as orb_::Marshal>::decode(d))
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+            reply.results_only(<S as orb_::Marshal>::decode)
         }
+
         pub fn narrow_(&self) -> ::std::result::Result<(), orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("narrow");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn from_(&self) -> ::std::result::Result<i32, orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("from");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
     }
+
     impl From<S> for orb_::Object {
         fn from(reference: S) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for S {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -751,12 +855,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for S {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -764,6 +870,7 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Names::S`.
     pub trait SServant: ::std::marker::Send + Sync + 'static {
         fn t(&self, t: &s::T) -> ::std::result::Result<(), orb_::SystemException>;
@@ -773,30 +880,37 @@ pub mod names {
         fn narrow_(&self) -> ::std::result::Result<(), orb_::SystemException>;
         fn from_(&self) -> ::std::result::Result<i32, orb_::SystemException>;
     }
+
     impl<T_: SServant + ?Sized> SServant for ::std::sync::Arc<T_> {
         fn t(&self, t: &s::T) -> ::std::result::Result<(), orb_::SystemException> {
             SServant::t(&**self, t)
         }
+
         fn clone_(
             &self,
         ) -> ::std::result::Result<::std::option::Option<S>, orb_::SystemException> {
             SServant::clone_(&**self)
         }
+
         fn narrow_(&self) -> ::std::result::Result<(), orb_::SystemException> {
             SServant::narrow_(&**self)
         }
+
         fn from_(&self) -> ::std::result::Result<i32, orb_::SystemException> {
             SServant::from_(&**self)
         }
     }
+
     /// Serves requests for `Names::S` with a servant.
     #[derive(Debug)]
     pub struct SSkeleton<S_>(S_);
+
     impl<S_: SServant> SSkeleton<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_t(
             servant: &S_,
@@ -805,24 +919,27 @@ pub mod names {
             let d = &mut request.arguments();
             let t = <s::T as orb_::Marshal>::decode(d)?;
             SServant::t(servant, &t)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_clone_(
             servant: &S_,
             request: &mut orb_::ServerRequest<'_>,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             let result = SServant::clone_(servant)?;
-            request.reply(&|e| { <S as orb_::Marshal>::encode(&result, e) })
+            request.reply(&|e| <S as orb_::Marshal>::encode(&result, e))
         }
+
         #[doc(hidden)]
         pub fn dispatch_narrow_(
             servant: &S_,
             request: &mut orb_::ServerRequest<'_>,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             SServant::narrow_(servant)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_from_(
             servant: &S_,
@@ -838,10 +955,12 @@ pub mod names {
                 )
         }
     }
+
     impl<S_: SServant> orb_::Servant for SSkeleton<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/S:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -860,18 +979,22 @@ pub mod names {
             }
         }
     }
+
     impl<S_: SServant> orb_::TypedServant for SSkeleton<S_> {
         type Reference = S;
     }
+
     /// IDL struct `Names::T`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct T {
         pub x: i32,
     }
+
     impl T {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/T:1.0";
     }
+
     impl orb_::Marshal for T {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb_::Marshal>::MIN_OCTETS;
@@ -882,12 +1005,14 @@ pub mod names {
             e.write_long(value.x);
             Ok(())
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
             Ok(Self { x: d.read_long()? })
         }
     }
+
     impl orb_::Typed for T {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -899,22 +1024,27 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Names::impl`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Impl(orb_::Object);
+
     impl orb_::Interface for Impl {
         const REPOSITORY_ID: &'static str = "IDL:Names/impl:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Impl {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/impl:1.0";
@@ -928,25 +1058,30 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Impl {
         pub fn r#dyn(&self) -> ::std::result::Result<T, orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("_get_dyn");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
-            reply.results_only(|d| <T as orb_::Marshal>::decode(d))
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+            reply.results_only(<T as orb_::Marshal>::decode)
         }
+
         pub fn set_dyn(
             &self,
             value: &T,
@@ -954,9 +1089,10 @@ pub mod names {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("_set_dyn");
             let mut reply = self
                 .0
-                .invoke(&OPERATION, &|e| { <T as orb_::Marshal>::encode(value, e) })?;
+                .invoke(&OPERATION, &|e| <T as orb_::Marshal>::encode(value, e))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn r#loop(
             &self,
             self_: &T,
@@ -964,15 +1100,17 @@ pub mod names {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("loop");
             let mut reply = self
                 .0
-                .invoke(&OPERATION, &|e| { <T as orb_::Marshal>::encode(self_, e) })?;
-            reply.results_only(|d| <T as orb_::Marshal>::decode(d))
+                .invoke(&OPERATION, &|e| <T as orb_::Marshal>::encode(self_, e))?;
+            reply.results_only(<T as orb_::Marshal>::decode)
         }
     }
+
     impl From<Impl> for orb_::Object {
         fn from(reference: Impl) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for Impl {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -982,12 +1120,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for Impl {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -995,42 +1135,50 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Names::impl`.
     pub trait ImplServant: ::std::marker::Send + Sync + 'static {
         fn r#dyn(&self) -> ::std::result::Result<T, orb_::SystemException>;
         fn set_dyn(&self, value: &T) -> ::std::result::Result<(), orb_::SystemException>;
         fn r#loop(&self, self_: &T) -> ::std::result::Result<T, orb_::SystemException>;
     }
+
     impl<T_: ImplServant + ?Sized> ImplServant for ::std::sync::Arc<T_> {
         fn r#dyn(&self) -> ::std::result::Result<T, orb_::SystemException> {
             ImplServant::r#dyn(&**self)
         }
+
         fn set_dyn(
             &self,
             value: &T,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             ImplServant::set_dyn(&**self, value)
         }
+
         fn r#loop(&self, self_: &T) -> ::std::result::Result<T, orb_::SystemException> {
             ImplServant::r#loop(&**self, self_)
         }
     }
+
     /// Serves requests for `Names::impl` with a servant.
     #[derive(Debug)]
     pub struct ImplSkeleton<S_>(S_);
+
     impl<S_: ImplServant> ImplSkeleton<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_dyn(
             servant: &S_,
             request: &mut orb_::ServerRequest<'_>,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             let result = ImplServant::r#dyn(servant)?;
-            request.reply(&|e| { <T as orb_::Marshal>::encode(&result, e) })
+            request.reply(&|e| <T as orb_::Marshal>::encode(&result, e))
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_dyn(
             servant: &S_,
@@ -1039,8 +1187,9 @@ pub mod names {
             let d = &mut request.arguments();
             let value = <T as orb_::Marshal>::decode(d)?;
             ImplServant::set_dyn(servant, &value)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_loop(
             servant: &S_,
@@ -1049,13 +1198,15 @@ pub mod names {
             let d = &mut request.arguments();
             let self_ = <T as orb_::Marshal>::decode(d)?;
             let super_ = ImplServant::r#loop(servant, &self_)?;
-            request.reply(&|e| { <T as orb_::Marshal>::encode(&super_, e) })
+            request.reply(&|e| <T as orb_::Marshal>::encode(&super_, e))
         }
     }
+
     impl<S_: ImplServant> orb_::Servant for ImplSkeleton<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/impl:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -1073,27 +1224,33 @@ pub mod names {
             }
         }
     }
+
     impl<S_: ImplServant> orb_::TypedServant for ImplSkeleton<S_> {
         type Reference = Impl;
     }
+
     /// The mapping adds XServant: names of the IDL win.
     ///
     /// Reference to an object of the IDL interface `Names::Named`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Named(orb_::Object);
+
     impl orb_::Interface for Named {
         const REPOSITORY_ID: &'static str = "IDL:Names/Named:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Named {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Named:1.0";
@@ -1107,31 +1264,37 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Named {
         pub fn do_it(&self) -> ::std::result::Result<(), orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("do_it");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|_| Ok(()))
         }
     }
+
     impl From<Named> for orb_::Object {
         fn from(reference: Named) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for Named {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -1141,12 +1304,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for Named {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1154,38 +1319,45 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// The mapping adds XServant: names of the IDL win.
     ///
     /// What a server implements for the IDL interface `Names::Named`.
     pub trait NamedServant_: ::std::marker::Send + Sync + 'static {
         fn do_it(&self) -> ::std::result::Result<(), orb_::SystemException>;
     }
+
     impl<T_: NamedServant_ + ?Sized> NamedServant_ for ::std::sync::Arc<T_> {
         fn do_it(&self) -> ::std::result::Result<(), orb_::SystemException> {
             NamedServant_::do_it(&**self)
         }
     }
+
     /// Serves requests for `Names::Named` with a servant.
     #[derive(Debug)]
     pub struct NamedSkeleton_<S_>(S_);
+
     impl<S_: NamedServant_> NamedSkeleton_<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_do_it(
             servant: &S_,
             request: &mut orb_::ServerRequest<'_>,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             NamedServant_::do_it(servant)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
     }
+
     impl<S_: NamedServant_> orb_::Servant for NamedSkeleton_<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/Named:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -1201,18 +1373,22 @@ pub mod names {
             }
         }
     }
+
     impl<S_: NamedServant_> orb_::TypedServant for NamedSkeleton_<S_> {
         type Reference = Named;
     }
+
     /// IDL struct `Names::NamedServant`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct NamedServant {
         pub x: i32,
     }
+
     impl NamedServant {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/NamedServant:1.0";
     }
+
     impl orb_::Marshal for NamedServant {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb_::Marshal>::MIN_OCTETS;
@@ -1223,12 +1399,14 @@ pub mod names {
             e.write_long(value.x);
             Ok(())
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
             Ok(Self { x: d.read_long()? })
         }
     }
+
     impl orb_::Typed for NamedServant {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1240,15 +1418,18 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL struct `Names::NamedSkeleton`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct NamedSkeleton {
         pub x: i32,
     }
+
     impl NamedSkeleton {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/NamedSkeleton:1.0";
     }
+
     impl orb_::Marshal for NamedSkeleton {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb_::Marshal>::MIN_OCTETS;
@@ -1259,12 +1440,14 @@ pub mod names {
             e.write_long(value.x);
             Ok(())
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
             Ok(Self { x: d.read_long()? })
         }
     }
+
     impl orb_::Typed for NamedSkeleton {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1276,8 +1459,10 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Names::Id`.
     pub type Id = ::std::string::String;
+
     /// The IDL type `Names::Id` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum IdIdl_ {}
@@ -1290,29 +1475,34 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             <::std::string::String as orb_::Marshal>::encode(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self::Value, orb_::Error> {
             <::std::string::String as orb_::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb_::Encoder<'a>,
         ) -> ::std::result::Result<(), orb_::Error> {
             <::std::string::String as orb_::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::vec::Vec<Self::Value>, orb_::Error> {
             <::std::string::String as orb_::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<[Self::Value; N], orb_::Error> {
             <::std::string::String as orb_::Marshal>::decode_array(d)
         }
     }
+
     impl orb_::Typed for IdIdl_ {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1324,15 +1514,18 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// IDL struct `Names::IdIdl`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct IdIdl {
         pub an_id: Id,
     }
+
     impl IdIdl {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/IdIdl:1.0";
     }
+
     impl orb_::Marshal for IdIdl {
         type Value = Self;
         const MIN_OCTETS: usize = <::std::string::String as orb_::Marshal>::MIN_OCTETS;
@@ -1342,6 +1535,7 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             e.write_string(&value.an_id)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<Self, orb_::Error> {
@@ -1350,6 +1544,7 @@ pub mod names {
             })
         }
     }
+
     impl orb_::Typed for IdIdl {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1361,22 +1556,27 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Names::Setters`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Setters(orb_::Object);
+
     impl orb_::Interface for Setters {
         const REPOSITORY_ID: &'static str = "IDL:Names/Setters:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Setters {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Setters:1.0";
@@ -1390,25 +1590,30 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Setters {
         pub fn value(&self) -> ::std::result::Result<i32, orb_::SystemException> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("_get_value");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_long())
         }
+
         pub fn set_value_(
             &self,
             value: i32,
@@ -1425,6 +1630,7 @@ pub mod names {
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn set_value(
             &self,
             v: i32,
@@ -1441,9 +1647,10 @@ pub mod names {
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn go(&self) -> ::std::result::Result<(), setters::GoError_> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("go");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|_| Ok(()))?),
                 Some(setters::GoError::REPOSITORY_ID) => {
@@ -1457,11 +1664,13 @@ pub mod names {
             }
         }
     }
+
     impl From<Setters> for orb_::Object {
         fn from(reference: Setters) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for Setters {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -1471,12 +1680,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for Setters {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1484,6 +1695,7 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Names::Setters`.
     pub trait SettersServant: ::std::marker::Send + Sync + 'static {
         fn value(&self) -> ::std::result::Result<i32, orb_::SystemException>;
@@ -1494,31 +1706,38 @@ pub mod names {
         fn set_value(&self, v: i32) -> ::std::result::Result<(), orb_::SystemException>;
         fn go(&self) -> ::std::result::Result<(), setters::GoError_>;
     }
+
     impl<T_: SettersServant + ?Sized> SettersServant for ::std::sync::Arc<T_> {
         fn value(&self) -> ::std::result::Result<i32, orb_::SystemException> {
             SettersServant::value(&**self)
         }
+
         fn set_value_(
             &self,
             value: i32,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             SettersServant::set_value_(&**self, value)
         }
+
         fn set_value(&self, v: i32) -> ::std::result::Result<(), orb_::SystemException> {
             SettersServant::set_value(&**self, v)
         }
+
         fn go(&self) -> ::std::result::Result<(), setters::GoError_> {
             SettersServant::go(&**self)
         }
     }
+
     /// Serves requests for `Names::Setters` with a servant.
     #[derive(Debug)]
     pub struct SettersSkeleton<S_>(S_);
+
     impl<S_: SettersServant> SettersSkeleton<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_value(
             servant: &S_,
@@ -1533,6 +1752,7 @@ pub mod names {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_value_(
             servant: &S_,
@@ -1541,8 +1761,9 @@ pub mod names {
             let d = &mut request.arguments();
             let value = d.read_long()?;
             SettersServant::set_value_(servant, value)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_value(
             servant: &S_,
@@ -1551,22 +1772,25 @@ pub mod names {
             let d = &mut request.arguments();
             let v = d.read_long()?;
             SettersServant::set_value(servant, v)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_go(
             servant: &S_,
             request: &mut orb_::ServerRequest<'_>,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             match SettersServant::go(servant) {
-                Ok(()) => request.reply(&|_| { Ok(()) }),
+                Ok(()) => request.reply(&|_| Ok(())),
                 ::std::result::Result::Err(setters::GoError_::GoError(exception)) => {
+                    let id = setters::GoError::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            setters::GoError::REPOSITORY_ID,
-                            &|e| {
-                                <setters::GoError as orb_::Marshal>::encode(&exception, e)
-                            },
+                            id,
+                            &|e| <setters::GoError as orb_::Marshal>::encode(
+                                &exception,
+                                e,
+                            ),
                         )
                 }
                 ::std::result::Result::Err(setters::GoError_::System(exception)) => {
@@ -1575,10 +1799,12 @@ pub mod names {
             }
         }
     }
+
     impl<S_: SettersServant> orb_::Servant for SettersSkeleton<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/Setters:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -1602,25 +1828,31 @@ pub mod names {
             }
         }
     }
+
     impl<S_: SettersServant> orb_::TypedServant for SettersSkeleton<S_> {
         type Reference = Setters;
     }
+
     /// Reference to an object of the IDL interface `Names::Twice`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Twice(orb_::Object);
+
     impl orb_::Interface for Twice {
         const REPOSITORY_ID: &'static str = "IDL:Names/Twice:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb_::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Twice {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Names/Twice:1.0";
@@ -1634,23 +1866,27 @@ pub mod names {
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::SystemException> {
             <Self as orb_::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb_::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb_::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb_::Object {
             self.0
         }
     }
+
     impl Twice {
         pub fn go(&self) -> ::std::result::Result<(), twice::GoError> {
             static OPERATION: orb_::Operation = orb_::Operation::twoway("go");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|_| Ok(()))?),
                 Some(a::Failed::REPOSITORY_ID) => {
@@ -1667,11 +1903,13 @@ pub mod names {
             }
         }
     }
+
     impl From<Twice> for orb_::Object {
         fn from(reference: Twice) -> Self {
             reference.0
         }
     }
+
     impl orb_::Marshal for Twice {
         type Value = ::std::option::Option<Self>;
         const MIN_OCTETS: usize = <orb_::Object as orb_::Marshal>::MIN_OCTETS;
@@ -1681,12 +1919,14 @@ pub mod names {
         ) -> ::std::result::Result<(), orb_::Error> {
             orb_::encode_reference(value, e)
         }
+
         fn decode(
             d: &mut orb_::Decoder<'_>,
         ) -> ::std::result::Result<::std::option::Option<Self>, orb_::Error> {
             orb_::decode_reference(d)
         }
     }
+
     impl orb_::Typed for Twice {
         fn type_code() -> orb_::TypeCode {
             static CODE: ::std::sync::LazyLock<orb_::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1694,42 +1934,49 @@ pub mod names {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Names::Twice`.
     pub trait TwiceServant: ::std::marker::Send + Sync + 'static {
         fn go(&self) -> ::std::result::Result<(), twice::GoError>;
     }
+
     impl<T_: TwiceServant + ?Sized> TwiceServant for ::std::sync::Arc<T_> {
         fn go(&self) -> ::std::result::Result<(), twice::GoError> {
             TwiceServant::go(&**self)
         }
     }
+
     /// Serves requests for `Names::Twice` with a servant.
     #[derive(Debug)]
     pub struct TwiceSkeleton<S_>(S_);
+
     impl<S_: TwiceServant> TwiceSkeleton<S_> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S_) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_go(
             servant: &S_,
             request: &mut orb_::ServerRequest<'_>,
         ) -> ::std::result::Result<(), orb_::SystemException> {
             match TwiceServant::go(servant) {
-                Ok(()) => request.reply(&|_| { Ok(()) }),
+                Ok(()) => request.reply(&|_| Ok(())),
                 ::std::result::Result::Err(twice::GoError::NamesAFailed(exception)) => {
+                    let id = a::Failed::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            a::Failed::REPOSITORY_ID,
-                            &|e| { <a::Failed as orb_::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <a::Failed as orb_::Marshal>::encode(&exception, e),
                         )
                 }
                 ::std::result::Result::Err(twice::GoError::NamesBFailed(exception)) => {
+                    let id = b::Failed::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            b::Failed::REPOSITORY_ID,
-                            &|e| { <b::Failed as orb_::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <b::Failed as orb_::Marshal>::encode(&exception, e),
                         )
                 }
                 ::std::result::Result::Err(twice::GoError::System(exception)) => {
@@ -1738,10 +1985,12 @@ pub mod names {
             }
         }
     }
+
     impl<S_: TwiceServant> orb_::Servant for TwiceSkeleton<S_> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Names/Twice:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb_::ServerRequest<'_>,
@@ -1757,12 +2006,15 @@ pub mod names {
             }
         }
     }
+
     impl<S_: TwiceServant> orb_::TypedServant for TwiceSkeleton<S_> {
         type Reference = Twice;
     }
+
     /// What belongs to `Names::Send`.
     pub mod send {
         use ::corbie::codegen as orb;
+
         /// What `Names::Send::move` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum MoveError {
@@ -1775,26 +2027,31 @@ pub mod names {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<super::Err> for MoveError {
             fn from(exception: super::Err) -> Self {
                 Self::Err(exception)
             }
         }
+
         impl From<super::Box> for MoveError {
             fn from(exception: super::Box) -> Self {
                 Self::Box(exception)
             }
         }
+
         impl From<super::System> for MoveError {
             fn from(exception: super::System) -> Self {
                 Self::NamesSystem(exception)
             }
         }
+
         impl From<orb::SystemException> for MoveError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for MoveError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -1807,6 +2064,7 @@ pub mod names {
                 }
             }
         }
+
         impl ::std::error::Error for MoveError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -1818,18 +2076,22 @@ pub mod names {
             }
         }
     }
+
     /// What belongs to `Names::S`.
     pub mod s {
         use ::corbie::codegen as orb;
+
         /// IDL struct `Names::S::T_`.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct T {
             pub an_s: Option<super::S>,
         }
+
         impl T {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Names/S/T_:1.0";
         }
+
         impl orb::Marshal for T {
             type Value = Self;
             const MIN_OCTETS: usize = <super::S as orb::Marshal>::MIN_OCTETS;
@@ -1839,12 +2101,14 @@ pub mod names {
             ) -> Result<(), orb::Error> {
                 <super::S as orb::Marshal>::encode(&value.an_s, e)
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self {
                     an_s: <super::S as orb::Marshal>::decode(d)?,
                 })
             }
         }
+
         impl orb::Typed for T {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1857,18 +2121,22 @@ pub mod names {
             }
         }
     }
+
     /// IDL module `Names::super`.
     pub mod super_ {
         use ::corbie::codegen as orb;
+
         /// IDL struct `Names::super::crate`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Crate {
             pub r#mod: i32,
         }
+
         impl Crate {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Names/super/crate:1.0";
         }
+
         impl orb::Marshal for Crate {
             type Value = Self;
             const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS;
@@ -1879,10 +2147,12 @@ pub mod names {
                 e.write_long(value.r#mod);
                 Ok(())
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self { r#mod: d.read_long()? })
             }
         }
+
         impl orb::Typed for Crate {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1895,11 +2165,14 @@ pub mod names {
             }
         }
     }
+
     /// IDL module `Names::IIOPNames`.
     pub mod iiop_names {
         use ::corbie::codegen as orb;
+
         /// IDL typedef `Names::IIOPNames::URLs`.
         pub type Urls = i32;
+
         /// The IDL type `Names::IIOPNames::URLs` for `Any` and TypeCodes.
         #[derive(Debug)]
         pub enum UrlsIdl {}
@@ -1912,27 +2185,32 @@ pub mod names {
             ) -> Result<(), orb::Error> {
                 <i32 as orb::Marshal>::encode(value, e)
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
                 <i32 as orb::Marshal>::decode(d)
             }
+
             fn encode_slice<'a>(
                 values: &'a [Self::Value],
                 e: &mut orb::Encoder<'a>,
             ) -> Result<(), orb::Error> {
                 <i32 as orb::Marshal>::encode_slice(values, e)
             }
+
             fn decode_vec(
                 n: usize,
                 d: &mut orb::Decoder<'_>,
             ) -> Result<Vec<Self::Value>, orb::Error> {
                 <i32 as orb::Marshal>::decode_vec(n, d)
             }
+
             fn decode_array<const N: usize>(
                 d: &mut orb::Decoder<'_>,
             ) -> Result<[Self::Value; N], orb::Error> {
                 <i32 as orb::Marshal>::decode_array(d)
             }
         }
+
         impl orb::Typed for UrlsIdl {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1944,14 +2222,17 @@ pub mod names {
                 CODE.clone()
             }
         }
+
         /// IDL constant `Names::IIOPNames::maxURLLength`.
         pub const MAX_URL_LENGTH: i32 = 3;
         /// IDL constant `Names::IIOPNames::V1_2`.
         pub const V1_2: i16 = 1;
     }
+
     /// What belongs to `Names::Setters`.
     pub mod setters {
         use ::corbie::codegen as orb;
+
         /// What `Names::Setters::go` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum GoError_ {
@@ -1960,16 +2241,19 @@ pub mod names {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<GoError> for GoError_ {
             fn from(exception: GoError) -> Self {
                 Self::GoError(exception)
             }
         }
+
         impl From<orb::SystemException> for GoError_ {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for GoError_ {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -1978,6 +2262,7 @@ pub mod names {
                 }
             }
         }
+
         impl ::std::error::Error for GoError_ {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -1986,18 +2271,22 @@ pub mod names {
                 }
             }
         }
+
         /// IDL exception `Names::Setters::GoError`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct GoError;
+
         impl GoError {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Names/Setters/GoError:1.0";
         }
+
         impl ::std::fmt::Display for GoError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str("Names::Setters::GoError")
             }
         }
+
         impl ::std::error::Error for GoError {}
         impl orb::Marshal for GoError {
             type Value = Self;
@@ -2008,10 +2297,12 @@ pub mod names {
             ) -> Result<(), orb::Error> {
                 Ok(())
             }
+
             fn decode(_d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self)
             }
         }
+
         impl orb::Typed for GoError {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2024,23 +2315,28 @@ pub mod names {
             }
         }
     }
+
     /// Two exceptions of one name.
     ///
     /// IDL module `Names::A`.
     pub mod a {
         use ::corbie::codegen as orb;
+
         /// IDL exception `Names::A::Failed`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Failed;
+
         impl Failed {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Names/A/Failed:1.0";
         }
+
         impl ::std::fmt::Display for Failed {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str("Names::A::Failed")
             }
         }
+
         impl ::std::error::Error for Failed {}
         impl orb::Marshal for Failed {
             type Value = Self;
@@ -2051,10 +2347,12 @@ pub mod names {
             ) -> Result<(), orb::Error> {
                 Ok(())
             }
+
             fn decode(_d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self)
             }
         }
+
         impl orb::Typed for Failed {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2063,23 +2361,28 @@ pub mod names {
             }
         }
     }
+
     /// IDL module `Names::B`.
     pub mod b {
         use ::corbie::codegen as orb;
+
         /// IDL exception `Names::B::Failed`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Failed {
             pub code: i32,
         }
+
         impl Failed {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Names/B/Failed:1.0";
         }
+
         impl ::std::fmt::Display for Failed {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 write!(f, "Names::B::Failed (code: {:?})", self.code)
             }
         }
+
         impl ::std::error::Error for Failed {}
         impl orb::Marshal for Failed {
             type Value = Self;
@@ -2091,10 +2394,12 @@ pub mod names {
                 e.write_long(value.code);
                 Ok(())
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self { code: d.read_long()? })
             }
         }
+
         impl orb::Typed for Failed {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2107,9 +2412,11 @@ pub mod names {
             }
         }
     }
+
     /// What belongs to `Names::Twice`.
     pub mod twice {
         use ::corbie::codegen as orb;
+
         /// What `Names::Twice::go` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum GoError {
@@ -2120,21 +2427,25 @@ pub mod names {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<super::a::Failed> for GoError {
             fn from(exception: super::a::Failed) -> Self {
                 Self::NamesAFailed(exception)
             }
         }
+
         impl From<super::b::Failed> for GoError {
             fn from(exception: super::b::Failed) -> Self {
                 Self::NamesBFailed(exception)
             }
         }
+
         impl From<orb::SystemException> for GoError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for GoError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -2148,6 +2459,7 @@ pub mod names {
                 }
             }
         }
+
         impl ::std::error::Error for GoError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {

@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -19,6 +21,7 @@
 /// IDL module `Stock`.
 pub mod stock {
     use ::corbie::codegen as orb;
+
     /// The symbol is not traded here.
     ///
     /// IDL exception `Stock::Invalid_Stock_Symbol`.
@@ -26,15 +29,18 @@ pub mod stock {
     pub struct InvalidStockSymbol {
         pub symbol: String,
     }
+
     impl InvalidStockSymbol {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:example.org/Stock/Invalid_Stock_Symbol:1.0";
     }
+
     impl ::std::fmt::Display for InvalidStockSymbol {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             write!(f, "Stock::Invalid_Stock_Symbol (symbol: {:?})", self.symbol)
         }
     }
+
     impl ::std::error::Error for InvalidStockSymbol {}
     impl orb::Marshal for InvalidStockSymbol {
         type Value = Self;
@@ -45,12 +51,14 @@ pub mod stock {
         ) -> Result<(), orb::Error> {
             e.write_string(&value.symbol)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 symbol: d.read_string()?.into_owned(),
             })
         }
     }
+
     impl orb::Typed for InvalidStockSymbol {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -62,25 +70,30 @@ pub mod stock {
             CODE.clone()
         }
     }
+
     /// Knows prices.
     /// See <http://example.org/quoter_api> for \[details\] \& \<more\>.
     ///
     /// Reference to an object of the IDL interface `Stock::Quoter`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Quoter(orb::Object);
+
     impl orb::Interface for Quoter {
         const REPOSITORY_ID: &'static str = "IDL:example.org/Stock/Quoter:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Quoter {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:example.org/Stock/Quoter:1.0";
@@ -94,34 +107,37 @@ pub mod stock {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Quoter {
         /// Calls served since the start.
         pub fn quotes_served(&self) -> Result<u64, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway(
                 "_get_quotes_served",
             );
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| d.read_ulonglong())
         }
+
         /// The price of a stock, in cents.
         pub fn get_quote(&self, stock_name: &str) -> Result<i32, quoter::GetQuoteError> {
             static OPERATION: orb::Operation = orb::Operation::twoway("get_quote");
-            let mut reply = self
-                .0
-                .invoke(&OPERATION, &|e| { e.write_string(stock_name) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|e| e.write_string(stock_name))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|d| d.read_long())?),
                 Some(InvalidStockSymbol::REPOSITORY_ID) => {
@@ -133,11 +149,13 @@ pub mod stock {
             }
         }
     }
+
     impl From<Quoter> for orb::Object {
         fn from(reference: Quoter) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Quoter {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -147,10 +165,12 @@ pub mod stock {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Quoter {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -158,6 +178,7 @@ pub mod stock {
             CODE.clone()
         }
     }
+
     /// Knows prices.
     /// See <http://example.org/quoter_api> for \[details\] \& \<more\>.
     ///
@@ -168,22 +189,27 @@ pub mod stock {
         /// The price of a stock, in cents.
         fn get_quote(&self, stock_name: &str) -> Result<i32, quoter::GetQuoteError>;
     }
+
     impl<T: QuoterServant + ?Sized> QuoterServant for ::std::sync::Arc<T> {
         fn quotes_served(&self) -> Result<u64, orb::SystemException> {
             QuoterServant::quotes_served(&**self)
         }
+
         fn get_quote(&self, stock_name: &str) -> Result<i32, quoter::GetQuoteError> {
             QuoterServant::get_quote(&**self, stock_name)
         }
     }
+
     /// Serves requests for `Stock::Quoter` with a servant.
     #[derive(Debug)]
     pub struct QuoterSkeleton<S>(S);
+
     impl<S: QuoterServant> QuoterSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_quotes_served(
             servant: &S,
@@ -198,6 +224,7 @@ pub mod stock {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_get_quote(
             servant: &S,
@@ -216,22 +243,26 @@ pub mod stock {
                         )
                 }
                 Err(quoter::GetQuoteError::InvalidStockSymbol(exception)) => {
+                    let id = InvalidStockSymbol::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            InvalidStockSymbol::REPOSITORY_ID,
-                            &|e| {
-                                <InvalidStockSymbol as orb::Marshal>::encode(&exception, e)
-                            },
+                            id,
+                            &|e| <InvalidStockSymbol as orb::Marshal>::encode(
+                                &exception,
+                                e,
+                            ),
                         )
                 }
                 Err(quoter::GetQuoteError::System(exception)) => Err(exception),
             }
         }
     }
+
     impl<S: QuoterServant> orb::Servant for QuoterSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:example.org/Stock/Quoter:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -248,12 +279,15 @@ pub mod stock {
             }
         }
     }
+
     impl<S: QuoterServant> orb::TypedServant for QuoterSkeleton<S> {
         type Reference = Quoter;
     }
+
     /// What belongs to `Stock::Quoter`.
     pub mod quoter {
         use ::corbie::codegen as orb;
+
         /// What `Stock::Quoter::get_quote` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum GetQuoteError {
@@ -262,16 +296,19 @@ pub mod stock {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<super::InvalidStockSymbol> for GetQuoteError {
             fn from(exception: super::InvalidStockSymbol) -> Self {
                 Self::InvalidStockSymbol(exception)
             }
         }
+
         impl From<orb::SystemException> for GetQuoteError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for GetQuoteError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -282,6 +319,7 @@ pub mod stock {
                 }
             }
         }
+
         impl ::std::error::Error for GetQuoteError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {

@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -19,6 +21,7 @@
 /// IDL module `Types`.
 pub mod types {
     use ::corbie::codegen as orb;
+
     /// IDL enum `Types::Colour`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u32)]
@@ -28,10 +31,12 @@ pub mod types {
         Green = 1,
         DarkBlue = 2,
     }
+
     impl Colour {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Colour:1.0";
     }
+
     impl orb::Marshal for Colour {
         type Value = Self;
         const MIN_OCTETS: usize = 4;
@@ -42,6 +47,7 @@ pub mod types {
             e.write_ulong(*value as u32);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             match d.read_ulong()? {
                 0 => Ok(Self::Red),
@@ -51,6 +57,7 @@ pub mod types {
             }
         }
     }
+
     impl orb::Typed for Colour {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -62,8 +69,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Name`.
     pub type Name = String;
+
     /// The IDL type `Types::Name` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum NameIdl {}
@@ -76,27 +85,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <String as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <String as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <String as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <String as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <String as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for NameIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -108,8 +122,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::ShortName`.
     pub type ShortName = String;
+
     /// The IDL type `Types::ShortName` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum ShortNameIdl {}
@@ -124,27 +140,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::BoundedString<8> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::BoundedString<8> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::BoundedString<8> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::BoundedString<8> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::BoundedString<8> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for ShortNameIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -156,8 +177,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::WideName`.
     pub type WideName = String;
+
     /// The IDL type `Types::WideName` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum WideNameIdl {}
@@ -170,27 +193,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Wstring as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Wstring as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Wstring as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Wstring as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Wstring as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for WideNameIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -202,8 +230,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::ShortWideName`.
     pub type ShortWideName = String;
+
     /// The IDL type `Types::ShortWideName` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum ShortWideNameIdl {}
@@ -218,27 +248,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::BoundedWstring<8> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::BoundedWstring<8> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::BoundedWstring<8> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::BoundedWstring<8> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::BoundedWstring<8> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for ShortWideNameIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -250,8 +285,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Price`.
     pub type Price = orb::Fixed<10, 2>;
+
     /// The IDL type `Types::Price` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum PriceIdl {}
@@ -264,27 +301,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::Fixed<10, 2> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::Fixed<10, 2> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::Fixed<10, 2> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::Fixed<10, 2> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::Fixed<10, 2> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for PriceIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -296,8 +338,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Octets`.
     pub type Octets = Vec<u8>;
+
     /// The IDL type `Types::Octets` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum OctetsIdl {}
@@ -310,27 +354,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<u8> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Sequence<u8> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<u8> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Sequence<u8> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Sequence<u8> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for OctetsIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -342,8 +391,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::FewOctets`.
     pub type FewOctets = Vec<u8>;
+
     /// The IDL type `Types::FewOctets` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum FewOctetsIdl {}
@@ -359,27 +410,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::BoundedSequence<u8, 16> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::BoundedSequence<u8, 16> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::BoundedSequence<u8, 16> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::BoundedSequence<u8, 16> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::BoundedSequence<u8, 16> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for FewOctetsIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -391,8 +447,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Names`.
     pub type Names = Vec<Name>;
+
     /// The IDL type `Types::Names` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum NamesIdl {}
@@ -407,27 +465,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<String> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Sequence<String> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<String> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Sequence<String> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Sequence<String> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for NamesIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -439,8 +502,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Table`.
     pub type Table = Vec<Names>;
+
     /// The IDL type `Types::Table` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum TableIdl {}
@@ -462,12 +527,14 @@ pub mod types {
                 4,
             > as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::BoundedSequence<
                 orb::idl::Sequence<String>,
                 4,
             > as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
@@ -477,6 +544,7 @@ pub mod types {
                 4,
             > as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
@@ -486,6 +554,7 @@ pub mod types {
                 4,
             > as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
@@ -495,6 +564,7 @@ pub mod types {
             > as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for TableIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -506,8 +576,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Vector`.
     pub type Vector = [i32; 3];
+
     /// The IDL type `Types::Vector` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum VectorIdl {}
@@ -520,27 +592,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Array<i32, 3> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Array<i32, 3> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Array<i32, 3> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Array<i32, 3> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Array<i32, 3> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for VectorIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -552,8 +629,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Matrix`.
     pub type Matrix = [[f64; 3]; 2];
+
     /// The IDL type `Types::Matrix` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum MatrixIdl {}
@@ -575,9 +654,11 @@ pub mod types {
                 2,
             > as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Array<orb::idl::Array<f64, 3>, 2> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
@@ -587,6 +668,7 @@ pub mod types {
                 2,
             > as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
@@ -596,6 +678,7 @@ pub mod types {
                 2,
             > as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
@@ -605,6 +688,7 @@ pub mod types {
             > as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for MatrixIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -616,8 +700,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Large`.
     pub type Large = [i32; 100];
+
     /// The IDL type `Types::Large` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum LargeIdl {}
@@ -633,27 +719,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Array<i32, 100> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Array<i32, 100> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Array<i32, 100> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Array<i32, 100> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Array<i32, 100> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for LargeIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -665,8 +756,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Huge`.
     pub type Huge = Box<[[u8; 1024]; 64]>;
+
     /// The IDL type `Types::Huge` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum HugeIdl {}
@@ -688,12 +781,14 @@ pub mod types {
                 64,
             > as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::BoxedArray<
                 orb::idl::Array<u8, 1024>,
                 64,
             > as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
@@ -703,6 +798,7 @@ pub mod types {
                 64,
             > as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
@@ -712,6 +808,7 @@ pub mod types {
                 64,
             > as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
@@ -721,6 +818,7 @@ pub mod types {
             > as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for HugeIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -735,8 +833,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Paint`.
     pub type Paint = Colour;
+
     /// The IDL type `Types::Paint` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum PaintIdl {}
@@ -749,27 +849,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <Colour as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <Colour as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <Colour as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <Colour as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <Colour as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for PaintIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -781,8 +886,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Matrices`.
     pub type Matrices = [Matrix; 2];
+
     /// The IDL type `Types::Matrices` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum MatricesIdl {}
@@ -804,12 +911,14 @@ pub mod types {
                 2,
             > as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Array<
                 orb::idl::Array<orb::idl::Array<f64, 3>, 2>,
                 2,
             > as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
@@ -819,6 +928,7 @@ pub mod types {
                 2,
             > as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
@@ -828,6 +938,7 @@ pub mod types {
                 2,
             > as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
@@ -837,6 +948,7 @@ pub mod types {
             > as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for MatricesIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -848,13 +960,16 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Empty`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Empty;
+
     impl Empty {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Empty:1.0";
     }
+
     impl orb::Marshal for Empty {
         type Value = Self;
         const MIN_OCTETS: usize = 0;
@@ -864,10 +979,12 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             Ok(())
         }
+
         fn decode(_d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self)
         }
     }
+
     impl orb::Typed for Empty {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -875,6 +992,7 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Primitives`.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct Primitives {
@@ -900,10 +1018,12 @@ pub mod types {
         pub an_int64: i64,
         pub a_uint64: u64,
     }
+
     impl Primitives {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Primitives:1.0";
     }
+
     impl orb::Marshal for Primitives {
         type Value = Self;
         const MIN_OCTETS: usize = <bool as orb::Marshal>::MIN_OCTETS
@@ -945,6 +1065,7 @@ pub mod types {
             e.write_ulonglong(value.a_uint64);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 a_boolean: d.read_boolean()?,
@@ -971,6 +1092,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Primitives {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1004,16 +1126,19 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Point`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Point {
         pub x: i32,
         pub y: i32,
     }
+
     impl Point {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Point:1.0";
     }
+
     impl orb::Marshal for Point {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS
@@ -1026,6 +1151,7 @@ pub mod types {
             e.write_long(value.y);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 x: d.read_long()?,
@@ -1033,6 +1159,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Point {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1047,6 +1174,7 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Texts`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Texts {
@@ -1057,10 +1185,12 @@ pub mod types {
         pub a_name: Name,
         pub a_short_name: ShortName,
     }
+
     impl Texts {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Texts:1.0";
     }
+
     impl orb::Marshal for Texts {
         type Value = Self;
         const MIN_OCTETS: usize = <String as orb::Marshal>::MIN_OCTETS
@@ -1080,6 +1210,7 @@ pub mod types {
             e.write_string(&value.a_name)?;
             <orb::idl::BoundedString<8> as orb::Marshal>::encode(&value.a_short_name, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 text: d.read_string()?.into_owned(),
@@ -1091,6 +1222,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Texts {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1115,6 +1247,7 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Composed`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Composed {
@@ -1136,10 +1269,12 @@ pub mod types {
         pub r#type: orb::TypeCode,
         pub a_paint: Paint,
     }
+
     impl Composed {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Composed:1.0";
     }
+
     impl orb::Marshal for Composed {
         type Value = Self;
         const MIN_OCTETS: usize = <Point as orb::Marshal>::MIN_OCTETS
@@ -1198,6 +1333,7 @@ pub mod types {
             <orb::TypeCode as orb::Marshal>::encode(&value.r#type, e)?;
             <Colour as orb::Marshal>::encode(&value.a_paint, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 r#where: <Point as orb::Marshal>::decode(d)?,
@@ -1234,6 +1370,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Composed {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1277,16 +1414,19 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Arrays`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct Arrays {
         pub a_large: Large,
         pub more: [i32; 40],
     }
+
     impl Arrays {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Arrays:1.0";
     }
+
     impl Default for Arrays {
         fn default() -> Self {
             Self {
@@ -1295,6 +1435,7 @@ pub mod types {
             }
         }
     }
+
     impl orb::Marshal for Arrays {
         type Value = Self;
         const MIN_OCTETS: usize = <orb::idl::Array<i32, 100> as orb::Marshal>::MIN_OCTETS
@@ -1306,6 +1447,7 @@ pub mod types {
             <orb::idl::Array<i32, 100> as orb::Marshal>::encode(&value.a_large, e)?;
             <orb::idl::Array<i32, 40> as orb::Marshal>::encode(&value.more, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 a_large: <orb::idl::Array<i32, 100> as orb::Marshal>::decode(d)?,
@@ -1313,6 +1455,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Arrays {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1327,16 +1470,19 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Boxed`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Boxed {
         pub a_huge: Huge,
         pub some_matrices: Matrices,
     }
+
     impl Boxed {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Boxed:1.0";
     }
+
     impl orb::Marshal for Boxed {
         type Value = Self;
         const MIN_OCTETS: usize = <orb::idl::BoxedArray<
@@ -1360,6 +1506,7 @@ pub mod types {
                 2,
             > as orb::Marshal>::encode(&value.some_matrices, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 a_huge: <orb::idl::BoxedArray<
@@ -1373,6 +1520,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Boxed {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1387,15 +1535,18 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Base`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Base {
         pub id: i32,
     }
+
     impl Base {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Base:1.0";
     }
+
     impl orb::Marshal for Base {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS;
@@ -1406,10 +1557,12 @@ pub mod types {
             e.write_long(value.id);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self { id: d.read_long()? })
         }
     }
+
     impl orb::Typed for Base {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1421,16 +1574,19 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::Derived`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Derived {
         pub id: i32,
         pub name: String,
     }
+
     impl Derived {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Derived:1.0";
     }
+
     impl orb::Marshal for Derived {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS
@@ -1442,6 +1598,7 @@ pub mod types {
             e.write_long(value.id);
             e.write_string(&value.name)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 id: d.read_long()?,
@@ -1449,6 +1606,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Derived {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1463,12 +1621,14 @@ pub mod types {
             CODE.clone()
         }
     }
+
     impl From<Derived> for Base {
         /// Drops the members that the derived struct adds.
         fn from(value: Derived) -> Self {
             Self { id: value.id }
         }
     }
+
     /// IDL struct `Types::Node`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Node {
@@ -1476,10 +1636,12 @@ pub mod types {
         pub children: Nodes,
         pub parents: Vec<Node>,
     }
+
     impl Node {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Node:1.0";
     }
+
     impl orb::Marshal for Node {
         type Value = Self;
         const MIN_OCTETS: usize = <String as orb::Marshal>::MIN_OCTETS
@@ -1496,6 +1658,7 @@ pub mod types {
                 2,
             > as orb::Marshal>::encode(&value.parents, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 name: d.read_string()?.into_owned(),
@@ -1504,6 +1667,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Node {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1535,8 +1699,10 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Types::Nodes`.
     pub type Nodes = Vec<Node>;
+
     /// The IDL type `Types::Nodes` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum NodesIdl {}
@@ -1549,27 +1715,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<Node> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Sequence<Node> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<Node> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Sequence<Node> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Sequence<Node> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for NodesIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1601,6 +1772,7 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// Two structs that contain each other.
     ///
     /// IDL struct `Types::Folder`.
@@ -1608,10 +1780,12 @@ pub mod types {
     pub struct Folder {
         pub files: Vec<File>,
     }
+
     impl Folder {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Folder:1.0";
     }
+
     impl orb::Marshal for Folder {
         type Value = Self;
         const MIN_OCTETS: usize = <orb::idl::Sequence<File> as orb::Marshal>::MIN_OCTETS;
@@ -1621,12 +1795,14 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<File> as orb::Marshal>::encode(&value.files, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 files: <orb::idl::Sequence<File> as orb::Marshal>::decode(d)?,
             })
         }
     }
+
     impl orb::Typed for Folder {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1659,16 +1835,19 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL struct `Types::File`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct File {
         pub name: String,
         pub links: Vec<Folder>,
     }
+
     impl File {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/File:1.0";
     }
+
     impl orb::Marshal for File {
         type Value = Self;
         const MIN_OCTETS: usize = <String as orb::Marshal>::MIN_OCTETS
@@ -1680,6 +1859,7 @@ pub mod types {
             e.write_string(&value.name)?;
             <orb::idl::Sequence<Folder> as orb::Marshal>::encode(&value.links, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 name: d.read_string()?.into_owned(),
@@ -1687,6 +1867,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for File {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1719,21 +1900,25 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL exception `Types::Failed`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Failed {
         pub why: String,
         pub code: i32,
     }
+
     impl Failed {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Failed:1.0";
     }
+
     impl ::std::fmt::Display for Failed {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             write!(f, "Types::Failed (why: {:?}, code: {:?})", self.why, self.code)
         }
     }
+
     impl ::std::error::Error for Failed {}
     impl orb::Marshal for Failed {
         type Value = Self;
@@ -1747,6 +1932,7 @@ pub mod types {
             e.write_long(value.code);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 why: d.read_string()?.into_owned(),
@@ -1754,6 +1940,7 @@ pub mod types {
             })
         }
     }
+
     impl orb::Typed for Failed {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1768,18 +1955,22 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// IDL exception `Types::Empty_Failure`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct EmptyFailure;
+
     impl EmptyFailure {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Empty_Failure:1.0";
     }
+
     impl ::std::fmt::Display for EmptyFailure {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Types::Empty_Failure")
         }
     }
+
     impl ::std::error::Error for EmptyFailure {}
     impl orb::Marshal for EmptyFailure {
         type Value = Self;
@@ -1790,10 +1981,12 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             Ok(())
         }
+
         fn decode(_d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self)
         }
     }
+
     impl orb::Typed for EmptyFailure {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1805,22 +1998,27 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Types::Everything`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Everything(orb::Object);
+
     impl orb::Interface for Everything {
         const REPOSITORY_ID: &'static str = "IDL:Types/Everything:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Everything {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Types/Everything:1.0";
@@ -1834,19 +2032,23 @@ pub mod types {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Everything {
         pub fn give_primitives(
             &self,
@@ -1870,6 +2072,7 @@ pub mod types {
                     <Primitives as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn give_composed(
             &self,
             a: &Composed,
@@ -1892,6 +2095,7 @@ pub mod types {
                     <Composed as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn basics(
             &self,
             a: bool,
@@ -1924,6 +2128,7 @@ pub mod types {
                 )?;
             reply.results_only(|d| d.read_boolean())
         }
+
         pub fn texts(
             &self,
             a: &str,
@@ -1947,6 +2152,7 @@ pub mod types {
                 )?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn text_results(
             &self,
             a: &str,
@@ -1977,6 +2183,7 @@ pub mod types {
                     Ok((result, a, c, b, d))
                 })
         }
+
         pub fn sequences(
             &self,
             a: &[u8],
@@ -2014,6 +2221,7 @@ pub mod types {
                     Ok((result, e, h, f))
                 })
         }
+
         pub fn arrays(
             &self,
             a: &Vector,
@@ -2055,6 +2263,7 @@ pub mod types {
                     Ok((result, b, d, c))
                 })
         }
+
         pub fn enums(
             &self,
             a: Colour,
@@ -2077,6 +2286,7 @@ pub mod types {
                     <Colour as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn fixeds(
             &self,
             a: Price,
@@ -2099,6 +2309,7 @@ pub mod types {
                     <orb::Fixed<4, 1> as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn anys(
             &self,
             a: &orb::Any,
@@ -2121,6 +2332,7 @@ pub mod types {
                     <orb::Any as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn codes(
             &self,
             a: &orb::TypeCode,
@@ -2146,6 +2358,7 @@ pub mod types {
                     <orb::TypeCode as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn references(
             &self,
             a: Option<&Everything>,
@@ -2173,6 +2386,7 @@ pub mod types {
                     <orb::Object as orb::Marshal>::decode(d)?,
                 )))
         }
+
         pub fn recursive(
             &self,
             a: &Node,
@@ -2210,11 +2424,13 @@ pub mod types {
                 Some(_) => Err(reply.unknown_user_exception().into()),
             }
         }
+
         pub fn nothing(&self) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("nothing");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn mixed_order(
             &self,
             b: i32,
@@ -2241,6 +2457,7 @@ pub mod types {
                     Ok((b, e, a, d))
                 })
         }
+
         pub fn tell(
             &self,
             what: &str,
@@ -2256,6 +2473,7 @@ pub mod types {
                     },
                 )
         }
+
         pub fn with_context(
             &self,
             context: i32,
@@ -2273,6 +2491,7 @@ pub mod types {
                 )?;
             reply.results_only(|d| d.read_long())
         }
+
         /// Parameters with the names of local variables in generated code.
         pub fn locals(
             &self,
@@ -2302,38 +2521,45 @@ pub mod types {
                     d_.read_long()?,
                 )))
         }
+
         pub fn title(&self) -> Result<String, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_title");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_string()?.into_owned()))
         }
+
         pub fn set_title_(&self, value: &str) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_set_title");
-            let mut reply = self.0.invoke(&OPERATION, &|e| { e.write_string(value) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|e| e.write_string(value))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn origin(&self) -> Result<Point, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_origin");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
-            reply.results_only(|d| <Point as orb::Marshal>::decode(d))
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+            reply.results_only(<Point as orb::Marshal>::decode)
         }
+
         pub fn data(&self) -> Result<Octets, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_data");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|d| Ok(d.read_octet_sequence()?.to_vec()))
         }
+
         pub fn set_data(&self, value: &[u8]) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_set_data");
             let mut reply = self
                 .0
-                .invoke(&OPERATION, &|e| { e.write_octet_sequence(value) })?;
+                .invoke(&OPERATION, &|e| e.write_octet_sequence(value))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn other(&self) -> Result<Option<Everything>, orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_other");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
-            reply.results_only(|d| <Everything as orb::Marshal>::decode(d))
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+            reply.results_only(<Everything as orb::Marshal>::decode)
         }
+
         pub fn set_other(
             &self,
             value: Option<&Everything>,
@@ -2343,13 +2569,14 @@ pub mod types {
                 .0
                 .invoke(
                     &OPERATION,
-                    &|e| { orb::encode_object(value.map(orb::Interface::as_object), e) },
+                    &|e| orb::encode_object(value.map(orb::Interface::as_object), e),
                 )?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn guarded(&self) -> Result<i32, everything::GuardedError> {
             static OPERATION: orb::Operation = orb::Operation::twoway("_get_guarded");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             match reply.user_exception() {
                 None => Ok(reply.results(|d| d.read_long())?),
                 Some(Failed::REPOSITORY_ID) => {
@@ -2359,6 +2586,7 @@ pub mod types {
                 Some(_) => Err(reply.unknown_user_exception().into()),
             }
         }
+
         pub fn set_guarded(
             &self,
             value: i32,
@@ -2387,11 +2615,13 @@ pub mod types {
                 Some(_) => Err(reply.unknown_user_exception().into()),
             }
         }
+
         pub fn set_title(&self, title: &str) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("set_title");
-            let mut reply = self.0.invoke(&OPERATION, &|e| { e.write_string(title) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|e| e.write_string(title))?;
             reply.results_only(|_| Ok(()))
         }
+
         pub fn give_inner(
             &self,
             a: &everything::Inner,
@@ -2401,15 +2631,10 @@ pub mod types {
                 .0
                 .invoke(
                     &OPERATION,
-                    &|e| { <everything::Inner as orb::Marshal>::encode(a, e) },
+                    &|e| <everything::Inner as orb::Marshal>::encode(a, e),
                 )?;
             match reply.user_exception() {
-                None => {
-                    Ok(
-                        reply
-                            .results(|d| <everything::Inner as orb::Marshal>::decode(d))?,
-                    )
-                }
+                None => Ok(reply.results(<everything::Inner as orb::Marshal>::decode)?),
                 Some(everything::Refused::REPOSITORY_ID) => {
                     let exception = reply
                         .results(<everything::Refused as orb::Marshal>::decode)?;
@@ -2419,11 +2644,13 @@ pub mod types {
             }
         }
     }
+
     impl From<Everything> for orb::Object {
         fn from(reference: Everything) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Everything {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -2433,10 +2660,12 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Everything {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -2444,6 +2673,7 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Types::Everything`.
     pub trait EverythingServant: Send + Sync + 'static {
         fn give_primitives(
@@ -2574,6 +2804,7 @@ pub mod types {
             a: &everything::Inner,
         ) -> Result<everything::Inner, everything::GiveInnerError>;
     }
+
     impl<T: EverythingServant + ?Sized> EverythingServant for ::std::sync::Arc<T> {
         fn give_primitives(
             &self,
@@ -2582,6 +2813,7 @@ pub mod types {
         ) -> Result<(Primitives, Primitives, Primitives), orb::SystemException> {
             EverythingServant::give_primitives(&**self, a, b)
         }
+
         fn give_composed(
             &self,
             a: &Composed,
@@ -2589,6 +2821,7 @@ pub mod types {
         ) -> Result<(Composed, Composed, Composed), orb::SystemException> {
             EverythingServant::give_composed(&**self, a, b)
         }
+
         fn basics(
             &self,
             a: bool,
@@ -2603,6 +2836,7 @@ pub mod types {
         ) -> Result<bool, orb::SystemException> {
             EverythingServant::basics(&**self, a, b, c, d, e, f, g, h, i)
         }
+
         fn texts(
             &self,
             a: &str,
@@ -2613,6 +2847,7 @@ pub mod types {
         ) -> Result<String, orb::SystemException> {
             EverythingServant::texts(&**self, a, b, c, d, e)
         }
+
         fn text_results(
             &self,
             a: &str,
@@ -2623,6 +2858,7 @@ pub mod types {
         > {
             EverythingServant::text_results(&**self, a, c)
         }
+
         fn sequences(
             &self,
             a: &[u8],
@@ -2635,6 +2871,7 @@ pub mod types {
         ) -> Result<(Octets, Octets, Everythings, Names), orb::SystemException> {
             EverythingServant::sequences(&**self, a, b, c, d, e, g, h)
         }
+
         fn arrays(
             &self,
             a: &Vector,
@@ -2643,6 +2880,7 @@ pub mod types {
         ) -> Result<(Matrix, Matrix, Huge, Large), orb::SystemException> {
             EverythingServant::arrays(&**self, a, b, d)
         }
+
         fn enums(
             &self,
             a: Colour,
@@ -2650,6 +2888,7 @@ pub mod types {
         ) -> Result<(Colour, Paint, Colour), orb::SystemException> {
             EverythingServant::enums(&**self, a, b)
         }
+
         fn fixeds(
             &self,
             a: Price,
@@ -2657,6 +2896,7 @@ pub mod types {
         ) -> Result<(Price, Price, orb::Fixed<4, 1>), orb::SystemException> {
             EverythingServant::fixeds(&**self, a, b)
         }
+
         fn anys(
             &self,
             a: &orb::Any,
@@ -2664,6 +2904,7 @@ pub mod types {
         ) -> Result<(orb::Any, orb::Any, orb::Any), orb::SystemException> {
             EverythingServant::anys(&**self, a, b)
         }
+
         fn codes(
             &self,
             a: &orb::TypeCode,
@@ -2674,6 +2915,7 @@ pub mod types {
         > {
             EverythingServant::codes(&**self, a, b)
         }
+
         fn references(
             &self,
             a: Option<&Everything>,
@@ -2685,6 +2927,7 @@ pub mod types {
         > {
             EverythingServant::references(&**self, a, b, d)
         }
+
         fn recursive(
             &self,
             a: &Node,
@@ -2692,9 +2935,11 @@ pub mod types {
         ) -> Result<(Node, Nodes), everything::RecursiveError> {
             EverythingServant::recursive(&**self, a, b)
         }
+
         fn nothing(&self) -> Result<(), orb::SystemException> {
             EverythingServant::nothing(&**self)
         }
+
         fn mixed_order(
             &self,
             b: i32,
@@ -2703,9 +2948,11 @@ pub mod types {
         ) -> Result<(i32, String, i32, String), orb::SystemException> {
             EverythingServant::mixed_order(&**self, b, c, e)
         }
+
         fn tell(&self, what: &str, more: &Composed) -> Result<(), orb::SystemException> {
             EverythingServant::tell(&**self, what, more)
         }
+
         fn with_context(
             &self,
             context: i32,
@@ -2713,6 +2960,7 @@ pub mod types {
         ) -> Result<i32, orb::SystemException> {
             EverythingServant::with_context(&**self, context, context_)
         }
+
         fn locals(
             &self,
             e: i32,
@@ -2723,39 +2971,50 @@ pub mod types {
         ) -> Result<(i32, i32, i32), orb::SystemException> {
             EverythingServant::locals(&**self, e, d, request, servant, reply)
         }
+
         fn title(&self) -> Result<String, orb::SystemException> {
             EverythingServant::title(&**self)
         }
+
         fn set_title_(&self, value: &str) -> Result<(), orb::SystemException> {
             EverythingServant::set_title_(&**self, value)
         }
+
         fn origin(&self) -> Result<Point, orb::SystemException> {
             EverythingServant::origin(&**self)
         }
+
         fn data(&self) -> Result<Octets, orb::SystemException> {
             EverythingServant::data(&**self)
         }
+
         fn set_data(&self, value: &[u8]) -> Result<(), orb::SystemException> {
             EverythingServant::set_data(&**self, value)
         }
+
         fn other(&self) -> Result<Option<Everything>, orb::SystemException> {
             EverythingServant::other(&**self)
         }
+
         fn set_other(
             &self,
             value: Option<&Everything>,
         ) -> Result<(), orb::SystemException> {
             EverythingServant::set_other(&**self, value)
         }
+
         fn guarded(&self) -> Result<i32, everything::GuardedError> {
             EverythingServant::guarded(&**self)
         }
+
         fn set_guarded(&self, value: i32) -> Result<(), everything::SetGuardedError> {
             EverythingServant::set_guarded(&**self, value)
         }
+
         fn set_title(&self, title: &str) -> Result<(), orb::SystemException> {
             EverythingServant::set_title(&**self, title)
         }
+
         fn give_inner(
             &self,
             a: &everything::Inner,
@@ -2763,14 +3022,17 @@ pub mod types {
             EverythingServant::give_inner(&**self, a)
         }
     }
+
     /// Serves requests for `Types::Everything` with a servant.
     #[derive(Debug)]
     pub struct EverythingSkeleton<S>(S);
+
     impl<S: EverythingServant> EverythingSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_give_primitives(
             servant: &S,
@@ -2789,6 +3051,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_give_composed(
             servant: &S,
@@ -2807,6 +3070,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_basics(
             servant: &S,
@@ -2831,6 +3095,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_texts(
             servant: &S,
@@ -2843,8 +3108,9 @@ pub mod types {
             let d = <orb::idl::BoundedWstring<3> as orb::Marshal>::decode(d_)?;
             let e = d_.read_string()?;
             let result = EverythingServant::texts(servant, &a, &b, &c, &d, &e)?;
-            request.reply(&|e| { e.write_string(&result) })
+            request.reply(&|e| e.write_string(&result))
         }
+
         #[doc(hidden)]
         pub fn dispatch_text_results(
             servant: &S,
@@ -2867,6 +3133,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_sequences(
             servant: &S,
@@ -2903,6 +3170,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_arrays(
             servant: &S,
@@ -2938,6 +3206,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_enums(
             servant: &S,
@@ -2956,6 +3225,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_fixeds(
             servant: &S,
@@ -2974,6 +3244,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_anys(
             servant: &S,
@@ -2992,6 +3263,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_codes(
             servant: &S,
@@ -3010,6 +3282,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_references(
             servant: &S,
@@ -3034,6 +3307,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_recursive(
             servant: &S,
@@ -3053,32 +3327,34 @@ pub mod types {
                         )
                 }
                 Err(everything::RecursiveError::Failed(exception)) => {
+                    let id = Failed::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            Failed::REPOSITORY_ID,
-                            &|e| { <Failed as orb::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <Failed as orb::Marshal>::encode(&exception, e),
                         )
                 }
                 Err(everything::RecursiveError::EmptyFailure(exception)) => {
+                    let id = EmptyFailure::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            EmptyFailure::REPOSITORY_ID,
-                            &|e| {
-                                <EmptyFailure as orb::Marshal>::encode(&exception, e)
-                            },
+                            id,
+                            &|e| <EmptyFailure as orb::Marshal>::encode(&exception, e),
                         )
                 }
                 Err(everything::RecursiveError::System(exception)) => Err(exception),
             }
         }
+
         #[doc(hidden)]
         pub fn dispatch_nothing(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             EverythingServant::nothing(servant)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_mixed_order(
             servant: &S,
@@ -3099,6 +3375,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_tell(
             servant: &S,
@@ -3108,8 +3385,9 @@ pub mod types {
             let what = d.read_string()?;
             let more = <Composed as orb::Marshal>::decode(d)?;
             EverythingServant::tell(servant, &what, &more)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_with_context(
             servant: &S,
@@ -3127,6 +3405,7 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_locals(
             servant_: &S,
@@ -3156,14 +3435,16 @@ pub mod types {
                     },
                 )
         }
+
         #[doc(hidden)]
         pub fn dispatch_title(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             let result = EverythingServant::title(servant)?;
-            request.reply(&|e| { e.write_string(&result) })
+            request.reply(&|e| e.write_string(&result))
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_title_(
             servant: &S,
@@ -3172,24 +3453,27 @@ pub mod types {
             let d = &mut request.arguments();
             let value = d.read_string()?;
             EverythingServant::set_title_(servant, &value)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_origin(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             let result = EverythingServant::origin(servant)?;
-            request.reply(&|e| { <Point as orb::Marshal>::encode(&result, e) })
+            request.reply(&|e| <Point as orb::Marshal>::encode(&result, e))
         }
+
         #[doc(hidden)]
         pub fn dispatch_data(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             let result = EverythingServant::data(servant)?;
-            request.reply(&|e| { e.write_octet_sequence(&result) })
+            request.reply(&|e| e.write_octet_sequence(&result))
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_data(
             servant: &S,
@@ -3198,16 +3482,18 @@ pub mod types {
             let d = &mut request.arguments();
             let value = d.read_octet_sequence()?;
             EverythingServant::set_data(servant, value)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_other(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             let result = EverythingServant::other(servant)?;
-            request.reply(&|e| { <Everything as orb::Marshal>::encode(&result, e) })
+            request.reply(&|e| <Everything as orb::Marshal>::encode(&result, e))
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_other(
             servant: &S,
@@ -3216,8 +3502,9 @@ pub mod types {
             let d = &mut request.arguments();
             let value = <Everything as orb::Marshal>::decode(d)?;
             EverythingServant::set_other(servant, value.as_ref())?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_guarded(
             servant: &S,
@@ -3234,15 +3521,17 @@ pub mod types {
                         )
                 }
                 Err(everything::GuardedError::Failed(exception)) => {
+                    let id = Failed::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            Failed::REPOSITORY_ID,
-                            &|e| { <Failed as orb::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <Failed as orb::Marshal>::encode(&exception, e),
                         )
                 }
                 Err(everything::GuardedError::System(exception)) => Err(exception),
             }
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_guarded(
             servant: &S,
@@ -3251,26 +3540,27 @@ pub mod types {
             let d = &mut request.arguments();
             let value = d.read_long()?;
             match EverythingServant::set_guarded(servant, value) {
-                Ok(()) => request.reply(&|_| { Ok(()) }),
+                Ok(()) => request.reply(&|_| Ok(())),
                 Err(everything::SetGuardedError::Failed(exception)) => {
+                    let id = Failed::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            Failed::REPOSITORY_ID,
-                            &|e| { <Failed as orb::Marshal>::encode(&exception, e) },
+                            id,
+                            &|e| <Failed as orb::Marshal>::encode(&exception, e),
                         )
                 }
                 Err(everything::SetGuardedError::EmptyFailure(exception)) => {
+                    let id = EmptyFailure::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            EmptyFailure::REPOSITORY_ID,
-                            &|e| {
-                                <EmptyFailure as orb::Marshal>::encode(&exception, e)
-                            },
+                            id,
+                            &|e| <EmptyFailure as orb::Marshal>::encode(&exception, e),
                         )
                 }
                 Err(everything::SetGuardedError::System(exception)) => Err(exception),
             }
         }
+
         #[doc(hidden)]
         pub fn dispatch_set_title(
             servant: &S,
@@ -3279,8 +3569,9 @@ pub mod types {
             let d = &mut request.arguments();
             let title = d.read_string()?;
             EverythingServant::set_title(servant, &title)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
+
         #[doc(hidden)]
         pub fn dispatch_give_inner(
             servant: &S,
@@ -3292,28 +3583,30 @@ pub mod types {
                 Ok(result) => {
                     request
                         .reply(
-                            &|e| {
-                                <everything::Inner as orb::Marshal>::encode(&result, e)
-                            },
+                            &|e| <everything::Inner as orb::Marshal>::encode(&result, e),
                         )
                 }
                 Err(everything::GiveInnerError::Refused(exception)) => {
+                    let id = everything::Refused::REPOSITORY_ID;
                     request
                         .reply_exception(
-                            everything::Refused::REPOSITORY_ID,
-                            &|e| {
-                                <everything::Refused as orb::Marshal>::encode(&exception, e)
-                            },
+                            id,
+                            &|e| <everything::Refused as orb::Marshal>::encode(
+                                &exception,
+                                e,
+                            ),
                         )
                 }
                 Err(everything::GiveInnerError::System(exception)) => Err(exception),
             }
         }
     }
+
     impl<S: EverythingServant> orb::Servant for EverythingSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Types/Everything:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -3405,11 +3698,14 @@ pub mod types {
             }
         }
     }
+
     impl<S: EverythingServant> orb::TypedServant for EverythingSkeleton<S> {
         type Reference = Everything;
     }
+
     /// IDL typedef `Types::Everythings`.
     pub type Everythings = Vec<Option<Everything>>;
+
     /// The IDL type `Types::Everythings` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum EverythingsIdl {}
@@ -3424,27 +3720,32 @@ pub mod types {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<Everything> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Sequence<Everything> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<Everything> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Sequence<Everything> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Sequence<Everything> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for EverythingsIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -3456,9 +3757,11 @@ pub mod types {
             CODE.clone()
         }
     }
+
     /// What belongs to `Types::Everything`.
     pub mod everything {
         use ::corbie::codegen as orb;
+
         /// What `Types::Everything::recursive` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum RecursiveError {
@@ -3469,21 +3772,25 @@ pub mod types {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<super::Failed> for RecursiveError {
             fn from(exception: super::Failed) -> Self {
                 Self::Failed(exception)
             }
         }
+
         impl From<super::EmptyFailure> for RecursiveError {
             fn from(exception: super::EmptyFailure) -> Self {
                 Self::EmptyFailure(exception)
             }
         }
+
         impl From<orb::SystemException> for RecursiveError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for RecursiveError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -3495,6 +3802,7 @@ pub mod types {
                 }
             }
         }
+
         impl ::std::error::Error for RecursiveError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -3504,6 +3812,7 @@ pub mod types {
                 }
             }
         }
+
         /// What `Types::Everything::guarded` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum GuardedError {
@@ -3512,16 +3821,19 @@ pub mod types {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<super::Failed> for GuardedError {
             fn from(exception: super::Failed) -> Self {
                 Self::Failed(exception)
             }
         }
+
         impl From<orb::SystemException> for GuardedError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for GuardedError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -3530,6 +3842,7 @@ pub mod types {
                 }
             }
         }
+
         impl ::std::error::Error for GuardedError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -3538,6 +3851,7 @@ pub mod types {
                 }
             }
         }
+
         /// What `Types::Everything::guarded` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum SetGuardedError {
@@ -3548,21 +3862,25 @@ pub mod types {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<super::Failed> for SetGuardedError {
             fn from(exception: super::Failed) -> Self {
                 Self::Failed(exception)
             }
         }
+
         impl From<super::EmptyFailure> for SetGuardedError {
             fn from(exception: super::EmptyFailure) -> Self {
                 Self::EmptyFailure(exception)
             }
         }
+
         impl From<orb::SystemException> for SetGuardedError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for SetGuardedError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -3574,6 +3892,7 @@ pub mod types {
                 }
             }
         }
+
         impl ::std::error::Error for SetGuardedError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -3583,6 +3902,7 @@ pub mod types {
                 }
             }
         }
+
         /// What `Types::Everything::give_inner` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum GiveInnerError {
@@ -3591,16 +3911,19 @@ pub mod types {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<Refused> for GiveInnerError {
             fn from(exception: Refused) -> Self {
                 Self::Refused(exception)
             }
         }
+
         impl From<orb::SystemException> for GiveInnerError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for GiveInnerError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -3609,6 +3932,7 @@ pub mod types {
                 }
             }
         }
+
         impl ::std::error::Error for GiveInnerError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -3617,16 +3941,19 @@ pub mod types {
                 }
             }
         }
+
         /// IDL struct `Types::Everything::Inner`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Inner {
             pub value: i32,
             pub a_colour: super::Colour,
         }
+
         impl Inner {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Types/Everything/Inner:1.0";
         }
+
         impl orb::Marshal for Inner {
             type Value = Self;
             const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS
@@ -3638,6 +3965,7 @@ pub mod types {
                 e.write_long(value.value);
                 <super::Colour as orb::Marshal>::encode(&value.a_colour, e)
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self {
                     value: d.read_long()?,
@@ -3645,6 +3973,7 @@ pub mod types {
                 })
             }
         }
+
         impl orb::Typed for Inner {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -3659,20 +3988,24 @@ pub mod types {
                 CODE.clone()
             }
         }
+
         /// IDL exception `Types::Everything::Refused`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Refused {
             pub why: Inner,
         }
+
         impl Refused {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Types/Everything/Refused:1.0";
         }
+
         impl ::std::fmt::Display for Refused {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 write!(f, "Types::Everything::Refused (why: {:?})", self.why)
             }
         }
+
         impl ::std::error::Error for Refused {}
         impl orb::Marshal for Refused {
             type Value = Self;
@@ -3683,12 +4016,14 @@ pub mod types {
             ) -> Result<(), orb::Error> {
                 <Inner as orb::Marshal>::encode(&value.why, e)
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self {
                     why: <Inner as orb::Marshal>::decode(d)?,
                 })
             }
         }
+
         impl orb::Typed for Refused {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -3700,6 +4035,7 @@ pub mod types {
                 CODE.clone()
             }
         }
+
         /// IDL constant `Types::Everything::LIMIT`.
         pub const LIMIT: i32 = 10;
     }

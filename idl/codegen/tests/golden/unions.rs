@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -19,6 +21,7 @@
 /// IDL module `Unions`.
 pub mod unions {
     use ::corbie::codegen as orb;
+
     /// IDL enum `Unions::Kind`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[repr(u32)]
@@ -28,10 +31,12 @@ pub mod unions {
         Number = 1,
         Text = 2,
     }
+
     impl Kind {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/Kind:1.0";
     }
+
     impl orb::Marshal for Kind {
         type Value = Self;
         const MIN_OCTETS: usize = 4;
@@ -42,6 +47,7 @@ pub mod unions {
             e.write_ulong(*value as u32);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             match d.read_ulong()? {
                 0 => Ok(Self::None),
@@ -51,6 +57,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Typed for Kind {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -62,8 +69,10 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Unions::Alias`.
     pub type Alias = Kind;
+
     /// The IDL type `Unions::Alias` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum AliasIdl {}
@@ -76,27 +85,32 @@ pub mod unions {
         ) -> Result<(), orb::Error> {
             <Kind as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <Kind as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <Kind as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <Kind as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <Kind as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for AliasIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -108,16 +122,19 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL struct `Unions::Point`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Point {
         pub x: i32,
         pub y: i32,
     }
+
     impl Point {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/Point:1.0";
     }
+
     impl orb::Marshal for Point {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS
@@ -130,6 +147,7 @@ pub mod unions {
             e.write_long(value.y);
             Ok(())
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 x: d.read_long()?,
@@ -137,6 +155,7 @@ pub mod unions {
             })
         }
     }
+
     impl orb::Typed for Point {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -151,6 +170,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByEnum`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum ByEnum {
@@ -159,10 +179,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(Kind),
     }
+
     impl ByEnum {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByEnum:1.0";
     }
+
     impl ByEnum {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> Kind {
@@ -173,6 +195,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByEnum {
         type Value = Self;
         const MIN_OCTETS: usize = <Kind as orb::Marshal>::MIN_OCTETS;
@@ -191,7 +214,7 @@ pub mod unions {
                     e.write_string(value)
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, Kind::Number | Kind::Text) {
+                    if matches!(discriminator, Kind::Number | Kind::Text) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -207,6 +230,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = <Kind as orb::Marshal>::decode(d)?;
             Ok(
@@ -218,6 +242,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByEnum {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -233,6 +258,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::Full`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum Full {
@@ -240,10 +266,12 @@ pub mod unions {
         N(i32),
         T(String),
     }
+
     impl Full {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/Full:1.0";
     }
+
     impl Full {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> Kind {
@@ -254,6 +282,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for Full {
         type Value = Self;
         const MIN_OCTETS: usize = <Kind as orb::Marshal>::MIN_OCTETS;
@@ -278,6 +307,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = <Kind as orb::Marshal>::decode(d)?;
             Ok(
@@ -289,6 +319,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for Full {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -305,6 +336,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByLong`.
     #[derive(Clone, Debug, PartialEq)]
     pub enum ByLong {
@@ -322,10 +354,12 @@ pub mod unions {
             value: f64,
         },
     }
+
     impl ByLong {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByLong:1.0";
     }
+
     impl ByLong {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> i32 {
@@ -336,6 +370,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByLong {
         type Value = Self;
         const MIN_OCTETS: usize = <i32 as orb::Marshal>::MIN_OCTETS;
@@ -350,7 +385,7 @@ pub mod unions {
                     Ok(())
                 }
                 Self::Few { discriminator, value } => {
-                    if !matches!(* discriminator, 1 | 2) {
+                    if !matches!(discriminator, 1 | 2) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -366,7 +401,7 @@ pub mod unions {
                     e.write_string(value)
                 }
                 Self::Rest { discriminator, value } => {
-                    if matches!(* discriminator, - 1 | 1 | 2) {
+                    if matches!(discriminator, - 1 | 1 | 2) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -384,6 +419,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_long()?;
             Ok(
@@ -405,6 +441,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByLong {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -422,6 +459,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByBoolean`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub enum ByBoolean {
@@ -429,10 +467,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(bool),
     }
+
     impl ByBoolean {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByBoolean:1.0";
     }
+
     impl ByBoolean {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> bool {
@@ -442,6 +482,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByBoolean {
         type Value = Self;
         const MIN_OCTETS: usize = <bool as orb::Marshal>::MIN_OCTETS;
@@ -455,7 +496,7 @@ pub mod unions {
                     e.write_octet_sequence(value)
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, true) {
+                    if matches!(discriminator, true) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -472,6 +513,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_boolean()?;
             Ok(
@@ -482,6 +524,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByBoolean {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -494,16 +537,19 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::BothBooleans`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum BothBooleans {
         Yes(i32),
         No(i16),
     }
+
     impl BothBooleans {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/BothBooleans:1.0";
     }
+
     impl BothBooleans {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> bool {
@@ -513,6 +559,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for BothBooleans {
         type Value = Self;
         const MIN_OCTETS: usize = <bool as orb::Marshal>::MIN_OCTETS;
@@ -533,6 +580,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_boolean()?;
             Ok(
@@ -543,6 +591,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for BothBooleans {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -558,6 +607,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByChar`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ByChar {
@@ -567,10 +617,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(char),
     }
+
     impl ByChar {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByChar:1.0";
     }
+
     impl ByChar {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> char {
@@ -582,6 +634,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByChar {
         type Value = Self;
         const MIN_OCTETS: usize = <char as orb::Marshal>::MIN_OCTETS;
@@ -606,7 +659,7 @@ pub mod unions {
                     Ok(())
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, 'a' | '\n' | '\'') {
+                    if matches!(discriminator, 'a' | '\n' | '\'') {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -622,6 +675,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_char()?;
             Ok(
@@ -634,6 +688,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByChar {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -650,6 +705,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByWChar`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ByWChar {
@@ -661,10 +717,12 @@ pub mod unions {
             value: orb::WChar,
         },
     }
+
     impl ByWChar {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByWChar:1.0";
     }
+
     impl ByWChar {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> orb::WChar {
@@ -674,6 +732,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByWChar {
         type Value = Self;
         const MIN_OCTETS: usize = <orb::WChar as orb::Marshal>::MIN_OCTETS;
@@ -688,7 +747,7 @@ pub mod unions {
                     Ok(())
                 }
                 Self::Other { discriminator, value } => {
-                    if matches!(* discriminator, orb::WChar(0x0061)) {
+                    if matches!(discriminator, orb::WChar(0x0061)) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -705,6 +764,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_wchar()?;
             Ok(
@@ -720,6 +780,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByWChar {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -735,6 +796,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByOctet`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ByOctet {
@@ -743,10 +805,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(u8),
     }
+
     impl ByOctet {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByOctet:1.0";
     }
+
     impl ByOctet {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> u8 {
@@ -757,6 +821,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByOctet {
         type Value = Self;
         const MIN_OCTETS: usize = <u8 as orb::Marshal>::MIN_OCTETS;
@@ -776,7 +841,7 @@ pub mod unions {
                     Ok(())
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, 0 | 255) {
+                    if matches!(discriminator, 0 | 255) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -793,6 +858,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_octet()?;
             Ok(
@@ -804,6 +870,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByOctet {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -819,6 +886,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByInt8`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ByInt8 {
@@ -827,10 +895,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(i8),
     }
+
     impl ByInt8 {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByInt8:1.0";
     }
+
     impl ByInt8 {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> i8 {
@@ -841,6 +911,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByInt8 {
         type Value = Self;
         const MIN_OCTETS: usize = <i8 as orb::Marshal>::MIN_OCTETS;
@@ -860,7 +931,7 @@ pub mod unions {
                     Ok(())
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, - 128 | 127) {
+                    if matches!(discriminator, - 128 | 127) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -877,6 +948,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_int8()?;
             Ok(
@@ -888,6 +960,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByInt8 {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -903,6 +976,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByShort`.
     #[derive(Clone, Debug, PartialEq)]
     pub enum ByShort {
@@ -910,10 +984,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(i16),
     }
+
     impl ByShort {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByShort:1.0";
     }
+
     impl ByShort {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> i16 {
@@ -923,6 +999,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByShort {
         type Value = Self;
         const MIN_OCTETS: usize = <i16 as orb::Marshal>::MIN_OCTETS;
@@ -936,7 +1013,7 @@ pub mod unions {
                     <orb::Any as orb::Marshal>::encode(value, e)
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, 7) {
+                    if matches!(discriminator, 7) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -953,6 +1030,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_short()?;
             Ok(
@@ -963,6 +1041,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByShort {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -975,6 +1054,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByULongLong`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ByULongLong {
@@ -982,10 +1062,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(u64),
     }
+
     impl ByULongLong {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByULongLong:1.0";
     }
+
     impl ByULongLong {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> u64 {
@@ -995,6 +1077,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByULongLong {
         type Value = Self;
         const MIN_OCTETS: usize = <u64 as orb::Marshal>::MIN_OCTETS;
@@ -1009,7 +1092,7 @@ pub mod unions {
                     Ok(())
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, 18446744073709551615) {
+                    if matches!(discriminator, 18446744073709551615) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -1026,6 +1109,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_ulonglong()?;
             Ok(
@@ -1036,6 +1120,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByULongLong {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1048,6 +1133,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::ByAlias`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum ByAlias {
@@ -1059,10 +1145,12 @@ pub mod unions {
             value: i32,
         },
     }
+
     impl ByAlias {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/ByAlias:1.0";
     }
+
     impl ByAlias {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> Alias {
@@ -1072,6 +1160,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for ByAlias {
         type Value = Self;
         const MIN_OCTETS: usize = <Kind as orb::Marshal>::MIN_OCTETS;
@@ -1085,7 +1174,7 @@ pub mod unions {
                     <Point as orb::Marshal>::encode(value, e)
                 }
                 Self::Other { discriminator, value } => {
-                    if matches!(* discriminator, Kind::Number) {
+                    if matches!(discriminator, Kind::Number) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -1103,6 +1192,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = <Kind as orb::Marshal>::decode(d)?;
             Ok(
@@ -1118,6 +1208,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for ByAlias {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1133,6 +1224,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// A union in a union, and one that contains itself.
     ///
     /// IDL union `Unions::Tree`.
@@ -1146,10 +1238,12 @@ pub mod unions {
         /// No member: a discriminator that no label has.
         Other(u16),
     }
+
     impl Tree {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/Tree:1.0";
     }
+
     impl Tree {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> u16 {
@@ -1163,6 +1257,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for Tree {
         type Value = Self;
         const MIN_OCTETS: usize = <u16 as orb::Marshal>::MIN_OCTETS;
@@ -1193,7 +1288,7 @@ pub mod unions {
                     <orb::Object as orb::Marshal>::encode(value, e)
                 }
                 Self::Other(discriminator) => {
-                    if matches!(* discriminator, 0 | 1 | 2 | 3 | 4) {
+                    if matches!(discriminator, 0 | 1 | 2 | 3 | 4) {
                         let found = format!("the discriminator {discriminator:?}");
                         return Err(
                             e
@@ -1210,6 +1305,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = d.read_ushort()?;
             Ok(
@@ -1232,6 +1328,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for Tree {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1265,8 +1362,10 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL typedef `Unions::Trees`.
     pub type Trees = Vec<Tree>;
+
     /// The IDL type `Unions::Trees` for `Any` and TypeCodes.
     #[derive(Debug)]
     pub enum TreesIdl {}
@@ -1279,27 +1378,32 @@ pub mod unions {
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<Tree> as orb::Marshal>::encode(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             <orb::idl::Sequence<Tree> as orb::Marshal>::decode(d)
         }
+
         fn encode_slice<'a>(
             values: &'a [Self::Value],
             e: &mut orb::Encoder<'a>,
         ) -> Result<(), orb::Error> {
             <orb::idl::Sequence<Tree> as orb::Marshal>::encode_slice(values, e)
         }
+
         fn decode_vec(
             n: usize,
             d: &mut orb::Decoder<'_>,
         ) -> Result<Vec<Self::Value>, orb::Error> {
             <orb::idl::Sequence<Tree> as orb::Marshal>::decode_vec(n, d)
         }
+
         fn decode_array<const N: usize>(
             d: &mut orb::Decoder<'_>,
         ) -> Result<[Self::Value; N], orb::Error> {
             <orb::idl::Sequence<Tree> as orb::Marshal>::decode_array(d)
         }
     }
+
     impl orb::Typed for TreesIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1337,16 +1441,19 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// IDL union `Unions::OwnEnum`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum OwnEnum {
         A(i32),
         B(i32),
     }
+
     impl OwnEnum {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/OwnEnum:1.0";
     }
+
     impl OwnEnum {
         /// The value that says which case this is.
         pub fn discriminator(&self) -> own_enum::Which {
@@ -1356,6 +1463,7 @@ pub mod unions {
             }
         }
     }
+
     impl orb::Marshal for OwnEnum {
         type Value = Self;
         const MIN_OCTETS: usize = <own_enum::Which as orb::Marshal>::MIN_OCTETS;
@@ -1382,6 +1490,7 @@ pub mod unions {
                 }
             }
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             let discriminator = <own_enum::Which as orb::Marshal>::decode(d)?;
             Ok(
@@ -1392,6 +1501,7 @@ pub mod unions {
             )
         }
     }
+
     impl orb::Typed for OwnEnum {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1407,22 +1517,27 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Unions::Passing`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Passing(orb::Object);
+
     impl orb::Interface for Passing {
         const REPOSITORY_ID: &'static str = "IDL:Unions/Passing:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Passing {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Unions/Passing:1.0";
@@ -1436,19 +1551,23 @@ pub mod unions {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Passing {
         pub fn give(
             &self,
@@ -1473,11 +1592,13 @@ pub mod unions {
                 )))
         }
     }
+
     impl From<Passing> for orb::Object {
         fn from(reference: Passing) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Passing {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -1487,10 +1608,12 @@ pub mod unions {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Passing {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -1498,6 +1621,7 @@ pub mod unions {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Unions::Passing`.
     pub trait PassingServant: Send + Sync + 'static {
         fn give(
@@ -1506,6 +1630,7 @@ pub mod unions {
             b: &ByEnum,
         ) -> Result<(Tree, ByEnum, ByLong), orb::SystemException>;
     }
+
     impl<T: PassingServant + ?Sized> PassingServant for ::std::sync::Arc<T> {
         fn give(
             &self,
@@ -1515,14 +1640,17 @@ pub mod unions {
             PassingServant::give(&**self, a, b)
         }
     }
+
     /// Serves requests for `Unions::Passing` with a servant.
     #[derive(Debug)]
     pub struct PassingSkeleton<S>(S);
+
     impl<S: PassingServant> PassingSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_give(
             servant: &S,
@@ -1542,10 +1670,12 @@ pub mod unions {
                 )
         }
     }
+
     impl<S: PassingServant> orb::Servant for PassingSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Unions/Passing:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -1561,12 +1691,15 @@ pub mod unions {
             }
         }
     }
+
     impl<S: PassingServant> orb::TypedServant for PassingSkeleton<S> {
         type Reference = Passing;
     }
+
     /// What belongs to `Unions::OwnEnum`.
     pub mod own_enum {
         use ::corbie::codegen as orb;
+
         /// IDL enum `Unions::OwnEnum::Which`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
@@ -1575,10 +1708,12 @@ pub mod unions {
             First = 0,
             Second = 1,
         }
+
         impl Which {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Unions/OwnEnum/Which:1.0";
         }
+
         impl orb::Marshal for Which {
             type Value = Self;
             const MIN_OCTETS: usize = 4;
@@ -1589,6 +1724,7 @@ pub mod unions {
                 e.write_ulong(*value as u32);
                 Ok(())
             }
+
             fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 match d.read_ulong()? {
                     0 => Ok(Self::First),
@@ -1599,6 +1735,7 @@ pub mod unions {
                 }
             }
         }
+
         impl orb::Typed for Which {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||

@@ -8,8 +8,10 @@
     clippy::enum_variant_names,
     clippy::excessive_precision,
     clippy::large_enum_variant,
+    clippy::manual_range_patterns,
     clippy::match_single_binding,
     clippy::module_inception,
+    clippy::redundant_pattern_matching,
     clippy::result_large_err,
     clippy::too_many_arguments,
     clippy::type_complexity
@@ -19,22 +21,27 @@
 /// IDL module `Values`.
 pub mod values {
     use ::corbie::codegen as orb;
+
     /// Reference to an object of the IDL interface `Values::Printer`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Printer(orb::Object);
+
     impl orb::Interface for Printer {
         const REPOSITORY_ID: &'static str = "IDL:Values/Printer:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Printer {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Values/Printer:1.0";
@@ -48,31 +55,37 @@ pub mod values {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Printer {
         pub fn print(&self) -> Result<(), orb::SystemException> {
             static OPERATION: orb::Operation = orb::Operation::twoway("print");
-            let mut reply = self.0.invoke(&OPERATION, &|_| { Ok(()) })?;
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
             reply.results_only(|_| Ok(()))
         }
     }
+
     impl From<Printer> for orb::Object {
         fn from(reference: Printer) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Printer {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -82,10 +95,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Printer {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -93,36 +108,43 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Values::Printer`.
     pub trait PrinterServant: Send + Sync + 'static {
         fn print(&self) -> Result<(), orb::SystemException>;
     }
+
     impl<T: PrinterServant + ?Sized> PrinterServant for ::std::sync::Arc<T> {
         fn print(&self) -> Result<(), orb::SystemException> {
             PrinterServant::print(&**self)
         }
     }
+
     /// Serves requests for `Values::Printer` with a servant.
     #[derive(Debug)]
     pub struct PrinterSkeleton<S>(S);
+
     impl<S: PrinterServant> PrinterSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_print(
             servant: &S,
             request: &mut orb::ServerRequest<'_>,
         ) -> Result<(), orb::SystemException> {
             PrinterServant::print(servant)?;
-            request.reply(&|_| { Ok(()) })
+            request.reply(&|_| Ok(()))
         }
     }
+
     impl<S: PrinterServant> orb::Servant for PrinterSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Values/Printer:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -138,19 +160,23 @@ pub mod values {
             }
         }
     }
+
     impl<S: PrinterServant> orb::TypedServant for PrinterSkeleton<S> {
         type Reference = Printer;
     }
+
     /// IDL valuetype `Values::Named`, passed as `Arc<dyn …>`.
     pub trait Named: orb::ValueBase {
         fn get_name(&self) -> Result<String, orb::SystemException>;
     }
+
     impl PartialEq for dyn Named {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Values::Named` as a marker.
     #[derive(Debug)]
     pub enum NamedIdl {}
@@ -163,6 +189,7 @@ pub mod values {
             Err(e.not_implemented("valuetype Values::Named"))
         }
     }
+
     impl orb::Marshal for NamedIdl {
         type Value = Option<::std::sync::Arc<dyn Named>>;
         const MIN_OCTETS: usize = 4;
@@ -172,10 +199,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("valuetype Values::Named"))
         }
     }
+
     impl orb::Typed for NamedIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -189,17 +218,20 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// IDL valuetype `Values::Base`, passed as `Arc<dyn …>`.
     pub trait Base: orb::ValueBase {
         /// The state members, those of the base first.
         fn base_state(&self) -> &BaseState;
     }
+
     /// The state of the IDL valuetype `Values::Base`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct BaseState {
         pub id: i32,
         pub secret: String,
     }
+
     /// Makes values of `Values::Base`.
     pub trait BaseFactory: Send + Sync + 'static {
         fn make(
@@ -207,12 +239,14 @@ pub mod values {
             id: i32,
         ) -> Result<::std::sync::Arc<dyn Base>, orb::SystemException>;
     }
+
     impl PartialEq for dyn Base {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Values::Base` as a marker.
     #[derive(Debug)]
     pub enum BaseIdl {}
@@ -225,6 +259,7 @@ pub mod values {
             Err(e.not_implemented("valuetype Values::Base"))
         }
     }
+
     impl orb::Marshal for BaseIdl {
         type Value = Option<::std::sync::Arc<dyn Base>>;
         const MIN_OCTETS: usize = 4;
@@ -234,10 +269,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("valuetype Values::Base"))
         }
     }
+
     impl orb::Typed for BaseIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -258,6 +295,7 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// IDL valuetype `Values::Node`, passed as `Arc<dyn …>`.
     pub trait Node: Base + PrinterServant + orb::ValueBase {
         /// The state members, those of the base first.
@@ -269,6 +307,7 @@ pub mod values {
         fn label(&self) -> Result<String, orb::SystemException>;
         fn set_label(&self, value: &str) -> Result<(), orb::SystemException>;
     }
+
     /// The state of the IDL valuetype `Values::Node`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct NodeState {
@@ -277,6 +316,7 @@ pub mod values {
         pub next: Option<::std::sync::Arc<dyn Node>>,
         pub others: Vec<Option<::std::sync::Arc<dyn Node>>>,
     }
+
     /// Makes values of `Values::Node`.
     pub trait NodeFactory: Send + Sync + 'static {
         fn create(
@@ -284,12 +324,14 @@ pub mod values {
             name: &str,
         ) -> Result<::std::sync::Arc<dyn Node>, node::CreateError>;
     }
+
     impl PartialEq for dyn Node {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Values::Node` as a marker.
     #[derive(Debug)]
     pub enum NodeIdl {}
@@ -302,6 +344,7 @@ pub mod values {
             Err(e.not_implemented("valuetype Values::Node"))
         }
     }
+
     impl orb::Marshal for NodeIdl {
         type Value = Option<::std::sync::Arc<dyn Node>>;
         const MIN_OCTETS: usize = 4;
@@ -311,10 +354,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("valuetype Values::Node"))
         }
     }
+
     impl orb::Typed for NodeIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -342,11 +387,13 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// IDL valuetype `Values::Special`, passed as `Arc<dyn …>`.
     pub trait Special: Base + Named + orb::ValueBase {
         /// The state members, those of the base first.
         fn special_state(&self) -> &SpecialState;
     }
+
     /// The state of the IDL valuetype `Values::Special`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct SpecialState {
@@ -354,12 +401,14 @@ pub mod values {
         pub secret: String,
         pub data: orb::Any,
     }
+
     impl PartialEq for dyn Special {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Values::Special` as a marker.
     #[derive(Debug)]
     pub enum SpecialIdl {}
@@ -372,6 +421,7 @@ pub mod values {
             Err(e.not_implemented("valuetype Values::Special"))
         }
     }
+
     impl orb::Marshal for SpecialIdl {
         type Value = Option<::std::sync::Arc<dyn Special>>;
         const MIN_OCTETS: usize = 4;
@@ -381,10 +431,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("valuetype Values::Special"))
         }
     }
+
     impl orb::Typed for SpecialIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -404,6 +456,7 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// IDL boxed value `Values::Text`, passed as `Arc`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Text(
@@ -419,6 +472,7 @@ pub mod values {
             Err(e.not_implemented("boxed value Values::Text"))
         }
     }
+
     impl orb::Marshal for Text {
         type Value = Option<::std::sync::Arc<Text>>;
         const MIN_OCTETS: usize = 4;
@@ -428,10 +482,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("boxed value Values::Text"))
         }
     }
+
     impl orb::Typed for Text {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -443,6 +499,7 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// IDL boxed value `Values::Longs`, passed as `Arc`.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Longs(
@@ -458,6 +515,7 @@ pub mod values {
             Err(e.not_implemented("boxed value Values::Longs"))
         }
     }
+
     impl orb::Marshal for Longs {
         type Value = Option<::std::sync::Arc<Longs>>;
         const MIN_OCTETS: usize = 4;
@@ -467,10 +525,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("boxed value Values::Longs"))
         }
     }
+
     impl orb::Typed for Longs {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -482,6 +542,7 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// IDL struct `Values::Holder`.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct Holder {
@@ -489,10 +550,12 @@ pub mod values {
         pub a_text: Option<::std::sync::Arc<Text>>,
         pub any_value: Option<::std::sync::Arc<dyn orb::ValueBase>>,
     }
+
     impl Holder {
         /// What names this type on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Values/Holder:1.0";
     }
+
     impl orb::Marshal for Holder {
         type Value = Self;
         const MIN_OCTETS: usize = <NodeIdl as orb::Marshal>::MIN_OCTETS
@@ -506,6 +569,7 @@ pub mod values {
             <Text as orb::Marshal>::encode(&value.a_text, e)?;
             <orb::idl::ValueBase as orb::Marshal>::encode(&value.any_value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
             Ok(Self {
                 a_node: <NodeIdl as orb::Marshal>::decode(d)?,
@@ -514,6 +578,7 @@ pub mod values {
             })
         }
     }
+
     impl orb::Typed for Holder {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -529,22 +594,27 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// Reference to an object of the IDL interface `Values::Taker`; nil is `None`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Taker(orb::Object);
+
     impl orb::Interface for Taker {
         const REPOSITORY_ID: &'static str = "IDL:Values/Taker:1.0";
         const BASES: &'static [&'static str] = &[];
         fn from_object(object: orb::Object) -> Self {
             Self(object)
         }
+
         fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Taker {
         /// What names this interface on the wire.
         pub const REPOSITORY_ID: &'static str = "IDL:Values/Taker:1.0";
@@ -558,19 +628,23 @@ pub mod values {
         ) -> Result<Option<Self>, orb::SystemException> {
             <Self as orb::Interface>::narrow(object)
         }
+
         /// This interface of `object` on the caller's word.
         pub fn unchecked_narrow(object: orb::Object) -> Self {
             Self(object)
         }
+
         /// The reference without its type.
         pub fn as_object(&self) -> &orb::Object {
             &self.0
         }
+
         /// The reference without its type.
         pub fn into_object(self) -> orb::Object {
             self.0
         }
     }
+
     impl Taker {
         pub fn take(
             &self,
@@ -604,11 +678,13 @@ pub mod values {
                 )))
         }
     }
+
     impl From<Taker> for orb::Object {
         fn from(reference: Taker) -> Self {
             reference.0
         }
     }
+
     impl orb::Marshal for Taker {
         type Value = Option<Self>;
         const MIN_OCTETS: usize = <orb::Object as orb::Marshal>::MIN_OCTETS;
@@ -618,10 +694,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             orb::encode_reference(value, e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Option<Self>, orb::Error> {
             orb::decode_reference(d)
         }
     }
+
     impl orb::Typed for Taker {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -629,6 +707,7 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// What a server implements for the IDL interface `Values::Taker`.
     pub trait TakerServant: Send + Sync + 'static {
         fn take(
@@ -645,6 +724,7 @@ pub mod values {
             orb::SystemException,
         >;
     }
+
     impl<T: TakerServant + ?Sized> TakerServant for ::std::sync::Arc<T> {
         fn take(
             &self,
@@ -662,14 +742,17 @@ pub mod values {
             TakerServant::take(&**self, a, b, d)
         }
     }
+
     /// Serves requests for `Values::Taker` with a servant.
     #[derive(Debug)]
     pub struct TakerSkeleton<S>(S);
+
     impl<S: TakerServant> TakerSkeleton<S> {
         /// A skeleton that calls `servant`.
         pub fn new(servant: S) -> Self {
             Self(servant)
         }
+
         #[doc(hidden)]
         pub fn dispatch_take(
             servant: &S,
@@ -695,10 +778,12 @@ pub mod values {
                 )
         }
     }
+
     impl<S: TakerServant> orb::Servant for TakerSkeleton<S> {
         fn _interfaces(&self) -> &'static [&'static str] {
             &["IDL:Values/Taker:1.0"]
         }
+
         fn _dispatch(
             &self,
             request: &mut orb::ServerRequest<'_>,
@@ -714,25 +799,30 @@ pub mod values {
             }
         }
     }
+
     impl<S: TakerServant> orb::TypedServant for TakerSkeleton<S> {
         type Reference = Taker;
     }
+
     /// IDL eventtype `Values::Happened`, passed as `Arc<dyn …>`.
     pub trait Happened: orb::ValueBase {
         /// The state members, those of the base first.
         fn happened_state(&self) -> &HappenedState;
     }
+
     /// The state of the IDL eventtype `Values::Happened`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct HappenedState {
         pub when: i32,
     }
+
     impl PartialEq for dyn Happened {
         /// Whether both are the same object.
         fn eq(&self, other: &Self) -> bool {
             ::std::ptr::addr_eq(self, other)
         }
     }
+
     /// The IDL type `Values::Happened` as a marker.
     #[derive(Debug)]
     pub enum HappenedIdl {}
@@ -745,6 +835,7 @@ pub mod values {
             Err(e.not_implemented("eventtype Values::Happened"))
         }
     }
+
     impl orb::Marshal for HappenedIdl {
         type Value = Option<::std::sync::Arc<dyn Happened>>;
         const MIN_OCTETS: usize = 4;
@@ -754,10 +845,12 @@ pub mod values {
         ) -> Result<(), orb::Error> {
             Self::write(value.as_ref(), e)
         }
+
         fn decode(d: &mut orb::Decoder<'_>) -> Result<Self::Value, orb::Error> {
             Err(d.not_implemented("eventtype Values::Happened"))
         }
     }
+
     impl orb::Typed for HappenedIdl {
         fn type_code() -> orb::TypeCode {
             static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
@@ -771,9 +864,11 @@ pub mod values {
             CODE.clone()
         }
     }
+
     /// What belongs to `Values::Node`.
     pub mod node {
         use ::corbie::codegen as orb;
+
         /// What `Values::Node::create` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum CreateError {
@@ -782,16 +877,19 @@ pub mod values {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<Bad> for CreateError {
             fn from(exception: Bad) -> Self {
                 Self::Bad(exception)
             }
         }
+
         impl From<orb::SystemException> for CreateError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for CreateError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -800,6 +898,7 @@ pub mod values {
                 }
             }
         }
+
         impl ::std::error::Error for CreateError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -808,6 +907,7 @@ pub mod values {
                 }
             }
         }
+
         /// What `Values::Node::count` can fail with.
         #[derive(Clone, Debug, PartialEq)]
         pub enum CountError {
@@ -816,16 +916,19 @@ pub mod values {
             /// The call failed, or the servant raised a system exception.
             System(orb::SystemException),
         }
+
         impl From<Bad> for CountError {
             fn from(exception: Bad) -> Self {
                 Self::Bad(exception)
             }
         }
+
         impl From<orb::SystemException> for CountError {
             fn from(exception: orb::SystemException) -> Self {
                 Self::System(exception)
             }
         }
+
         impl ::std::fmt::Display for CountError {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -834,6 +937,7 @@ pub mod values {
                 }
             }
         }
+
         impl ::std::error::Error for CountError {
             fn source(&self) -> Option<&(dyn ::std::error::Error + 'static)> {
                 match self {
@@ -842,18 +946,22 @@ pub mod values {
                 }
             }
         }
+
         /// IDL exception `Values::Node::Bad`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Bad;
+
         impl Bad {
             /// What names this type on the wire.
             pub const REPOSITORY_ID: &'static str = "IDL:Values/Node/Bad:1.0";
         }
+
         impl ::std::fmt::Display for Bad {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str("Values::Node::Bad")
             }
         }
+
         impl ::std::error::Error for Bad {}
         impl orb::Marshal for Bad {
             type Value = Self;
@@ -864,10 +972,12 @@ pub mod values {
             ) -> Result<(), orb::Error> {
                 Ok(())
             }
+
             fn decode(_d: &mut orb::Decoder<'_>) -> Result<Self, orb::Error> {
                 Ok(Self)
             }
         }
+
         impl orb::Typed for Bad {
             fn type_code() -> orb::TypeCode {
                 static CODE: ::std::sync::LazyLock<orb::TypeCode> = ::std::sync::LazyLock::new(||
