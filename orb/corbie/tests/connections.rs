@@ -9,20 +9,10 @@ use corbie::SystemExceptionKind;
 use corbie_testkit::RawPeer;
 use echo::{as_client, loopback_orb, serve};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Far more than any of the times waited for here.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Waits until `holds`, which it must at some time.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} never came true");
-        std::thread::yield_now();
-    }
-}
 
 fn connect(address: SocketAddr) -> RawPeer {
     RawPeer::connect(address).unwrap()
@@ -70,17 +60,12 @@ fn a_full_server_makes_room_or_refuses() {
 
 #[test]
 fn shutdown_lets_requests_finish() {
-    let (server, echo, _noted) = serve(&[]);
+    let (server, echo, noted) = serve(&[]);
     let client = loopback_orb(&[]);
     let echo = as_client(&client, &echo);
-    let (started, has_started) = mpsc::channel();
     std::thread::scope(|scope| {
-        let call = scope.spawn(|| {
-            started.send(()).unwrap();
-            echo.wait(Duration::from_millis(300))
-        });
-        has_started.recv().unwrap();
-        eventually("the request is being served", || echo::waiting() > 0);
+        let call = scope.spawn(|| echo.wait(Duration::from_millis(300)));
+        assert_eq!(noted.recv_timeout(PATIENCE), Ok(echo::WAITING), "the servant has it");
         server.shutdown(true);
         assert_eq!(call.join().unwrap().unwrap(), 300, "the reply came before the close");
     });

@@ -4,16 +4,11 @@
 
 use corbie::codegen::{Marshal, Operation};
 use corbie::{Interface, Object, Orb, Servant, ServerRequest, SystemException, TypedServant};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-static WAITING: AtomicU32 = AtomicU32::new(0);
-
-/// How many servants of this process are inside `wait`.
-pub fn waiting() -> u32 {
-    WAITING.load(Ordering::SeqCst)
-}
+/// What a servant notes when it begins to wait.
+pub const WAITING: i64 = i64::MIN;
 
 #[derive(Clone, Debug)]
 pub struct Echo(pub Object);
@@ -116,10 +111,9 @@ impl Servant for EchoServant {
             }
             "wait" => {
                 let milliseconds = d.read_longlong()?;
-                WAITING.fetch_add(1, Ordering::SeqCst);
+                let _ = self.notes.send(WAITING);
                 // tidy: sleep: a servant that takes its time is what is being tested
                 std::thread::sleep(Duration::from_millis(milliseconds as u64));
-                WAITING.fetch_sub(1, Ordering::SeqCst);
                 request.reply(&|e| i64::encode(&milliseconds, e))
             }
             "length" => {
