@@ -13,8 +13,9 @@ pub struct Limits {
     /// Elements of one sequence. Stops a message that is cheap to send and dear to hold: an
     /// element may take more memory than octets on the wire. Default 64 Mi.
     pub sequence_elements: u32,
-    /// Elements of one sequence whose elements take no octets at all (empty structs). Stops a
-    /// message of a few octets that keeps a processor busy. Default 1,024.
+    /// Elements of one sequence whose elements take no octets at all (empty structs), and values
+    /// without octets in one dynamic value. Stops a message of a few octets that keeps a
+    /// processor busy. Default 1,024.
     pub empty_elements: u32,
     /// Nodes of one TypeCode, repeated ones counted each time. Stops a TypeCode whose
     /// indirections describe more than anybody can walk through. Default 65,536.

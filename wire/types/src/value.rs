@@ -1,6 +1,7 @@
 //! Values whose type is known only at run time, by TypeCode. Used by `corbie call`, by the
 //! dynamic invocation interface, and for comparing the contents of [`Any`].
 
+mod budget;
 mod decode;
 mod encode;
 mod transcode;

@@ -3,6 +3,7 @@
 
 use corbie_cdr::{Decoder, Error, ErrorKind, Marshal, decode_fixed};
 
+use super::budget::Budget;
 use super::{UnionValue, Value};
 use crate::type_code::read_label;
 use crate::{Any, Ior, TcKind, TypeCode};
@@ -14,17 +15,24 @@ impl Value {
     /// When the octets are no such value, a limit is exceeded, or the TypeCode is incomplete;
     /// `NotImplemented` for value types.
     pub fn decode(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
-        let mut left = d.limits().dynamic_values;
-        decode(type_code, d, &mut left)
+        let mut budget = Budget::new(d);
+        decode(type_code, d, &mut budget)
     }
 }
 
-/// `left`: values that may still be read.
-fn decode(type_code: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<Value, Error> {
-    match left.checked_sub(1) {
-        Some(fewer) => *left = fewer,
-        None => return Err(too_many(d)),
-    }
+fn decode(type_code: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
+    budget.enter(d)?;
+    let start = d.position();
+    let value = decode_plain(type_code, d, budget)?;
+    budget.leave(start, d)?;
+    Ok(value)
+}
+
+fn decode_plain(
+    type_code: &TypeCode,
+    d: &mut Decoder<'_>,
+    budget: &mut Budget,
+) -> Result<Value, Error> {
     let Some(plain) = type_code.unaliased() else {
         return Err(incomplete(type_code, d));
     };
@@ -59,18 +67,18 @@ fn decode(type_code: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<V
             let position = read_label(&plain, d)?;
             Value::Enum(u32::try_from(position).unwrap_or(u32::MAX))
         }
-        TcKind::Struct | TcKind::Except => d.nested(|d| decode_members(&plain, d, left))?,
-        TcKind::Union => d.nested(|d| decode_union(&plain, d, left))?,
+        TcKind::Struct | TcKind::Except => d.nested(|d| decode_members(&plain, d, budget))?,
+        TcKind::Union => d.nested(|d| decode_union(&plain, d, budget))?,
         TcKind::Sequence => {
             let element = element_of(&plain, d)?;
             let length = d.read_length(element.min_octets())?;
             let length = within(&plain, length, d, length)?;
-            d.nested(|d| decode_list(&element, length, d, left))?
+            d.nested(|d| decode_list(&element, length, d, budget))?
         }
         TcKind::Array => {
             let length = array_length(&plain, d)?;
             let element = element_of(&plain, d)?;
-            d.nested(|d| decode_list(&element, length, d, left))?
+            d.nested(|d| decode_list(&element, length, d, budget))?
         }
         TcKind::Any => Value::Any(Box::new(d.nested(Any::decode)?)),
         TcKind::TypeCode => Value::TypeCode(<TypeCode as Marshal>::decode(d)?),
@@ -90,22 +98,22 @@ fn decode(type_code: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<V
     })
 }
 
-fn decode_members(of: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<Value, Error> {
+fn decode_members(of: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
     if of.kind() == TcKind::Except {
         d.read_string_octets()?; // the repository id, which the TypeCode has
     }
     let mut members = Vec::with_capacity(of.member_count());
     of.try_members(|_, part| {
-        members.push(decode(&part, d, left)?);
+        members.push(decode(&part, d, budget)?);
         Ok(())
     })?;
     Ok(Value::Struct(members))
 }
 
-fn decode_union(of: &TypeCode, d: &mut Decoder<'_>, left: &mut u32) -> Result<Value, Error> {
+fn decode_union(of: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
     let discriminator = read_label(&of.discriminator_type().unwrap_or_default(), d)?;
     let member = match of.union_case_type(discriminator) {
-        Some(part) => Some(decode(&part, d, left)?),
+        Some(part) => Some(decode(&part, d, budget)?),
         None => None,
     };
     Ok(Value::Union(Box::new(UnionValue { discriminator, member })))
@@ -115,17 +123,14 @@ fn decode_list(
     element: &TypeCode,
     length: usize,
     d: &mut Decoder<'_>,
-    left: &mut u32,
+    budget: &mut Budget,
 ) -> Result<Value, Error> {
     if element.unaliased().is_some_and(|plain| plain.kind() == TcKind::Octet) {
         return Ok(Value::Octets(d.read_octets(length)?.to_vec()));
     }
-    if length > *left as usize {
-        return Err(too_many(d));
-    }
     let mut elements = Vec::new();
     for _ in 0..length {
-        elements.push(decode(element, d, left)?);
+        elements.push(decode(element, d, budget)?);
     }
     Ok(Value::List(elements))
 }
@@ -167,11 +172,4 @@ pub(super) fn incomplete(type_code: &TypeCode, d: &Decoder<'_>) -> Error {
     let found = format!("the placeholder {type_code}");
     let needed = "an enclosing definition with this repository id";
     d.error(ErrorKind::BadTypeCode, "value", found, needed)
-}
-
-#[cold]
-fn too_many(d: &Decoder<'_>) -> Error {
-    let limit = d.limits().dynamic_values;
-    let needed = format!("at most {limit} (limit dynamic_values)");
-    d.error(ErrorKind::LimitExceeded, "value", format!("more than {limit} values"), needed)
 }

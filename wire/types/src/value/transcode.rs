@@ -4,6 +4,7 @@
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, encode_fixed};
 
+use super::budget::Budget;
 use super::decode::{array_length, element_of, incomplete, within};
 use crate::type_code::{read_label, write_label};
 use crate::{Ior, TcKind, TypeCode};
@@ -17,14 +18,13 @@ pub(crate) fn transcode(
     d: &mut Decoder<'_>,
     to: Option<&mut Encoder<'_>>,
 ) -> Result<(), Error> {
-    let left = d.limits().dynamic_values;
-    Walk { to, left }.value(type_code, d)
+    let budget = Budget::new(d);
+    Walk { to, budget }.value(type_code, d)
 }
 
 struct Walk<'e, 'a> {
     to: Option<&'e mut Encoder<'a>>,
-    /// Values that may still be walked over.
-    left: u32,
+    budget: Budget,
 }
 
 macro_rules! pass {
@@ -47,7 +47,13 @@ macro_rules! try_pass {
 
 impl Walk<'_, '_> {
     fn value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
-        self.count(d)?;
+        self.budget.enter(d)?;
+        let start = d.position();
+        self.plain_value(type_code, d)?;
+        self.budget.leave(start, d)
+    }
+
+    fn plain_value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
         let Some(plain) = type_code.unaliased() else {
             return Err(incomplete(type_code, d));
         };
@@ -111,21 +117,6 @@ impl Walk<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    fn count(&mut self, d: &Decoder<'_>) -> Result<(), Error> {
-        match self.left.checked_sub(1) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                let limit = d.limits().dynamic_values;
-                let found = format!("more than {limit} values");
-                let needed = format!("at most {limit} (limit dynamic_values)");
-                Err(d.error(ErrorKind::LimitExceeded, "any", found, needed))
-            }
-        }
     }
 
     fn fixed(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
