@@ -1,1 +1,0 @@
-//! Corbie: tests/interop (being laid).

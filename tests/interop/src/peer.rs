@@ -1,0 +1,71 @@
+//! The Rust side of the catalogue as a process.
+//!
+//! ```text
+//! corbie-interop peer server [-ORB…]            prints "ior IOR:…" and "ready"; ends when stdin closes
+//! corbie-interop peer client REFERENCE [--feature NAME]… [--bulk OCTETS] [--restart] [-ORB…]
+//!                                               prints "ok NAME" or "FAIL NAME reason" for each feature
+//! ```
+
+mod client;
+mod client_features;
+mod rows;
+mod servants;
+mod server;
+
+use crate::values::Different;
+use corbie::Orb;
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+/// What the client is told to do.
+pub(crate) struct ClientOptions {
+    /// Empty: all.
+    features: BTreeSet<String>,
+    /// How much the bulk features send, in octets.
+    bulk: usize,
+    /// Run the restart feature, which waits for a line on standard input.
+    restart: bool,
+}
+
+/// Runs one side until it is done.
+#[allow(clippy::print_stdout)]
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    match start(arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(reason) => {
+            println!("FATAL {reason}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn start(arguments: &[String]) -> Result<usize, Different> {
+    let mut rest = arguments.to_vec();
+    let orb = Orb::builder().arguments(&mut rest).build()?;
+    match rest.first().map(String::as_str) {
+        Some("server") => server::serve(&orb).map(|()| 0),
+        Some("client") => {
+            let reference = rest.get(1).ok_or("usage: peer client REFERENCE")?;
+            client::call(&orb, reference, &options(&rest[2..])?)
+        }
+        _ => Err("usage: peer server | peer client REFERENCE".into()),
+    }
+}
+
+fn options(arguments: &[String]) -> Result<ClientOptions, Different> {
+    let mut options = ClientOptions { features: BTreeSet::new(), bulk: 10 << 20, restart: false };
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut value = || rest.next().ok_or(Different(format!("{argument} needs a value")));
+        match argument.as_str() {
+            "--feature" => {
+                options.features.insert(value()?.clone());
+            }
+            "--bulk" => options.bulk = value()?.parse().map_err(|_| "--bulk needs a number")?,
+            "--restart" => options.restart = true,
+            _ => return Err(Different(format!("unknown argument {argument}"))),
+        }
+    }
+    Ok(options)
+}
