@@ -15,7 +15,6 @@ use std::io::Write;
 use clap::{ArgMatches, Command};
 
 use crate::failure::Failure;
-use crate::session;
 
 /// The whole command line.
 pub(crate) fn table() -> Command {
@@ -26,7 +25,6 @@ pub(crate) fn table() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
-        .arg(session::carrier())
         .subcommand(idl::table())
         .subcommand(ior::table())
         .subcommand(ping::table())

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             return ExitCode::from(failure.status);
         }
     };
-    let matches = match command::table().try_get_matches_from(arguments) {
+    let matches = match command::table().arg(session::carrier()).try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are no errors; clap knows which stream each belongs to. If that

@@ -33,7 +33,8 @@ pub(crate) fn arguments() -> [Arg; 1] {
         .help("How long to wait for a connection and for each answer [default: 10]")]
 }
 
-/// The global argument that takes what [`carry`] wrapped.
+/// The global argument that takes what [`carry`] wrapped. Only `main` adds it to the table: it is
+/// not for people, so help, man pages and completions do not have it.
 pub(crate) fn carrier() -> Arg {
     Arg::new(CARRIER)
         .long(CARRIER)

@@ -152,6 +152,7 @@ fn completions_know_the_subcommands() {
         for word in ["idl", "dump", "ping", "call", "completions"] {
             assert!(outcome.stdout.contains(word), "{shell}: {word}");
         }
+        assert!(!outcome.stdout.contains("orb-argument"), "{shell}: hidden arguments stay hidden");
     }
 }
 

@@ -62,26 +62,29 @@ Results: the return value, if there is nothing else; with out or inout parameter
 exception is written to standard error as {"exception": NAME, "members": {…}}, exit status 2. A
 system exception is a sentence on standard error, exit status 1.
 
-IDL type                  JSON
-  boolean                   true, false
-  octet, all integers       a number, exact in 64 bits (a string of digits is read too)
-  float, double             a number, or "NaN", "Infinity", "-Infinity"
-  long double               as double if that is exact, else {"long_double": "0x…"}, 32 digits
-  fixed                     a string, "12.50" (a number is read too)
-  char, string, wstring     a string
-  wchar                     a string of one UTF-16 unit; half of a surrogate pair as a number
-  enum                      the name of the enumerator
-  struct, exception         an object with all members
-  union                     {"_d": discriminator, MEMBER: value}; without a member {"_d": …};
-                            `_d` may be left out of an argument if the member says it all
-  sequence, array           an array
-  sequence and array of     {"base64": "…"}; an array of numbers, {"hex": "…"} and
-    octet                   {"text": "…"} (UTF-8) are read too
-  any                       {"type": TYPE, "value": value}
-  TypeCode, TYPE            "long", "string<8>", "fixed<5,2>", "sequence<octet>", the name of
-                            a definition in the IDL file ("Stock::Quote"), or an object with
-                            `kind`, as `corbie call` prints for types that it does not know
-  object reference          "IOR:…", or any reference that string_to_object reads; nil is null"#;
+IDL type               JSON
+  boolean                true, false
+  octet, integers        a number, exact in 64 bits; "7" is read too
+  float, double          a number, "NaN", "Infinity", "-Infinity"
+  long double            as double if that is exact,
+                         else {"long_double": "0x" and 32 digits}
+  fixed                  a string, "12.50"; a number is read too
+  char, string, wstring  a string
+  wchar                  a string of one UTF-16 unit, or its number
+  enum                   the name of the enumerator
+  struct, exception      an object with all members
+  union                  {"_d": discriminator, MEMBER: value};
+                         without a member {"_d": discriminator};
+                         an argument needs no `_d` if MEMBER says it
+  sequence, array        an array
+  ... of octet           {"base64": TEXT}; {"hex": TEXT},
+                         {"text": TEXT} and an array are read too
+  any                    {"type": TYPE, "value": value}
+  TypeCode, TYPE         "long", "string<8>", "fixed<5,2>",
+                         "sequence<octet>", "Stock::Quote" (a name of
+                         the IDL file), or an object with `kind`, as
+                         printed for types that the file does not have
+  object reference       "IOR:…" or another URL; nil is null"#;
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let compilation = compile(matches)?;

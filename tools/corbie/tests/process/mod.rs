@@ -6,17 +6,17 @@ use std::process::Command;
 
 /// What a run of the command left behind.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The exit status; -1 after a signal.
-    pub status: i32,
+    pub(crate) status: i32,
     /// Standard output.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// Standard error.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs `corbie` in the folder of its package, without settings from outside.
-pub fn corbie<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Outcome {
+pub(crate) fn corbie<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Outcome {
     let output = Command::new(env!("CARGO_BIN_EXE_corbie"))
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -32,7 +32,7 @@ pub fn corbie<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Outcome {
 }
 
 /// An empty folder for one test.
-pub fn scratch_folder(name: &str) -> PathBuf {
+pub(crate) fn scratch_folder(name: &str) -> PathBuf {
     let folder =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     if folder.exists() {

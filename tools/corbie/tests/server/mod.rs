@@ -12,19 +12,19 @@ const ECHO: &str = "IDL:Every/Echo:1.0";
 const BASE: &str = "IDL:Every/Base:1.0";
 
 /// A server that listens on a loopback port until it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     orb: Orb,
     poa: Poa,
     id: ObjectId,
     /// The reference of its object.
-    pub reference: String,
+    pub(crate) reference: String,
     /// What `forget` was told.
-    pub told: mpsc::Receiver<String>,
+    pub(crate) told: mpsc::Receiver<String>,
 }
 
 impl Server {
     /// Starts one on a port that the system chooses.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
         let poa = orb.root_poa().expect("a root POA");
         let (sender, told) = mpsc::channel();
@@ -35,17 +35,17 @@ impl Server {
     }
 
     /// Takes the object away; the server goes on.
-    pub fn deactivate(&self) {
+    pub(crate) fn deactivate(&self) {
         self.poa.deactivate_object(&self.id).expect("the object was active");
     }
 
     /// The port that it listens on.
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.orb.listen_addresses().first().expect("an address").port()
     }
 
     /// Makes the object known as `corbaloc::host:port/Echo`.
-    pub fn bind_plain_key(&self) {
+    pub(crate) fn bind_plain_key(&self) {
         let object = self.poa.id_to_reference(&self.id).expect("its reference");
         self.orb.bind_object_key("Echo", &object);
     }
@@ -74,7 +74,10 @@ impl Servant for Echo {
             "nothing" => request.reply(&|_| Ok(())),
             "add" => {
                 let sum = d.read_longlong()?.wrapping_add(d.read_longlong()?);
-                request.reply(&|e| Ok(e.write_longlong(sum)))
+                request.reply(&|e| {
+                    e.write_longlong(sum);
+                    Ok(())
+                })
             }
             operation @ ("three" | "four") => {
                 let (a, b) = (d.read_long()?, d.read_long()?);
@@ -113,12 +116,18 @@ impl Servant for Echo {
                 *self.title.lock().unwrap_or_else(PoisonError::into_inner) = title;
                 request.reply(&|_| Ok(()))
             }
-            "_get_count" => request.reply(&|e| Ok(e.write_ulonglong(u64::MAX))),
+            "_get_count" => request.reply(&|e| {
+                e.write_ulonglong(u64::MAX);
+                Ok(())
+            }),
             "unknown_operation" => Err(request.unknown_operation()),
             // One argument in, the same value out.
             _ => {
                 let octets = d.read_octets(d.remaining())?;
-                request.reply(&|e| Ok(e.write_octets(octets)))
+                request.reply(&|e| {
+                    e.write_octets(octets);
+                    Ok(())
+                })
             }
         }
     }
