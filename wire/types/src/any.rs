@@ -77,7 +77,14 @@ impl Any {
     /// # Errors
     /// When the value cannot be sent: `BAD_PARAM` and others, see [`Marshal::encode`].
     pub fn from_value<M: Typed>(value: &M::Value) -> Result<Self, SystemException> {
-        Ok(Self::written(M::type_code(), |e| M::encode(value, e))?)
+        let type_code = M::type_code();
+        let exception_id = exception_id(&type_code);
+        Ok(Self::written(type_code, |e| {
+            if let Some(id) = &exception_id {
+                e.write_str(id)?;
+            }
+            M::encode(value, e)
+        })?)
     }
 
     /// An any that holds a value of a type known only at run time.
@@ -140,7 +147,12 @@ impl Any {
             let (minor, completed) = (minor::BAD_PARAM_WRONG_TYPE, CompletionStatus::No);
             return Err(SystemException::bad_param(minor, completed).with_detail(text));
         }
-        Ok(self.read(context, |d| M::decode(d))?)
+        Ok(self.read(context, |d| {
+            if exception_id(&self.type_code).is_some() {
+                d.read_string_octets()?;
+            }
+            M::decode(d)
+        })?)
     }
 
     /// Its value, dynamically.
@@ -161,6 +173,13 @@ impl Any {
             None => read(&mut Decoder::new(&[], ByteOrder::NATIVE)),
         }
     }
+}
+
+/// The repository id that stands before the members of an exception (CORBA 3.3 P2 §9.3.5.2);
+/// generated code encodes the members only, since in replies the id is read separately.
+fn exception_id(type_code: &TypeCode) -> Option<String> {
+    let plain = type_code.unaliased().filter(|plain| plain.kind() == TcKind::Except)?;
+    Some(plain.id())
 }
 
 fn is_reference_to_any(asked: &TypeCode, held: &TypeCode) -> bool {

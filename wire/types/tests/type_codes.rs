@@ -561,6 +561,43 @@ fn anys_keep_characters_that_no_single_code_set_has() {
     }
 }
 
+/// What generated code makes of `exception Bad { long code; }`.
+#[derive(Debug, PartialEq)]
+struct Bad {
+    code: i32,
+}
+
+impl Marshal for Bad {
+    type Value = Self;
+    const MIN_OCTETS: usize = 4;
+
+    fn encode(value: &Self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        e.write_long(value.code);
+        Ok(())
+    }
+
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
+        Ok(Self { code: d.read_long()? })
+    }
+}
+
+impl Typed for Bad {
+    fn type_code() -> TypeCode {
+        TypeCode::exception("IDL:Bad:1.0", "Bad", &[("code", TypeCode::LONG)])
+    }
+}
+
+#[test]
+fn exceptions_in_an_any_have_their_id_before_them() {
+    through_any::<Bad>(&Bad { code: 7 });
+    let any = Any::from_value::<Bad>(&Bad { code: 7 }).expect("it can be sent");
+    assert_eq!(any.to_value(), Ok(Value::Struct(vec![Value::Long(7)])));
+    let mut e = Encoder::new(Vec::new(), BIG);
+    Any::encode(&any, &mut e).expect("it can be sent");
+    let end = [0, 0, 0, 12, 73, 68, 76, 58, 66, 97, 100, 58, 49, 46, 48, 0, 0, 0, 0, 7];
+    assert!(e.to_vec().ends_with(&end), "length, IDL:Bad:1.0, NUL, 7");
+}
+
 #[test]
 fn extraction_checks_the_type() {
     let any = Any::from_value::<i32>(&1).expect("a long");
