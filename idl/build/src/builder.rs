@@ -47,8 +47,8 @@ impl Builder {
         Self::default()
     }
 
-    /// Adds a folder to search for included files (`-I`). A relative one starts at the folder of the
-    /// package, where cargo runs build scripts.
+    /// Adds a folder to search for included files (`-I`). A relative one starts at the folder of
+    /// the package, where cargo runs build scripts.
     pub fn include_path(mut self, folder: impl Into<PathBuf>) -> Self {
         self.include_paths.push(folder.into());
         self
@@ -85,15 +85,16 @@ impl Builder {
         self
     }
 
-    /// Generates nothing for an IDL module and refers to code made elsewhere: `CosNaming` is found at
-    /// the Rust path `crate::naming::cos_naming`, say. That code must come from the same IDL.
+    /// Generates nothing for an IDL module and refers to code made elsewhere: `CosNaming` is found
+    /// at the Rust path `crate::naming::cos_naming`, say. That code must come from the same IDL.
     pub fn extern_module(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.extern_modules.push((idl.into(), rust.into()));
         self
     }
 
     /// Gives a definition or member another name in Rust, for instance to resolve a clash:
-    /// `.rename("Stock::Quoter::getQuote", "get_quote_fast")`. The name on the wire does not change.
+    /// `.rename("Stock::Quoter::getQuote", "get_quote_fast")`. The name on the wire does not
+    /// change.
     pub fn rename(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.renames.push((idl.into(), rust.into()));
         self

@@ -4,8 +4,9 @@
 //! corbie_build::compile(&["idl/stock.idl"]).unwrap();
 //! ```
 //!
-//! writes `$OUT_DIR/stock.rs`, which the crate takes in with `corbie::include_idl!("stock");`. Options
-//! are on [`Builder`]. Cargo is told to run the build script again when any file that was read changes.
+//! writes `$OUT_DIR/stock.rs`, which the crate takes in with `corbie::include_idl!("stock");`.
+//! Options are on [`Builder`]. Cargo is told to run the build script again when any file that was
+//! read changes.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
 //! [`FileLoader`]: IDL files from the file system, with a list of what was read.
 //!
 //! Used by [`crate::Builder`], the `corbie` command and tests. The search order is the front end's
-//! (`corbie_frontend::include_candidates`): the folder of the including file, then the include paths.
+//! (`corbie_frontend::include_candidates`): the folder of the including file, then the include
+//! paths.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! Generated code does what it says: a program that uses it runs, and programs that misuse it do not
-//! compile, for the reason expected.
+//! Generated code does what it says: a program that uses it runs, and programs that misuse it do
+//! not compile, for the reason expected.
 //!
 //! The programs are in `tests/programs`; the code is generated from `idl/codegen/tests/idl`.
 

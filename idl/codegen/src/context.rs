@@ -1,7 +1,8 @@
 //! What every emitter needs: the model, its Rust names, and how paths are written from a module.
 //!
 //! [`Context`] is made once for a run; [`Scope`] is the view from one Rust module: every path that
-//! an emitter writes comes from it, so that nothing in the IDL can shadow what generated code means.
+//! an emitter writes comes from it, so that nothing in the IDL can shadow what generated code
+//! means.
 
 use std::collections::HashMap;
 
@@ -47,8 +48,8 @@ impl<'m> Context<'m> {
         self.scope(self.names.module(id))
     }
 
-    /// What calls and skeletons are made for: interfaces, and components and homes as far as they are
-    /// interfaces (their attributes and what they support, CORBA 3.3 P3 §6.3).
+    /// What calls and skeletons are made for: interfaces, and components and homes as far as they
+    /// are interfaces (their attributes and what they support, CORBA 3.3 P3 §6.3).
     pub(crate) fn interface(&self, id: DefId) -> Option<Interface> {
         let as_interface =
             |base: Option<DefId>, supports: &[DefId], contents: &[DefId]| Interface {

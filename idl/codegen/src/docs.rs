@@ -1,8 +1,8 @@
 //! Doc comments from IDL comments.
 //!
-//! Used by all emitters. IDL comments are plain text (or Doxygen): what rustdoc would take for HTML,
-//! links, headings or code is escaped, so that documentation builds without warnings and nothing is
-//! run as a doctest.
+//! Used by all emitters. IDL comments are plain text (or Doxygen): what rustdoc would take for
+//! HTML, links, headings or code is escaped, so that documentation builds without warnings and
+//! nothing is run as a doctest.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,7 +1,7 @@
 //! Enums: an IDL enum becomes a Rust enum of the same order, an `unsigned long` on the wire.
 //!
-//! Called by `tree`. A value that the IDL does not have is an error when decoding (MARSHAL), never an
-//! undefined variant. CORBA 3.3 P2 §9.3.2.6.
+//! Called by `tree`. A value that the IDL does not have is an error when decoding (MARSHAL), never
+//! an undefined variant. CORBA 3.3 P2 §9.3.2.6.
 
 use corbie_frontend::Definition;
 use corbie_frontend::model::Enum;

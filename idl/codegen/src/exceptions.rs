@@ -75,8 +75,8 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The variants of the error enum for these exceptions: named like the exceptions, with as much of
-    /// the scope before as it takes to tell them apart.
+    /// The variants of the error enum for these exceptions: named like the exceptions, with as much
+    /// of the scope before as it takes to tell them apart.
     pub(crate) fn error_variants(&self, raises: &[DefId]) -> Vec<ErrorVariant> {
         let model = self.model();
         let exceptions: Vec<&Definition> = raises

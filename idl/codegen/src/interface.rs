@@ -1,8 +1,8 @@
 //! Interfaces: typed references, servant traits and skeletons.
 //!
 //! Called by `tree` for interfaces (and for components and homes as far as they are interfaces).
-//! `call` says what operations and attributes are as Rust methods, `reference` makes the client side,
-//! `servant` and `skeleton` the server side, `local` what never leaves the process.
+//! `call` says what operations and attributes are as Rust methods, `reference` makes the client
+//! side, `servant` and `skeleton` the server side, `local` what never leaves the process.
 
 mod call;
 mod local;
@@ -56,7 +56,8 @@ impl Scope<'_, '_> {
         enums
     }
 
-    /// The trait with the operations of a base interface: what a derived servant must implement too.
+    /// The trait with the operations of a base interface: what a derived servant must implement
+    /// too.
     pub(crate) fn operations_trait(&self, id: DefId) -> TokenStream {
         let kind = &self.model().get(id).kind;
         match kind {

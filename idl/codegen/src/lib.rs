@@ -1,12 +1,12 @@
 //! The generator: checked IDL model in, Rust source out.
 //!
 //! Called by `corbie_build` (a user's `build.rs`) and by `corbie idl compile`. It alone knows the
-//! mapping of IDL to Rust (`docs/src/mapping.md`). Generated code names `::corbie::codegen` and `std`
-//! only, and is the same octet for octet whenever model and options are.
+//! mapping of IDL to Rust (`docs/src/mapping.md`). Generated code names `::corbie::codegen` and
+//! `std` only, and is the same octet for octet whenever model and options are.
 //!
-//! One file per construct: `structs`, `unions`, `enums`, …; `interface/` has references, servants and
-//! skeletons; `types` says what an IDL type is in Rust, `names` what an IDL name is, `tree` puts the
-//! pieces into modules.
+//! One file per construct: `structs`, `unions`, `enums`, …; `interface/` has references, servants
+//! and skeletons; `types` says what an IDL type is in Rust, `names` what an IDL name is, `tree`
+//! puts the pieces into modules.
 
 #![forbid(unsafe_code)]
 

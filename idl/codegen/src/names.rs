@@ -1,9 +1,9 @@
 //! Which Rust name and module every definition gets, and which names clash.
 //!
 //! An IDL module becomes a Rust module; the contents of an interface, valuetype, struct, union or
-//! exception go into a module beside it (`Stock::Quoter` into `stock::quoter`). Names that the mapping
-//! adds (`QuoterServant`) give way to names of the IDL by a trailing underscore; two names of the IDL
-//! that become one Rust name are an error that names both.
+//! exception go into a module beside it (`Stock::Quoter` into `stock::quoter`). Names that the
+//! mapping adds (`QuoterServant`) give way to names of the IDL by a trailing underscore; two names
+//! of the IDL that become one Rust name are an error that names both.
 
 use std::collections::{HashMap, HashSet};
 

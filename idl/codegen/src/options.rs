@@ -23,8 +23,8 @@ pub struct Options {
     /// Paths of derive macros put on every struct, union, enum and exception, e.g.
     /// `serde::Serialize`.
     pub extra_derives: Vec<String>,
-    /// IDL scopes (`CosNaming`, `Stock::Types`) whose code is elsewhere, each with the absolute Rust
-    /// path of that code (`crate::naming::cos_naming`). Nothing in these scopes is generated.
+    /// IDL scopes (`CosNaming`, `Stock::Types`) whose code is elsewhere, each with the absolute
+    /// Rust path of that code (`crate::naming::cos_naming`). Nothing in these scopes is generated.
     pub extern_modules: Vec<(String, String)>,
     /// Scoped IDL names (`Stock::Quoter::set_x`) with the Rust name to use instead of the one that
     /// the mapping gives; written as Rust writes it.

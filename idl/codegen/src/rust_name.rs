@@ -1,9 +1,9 @@
 //! Rust names made from IDL identifiers.
 //!
 //! Used by `names` for definitions and by the emitters for members and parameters. The words of an
-//! identifier are found at underscores and at changes of case (`get_URL`, `CosNaming`, `IIOPProfile`),
-//! then joined as Rust writes the kind of item (RFC 430). Keywords become raw identifiers, and the
-//! few that cannot be raw get a trailing underscore.
+//! identifier are found at underscores and at changes of case (`get_URL`, `CosNaming`,
+//! `IIOPProfile`), then joined as Rust writes the kind of item (RFC 430). Keywords become raw
+//! identifiers, and the few that cannot be raw get a trailing underscore.
 
 use proc_macro2::{Ident, Span};
 
@@ -41,11 +41,6 @@ pub(crate) fn ident(name: &str) -> Ident {
         return Ident::new_raw(name, Span::call_site());
     }
     Ident::new(name, Span::call_site())
-}
-
-/// Shorthand for [`convert`] and [`ident`].
-pub(crate) fn ident_in(idl: &str, case: Case) -> Ident {
-    ident(&convert(idl, case))
 }
 
 fn words(idl: &str) -> Vec<String> {
@@ -94,6 +89,10 @@ fn camel(words: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ident_in(idl: &str, case: Case) -> Ident {
+        ident(&convert(idl, case))
+    }
 
     #[track_caller]
     fn check(idl: &str, snake: &str, camel: &str) {

@@ -1,7 +1,7 @@
 //! Structs: an IDL struct becomes a Rust struct with public fields, base members first.
 //!
-//! Called by `tree` for each struct, and by `exceptions` and `values`, whose members are laid out the
-//! same way. IDL 4.2 §7.4.1.4.4.3 (structures), §7.4.13.4.1 (inheritance).
+//! Called by `tree` for each struct, and by `exceptions` and `values`, whose members are laid out
+//! the same way. IDL 4.2 §7.4.1.4.4.3 (structures), §7.4.13.4.1 (inheritance).
 
 use corbie_frontend::model::{Member, Struct};
 use corbie_frontend::{DefId, Definition, DefinitionKind};

@@ -1,7 +1,7 @@
 //! Puts the generated items into Rust modules and formats the whole.
 //!
-//! The last step of `generate`. Modules are in the order in which the IDL first opens them, items in
-//! the order of their definitions, so that the output depends on the input only.
+//! The last step of `generate`. Modules are in the order in which the IDL first opens them, items
+//! in the order of their definitions, so that the output depends on the input only.
 
 use std::collections::HashMap;
 
@@ -136,7 +136,7 @@ impl Tree {
                 tokens.extend(with_attribute(items, &allow));
             }
             for child in &node.children {
-                let child = self.module(cx, &[child.clone()]);
+                let child = self.module(cx, std::slice::from_ref(child));
                 tokens.extend(quote!(#allow #child));
             }
         }

@@ -1,8 +1,8 @@
 //! Typedefs and natives: a type alias plus a marker type that keeps the alias's identity.
 //!
 //! Called by `tree`. `typedef string Identifier;` becomes `pub type Identifier = String;`, which
-//! forgets bounds and the alias's repository id; the marker `IdentifierIdl` remembers both for `Any`
-//! and TypeCodes. CORBA 3.3 P1 §7.11.3 (typedef), IDL 4.2 §7.4.6.4.2 (native).
+//! forgets bounds and the alias's repository id; the marker `IdentifierIdl` remembers both for
+//! `Any` and TypeCodes. CORBA 3.3 P1 §7.11.3 (typedef), IDL 4.2 §7.4.6.4.2 (native).
 
 use corbie_frontend::Definition;
 use corbie_frontend::model::Typedef;

@@ -1,8 +1,9 @@
 //! Valuetypes and boxed values: traits, state structs and factories.
 //!
-//! Called by `tree`. A valuetype `Node` becomes the trait `Node` (its operations, and `state()` where it
-//! has state), the struct `NodeState`, and the trait `NodeFactory` where it has initialisers; it is
-//! passed as `Option<Arc<dyn Node>>`. Marshalling them is not there yet: it is an error that says so.
+//! Called by `tree`. A valuetype `Node` becomes the trait `Node` (its operations, and `state()`
+//! where it has state), the struct `NodeState`, and the trait `NodeFactory` where it has
+//! initialisers; it is passed as `Option<Arc<dyn Node>>`. Marshalling them is not there yet: it is
+//! an error that says so.
 
 use corbie_frontend::model::{Member, ValueBox, ValueType};
 use corbie_frontend::{DefId, Definition, DefinitionKind};

@@ -1,4 +1,5 @@
 //! Names of the IDL that become one name in Rust are reported, with both names and both places.
+//! `Options::renames` is the way out.
 
 use corbie_codegen::{Options, generate};
 use corbie_frontend::MemoryLoader;

@@ -1,4 +1,4 @@
-//! The code generated for `tests/idl/*.idl` is what stands in `tests/golden/*.rs`.
+//! The code generated for `tests/idl/*.idl` is what stands in `tests/golden/*.rs.golden`.
 //!
 //! `CORBIE_UPDATE=1 cargo test -p corbie-codegen --test golden` writes the files anew;
 //! `cargo xtask codegen --check` runs this test. That the files compile is tested in `idl/build`.
@@ -66,18 +66,20 @@ macro_rules! golden {
         fn $name() {
             check(
                 concat!(stringify!($name), ".idl"),
-                concat!(stringify!($name), ".rs"),
+                concat!(stringify!($name), ".rs.golden"),
                 &Options::new(),
             );
         }
     )+};
 }
 
-golden! { stock types unions interfaces names constants values }
+golden! { stock types unions interfaces names constants values includes components includes_more }
 
 #[test]
 fn every_file_has_a_test() {
-    let known = ["stock", "types", "unions", "interfaces", "names", "constants", "values"];
+    let source = include_str!("golden.rs");
+    let (_, list) = source.split_once("golden! {").expect("the list");
+    let known: Vec<&str> = list.split('}').next().expect("its end").split_whitespace().collect();
     for entry in fs::read_dir(folder("idl")).expect("tests/idl") {
         let stem = entry.expect("an entry").path();
         let stem = stem.file_stem().expect("a stem").to_string_lossy().into_owned();
@@ -94,7 +96,7 @@ fn options_change_what_they_say() {
         ("Stock::Quoter::get_quote".to_owned(), "price".to_owned()),
         ("Stock::Invalid_Stock_Symbol::symbol".to_owned(), "which".to_owned()),
     ];
-    check("stock.idl", "stock_options.rs", &options);
+    check("stock.idl", "stock_options.rs.golden", &options);
     options = Options::new();
     options.operation_demux = OperationDemux::LinearSearch;
     let source = generate_file("stock.idl", &options).source;
@@ -108,6 +110,35 @@ fn extern_modules_are_referred_to_and_not_generated() {
     let source = generate_file("interfaces.idl", &options).source;
     assert!(source.contains("crate::elsewhere::ifs::Left"), "{source}");
     assert!(!source.contains("pub mod interfaces"), "{source}");
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let generated = generate_file("components.idl", &Options::new());
+    let messages: Vec<String> = generated.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].contains("components.idl:5:13: warning"), "{messages:?}");
+    assert!(messages[0].contains("`Components_Test::Host`"), "{messages:?}");
+}
+
+#[test]
+fn options_that_are_no_rust_are_refused() {
+    let check = |change: fn(&mut Options)| {
+        let mut options = Options::new();
+        change(&mut options);
+        options.check()
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(check(|_| ()), Ok(()));
+    assert!(check(|o| o.extra_derives.push("serde::Serialize".to_owned())).is_ok());
+    let error = check(|o| o.extra_derives.push("not a path".to_owned()));
+    assert!(error.expect_err("refused").contains("not a path"));
+    let mut options = Options::new();
+    options.extern_modules.push(pair("A", "crate::::a"));
+    assert!(options.check().expect_err("refused").contains("crate::::a"));
+    options = Options::new();
+    options.renames.push(pair("A", "b-c"));
+    assert!(options.check().expect_err("refused").contains("b-c"));
 }
 
 #[test]

@@ -89,7 +89,8 @@ fn structs_come_back() {
         ..Default::default()
     });
     let leaf = types::Node { name: "leaf".to_owned(), ..Default::default() };
-    let tree = types::Node { name: "tree".to_owned(), children: vec![leaf.clone(), leaf], ..Default::default() };
+    let children = vec![leaf.clone(), leaf];
+    let tree = types::Node { name: "tree".to_owned(), children, ..Default::default() };
     check::<types::Node>(tree);
     let derived = types::Derived { id: 4, name: "n".to_owned() };
     check::<types::Derived>(derived.clone());

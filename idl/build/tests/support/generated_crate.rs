@@ -1,8 +1,8 @@
 //! A crate made of generated code, in cargo's target folder, and what cargo says about it.
 //!
-//! Used by the tests that compile generated code against the real façade. Modules are given as text;
-//! the crate is checked with warnings denied. It has a target folder of its own, so that only the
-//! first run compiles the ORB.
+//! Used by the tests that compile generated code against the real façade. Modules are given as
+//! text; the crate is checked with warnings denied. It has a target folder of its own, so that only
+//! the first run compiles the ORB.
 
 #![allow(dead_code)] // each test file uses a part
 

@@ -1,7 +1,7 @@
 //! The client side of an interface: a typed reference with one method for each operation.
 //!
-//! A reference has the methods of its bases as well, and converts to each of them. Every method is one
-//! `Object::invoke` with two closures: one writes the arguments, one reads the results.
+//! A reference has the methods of its bases as well, and converts to each of them. Every method is
+//! one `Object::invoke` with two closures: one writes the arguments, one reads the results.
 
 use std::collections::HashSet;
 

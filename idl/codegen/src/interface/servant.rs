@@ -1,7 +1,7 @@
 //! What a server implements: a trait with one method for each operation.
 //!
-//! A derived interface's trait has the traits of its bases as supertraits, so that one servant serves
-//! them all. An `Arc` of a servant is a servant: the application can keep a hold of it.
+//! A derived interface's trait has the traits of its bases as supertraits, so that one servant
+//! serves them all. An `Arc` of a servant is a servant: the application can keep a hold of it.
 
 use corbie_frontend::Definition;
 use corbie_frontend::model::Interface;

@@ -237,7 +237,9 @@ impl Scope<'_, '_> {
             quote! {
                 #err(#error::#variant(exception)) => {
                     let id = #exception::REPOSITORY_ID;
-                    #request.reply_exception(id, &|e| <#exception as #orb::Marshal>::encode(&exception, e))
+                    #request.reply_exception(id, &|e| {
+                        <#exception as #orb::Marshal>::encode(&exception, e)
+                    })
                 }
             }
         });
