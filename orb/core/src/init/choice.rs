@@ -79,16 +79,6 @@ choice! {
 }
 
 choice! {
-    /// How a call to an object in the same process goes.
-    Collocation, "`through-poa` or `none`" {
-        /// Through the object adapter in the caller's thread, without a socket.
-        ThroughPoa = "through-poa",
-        /// Over the transport as to any other process.
-        None = "none",
-    }
-}
-
-choice! {
     /// Which kind of address is preferred where a name or a machine has several.
     AddressFamily, "`ipv4` or `ipv6`" {
         /// IPv4 first: reached by every peer.

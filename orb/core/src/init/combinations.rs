@@ -66,12 +66,6 @@ fn sizes(s: &Settings) -> Result<(), Refusal> {
         s,
         ["reassembly_octets_max", "message_octets_max"],
         "the largest message could not arrive in fragments; raise the first or lower the second",
-    )?;
-    refuse_if(
-        s.queued_octets_max < s.message_octets_max,
-        s,
-        ["queued_octets_max", "message_octets_max"],
-        "the largest message could never be queued; raise the first or lower the second",
     )
 }
 

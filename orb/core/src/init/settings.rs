@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use corbie_cdr::{CodeSet, Limits, Version};
 
-use super::choice::{AddressFamily, Collocation, ServerConcurrency, WaitStrategy, WhenFull};
+use super::choice::{AddressFamily, ServerConcurrency, WaitStrategy, WhenFull};
 use super::endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
 use super::table::{Places, Setting, settings};
 use super::value::SettingValue;
@@ -83,9 +83,6 @@ settings! {
 
     /// The code set of `wchar` and `wstring` that is announced as native.
     native_wchar_code_set: CodeSet = CodeSet::UTF_16, "-ORBNativeWCharCodeSet";
-
-    /// Whether calls to objects of the same process go through a socket.
-    collocation: Collocation = Collocation::ThroughPoa, "-ORBCollocation";
 
     /// How a client's thread waits for its reply. `block`, `spin`, or `adaptive`: spin while that
     /// has paid, within the budget. Adaptive because sleeping and being woken on another core costs
@@ -181,10 +178,6 @@ settings! {
 
     /// The most octets of one connection in messages that still miss fragments.
     reassembly_octets_max: usize = 128 * MIB, "-ORBReassemblyOctetsMax", within (KIB, 64 * GIB);
-
-    /// The most octets of requests that one connection may have waiting for a thread or for the
-    /// peer to read. Beyond it the server stops reading that connection.
-    queued_octets_max: usize = 128 * MIB, "-ORBQueuedOctetsMax", within (KIB, 64 * GIB);
 }
 
 impl Settings {

@@ -13,7 +13,6 @@ fn each_refused_pair_is_named() {
             "message_octets_max",
         ),
         ("-ORBReassemblyOctetsMax 1MiB", "reassembly_octets_max", "message_octets_max"),
-        ("-ORBQueuedOctetsMax 1MiB", "queued_octets_max", "message_octets_max"),
         ("-ORBPoolThreadsMin 9 -ORBPoolThreadsMax 8", "pool_threads_min", "pool_threads_max"),
         (
             "-ORBConnectionsPerEndpoint 10 -ORBClientConnectionsMax 9",
