@@ -1,4 +1,5 @@
-//! The command line of `corbie-bench`: what people type, and what the harness types when it starts itself again.
+//! The command line of `corbie-bench`: what people type, and what the harness types when it starts
+//! itself again.
 
 use crate::driver::Failure;
 use crate::raw::{RawClient, Sizes};
@@ -13,8 +14,10 @@ Runs the papers' experiments, Corbie beside its peers and the bare socket.
 
 Usage: corbie-bench EXPERIMENT... [--quick] [--out DIR] [--rounds N] [--only TEXT]
        corbie-bench all [--quick] [--out DIR]
+       corbie-bench count [--only TEXT] [--out DIR]
        corbie-bench --list
 
+  count        system calls, context switches, allocations and instructions per call and side
   --list       names every experiment
   --quick      at most 60 s an experiment
   --out DIR    where EXPERIMENT.json and EXPERIMENT.svg go (default: target/bench)
@@ -36,6 +39,13 @@ pub(crate) enum Command {
     List,
     /// Measure.
     Run(Run),
+    /// Count what a call costs besides time.
+    Count {
+        /// Where the tools write.
+        out: PathBuf,
+        /// Part of a contender's name.
+        only: Option<String>,
+    },
     /// Be the server of a raw contender.
     ServeRaw {
         /// Over a unix socket.
@@ -113,6 +123,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     }
     if run.rounds < LEAST_ROUNDS {
         return Err(format!("--rounds is at least {LEAST_ROUNDS}: fewer give no median").into());
+    }
+    if run.experiments == ["count"] {
+        return Ok(Command::Count { out: run.out, only: run.only });
     }
     match run.experiments.is_empty() {
         true => Err("which experiment? `--list` names them, `--help` says more".into()),

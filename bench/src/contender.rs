@@ -1,7 +1,9 @@
-//! Who takes part: each contender is data, a family and the arguments of its server and of its client.
+//! Who takes part: each contender is data, a family and the arguments of its server and of its
+//! client.
 //!
-//! The experiments (`experiment/*.rs`) list contenders; `Roster` turns one into command lines, or into the reason why
-//! it is missing. A contender may have several configurations: the ratios are taken to the best of them.
+//! The experiments (`experiment/*.rs`) list contenders; `Roster` turns one into command lines, or
+//! into the reason why it is missing. A contender may have several configurations: the ratios are
+//! taken to the best of them.
 
 use crate::peers;
 use crate::process::Launch;
@@ -56,12 +58,18 @@ impl Contender {
         Contender::new(series, "", Family::Awaited, what)
     }
 
+    /// The same as one of several configurations.
+    pub(crate) fn configured(&self, config: &'static str) -> Contender {
+        Contender { config, ..self.clone() }
+    }
+
     /// The same under another name (`corbie-smi` becomes `corbie-smi-7`).
     pub(crate) fn named(&self, series: &str) -> Contender {
         Contender { series: series.to_owned(), ..self.clone() }
     }
 
-    /// Whether the processes live through all rounds: a JVM is at its speed only after tens of thousands of calls.
+    /// Whether the processes live through all rounds: a JVM is at its speed only after tens of
+    /// thousands of calls.
     pub(crate) fn stays_warm(&self) -> bool {
         self.family == Family::JacOrb
     }
@@ -71,6 +79,14 @@ impl Contender {
         match (self.family, first_round) {
             (Family::JacOrb, true) => 40_000,
             _ => 2_000,
+        }
+    }
+
+    /// Milliseconds of calls before the first that is counted, at least.
+    pub(crate) fn warm_up_ms(&self, first_round: bool) -> u64 {
+        match (self.family, first_round) {
+            (Family::JacOrb, true) => 1_500,
+            _ => 0,
         }
     }
 }
@@ -111,6 +127,11 @@ impl Roster {
     pub(crate) fn new(sizes: Sizes) -> std::io::Result<Roster> {
         let own = std::env::current_exe()?;
         Ok(Roster { own, sizes, omniorb: OnceCell::new(), jacorb: OnceCell::new() })
+    }
+
+    /// What the raw contenders send.
+    pub(crate) fn sizes(&self) -> Sizes {
+        self.sizes
     }
 
     /// The server's command line.

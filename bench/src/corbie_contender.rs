@@ -6,9 +6,9 @@
 
 use crate::contender::{Contender, Family};
 use crate::driver::{Client, Failure, count_oneways, serve_until_input_ends};
-use crate::echo::{Echoer, EchoerServant, EchoerSkeleton};
+use crate::echo::bench::{Echoer, EchoerServant, EchoerSkeleton};
 use crate::orders::Answer;
-use corbie::{Interface, Orb, SystemException};
+use corbie::{Orb, SystemException};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! The client process of our own contenders: reads orders, makes the calls, answers.
 //!
-//! Started by the harness as `corbie-bench drive KIND ADDRESS …` (`process.rs`). What a call is, each kind says by
-//! implementing [`Client`]; how calls are timed and counted is here, once, and the peers' clients do the same.
+//! Started by the harness as `corbie-bench drive KIND ADDRESS …` (`process.rs`). What a call is,
+//! each kind says by implementing [`Client`]; how calls are timed and counted is here, once, and
+//! the peers' clients do the same.
 
 use crate::orders::{Answer, Order};
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 /// Why a call failed, in words.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A contender seen from the client: each method prepares what one thread then calls again and again.
+/// A contender seen from the client: each method prepares what one thread then calls again and
+/// again.
 pub(crate) trait Client: Sync {
     /// A call of `echo`: takes a value and gives back what the server returned.
     ///
@@ -26,13 +27,15 @@ pub(crate) trait Client: Sync {
     /// When the server cannot be reached, or oneways are lost.
     fn oneways(&self, window: Duration) -> Result<Answer, Failure>;
 
-    /// A call of `echo_octets`: the second argument asks for the octets to be compared, not only counted.
+    /// A call of `echo_octets`: the second argument asks for the octets to be compared, not only
+    /// counted.
     ///
     /// # Errors
     /// When the server cannot be reached.
     fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure>;
 
-    /// Calls from `threads` threads; a contender that needs no thread per call in flight has its own way.
+    /// Calls from `threads` threads; a contender that needs no thread per call in flight has its
+    /// own way.
     ///
     /// # Errors
     /// When a call fails.
@@ -93,11 +96,15 @@ fn time_calls<C: Client>(client: &C, warm_up: u64, calls: u64) -> Result<Answer,
         times.push((after - before).as_nanos() as u64);
         before = after;
     }
-    let mut counts = BTreeMap::<u64, u64>::new();
+    times.sort_unstable();
+    let mut counts: Vec<(u64, u64)> = Vec::with_capacity(times.len());
     for time in times {
-        *counts.entry(time).or_default() += 1;
+        match counts.last_mut() {
+            Some((last, count)) if *last == time => *count += 1,
+            _ => counts.push((time, 1)),
+        }
     }
-    Ok(Answer::Samples(counts.into_iter().collect()))
+    Ok(Answer::Samples(counts))
 }
 
 /// Calls from many threads, and counts what completes between warm-up and end.
@@ -136,7 +143,8 @@ pub(crate) fn count_calls<C: Client + ?Sized>(
     })
 }
 
-/// Sends oneways with `send` until the window is over, then waits until `received` says that they all arrived.
+/// Sends oneways with `send` until the window is over, then waits until `received` says that they
+/// all arrived.
 ///
 /// # Errors
 /// When a call fails.

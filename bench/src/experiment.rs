@@ -1,7 +1,9 @@
-//! An experiment as data, and the one way of running it: every contender in turn, round after round.
+//! An experiment as data, and the one way of running it: every contender in turn, round after
+//! round.
 //!
-//! `main.rs` looks a name up in [`EXPERIMENTS`] and calls [`run`]. A new experiment is one file below `experiment/`
-//! and one line in that table: it lists its cells (who does what, pinned where), the paper's table and its ratios.
+//! `main.rs` looks a name up in [`EXPERIMENTS`] and calls [`run`]. A new experiment is one file
+//! below `experiment/` and one line in that table: it lists its cells (who does what, pinned
+//! where), the paper's table and its ratios.
 
 pub(crate) mod ami_latency;
 pub(crate) mod ami_throughput;
@@ -129,7 +131,9 @@ pub(crate) fn run(
     log: &File,
     only: Option<&str>,
 ) -> io::Result<Record> {
-    let machine = machine::describe();
+    let mut machine = machine::describe();
+    machine["request_octets"] = roster.sizes().request.into();
+    machine["reply_octets"] = roster.sizes().reply.into();
     let cells: Vec<Cell> = (experiment.plan)(&effort)
         .into_iter()
         .filter(|cell| only.is_none_or(|only| cell.contender.series.contains(only)))
@@ -199,8 +203,12 @@ fn measure(
         None => Session::start(cell, roster, log)?,
     };
     let mut order = cell.order.clone();
-    if let Order::Latency { warm_up, .. } = &mut order {
-        *warm_up = cell.contender.warm_up_calls(first_round);
+    match &mut order {
+        Order::Latency { warm_up, .. } => *warm_up = cell.contender.warm_up_calls(first_round),
+        Order::Threads { warm_up_ms, .. } | Order::Octets { warm_up_ms, .. } => {
+            *warm_up_ms = (*warm_up_ms).max(cell.contender.warm_up_ms(first_round));
+        }
+        Order::Oneways { .. } => {}
     }
     let before = ProcessorTime::of(session.client.id(), session.server.id());
     let answer = session.client.obey(&order).map_err(|e| e.to_string())?;

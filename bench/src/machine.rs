@@ -1,7 +1,8 @@
-//! The machine a record was made on: numbers from two machines are not to be compared, and this says which one it was.
+//! The machine a record was made on: numbers from two machines are not to be compared, and this
+//! says which one it was.
 //!
-//! Called once a run by `experiment.rs`. A load on the machine before the run starts is part of the description,
-//! since other work on the same cores is the usual reason for a wide spread.
+//! Called once a run by `experiment.rs`. A load on the machine before the run starts is part of the
+//! description, since other work on the same cores is the usual reason for a wide spread.
 
 use crate::placement;
 use serde_json::{Value, json};

@@ -1,12 +1,13 @@
 //! `corbie-bench`: the papers' experiments, beside peers and beside the bare socket.
 //!
-//! `cargo xtask bench NAME` starts it; it starts itself again as server and client of its own contenders. See
-//! `README.md` for what is measured and how to read it.
+//! `cargo xtask bench NAME` starts it; it starts itself again as server and client of its own
+//! contenders. See `README.md` for what is measured and how to read it.
 
 mod chart;
 mod command_line;
 mod contender;
 mod corbie_contender;
+mod count;
 mod driver;
 mod echo;
 mod experiment;
@@ -19,6 +20,7 @@ mod processor_time;
 mod raw;
 mod raw_stream;
 mod record;
+mod sizes;
 mod statistics;
 mod table;
 
@@ -29,6 +31,7 @@ use driver::Failure;
 use experiment::{EXPERIMENTS, Effort};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -46,6 +49,10 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::Help => print(HELP),
         Command::List => print(&list()),
         Command::Run(run) => run_experiments(&run),
+        Command::Count { out, only } => {
+            let (roster, log) = prepare(&out)?;
+            print(&count::count(&roster, &out, &log, only.as_deref())?)
+        }
         Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
@@ -67,16 +74,8 @@ fn list() -> String {
 }
 
 fn run_experiments(run: &Run) -> Result<(), Failure> {
-    fs::create_dir_all(&run.out)?;
-    let log = File::create(run.out.join("peers.log"))?;
-    if machine::load() > 0.5 {
-        let load = machine::load();
-        writeln!(io::stderr(), "note: this machine is busy (load {load}); expect noise")?;
-    }
-    if cfg!(debug_assertions) {
-        writeln!(io::stderr(), "note: a debug build measures nothing of interest")?;
-    }
-    let roster = Roster::new(raw::Sizes { request: 92, reply: 32 })?;
+    warn_of_noise()?;
+    let (roster, log) = prepare(&run.out)?;
     for name in &run.experiments {
         let experiment = EXPERIMENTS
             .iter()
@@ -86,8 +85,28 @@ fn run_experiments(run: &Run) -> Result<(), Failure> {
         let record = experiment::run(experiment, effort, &roster, &log, run.only.as_deref())?;
         let file = |ending: &str| run.out.join(format!("{name}.{ending}"));
         fs::write(file("json"), serde_json::to_string_pretty(&record)? + "\n")?;
-        fs::write(file("svg"), chart::svg(experiment, &record)?)?;
         print(&table::markdown(experiment, &record))?;
+        fs::write(file("svg"), chart::svg(experiment, &record)?)?;
     }
     Ok(())
+}
+
+fn warn_of_noise() -> io::Result<()> {
+    let load = machine::load();
+    if load > 0.5 {
+        writeln!(io::stderr(), "note: this machine is busy (load {load}); expect noise")?;
+    }
+    if cfg!(debug_assertions) {
+        writeln!(io::stderr(), "note: a debug build measures nothing of interest")?;
+    }
+    Ok(())
+}
+
+/// Makes the folder and the log, and measures what the raw contenders have to send.
+fn prepare(out: &Path) -> Result<(Roster, File), Failure> {
+    fs::create_dir_all(out)?;
+    let log = File::create(out.join("peers.log"))?;
+    let roster = Roster::new(raw::Sizes { request: 0, reply: 0 })?;
+    let sizes = sizes::measure(&roster, &log)?;
+    Ok((Roster::new(sizes)?, log))
 }

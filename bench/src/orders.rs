@@ -1,8 +1,9 @@
 //! What the harness asks of a client process, and what the client answers: one line of text each.
 //!
-//! The harness writes orders to a client's standard input (`experiment.rs`); our own clients read them in
-//! `driver.rs`, the peers' in `peers/omniorb/echo.cc` and `peers/jacorb/…/EchoProgram.java`. Plain text, so that a
-//! peer in any language needs no library for it.
+//! The harness writes orders to a client's standard input (`experiment.rs`); our own clients read
+//! them in `driver.rs`, the peers' in `peers/omniorb/echo.cc` and
+//! `peers/jacorb/…/EchoProgram.java`. Plain text, so that a peer in any language needs no library
+//! for it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,7 +36,8 @@ pub(crate) enum Order {
     Octets {
         /// Octets in the sequence.
         size: usize,
-        /// Milliseconds of calls before counting starts (at least one call, checked octet by octet).
+        /// Milliseconds of calls before counting starts (at least one call, checked octet by
+        /// octet).
         warm_up_ms: u64,
         /// Milliseconds of calls counted.
         window_ms: u64,

@@ -1,7 +1,9 @@
-//! Builds the peers' programs (omniORB in C++, JacORB in Java) into `target/bench-peers`, or says what is missing.
+//! Builds the peers' programs (omniORB in C++, JacORB in Java) into `target/bench-peers`, or says
+//! what is missing.
 //!
-//! `contender.rs` asks for the command line of a peer; it is built once and again when its sources have changed. A
-//! peer that cannot be built is named as missing, with the reason, in the table and in the JSON.
+//! `contender.rs` asks for the command line of a peer; it is built once and again when its sources
+//! have changed. A peer that cannot be built is named as missing, with the reason, in the table and
+//! in the JSON.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
 //! On which core a process runs: the `pin` of a row.
 //!
-//! Affinity is set on the thread that starts a process, which the process inherits: the same call pins our own
-//! binary, omniORB's and the JVM, and none of them has to know (`process.rs`).
+//! Affinity is set on the thread that starts a process, which the process inherits: the same call
+//! pins our own binary, omniORB's and the JVM, and none of them has to know (`process.rs`).
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
@@ -54,7 +54,8 @@ pub(crate) fn allowed_cores() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
 }
 
-/// Runs `start` with the calling thread on the `index`th allowed core, and puts the thread back afterwards.
+/// Runs `start` with the calling thread on the `index`th allowed core, and puts the thread back
+/// afterwards.
 ///
 /// # Errors
 /// When there is no such core, the kernel refuses, or `start` fails.

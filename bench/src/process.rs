@@ -1,8 +1,8 @@
 //! Starts the server and client processes of a contender, talks to them in lines, and ends them.
 //!
-//! Every process gets its standard input as a pipe and ends when that pipe closes, so that nothing is left running when
-//! the harness dies; whatever it prints on standard error goes to one log file. An answer that does not come in time
-//! ends the process and is an error of that cell alone.
+//! Every process gets its standard input as a pipe and ends when that pipe closes, so that nothing
+//! is left running when the harness dies; whatever it prints on standard error goes to one log
+//! file. An answer that does not come in time ends the process and is an error of that cell alone.
 
 use crate::orders::{Answer, Order};
 use crate::placement;
@@ -44,7 +44,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `launch` on a core (index among those allowed), with standard error appended to `log`.
+    /// Starts `launch` on a core (index among those allowed), with standard error appended to
+    /// `log`.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -113,8 +114,8 @@ impl Process {
         })
     }
 
-    /// Closes the input and waits until the process ends of itself (tools print their counts then), or kills it after
-    /// `patience`.
+    /// Closes the input and waits until the process ends of itself (tools print their counts then),
+    /// or kills it after `patience`.
     pub(crate) fn end(mut self, patience: Duration) -> io::Result<()> {
         drop(self.child.stdin.take());
         let deadline = std::time::Instant::now() + patience;

@@ -1,7 +1,8 @@
-//! How much of a core client and server used: a load generator that is itself the limit measures nothing.
+//! How much of a core client and server used: a load generator that is itself the limit measures
+//! nothing.
 //!
-//! Read from `/proc/PID/stat` around every order (`experiment.rs`); the kernel counts in ticks of 10 ms, so short orders
-//! give coarse numbers and those below 100 ms none.
+//! Read from `/proc/PID/stat` around every order (`experiment.rs`); the kernel counts in ticks of
+//! 10 ms, so short orders give coarse numbers and those below 100 ms none.
 
 use crate::statistics::Metric;
 use std::fs;
@@ -46,7 +47,8 @@ fn ticks(process: u32) -> Option<u64> {
     parse_ticks(&stat)
 }
 
-/// Fields 14 and 15; the name in field 2 may hold anything, so counting starts behind its closing parenthesis.
+/// Fields 14 and 15; the name in field 2 may hold anything, so counting starts behind its closing
+/// parenthesis.
 fn parse_ticks(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(11);

@@ -1,7 +1,8 @@
 //! The limits: the same octets as the ORBs send, with nothing of an ORB around them.
 //!
-//! `serve` is the server process, [`RawClient`] the client; both are told how many octets a request and a reply have
-//! (`sizes.rs`). A connection says with its first octet what it is for, so that one server has every way of talking.
+//! `serve` is the server process, [`RawClient`] the client; both are told how many octets a request
+//! and a reply have (`sizes.rs`). A connection says with its first octet what it is for, so that
+//! one server has every way of talking.
 
 use crate::driver::{Client, Failure, serve_until_input_ends};
 use crate::orders::Answer;
@@ -28,7 +29,8 @@ enum Purpose {
     Pipelined = b'l',
     /// Requests without replies; when they end, the server says how many there were.
     Oneway = b'o',
-    /// A request is `Sizes::request` octets, of which the first eight say how many follow; all of it comes back.
+    /// A request is `Sizes::request` octets, of which the first eight say how many follow; all of
+    /// it comes back.
     Octets = b'b',
 }
 

@@ -7,7 +7,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// Where a raw server is: `127.0.0.1:PORT`, or `@NAME` of an abstract unix socket (which leaves no file behind).
+/// Where a raw server is: `127.0.0.1:PORT`, or `@NAME` of an abstract unix socket (which leaves no
+/// file behind).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address(pub(crate) String);
 

@@ -1,7 +1,9 @@
-//! What an experiment found: rows with medians over rounds, ratios, what is missing; and its JSON form.
+//! What an experiment found: rows with medians over rounds, ratios, what is missing; and its JSON
+//! form.
 //!
-//! `experiment.rs` fills it, `table.rs` and `chart.rs` show it. The JSON is the one of `experiments.md`; beyond what
-//! that asks, a row has `low` and `high` (extremes over rounds), and `missing` names absent contenders with the reason.
+//! `experiment.rs` fills it, `table.rs` and `chart.rs` show it. The JSON is the one of
+//! `experiments.md`; beyond what that asks, a row has `low` and `high` (extremes over rounds), and
+//! `missing` names absent contenders with the reason.
 
 use crate::statistics::{median, smaller_is_better};
 use serde::Serialize;
@@ -108,7 +110,8 @@ impl<'k> Key<'k> {
         Some(Key { numerator, denominator, metric, at: words.collect() })
     }
 
-    /// Whether a row was measured where the key says; a key without a pin means processes that were not pinned.
+    /// Whether a row was measured where the key says; a key without a pin means processes that were
+    /// not pinned.
     fn takes(&self, row: &Row) -> bool {
         let pinned = row.x.get("pin").and_then(Value::as_str).unwrap_or("none");
         let is_at = |word: &&str| {
@@ -137,7 +140,8 @@ pub(crate) fn ratio(rows: &[Row], key: &str) -> Option<f64> {
     (denominator != 0.0).then_some(numerator / denominator)
 }
 
-/// Adds a series that is the best of those whose names begin with `prefix` (`corbie-smi-best`), where no pin is set.
+/// Adds a series that is the best of those whose names begin with `prefix` (`corbie-smi-best`),
+/// where no pin is set.
 pub(crate) fn add_best(rows: &mut Vec<Row>, name: &str, prefix: &str, metric: &str) {
     let key = Key { numerator: "", denominator: "", metric, at: vec![] };
     let mut candidates: Vec<&Row> =
@@ -221,7 +225,8 @@ mod tests {
             missing: vec![Missing { series: "c".into(), reason: "not built".into() }],
         };
         let expected = json!({
-            "experiment": "ami-latency", "paper": "AMI Table 1", "machine": {"cores": 2}, "rounds": 3,
+            "experiment": "ami-latency", "paper": "AMI Table 1", "machine": {"cores": 2},
+            "rounds": 3,
             "rows": [{"series": "corbie-smi", "x": {"pin": "same-core"}, "metric": "rtt_p50_us",
                       "value": 2.0, "low": 1.0, "high": 9.0}],
             "ratios": {"a / b : m": 1.5, "c / d : m": null},

@@ -1,6 +1,8 @@
-//! The numbers quoted: percentiles of one round (HdrHistogram), then medians and spread over rounds.
+//! The numbers quoted: percentiles of one round (HdrHistogram), then medians and spread over
+//! rounds.
 //!
-//! `experiment.rs` turns every client's answer into named metrics here; `record.rs` takes the medians.
+//! `experiment.rs` turns every client's answer into named metrics here; `record.rs` takes the
+//! medians.
 
 use crate::orders::Answer;
 use hdrhistogram::Histogram;
@@ -8,7 +10,8 @@ use hdrhistogram::Histogram;
 /// A metric of one round: its name, which carries the unit, and its value.
 pub(crate) type Metric = (&'static str, f64);
 
-/// Metrics of one answer; `octets_per_call` is the payload carried there and back by a call (0: none).
+/// Metrics of one answer; `octets_per_call` is the payload carried there and back by a call (0:
+/// none).
 ///
 /// # Errors
 /// When the answer holds no sample or no time.
@@ -32,8 +35,8 @@ pub(crate) fn metrics(answer: &Answer, octets_per_call: u64) -> Result<Vec<Metri
     }
 }
 
-/// Percentiles (histogram of three digits), mean, extremes and jitter (standard deviation as a share of the mean,
-/// which is how paper AMI's Table 1 has it).
+/// Percentiles (histogram of three digits), mean, extremes and jitter (standard deviation as a
+/// share of the mean, which is how paper AMI's Table 1 has it).
 fn latency_metrics(samples: &[(u64, u64)]) -> Result<Vec<Metric>, String> {
     let mut histogram = Histogram::<u64>::new(3).map_err(|e| e.to_string())?;
     for &(time, count) in samples {
@@ -66,7 +69,8 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Whether a smaller value of this metric is the better one (times, allocations), or a larger one (rates).
+/// Whether a smaller value of this metric is the better one (times, allocations), or a larger one
+/// (rates).
 pub(crate) fn smaller_is_better(metric: &str) -> bool {
     !metric.ends_with("_per_s")
 }

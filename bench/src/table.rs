@@ -1,7 +1,7 @@
 //! A record as Markdown: what is printed on standard output.
 //!
-//! `main.rs` prints it after an experiment. Rows in the order of the plan, one table for each place of measurement, then the
-//! ratios, then the paper's own table beside ours, then who is missing.
+//! `main.rs` prints it after an experiment. Rows in the order of the plan, one table for each place
+//! of measurement, then the ratios, then the paper's own table beside ours, then who is missing.
 
 use crate::experiment::Experiment;
 use crate::record::{At, Record, Row};
@@ -49,7 +49,8 @@ pub(crate) fn markdown(experiment: &Experiment, record: &Record) -> String {
 fn machine_line(record: &Record) -> String {
     let text = |name: &str| record.machine[name].to_string().replace('"', "");
     format!(
-        "{} cores of {}{}, Linux {}, load before {}, {}, commit {}; medians of {} rounds, all contenders in turn.",
+        "{} cores of {}{}, Linux {}, load before {}, {}, commit {}; medians of {} rounds, all \
+         contenders in turn; Corbie's request has {} octets, its reply {}.",
         text("cores"),
         text("processor"),
         if record.machine["virtual_machine"] == true { " (virtual machine)" } else { "" },
@@ -58,6 +59,8 @@ fn machine_line(record: &Record) -> String {
         text("date"),
         text("commit"),
         record.rounds,
+        text("request_octets"),
+        text("reply_octets"),
     )
 }
 

@@ -1,4 +1,6 @@
 //! `ami-latency`, paper AMI Table 1: the round trip of one 64-bit value, one call at a time.
+//!
+//! In the table of `experiment.rs`; `count.rs` counts for the same contenders.
 
 use super::{Cell, Effort, Experiment};
 use crate::chart::Chart;
@@ -16,7 +18,7 @@ const DII: &[&str] = &["dynamic invocation (DII) is not built yet"];
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "ami-latency",
     paper: "AMI Table 1",
-    summary: "Round trip of a 64-bit value: one thread, one call at a time, client and server in two processes.",
+    summary: "Round trip of a 64-bit value: one thread, one call at a time, two processes.",
     notes: &[
         "same-core: both processes on one core, no core is woken, what remains is the work itself; \
          two-cores: each has its own; none: the kernel's choice.",
@@ -26,7 +28,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          their medians over rounds.",
     ],
     paper_table: Some(PaperTable {
-        title: "Paper AMI, Table 1 (µs; two 400 MHz machines, 100 Mbit/s Ethernet) beside ours (two-cores)",
+        title: "Paper AMI, Table 1 (µs; two 400 MHz machines, 100 Mbit/s) beside ours (two-cores)",
         metrics: &["rtt_min_us", "rtt_mean_us", "rtt_max_us", "jitter_pct"],
         heads: &["minimum", "average", "maximum", "jitter %"],
         at: "two-cores",

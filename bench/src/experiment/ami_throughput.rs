@@ -1,4 +1,6 @@
 //! `ami-throughput`, paper AMI Table 2: calls a second from 1, 7 and 220 threads, and oneways.
+//!
+//! In the table of `experiment.rs`.
 
 use super::{Cell, Effort, Experiment};
 use crate::chart::Chart;
@@ -15,13 +17,16 @@ use serde_json::json;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "ami-throughput",
     paper: "AMI Table 2",
-    summary: "Calls a second that return a 64-bit value, by threads that call at once; and oneways a second.",
+    summary: "Calls a second that return a 64-bit value, from many threads; and oneways a second.",
     notes: &[
-        "The paper lets every thread make 10,000 calls; here calls are counted for a fixed time while all threads are \
+        "The paper lets every thread make 10,000 calls; here calls are counted for a fixed \
+         time while all threads are \
          calling, so that the last ones to finish do not run alone.",
         "oneway: sent by one thread; the time ends when the server has taken the last one. \
-         raw-tcp-pipelined: Corbie's octets, ten messages to a write, one thread that sends and one that reads.",
-        "client_cpu_pct is the load generator's own share of a core (200: both cores); nothing is pinned.",
+         raw-tcp-pipelined: Corbie's octets, ten messages to a write, one thread that \
+         sends and one that reads.",
+        "client_cpu_pct is the load generator's own share of a core (200: both cores); \
+         nothing is pinned.",
     ],
     paper_table: Some(PaperTable {
         title: "Paper AMI, Table 2 (calls a second; two 400 MHz quad-CPU machines) beside ours",
@@ -91,7 +96,8 @@ fn plan(effort: &Effort) -> Vec<Cell> {
         Contender::new("omniorb-oneway", OMNIORB_STOCK.0, Family::OmniOrb, OMNIORB_STOCK.1),
         Contender::new("omniorb-oneway", OMNIORB_POOL.0, Family::OmniOrb, OMNIORB_POOL.1),
         Contender::new("jacorb-oneway", JACORB_QUEUE.0, Family::JacOrb, JACORB_QUEUE.1),
-        corbie_contender::smi("corbie-oneway"),
+        corbie_contender::smi("corbie-oneway").configured("blocking"),
+        corbie_contender::smi_spin("corbie-oneway").configured("adaptive"),
     ] {
         cells.push(cell(contender, Order::Oneways { window_ms }, 1));
     }

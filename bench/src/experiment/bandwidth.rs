@@ -1,4 +1,6 @@
 //! `bandwidth`: octet sequences of 1 KiB to 16 MiB, echoed.
+//!
+//! In the table of `experiment.rs`. Not from a paper: it shows what copying costs.
 
 use super::{Cell, Effort, Experiment};
 use crate::chart::Chart;
@@ -12,10 +14,11 @@ use serde_json::json;
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "bandwidth",
     paper: "-",
-    summary: "Octet sequences of 1 KiB to 16 MiB echoed by one thread; MB/s of payload, there and back.",
+    summary: "Octet sequences of 1 KiB to 16 MiB echoed by one thread; MB/s of payload, both ways.",
     notes: &[
         "mb_per_s counts the payload in both directions, 1 MB = 1,000,000 octets. \
-         raw-tcp reads a whole message into one buffer and writes it back from there, as an ORB has to before it may dispatch.",
+         raw-tcp reads a whole message into one buffer and writes it back from there, as an \
+         ORB has to read it before it may dispatch.",
         "While warming up, every octet that comes back is compared.",
     ],
     paper_table: None,

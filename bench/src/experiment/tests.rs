@@ -1,4 +1,7 @@
-//! The experiments against `experiments.md`, and one run of each with a client and server of the raw family.
+//! Run by `cargo test`.
+//!
+//! The experiments against `experiments.md`, and one run of each with a client and server of the
+//! raw family.
 
 use super::*;
 

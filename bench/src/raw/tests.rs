@@ -1,3 +1,4 @@
+//! Run by `cargo test`.
 //! The raw contenders over real sockets, in one process.
 
 use super::*;

@@ -1,0 +1,136 @@
+//! The tools that count, and what they write: `strace -c`, `valgrind`, `/proc`.
+//!
+//! Called by `count.rs`; every parser is tested on what the tool really printed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Names and how often.
+pub(crate) type Counts = BTreeMap<String, f64>;
+
+/// A tool that runs one side and counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// System calls by name.
+    Strace,
+    /// Allocations.
+    Memcheck,
+    /// Instructions.
+    Callgrind,
+}
+
+impl Tool {
+    /// For file names and messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Tool::Strace => "strace",
+            Tool::Memcheck => "valgrind-memcheck",
+            Tool::Callgrind => "valgrind-callgrind",
+        }
+    }
+
+    /// What goes before the program.
+    pub(crate) fn command_line(self, file: &Path) -> Vec<String> {
+        let file = file.display();
+        let words = match self {
+            Tool::Strace => format!("strace -f -c -U name,calls -o {file}"),
+            Tool::Memcheck => format!("valgrind --leak-check=no --log-file={file}"),
+            Tool::Callgrind => format!(
+                "valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file={file}"
+            ),
+        };
+        words.split(' ').map(str::to_owned).collect()
+    }
+
+    /// The counts in what the tool wrote.
+    pub(crate) fn read(self, text: &str) -> Option<Counts> {
+        match self {
+            Tool::Strace => system_calls(text),
+            Tool::Memcheck => {
+                let (_, rest) = text.split_once("total heap usage: ")?;
+                number(rest.split(' ').next()?).map(|n| [("allocations".to_owned(), n)].into())
+            }
+            Tool::Callgrind => {
+                let (_, rest) = text.split_once("Collected : ")?;
+                number(rest.split_whitespace().next()?)
+                    .map(|n| [("instructions".to_owned(), n)].into())
+            }
+        }
+    }
+}
+
+fn number(word: &str) -> Option<f64> {
+    word.replace(',', "").parse().ok()
+}
+
+/// Lines `sendto   6007` between two rules, then a total.
+fn system_calls(text: &str) -> Option<Counts> {
+    let mut counts = Counts::new();
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let (Some(name), Some(count)) = (words.next(), words.next()) else { continue };
+        if let (true, Some(count)) = (name != "total", number(count)) {
+            counts.insert(name.to_owned(), count);
+        }
+    }
+    (!counts.is_empty()).then_some(counts)
+}
+
+/// Voluntary and other context switches of all threads that a process has now.
+///
+/// # Errors
+/// When the process is gone.
+pub(crate) fn switches(process: u32) -> io::Result<(f64, f64)> {
+    let (mut voluntary, mut other) = (0.0, 0.0);
+    for task in fs::read_dir(format!("/proc/{process}/task"))? {
+        let status = fs::read_to_string(task?.path().join("status"))?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| number(rest.trim())).unwrap_or(0.0)
+        };
+        voluntary += field("voluntary_ctxt_switches:");
+        other += field("nonvoluntary_ctxt_switches:");
+    }
+    Ok((voluntary, other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_table_of_strace_is_read() {
+        let text = "syscall              calls\n---------------- ---------\n\
+                    recvfrom              6107\nsendto                6107\nmmap   25\n\
+                    ---------------- ---------\ntotal                12239\n";
+        let counts = Tool::Strace.read(text).unwrap();
+        assert_eq!(counts.len(), 3);
+        assert_eq!(counts["recvfrom"], 6_107.0);
+        assert_eq!(Tool::Strace.read("strace: not found"), None);
+    }
+
+    #[test]
+    fn the_sums_of_valgrind_are_read() {
+        let text = "==9== HEAP SUMMARY:\n==9==     in use at exit: 0 bytes in 0 blocks\n\
+                    ==9==   total heap usage: 1,234 allocs, 1,234 frees, 5 bytes allocated\n";
+        assert_eq!(Tool::Memcheck.read(text).unwrap()["allocations"], 1_234.0);
+        let text = "==9== Events    : Ir\n==9== Collected : 21,456,789\n";
+        let text = text.replace("21,456,789", "21456789");
+        assert_eq!(Tool::Callgrind.read(&text).unwrap()["instructions"], 21_456_789.0);
+        assert_eq!(Tool::Callgrind.read("killed"), None);
+    }
+
+    #[test]
+    fn switches_of_this_process_are_counted() {
+        let before = switches(std::process::id()).unwrap();
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(1)); // tidy: sleep: gives up the core
+        }
+        let after = switches(std::process::id()).unwrap();
+        assert!(after.0 >= before.0 + 20.0 - 5.0, "{before:?} {after:?}");
+        assert!(switches(u32::MAX).is_err());
+    }
+}
