@@ -1,8 +1,8 @@
 //! The checker: syntax tree in, model out; names resolved, constants evaluated, rules enforced.
 //!
-//! [`check`] is called once by [`crate::compile`] and walks the text in order, because IDL names are
-//! visible only after their declaration. Whatever is faulty is reported and left out of the model.
-//! IDL 4.2 §7.4 (constructs), §7.5 (names and scoping); CORBA 3.3 P1 §14.7 (repository ids).
+//! [`check`] is called once by [`crate::compile`] and walks the text in order, because IDL names
+//! are visible only after their declaration. Whatever is faulty is reported and left out of the
+//! model. IDL 4.2 §7.4 (constructs), §7.5 (names and scoping); CORBA 3.3 P1 §14.7 (repository ids).
 
 mod annotations;
 mod components;
@@ -122,7 +122,8 @@ impl Checker<'_> {
 
     fn event(&mut self, event: &Event, scope: ScopeId) {
         match event {
-            // CORBA 3.3 P1 §14.7.5.2: an included file begins without prefix, and its prefix ends with it.
+            // CORBA 3.3 P1 §14.7.5.2: an included file begins without prefix, and its prefix ends
+            // with it.
             Event::EnterFile => {
                 let outer = std::mem::replace(&mut self.prefix, "".into());
                 self.outer_prefixes.push(outer);

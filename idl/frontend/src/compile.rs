@@ -33,8 +33,8 @@ impl Compilation {
 
 /// Compiles the IDL file at `path`, which the loader is asked for with no including file.
 ///
-/// Never fails as a whole: what is wrong is in [`Compilation::diagnostics`], and the model has the rest.
-/// Never panics, whatever the input; costs are bounded by [`crate::Limits`].
+/// Never fails as a whole: what is wrong is in [`Compilation::diagnostics`], and the model has the
+/// rest. Never panics, whatever the input; costs are bounded by [`crate::Limits`].
 #[must_use]
 pub fn compile(path: &str, loader: &dyn SourceLoader, options: &Options) -> Compilation {
     let mut sources = SourceMap::default();

@@ -1,8 +1,9 @@
 //! Exact arithmetic for constant expressions.
 //!
-//! The checker evaluates with [`Exact`] values and converts once, to the declared type. Integers are
-//! computed in 128 bits with overflow reported, `fixed` to 62 digits, floating point as fractions of
-//! unbounded integers (bounded by [`crate::Limits::constant_bits`]). IDL 4.2 §7.4.1.4.3.
+//! The checker evaluates with [`Exact`] values and converts once, to the declared type. Integers
+//! are computed in 128 bits with overflow reported, `fixed` to 62 digits, floating point as
+//! fractions of unbounded integers (bounded by [`crate::Limits::constant_bits`]). IDL 4.2
+//! §7.4.1.4.3.
 
 mod fixed;
 mod operators;

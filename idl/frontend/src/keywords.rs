@@ -68,8 +68,8 @@ const YOUNG: &[&str] = &[
     "valuetype",
 ];
 
-/// Keywords that came later (components, IDL 4): recognised where their construct can stand, and still
-/// usable as names, because much published IDL does (`unsigned short port`).
+/// Keywords that came later (components, IDL 4): recognised where their construct can stand, and
+/// still usable as names, because much published IDL does (`unsigned short port`).
 const NEWER: &[&str] = &[
     "alias",
     "bitfield",

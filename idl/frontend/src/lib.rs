@@ -1,8 +1,8 @@
 //! The IDL front end: IDL text in, checked [`Model`] and [`Diagnostic`]s out.
 //!
 //! Called by the generator (`idl/codegen`, `idl/build`) and by the `corbie` command.
-//! It performs no I/O: files come through a [`SourceLoader`]. It never stops at the first error, and no
-//! input makes it panic, recurse or allocate without limit (see [`Limits`]).
+//! It performs no I/O: files come through a [`SourceLoader`]. It never stops at the first error,
+//! and no input makes it panic, recurse or allocate without limit (see [`Limits`]).
 //! Sources of the rules: IDL 4.2 (CORBA profile) and CORBA 3.3 part 1, chapter 7.
 
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
 //! The checked model of one compilation: what the generator and `corbie call` build on.
 //!
-//! A [`Model`] is an arena of [`Definition`]s; everything refers to definitions by [`DefId`]. Names are
-//! resolved, constants evaluated, repository ids assigned. A model made from text with errors is still
-//! consistent (every id is valid) but may lack definitions; do not generate code from it.
+//! A [`Model`] is an arena of [`Definition`]s; everything refers to definitions by [`DefId`]. Names
+//! are resolved, constants evaluated, repository ids assigned. A model made from text with errors
+//! is still consistent (every id is valid) but may lack definitions; do not generate code from it.
 //! Rules: IDL 4.2 §7, CORBA 3.3 P1 §7 and §14.7 (repository ids).
 
 mod definition;

@@ -37,7 +37,8 @@ impl Options {
 pub struct Limits {
     /// Octets in one file (default 16 MiB).
     pub file_octets: usize,
-    /// Octets in all files as often as they are included (default 64 MiB): stops exponential inclusion.
+    /// Octets in all files as often as they are included (default 64 MiB): stops exponential
+    /// inclusion.
     pub total_octets: usize,
     /// How deep `#include` may nest (default 64): stops a file that includes itself.
     pub include_depth: usize,

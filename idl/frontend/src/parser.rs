@@ -1,8 +1,8 @@
 //! The parser: tokens in, syntax tree out, by recursive descent.
 //!
-//! [`parse`] is called once by [`crate::compile`]. A fault is reported where it is seen; parsing goes on
-//! after the next `;` or `}` that closes the same scope. Nesting is bounded by [`crate::Limits::nesting`].
-//! IDL 4.2 §7.4.
+//! [`parse`] is called once by [`crate::compile`]. A fault is reported where it is seen; parsing
+//! goes on after the next `;` or `}` that closes the same scope. Nesting is bounded by
+//! [`crate::Limits::nesting`]. IDL 4.2 §7.4.
 
 mod annotations;
 mod components;

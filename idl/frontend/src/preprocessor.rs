@@ -1,7 +1,7 @@
 //! The preprocessor: files and macros in, IDL tokens out.
 //!
-//! [`run`] is called once by [`crate::compile`]. Files, conditionals and expansions are explicit stacks, so
-//! no input exhausts the call stack; every loop is bounded by [`crate::Limits`].
+//! [`run`] is called once by [`crate::compile`]. Files, conditionals and expansions are explicit
+//! stacks, so no input exhausts the call stack; every loop is bounded by [`crate::Limits`].
 //! IDL 4.2 §7.3 (preprocessing as in C++), CORBA 3.3 P1 §14.7.5 (pragmas).
 
 mod comments;
@@ -77,7 +77,8 @@ pub(crate) struct Preprocessor<'a> {
     out: TokenStream,
 }
 
-/// Preprocesses the file at `path`. The sources read are added to `sources`, the first being file 0.
+/// Preprocesses the file at `path`. The sources read are added to `sources`, the first being file
+/// 0.
 pub(crate) fn run(
     path: &str,
     loader: &dyn SourceLoader,
@@ -139,8 +140,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The next token, from the innermost expansion or else from the files. `FileEnd` at the very end, or
-    /// at the end of the tokens that [`Self::expand_list`] was given.
+    /// The next token, from the innermost expansion or else from the files. `FileEnd` at the very
+    /// end, or at the end of the tokens that [`Self::expand_list`] was given.
     fn raw(&mut self) -> RawToken {
         if let Some(token) = self.pushed_back.pop() {
             return token;

@@ -1,8 +1,8 @@
 //! The IDL that the standard itself defines, for when no file on the include path does.
 //!
-//! The preprocessor asks for the files that every ORB supplies (`orb.idl`, `IOP.idl`); the checker asks for
-//! names of module `CORBA` that the text uses but does not declare. Own wording after CORBA 3.3 P1 §8
-//! (ORB interface), §4 (policies), P2 §9.6 (IOP).
+//! The preprocessor asks for the files that every ORB supplies (`orb.idl`, `IOP.idl`); the checker
+//! asks for names of module `CORBA` that the text uses but does not declare. Own wording after
+//! CORBA 3.3 P1 §8 (ORB interface), §4 (policies), P2 §9.6 (IOP).
 
 /// A file of the standard that `#include` may name.
 pub(crate) fn file(path: &str) -> Option<&'static str> {
@@ -13,9 +13,10 @@ pub(crate) fn file(path: &str) -> Option<&'static str> {
     }
 }
 
-/// What module `CORBA` holds: names, and the IDL that defines each. Interfaces that later versions made
-/// local are plain here, since published services inherit from them in plain interfaces. Pseudo-objects
-/// without IDL are native; of the interface repository there are forward declarations.
+/// What module `CORBA` holds: names, and the IDL that defines each. Interfaces that later versions
+/// made local are plain here, since published services inherit from them in plain interfaces.
+/// Pseudo-objects without IDL are native; of the interface repository there are forward
+/// declarations.
 const CORBA: &[(&str, &str)] = &[
     ("Identifier", "typedef string Identifier;"),
     ("RepositoryId", "typedef string RepositoryId;"),
@@ -56,7 +57,8 @@ const CORBA: &[(&str, &str)] = &[
     ("PolicyType", "typedef unsigned long PolicyType;"),
     (
         "Policy",
-        "interface Policy { readonly attribute PolicyType policy_type; Policy copy(); void destroy(); };",
+        "interface Policy { readonly attribute PolicyType policy_type; Policy copy(); \
+         void destroy(); };",
     ),
     ("PolicyList", "typedef sequence<Policy> PolicyList;"),
     ("PolicyTypeSeq", "typedef sequence<PolicyType> PolicyTypeSeq;"),

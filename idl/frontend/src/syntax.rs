@@ -1,7 +1,7 @@
 //! The syntax tree: what the parser understood, names not yet resolved.
 //!
-//! Made by the parser, consumed by the checker. Expressions are flat postfix lists, so that only scopes
-//! and types nest, and the parser bounds those. IDL 4.2 §7.4.
+//! Made by the parser, consumed by the checker. Expressions are flat postfix lists, so that only
+//! scopes and types nest, and the parser bounds those. IDL 4.2 §7.4.
 
 use std::rc::Rc;
 

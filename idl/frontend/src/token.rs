@@ -1,7 +1,7 @@
 //! IDL tokens, the preprocessor's output and the parser's input, with what lies between them.
 //!
-//! Events (pragmas, entering and leaving included files) and comments are kept beside the tokens, each
-//! with the index of the token that follows. IDL 4.2 §7.2.
+//! Events (pragmas, entering and leaving included files) and comments are kept beside the tokens,
+//! each with the index of the token that follows. IDL 4.2 §7.2.
 
 use std::rc::Rc;
 

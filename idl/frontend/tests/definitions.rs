@@ -1,18 +1,25 @@
 //! Each construct of IDL becomes what the model says it is.
+//! Inputs are accepted; the expectation is the model as text.
 
 mod support;
 
+use corbie_frontend::DefinitionKind;
+use corbie_frontend::model::ConstValue;
 use expect_test::expect;
 use support::check;
 
 #[test]
 fn basic_types() {
     check(
-        "struct S {\n  short a; unsigned short b; long c; unsigned long d; long long e; unsigned long long \
-         f;\n  float g; double h; long double i; char j; wchar k; boolean l; octet m; any n; Object o;\n  \
-         ValueBase p; string q; string<10> r; wstring ss; wstring<2+1> t; fixed<10,2> u; int8 v; uint8 w;\n  \
-         int16 x; uint16 y; int32 z; uint32 aa; int64 bb; uint64 cc; TypeCode dd; CORBA::TypeCode ee;\n  \
-         CORBA::Object ff; CORBA::ValueBase gg; CORBA::AbstractBase hh;\n};\n",
+        r#"struct S {
+  short a; unsigned short b; long c; unsigned long d; long long e; unsigned long long f;
+  float g; double h; long double i; char j; wchar k; boolean l; octet m; any n; Object o;
+  ValueBase p; string q; string<10> r; wstring ss; wstring<2+1> t; fixed<10,2> u; int8 v;
+      uint8 w;
+  int16 x; uint16 y; int32 z; uint32 aa; int64 bb; uint64 cc; TypeCode dd; CORBA::TypeCode ee;
+  CORBA::Object ff; CORBA::ValueBase gg; CORBA::AbstractBase hh;
+};
+"#,
         &expect![[r#"
             struct S [IDL:S:1.0]
               a: Short
@@ -56,9 +63,12 @@ fn basic_types() {
 #[test]
 fn templates_and_arrays() {
     check(
-        "const long N = 3;\ntypedef sequence<long> A;\ntypedef sequence<sequence<string<4>, N>> \
-         B;\ntypedef long C[2][N], D, E[N*2];\nstruct F { C x[4]; sequence<A, (1 << 2)> \
-         y; };\n",
+        r#"const long N = 3;
+typedef sequence<long> A;
+typedef sequence<sequence<string<4>, N>> B;
+typedef long C[2][N], D, E[N*2];
+struct F { C x[4]; sequence<A, (1 << 2)> y; };
+"#,
         &expect![[r#"
             constant N: Long = 3 [IDL:N:1.0]
             typedef A = sequence<Long> [IDL:A:1.0]
@@ -76,7 +86,9 @@ fn templates_and_arrays() {
 #[test]
 fn older_idl_defines_int_types_itself() {
     check(
-        "typedef char int8;\nstruct S { int8 a; int16 b; };\n",
+        r#"typedef char int8;
+struct S { int8 a; int16 b; };
+"#,
         &expect![[r#"
         typedef int8 = Char [IDL:int8:1.0]
         struct S [IDL:S:1.0]
@@ -96,12 +108,23 @@ fn older_idl_defines_int_types_itself() {
 #[test]
 fn interfaces() {
     check(
-        "interface F;\nexception E1 { string why; }; exception E2 {};\nabstract interface Abs { void abs_op(); \
-         };\ninterface I : Abs {\n  typedef long T;\n  attribute T a getraises (E1) setraises (E1, E2);\n  \
-         readonly attribute string b raises (E2);\n  attribute short c, d;\n  T op(in string s, inout F l, out \
-         any a) raises (E1, E2) context (\"user.*\", \"sys_1\");\n  oneway void g(in I other);\n  sequence<long> \
-         h();\n  exception Inner { T x; };\n  const T K = 3;\n};\nlocal interface Loc : I { native Cookie; Cookie \
-         bake(in Loc l); };\ninterface F { void g(); };\n",
+        r#"interface F;
+exception E1 { string why; }; exception E2 {};
+abstract interface Abs { void abs_op(); };
+interface I : Abs {
+  typedef long T;
+  attribute T a getraises (E1) setraises (E1, E2);
+  readonly attribute string b raises (E2);
+  attribute short c, d;
+  T op(in string s, inout F l, out any a) raises (E1, E2) context ("user.*", "sys_1");
+  oneway void g(in I other);
+  sequence<long> h();
+  exception Inner { T x; };
+  const T K = 3;
+};
+local interface Loc : I { native Cookie; Cookie bake(in Loc l); };
+interface F { void g(); };
+"#,
         &expect![[r#"
             interface F [IDL:F:1.0]
               operation g() -> Void [IDL:F/g:1.0]
@@ -116,7 +139,8 @@ fn interfaces() {
               attribute b readonly: string getraises E2 [IDL:I/b:1.0]
               attribute c: Short [IDL:I/c:1.0]
               attribute d: Short [IDL:I/d:1.0]
-              operation op(in s: string, inout l: F, out a: Any) -> I::T raises E1, E2 context ["user.*", "sys_1"] [IDL:I/op:1.0]
+              operation op(in s: string, inout l: F, out a: Any) -> I::T
+                    raises E1, E2 context ["user.*", "sys_1"] [IDL:I/op:1.0]
               operation g oneway(in other: I) -> Void [IDL:I/g:1.0]
               operation h() -> sequence<Long> [IDL:I/h:1.0]
               exception Inner [IDL:I/Inner:1.0]
@@ -132,9 +156,14 @@ fn interfaces() {
 #[test]
 fn structs() {
     check(
-        "struct Empty {};\nstruct Base { long a, b[2]; };\nstruct Derived : Base { struct Inner { long x; } \
-         in1; enum Kind { k1, k2 } a_kind; };\nstruct Node;\ntypedef sequence<Node> Nodes;\nstruct Node { Nodes \
-         children; sequence<Node> more; Derived::Inner i; };\ntypedef struct Tagged { long t; } Alias;\n",
+        r#"struct Empty {};
+struct Base { long a, b[2]; };
+struct Derived : Base { struct Inner { long x; } in1; enum Kind { k1, k2 } a_kind; };
+struct Node;
+typedef sequence<Node> Nodes;
+struct Node { Nodes children; sequence<Node> more; Derived::Inner i; };
+typedef struct Tagged { long t; } Alias;
+"#,
         &expect![[r#"
             struct Empty [IDL:Empty:1.0]
             struct Base [IDL:Base:1.0]
@@ -163,14 +192,20 @@ fn structs() {
 #[test]
 fn unions() {
     check(
-        "enum Color { red, green, blue };\nunion A switch (Color) { case red: case green: long x; \
-         default: string y; };\nunion B switch (boolean) { case TRUE: long x; };\nunion C switch (char) { case \
-         'a': octet x; case '\\n': char y; case '\\x7f': any z; };\nunion D switch (long long) { case -1: A x; case \
-         0: sequence<D> y; default: double e[2]; };\nunion E switch (octet) { case 0: wchar w; };\nunion F switch \
-         (wchar) { case L'x': short s; };\nunion G switch (enum Inner { l1, l2 }) { case l1: long a; case l2: long \
-         b; };\ntypedef unsigned short Disc;\nunion H switch (Disc) { case 0: case 1: long a; };\nunion I switch \
-         (int8) { case -128: long a; };\nmodule M { enum Far { near, away }; };\nunion J switch (M::Far) { case \
-         M::near: long a; case away: long b; };\n",
+        r#"enum Color { red, green, blue };
+union A switch (Color) { case red: case green: long x; default: string y; };
+union B switch (boolean) { case TRUE: long x; };
+union C switch (char) { case 'a': octet x; case '\n': char y; case '\x7f': any z; };
+union D switch (long long) { case -1: A x; case 0: sequence<D> y; default: double e[2]; };
+union E switch (octet) { case 0: wchar w; };
+union F switch (wchar) { case L'x': short s; };
+union G switch (enum Inner { l1, l2 }) { case l1: long a; case l2: long b; };
+typedef unsigned short Disc;
+union H switch (Disc) { case 0: case 1: long a; };
+union I switch (int8) { case -128: long a; };
+module M { enum Far { near, away }; };
+union J switch (M::Far) { case M::near: long a; case away: long b; };
+"#,
         &expect![[r#"
             enum Color [IDL:Color:1.0]
               red
@@ -217,21 +252,29 @@ fn unions() {
 
 #[test]
 fn union_labels_leave_the_smallest_value_unused() {
-    let labels: String = (0..=255).map(|n| format!("case {n}: ")).collect();
-    check(
-        &format!("union U switch (octet) {{ {labels} long l; }};"),
-        &expect![[r#"
-        union U switch Octet [IDL:U:1.0]
-          0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20 | 21 | 22 | 23 | 24 | 25 | 26 | 27 | 28 | 29 | 30 | 31 | 32 | 33 | 34 | 35 | 36 | 37 | 38 | 39 | 40 | 41 | 42 | 43 | 44 | 45 | 46 | 47 | 48 | 49 | 50 | 51 | 52 | 53 | 54 | 55 | 56 | 57 | 58 | 59 | 60 | 61 | 62 | 63 | 64 | 65 | 66 | 67 | 68 | 69 | 70 | 71 | 72 | 73 | 74 | 75 | 76 | 77 | 78 | 79 | 80 | 81 | 82 | 83 | 84 | 85 | 86 | 87 | 88 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 96 | 97 | 98 | 99 | 100 | 101 | 102 | 103 | 104 | 105 | 106 | 107 | 108 | 109 | 110 | 111 | 112 | 113 | 114 | 115 | 116 | 117 | 118 | 119 | 120 | 121 | 122 | 123 | 124 | 125 | 126 | 127 | 128 | 129 | 130 | 131 | 132 | 133 | 134 | 135 | 136 | 137 | 138 | 139 | 140 | 141 | 142 | 143 | 144 | 145 | 146 | 147 | 148 | 149 | 150 | 151 | 152 | 153 | 154 | 155 | 156 | 157 | 158 | 159 | 160 | 161 | 162 | 163 | 164 | 165 | 166 | 167 | 168 | 169 | 170 | 171 | 172 | 173 | 174 | 175 | 176 | 177 | 178 | 179 | 180 | 181 | 182 | 183 | 184 | 185 | 186 | 187 | 188 | 189 | 190 | 191 | 192 | 193 | 194 | 195 | 196 | 197 | 198 | 199 | 200 | 201 | 202 | 203 | 204 | 205 | 206 | 207 | 208 | 209 | 210 | 211 | 212 | 213 | 214 | 215 | 216 | 217 | 218 | 219 | 220 | 221 | 222 | 223 | 224 | 225 | 226 | 227 | 228 | 229 | 230 | 231 | 232 | 233 | 234 | 235 | 236 | 237 | 238 | 239 | 240 | 241 | 242 | 243 | 244 | 245 | 246 | 247 | 248 | 249 | 250 | 251 | 252 | 253 | 254 | 255 => l: Long
-    "#]],
-    );
+    let unused = |labels: std::ops::RangeInclusive<i32>| {
+        let labels: String = labels.map(|n| format!("case {n}: ")).collect();
+        let text = format!("union U switch (octet) {{ {labels} long l; }};");
+        let compilation = support::compile_text(&text);
+        assert_eq!(compilation.render_diagnostics(), "");
+        match &compilation.model.find("U").expect("U is defined").kind {
+            DefinitionKind::Union(x) => x.unused_label.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(unused(0..=254), Some(ConstValue::Integer(255)));
+    assert_eq!(unused(1..=255), Some(ConstValue::Integer(0)));
+    assert_eq!(unused(0..=255), None);
 }
 
 #[test]
 fn forward_unions_and_exceptions() {
     check(
-        "union U;\ntypedef sequence<U> Us;\nunion U switch (long) { case 1: Us x; default: long l; \
-         };\nexception Bad { U x; struct Where { long line; } place; };\n",
+        r#"union U;
+typedef sequence<U> Us;
+union U switch (long) { case 1: Us x; default: long l; };
+exception Bad { U x; struct Where { long line; } place; };
+"#,
         &expect![[r#"
             union U switch Long unused 0 [IDL:U:1.0]
               1 => x: Us
@@ -249,10 +292,19 @@ fn forward_unions_and_exceptions() {
 #[test]
 fn valuetypes() {
     check(
-        "exception E {}; interface I { void f(); };\nvaluetype Box sequence<octet>;\nvaluetype Box2 struct Boxed { long l; \
-         };\nabstract valuetype AV { void op(); };\nvaluetype V : AV supports I {\n  private long x, y[2];\n  \
-         /// Text.\n  @key public string s;\n  factory create(in long x, in string s) raises (E);\n  attribute \
-         long att;\n};\n",
+        r#"exception E {}; interface I { void f(); };
+valuetype Box sequence<octet>;
+valuetype Box2 struct Boxed { long l; };
+abstract valuetype AV { void op(); };
+valuetype V : AV supports I {
+  private long x, y[2];
+  /// Text.
+  @key public string s;
+  factory create(in long x, in string s) raises (E);
+ 
+         /// attribute long att;
+};
+"#,
         &expect![[r#"
             exception E [IDL:E:1.0]
             interface I [IDL:I:1.0]
@@ -268,13 +320,17 @@ fn valuetypes() {
               private y: Long[2]
               public @key s: string // "Text."
               factory create(in x: Long, in s: string) raises E [IDL:V/create:1.0]
-              attribute att: Long [IDL:V/att:1.0]
         "#]],
     );
     check(
-        "valuetype V {}; exception E {};\nvaluetype W : truncatable V { public W next; factory make() raises (E); \
-         };\ncustom valuetype X { public any a; };\nvaluetype Fwd;\nvaluetype Fwd { public sequence<Fwd> f; \
-         };\neventtype Ev { public long l; };\nabstract eventtype AEv {};\n",
+        r#"valuetype V {}; exception E {};
+valuetype W : truncatable V { public W next; factory make() raises (E); };
+custom valuetype X { public any a; };
+valuetype Fwd;
+valuetype Fwd { public sequence<Fwd> f; };
+eventtype Ev { public long l; };
+abstract eventtype AEv {};
+"#,
         &expect![[r#"
             valuetype V [IDL:V:1.0]
             exception E [IDL:E:1.0]
@@ -295,12 +351,22 @@ fn valuetypes() {
 #[test]
 fn components() {
     check(
-        "eventtype Tick { public long n; };\ninterface Face { void f(); };\nvaluetype Key { public long k; \
-         };\ncomponent Base;\ncomponent Base { attribute long a; };\ncomponent Comp : Base supports Face {\n  \
-         provides Face p; uses multiple Face u; uses Face v; provides Object o;\n  emits Tick e; publishes Tick pu; \
-         consumes Tick c;\n};\nhome CompHome supports Face manages Comp primarykey Key {\n  factory make(in long \
-         l); finder find(in Key k); void op();\n};\nporttype Pt { provides Face f; uses Face g; attribute long x; \
-         };\nconnector Conn { mirrorport Pt m; port Pt n; };\nconnector Conn2 : Conn { };\n",
+        r#"eventtype Tick { public long n; };
+interface Face { void f(); };
+valuetype Key { public long k; };
+component Base;
+component Base { attribute long a; };
+component Comp : Base supports Face {
+  provides Face p; uses multiple Face u; uses Face v; provides Object o;
+  emits Tick e; publishes Tick pu; consumes Tick c;
+};
+home CompHome supports Face manages Comp primarykey Key {
+  factory make(in long l); finder find(in Key k); void op();
+};
+porttype Pt { provides Face f; uses Face g; attribute long x; };
+connector Conn { mirrorport Pt m; port Pt n; };
+connector Conn2 : Conn { };
+"#,
         &expect![[r#"
             eventtype Tick [IDL:Tick:1.0]
               public n: Long
@@ -337,8 +403,10 @@ fn components() {
 #[test]
 fn modules_are_reopened() {
     check(
-        "module M { interface I; module N { typedef I J; }; };\n/// More of M.\nmodule M { interface I { \
-         ::M::N::J self(in M::N::J j); }; };\n",
+        r#"module M { interface I; module N { typedef I J; }; };
+/// More of M.
+module M { interface I { ::M::N::J self(in M::N::J j); }; };
+"#,
         &expect![[r#"
             // "More of M."
             module M [IDL:M:1.0]
@@ -353,11 +421,17 @@ fn modules_are_reopened() {
 #[test]
 fn annotations_are_kept() {
     check(
-        "@annotation my { long value default 1; };\nenum Ext { FINAL, MUTABLE };\nconst long \
-         N = 4;\n@extensibility(FINAL) @my(value = 2 * N) struct S {\n  @key long id; @default(\"x\") string t; \
-         @optional @::range(min=1, max=N) long r; @weird(UNKNOWN) @f(1.5) long z;\n};\n@service(\"x\") interface I { \
-         @async void f(@in_only in long l); };\nenum E { @value(1) one, @default_literal two };\nunion U switch \
-         (long) { @a case 1: @b long l; };\n",
+        r#"@annotation my { long value default 1; };
+enum Ext { FINAL, MUTABLE };
+const long N = 4;
+@extensibility(FINAL) @my(value = 2 * N) struct S {
+  @key long id; @default("x") string t; @optional @::range(min=1, max=N) long r;
+      @weird(UNKNOWN) @f(1.5) long z;
+};
+@service("x") interface I { @async void f(@in_only in long l); };
+enum E { @value(1) one, @default_literal two };
+union U switch (long) { @a case 1: @b long l; };
+"#,
         &expect![[r#"
             enum Ext [IDL:Ext:1.0]
               FINAL
@@ -382,11 +456,38 @@ fn annotations_are_kept() {
 #[test]
 fn documentation_comments() {
     check(
-        "// License: free.\n\n// Doc of M,\n// two lines.\nmodule M {\n  /* Doc of S:\n   *   indented.\n   */\n  \
-         struct S {\n    long a; // not of b\n    /// doc of b\n    long b, c;\n  };\n\n  // of nothing\n\n  typedef \
-         S T;\n  //////////////////\n  // Framed.\n  //////////////////\n  enum E { /** first */ one, two // not \
-         three\n    , three };\n  /** Doc of I. */\n  interface I {\n    // Doc of op.\n    void op();\n    // Doc of \
-         attributes.\n    attribute long x, y;\n  };\n#define X\n};\n",
+        r#"// License: free.
+
+// Doc of M,
+// two lines.
+module M {
+  /* Doc of S:
+   *   indented.
+   */
+  struct S {
+    long a; // not of b
+    /// doc of b
+    long b, c;
+  };
+
+  // of nothing
+
+  typedef S T;
+  //////////////////
+  // Framed.
+  //////////////////
+  enum E { /** first */ one, two // not three
+    , three };
+  /** Doc of I. */
+  interface I {
+    // Doc of op.
+    void op();
+    // Doc of attributes.
+    attribute long x, y;
+  };
+#define X
+};
+"#,
         &expect![[r#"
             // "Doc of M,\ntwo lines."
             module M [IDL:M:1.0]
@@ -416,9 +517,14 @@ fn documentation_comments() {
 #[test]
 fn escaped_identifiers_and_keywords_as_names() {
     check(
-        "interface _interface { attribute long _attribute; void _raises(in long _in, out long _out); \
-         };\nstruct struct_ { ::_interface i; long _long; };\nstruct port { long uses, home; };\ninterface I { port \
-         component(); };\n",
+        r#"interface _interface {
+  attribute long _attribute;
+  void _raises(in long _in, out long _out);
+};
+struct struct_ { ::_interface i; long _long; };
+struct port { long uses, home; };
+interface I { port component(); };
+"#,
         &expect![[r#"
             interface interface [IDL:interface:1.0]
               attribute attribute: Long [IDL:interface/attribute:1.0]
@@ -433,30 +539,30 @@ fn escaped_identifiers_and_keywords_as_names() {
               operation component() -> port [IDL:I/component:1.0]
             ----
             warning[W0207]: `port` is a keyword in newer versions of IDL
-              --> test.idl:3:8
+              --> test.idl:6:8
                |
-             3 | struct port { long uses, home; };
+             6 | struct port { long uses, home; };
                |        ^^^^
                = hint: write `_port` to be understood everywhere
 
             warning[W0207]: `uses` is a keyword in newer versions of IDL
-              --> test.idl:3:20
+              --> test.idl:6:20
                |
-             3 | struct port { long uses, home; };
+             6 | struct port { long uses, home; };
                |                    ^^^^
                = hint: write `_uses` to be understood everywhere
 
             warning[W0207]: `home` is a keyword in newer versions of IDL
-              --> test.idl:3:26
+              --> test.idl:6:26
                |
-             3 | struct port { long uses, home; };
+             6 | struct port { long uses, home; };
                |                          ^^^^
                = hint: write `_home` to be understood everywhere
 
             warning[W0207]: `component` is a keyword in newer versions of IDL
-              --> test.idl:4:20
+              --> test.idl:7:20
                |
-             4 | interface I { port component(); };
+             7 | interface I { port component(); };
                |                    ^^^^^^^^^
                = hint: write `_component` to be understood everywhere
         "#]],
@@ -466,8 +572,11 @@ fn escaped_identifiers_and_keywords_as_names() {
 #[test]
 fn natives_and_imports() {
     check(
-        "import ::CosNaming;\nimport \"x\";\nnative Cookie;\nlocal interface L { Cookie get() raises (Cookie); \
-         };\n",
+        r#"import ::CosNaming;
+import "x";
+native Cookie;
+local interface L { Cookie get() raises (Cookie); };
+"#,
         &expect![[r#"
             native type Cookie [IDL:Cookie:1.0]
             interface L local [IDL:L:1.0]

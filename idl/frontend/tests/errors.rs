@@ -1,4 +1,5 @@
 //! Every diagnostic code: an input that produces it, and what is said.
+//! A code without an example fails the build, so the table of codes stays honest.
 
 mod support;
 
@@ -172,7 +173,8 @@ const EXAMPLES: &[(Code, &str)] = &[
     (
         Code::TooMuchInput,
         "struct S { long a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t; long \
-       u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, as, at, au, av, aw, ax, ay, az; };\n",
+         u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, \
+         ar, as, at, au, av, aw, ax, ay, az; };\n",
     ),
 ];
 
@@ -239,6 +241,21 @@ fn every_diagnostic_has_a_place() {
     }
 }
 
+/// A hint in lines of at most 80 characters.
+fn wrapped(hint: &str) -> String {
+    let mut out = String::from("    hint:");
+    let mut length = out.len();
+    for word in hint.split(' ') {
+        if length + word.len() > 80 {
+            out += "\n         ";
+            length = 9;
+        }
+        out += &format!(" {word}");
+        length += word.len() + 1;
+    }
+    out + "\n"
+}
+
 /// The wording of all of them, to be read in reviews.
 #[test]
 fn wording() {
@@ -247,7 +264,7 @@ fn wording() {
         for diagnostic in compile_example(text).diagnostics.iter().take(3) {
             out += &format!("{diagnostic}\n");
             if !diagnostic.hint.is_empty() {
-                out += &format!("    hint: {}\n", diagnostic.hint);
+                out += &wrapped(&diagnostic.hint);
             }
         }
     }
@@ -266,7 +283,8 @@ fn wording() {
         test.idl:1:10: error[E0005]: this `#include` names no file
             hint: write `#include "file"` or `#include <file>`
         test.idl:1:1: error[E0006]: `#inclde` is not a directive
-            hint: #include, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif, #error, #warning, #line and #pragma exist
+            hint: there are #include, #define, #undef, #if, #ifdef, #ifndef, #elif,
+                  #else, #endif, #error, #warning, #line and #pragma
         test.idl:1:1: error[E0007]: `#define` needs a name
             hint: write `#define NAME text` or `#define NAME(parameter) text`
         test.idl:1:10: error[E0007]: this is not a list of macro parameters
@@ -302,15 +320,19 @@ fn wording() {
         test.idl:2:1: error[E0014]: the call of macro `F` has no `)`
             hint: close the list of arguments
         test.idl:2:1: error[E0201]: expected a definition, found `F`
-            hint: definitions begin with module, interface, struct, union, enum, typedef, const, exception, valuetype or native
+            hint: definitions begin with module, interface, struct, union, enum, typedef,
+                  const, exception, valuetype or native
         test.idl:2:9: error[E0015]: macros expand to more than 10000 tokens
             hint: macros are no longer expanded from here on
         test.idl:1:1: error[E0016]: this `#pragma prefix` is not complete
-            hint: the forms are `#pragma prefix "text"`, `#pragma ID name "IDL:…:1.0"` and `#pragma version name 1.0`
+            hint: the forms are `prefix "text"`, `ID name "IDL:…:1.0"` and `version
+                  name 1.0`
         test.idl:2:1: error[E0016]: this `#pragma version` is not complete
-            hint: the forms are `#pragma prefix "text"`, `#pragma ID name "IDL:…:1.0"` and `#pragma version name 1.0`
+            hint: the forms are `prefix "text"`, `ID name "IDL:…:1.0"` and `version
+                  name 1.0`
         test.idl:2:1: error[E0016]: this `#pragma ID` is not complete
-            hint: the forms are `#pragma prefix "text"`, `#pragma ID name "IDL:…:1.0"` and `#pragma version name 1.0`
+            hint: the forms are `prefix "text"`, `ID name "IDL:…:1.0"` and `version
+                  name 1.0`
         test.idl:1:1: error[E0101]: this comment is never closed
             hint: add `*/`
         test.idl:1:18: error[E0102]: this string does not end on its line
@@ -322,15 +344,20 @@ fn wording() {
         test.idl:1:11: error[E0103]: `Käse` has letters that IDL names cannot have
             hint: names are made of a–z, A–Z, 0–9 and `_`
         test.idl:1:18: error[E0104]: there is no escape `\q`
-            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in wide literals
+            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in
+                  wide literals
         test.idl:1:18: error[E0104]: `\x` needs hexadecimal digits
-            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in wide literals
+            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in
+                  wide literals
         test.idl:1:18: error[E0104]: `\u` is for wide literals only
-            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in wide literals
+            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in
+                  wide literals
         test.idl:1:17: error[E0104]: half of a surrogate pair is not a character
-            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in wide literals
+            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in
+                  wide literals
         test.idl:1:16: error[E0104]: this octal escape is above 377
-            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in wide literals
+            hint: escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in
+                  wide literals
         test.idl:1:16: error[E0105]: this character literal has 2 characters
             hint: write one character; texts stand between `"`
         test.idl:1:16: error[E0105]: this character literal is empty
@@ -362,11 +389,12 @@ fn wording() {
         test.idl:2:1: error[E0201]: this `}` closes nothing
             hint: remove it, or add the `{` that it was meant for
         test.idl:1:15: error[E0201]: expected an operation, attribute or type, found `interface`
-            hint: this cannot stand inside an interface or valuetype: is a `}` missing before it?
+            hint: this cannot stand inside an interface or valuetype: is a `}` missing?
         test.idl:1:14: error[E0201]: expected a name after this `,`
             hint: remove the `,`
         test.idl:1:32: error[E0201]: expected `;`, found `raises`
-            hint: an attribute that can be set has `getraises (…)` and `setraises (…)`
+            hint: an attribute that can be set has `getraises (…)` and `setraises
+                  (…)`
         test.idl:2:1: error[E0201]: expected `}`, found the end of the file
         test.idl:1:45: error[E0202]: this nests deeper than 4 levels
             hint: name inner types with typedef
@@ -401,10 +429,11 @@ fn wording() {
         test.idl:1:24: error[E0302]: `S` is already defined in this scope
             hint: rename one of them
         test.idl:1:26: error[E0303]: `ABC` differs from `Abc` only in case
-            hint: IDL names of one scope must differ in more than case: rename one of them
+            hint: IDL names of one scope must differ in more than case: rename one of
+                  them
         test.idl:1:24: error[E0304]: `abc` is defined as `Abc`
             hint: names must always be written alike: `Abc`
-        test.idl:1:54: error[E0305]: `T` is defined here after it was used for something else
+        test.idl:1:54: error[E0305]: `T` already stands for something else here
             hint: rename it, or write the outer one with its scope (`::…::T`)
         test.idl:1:20: error[E0306]: `I` is the name of the scope that it is in
             hint: choose another name
@@ -419,7 +448,8 @@ fn wording() {
         test.idl:1:45: error[E0309]: `S` is not an exception, but a struct
             hint: name an exception
         test.idl:1:23: error[E0309]: enum `E` contains no names
-            hint: names before `::` are modules, interfaces, valuetypes, structs, unions or exceptions
+            hint: names before `::` are modules, interfaces, valuetypes, structs, unions
+                  or exceptions
         test.idl:1:29: error[E0309]: `S` is not a constant, but a struct
             hint: name a constant
         test.idl:1:11: warning[W0310]: interface `I` is declared but never defined
@@ -434,14 +464,15 @@ fn wording() {
             hint: put its definition before this one
         test.idl:1:30: error[E0313]: `I` is local interface here, but was declared as interface
             hint: use the same words in both declarations
-        test.idl:1:33: error[E0313]: `V` is a valuetype with state here, but was declared as an abstract valuetype
+        test.idl:1:33: error[E0313]: `V` is not abstract here, but was declared as abstract
             hint: use the same words in both declarations
         test.idl:1:23: warning[W0314]: `right` differs from `Right`, its scope, only in case
             hint: choose another name
         test.idl:1:34: error[E0401]: `A` is listed twice
             hint: list it once
-        test.idl:1:37: error[E0402]: an unconstrained interface cannot inherit from local interface `A`
-            hint: abstract interfaces inherit from abstract ones only; only local interfaces inherit from local ones
+        test.idl:1:37: error[E0402]: an interface cannot inherit from local interface `A`
+            hint: abstract interfaces inherit from abstract ones only; only local
+                  interfaces inherit from local ones
         test.idl:1:50: error[E0402]: `B` is not abstract, so it must be the first base
             hint: a valuetype has at most one base with state, and that comes first
         test.idl:1:40: error[E0402]: an abstract valuetype cannot inherit from `A`
@@ -454,7 +485,7 @@ fn wording() {
             hint: nothing comes back: remove it, or `oneway`
         test.idl:1:47: error[E0404]: a local type cannot be used by interface `I`
             hint: make the interface local, or pass something that can be sent
-        test.idl:1:49: error[E0305]: `l` is defined here after it was used for something else
+        test.idl:1:49: error[E0305]: `l` already stands for something else here
             hint: rename it, or write the outer one with its scope (`::…::L`)
         test.idl:1:12: error[E0405]: `void` is only the result of an operation
             hint: choose a type that has values
@@ -499,14 +530,16 @@ fn wording() {
         test.idl:1:1: error[E0414]: `a b` is not a repository id prefix
             hint: a prefix is like "omg.org", without spaces, colons or outer slashes
         test.idl:1:7: error[E0415]: this type cannot be that of a constant
-            hint: constants are integers, octet, boolean, characters, strings, floating or fixed point numbers, or enumerators
+            hint: constants are integers, octet, boolean, characters, strings,
+                  enumerators, or floating or fixed point numbers
         test.idl:1:33: error[E0416]: `*` is not the name of a context
-            hint: context names are letters, digits, `.` and `_`, perhaps with `*` at the end
+            hint: context names are letters, digits, `.` and `_`, perhaps with `*` at the
+                  end
         test.idl:1:27: warning[W0417]: `IDL:I:1.0` is already in use
             hint: peers tell types apart by their repository ids
         test.idl:1:37: error[E0418]: the type of this port is not an interface
             hint: name an interface
-        test.idl:1:39: error[E0305]: `s` is defined here after it was used for something else
+        test.idl:1:39: error[E0305]: `s` already stands for something else here
             hint: rename it, or write the outer one with its scope (`::…::S`)
         test.idl:1:16: error[E0501]: expected an integer, found a string
             hint: change the value, or the type
@@ -549,7 +582,8 @@ fn wording() {
         test.idl:1:186: error[E0902]: more than 100 tokens
             hint: split the input into several files
         test.idl:1:186: error[E0201]: expected `}`, found the end of the file
-    "#]].assert_eq(&out);
+    "#]]
+    .assert_eq(&out);
 }
 
 #[test]
@@ -577,10 +611,20 @@ fn rendering_shows_line_caret_notes_and_hint() {
 #[test]
 fn many_errors_in_one_run() {
     check(
-        "struct A { long x; Missing y; };\ninterface I {\n  void f(in long);\n  void g(in A x);\n  \
-         attribute Missing m;\n  void h(in I x) raises (Nope);\n};\nconst octet O = 300;\nconst octet \
-         P = O + 1;\ntypedef sequence<A, O> S;\nunion U switch (double) { case 1: S s; };\nstruct B { U \
-         x; S y };\ninterface J : I { void g(); };\n",
+        r#"struct A { long x; Missing y; };
+interface I {
+  void f(in long);
+  void g(in A x);
+  attribute Missing m;
+  void h(in I x) raises (Nope);
+};
+const octet O = 300;
+const octet P = O + 1;
+typedef sequence<A, O> S;
+union U switch (double) { case 1: S s; };
+struct B { U x; S y };
+interface J : I { void g(); };
+"#,
         &expect![[r#"
             struct A [IDL:A:1.0]
               x: Long
@@ -657,9 +701,12 @@ fn many_errors_in_one_run() {
 #[test]
 fn recovery_keeps_what_is_sound() {
     check(
-        "interface A { void ok(); void bad(in long; void fine(); };\nstruct B { long a; 12; string c; \
-         };\nunion C switch (long) { case 1: long a; case: long x; case 3: string b; };\nmodule { struct \
-         Lost {}; };\nstruct D { B x; };\n",
+        r#"interface A { void ok(); void bad(in long; void fine(); };
+struct B { long a; 12; string c; };
+union C switch (long) { case 1: long a; case: long x; case 3: string b; };
+module { struct Lost {}; };
+struct D { B x; };
+"#,
         &expect![[r#"
             interface A [IDL:A:1.0]
               operation ok() -> Void [IDL:A/ok:1.0]

@@ -46,8 +46,8 @@ fn folder() -> PathBuf {
 
 fn idl_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("the folder can be listed") {
+        let path = entry.expect("the folder can be listed").path();
         if path.is_dir() {
             found.extend(idl_files(&path));
         } else if path.extension().is_some_and(|extension| extension == "idl") {

@@ -1,4 +1,5 @@
 //! The preprocessor: files, conditionals, macros, line numbers.
+//! Most inputs hold IDL whose meaning shows what the preprocessor made of it.
 
 mod support;
 
@@ -9,11 +10,42 @@ use support::{check, check_files};
 #[test]
 fn conditionals() {
     check(
-        "#define A 2\n#if A == 2 && !defined(B) && defined A\nconst long C1 = 1;\n#elif 1\n#error no\n#else\n#error \
-         no\n#endif\n#ifdef B\n'unclosed \" don't\n#if 1\n#else\n#endif\n#elif A > 1\nconst long C2 = 2;\n#endif\n#ifndef \
-         A\n/* #else\n#endif */ x\n#else\nconst long C3 = 3;\n#endif\n#if 0\n#elif 0\n#elif (1 ? 0x10 : 0) >> 4 == \
-         1 || 1/0\nconst long C4 = 4;\n#endif\n#if UNKNOWN + 'a' - 97\n#error no\n#endif\n#if (-1 < 0) && (~0 == -1) && \
-         (7 % 4 == 3) && 10ul\nconst long C5 = 5;\n#endif\n#\n#ident \"x\"\n",
+        r#"#define A 2
+#if A == 2 && !defined(B) && defined A
+const long C1 = 1;
+#elif 1
+#error no
+#else
+#error no
+#endif
+#ifdef B
+'unclosed " don't
+#if 1
+#else
+#endif
+#elif A > 1
+const long C2 = 2;
+#endif
+#ifndef A
+/* #else
+#endif */ x
+#else
+const long C3 = 3;
+#endif
+#if 0
+#elif 0
+#elif (1 ? 0x10 : 0) >> 4 == 1 || 1/0
+const long C4 = 4;
+#endif
+#if UNKNOWN + 'a' - 97
+#error no
+#endif
+#if (-1 < 0) && (~0 == -1) && (7 % 4 == 3) && 10ul
+const long C5 = 5;
+#endif
+#
+#ident "x"
+"#,
         &expect![[r#"
             constant C1: Long = 1 [IDL:C1:1.0]
             constant C2: Long = 2 [IDL:C2:1.0]
@@ -27,12 +59,31 @@ fn conditionals() {
 #[test]
 fn macros() {
     check(
-        "#define ONE 1\n#define ADD(a, b) ((a) + (b))\n#define STR(x) #x\n#define XSTR(x) STR(x)\n#define GLUE(a, b) \
-         a##b\n#define SELF SELF2 SELF\n#define CALL(f, ...) f(__VA_ARGS__)\n#define EMPTY()\n#define F(x) \
-         G(x)\n#define G(x) x + F\nconst long GLUE(va, lue) = ADD(ONE, ADD(2, 3));\nconst string S1 = STR(a \"b\" c);\nconst \
-         string S2 = XSTR(ONE);\nconst long L = CALL(ADD, 1, 2) EMPTY();\n#define LIST long a; \\\n  long b;\nstruct S { \
-         LIST };\n#undef ONE\nconst long ONE = 7;\n#define ADD2 ADD\nconst long M = ADD2 (1,\n  2);\nconst long ADD = \
-         3;\n#define F(x) G(x)\n",
+        r#"#define ONE 1
+#define ADD(a, b) ((a) + (b))
+#define STR(x) #x
+#define XSTR(x) STR(x)
+#define GLUE(a, b) a##b
+#define SELF SELF2 SELF
+#define CALL(f, ...) f(__VA_ARGS__)
+#define EMPTY()
+#define F(x) G(x)
+#define G(x) x + F
+const long GLUE(va, lue) = ADD(ONE, ADD(2, 3));
+const string S1 = STR(a "b" c);
+const string S2 = XSTR(ONE);
+const long L = CALL(ADD, 1, 2) EMPTY();
+#define LIST long a; \
+  long b;
+struct S { LIST };
+#undef ONE
+const long ONE = 7;
+#define ADD2 ADD
+const long M = ADD2 (1,
+  2);
+const long ADD = 3;
+#define F(x) G(x)
+"#,
         &expect![[r#"
             constant value: Long = 6 [IDL:value:1.0]
             constant S1: string = "a \"b\" c" [IDL:S1:1.0]
@@ -51,8 +102,13 @@ fn macros() {
 #[test]
 fn lines_and_files() {
     check(
-        "const long A = __LINE__;\nconst string B = __FILE__;\n#line 100\nconst long C = __LINE__;\n#line 200 \
-         \"other.idl\"\nconst long D = __LINE__; const string E = __FILE__; $\n",
+        r#"const long A = __LINE__;
+const string B = __FILE__;
+#line 100
+const long C = __LINE__;
+#line 200 "other.idl"
+const long D = __LINE__; const string E = __FILE__; $
+"#,
         &expect![[r#"
             constant A: Long = 1 [IDL:A:1.0]
             constant B: string = "test.idl" [IDL:B:1.0]
@@ -71,8 +127,11 @@ fn lines_and_files() {
 #[test]
 fn lines_are_joined() {
     check(
-        "const lo\\\nng A = 1\\\n2; // comment \\\ncontinues\n#define X \\\r\n  5\r\nconst long B = X;\r\nconst string C = \
-         \"ab\\\ncd\";\n",
+        concat!(
+            "const lo\\\nng A = 1\\\n2; // comment \\\ncontinues\n",
+            "#define X \\\r\n  5\r\nconst long B = X;\r\n",
+            "const string C = \"ab\\\ncd\";\n",
+        ),
         &expect![[r#"
             constant A: Long = 12 [IDL:A:1.0]
             constant B: Long = 5 [IDL:B:1.0]
@@ -87,16 +146,40 @@ fn include_search() {
         &[
             (
                 "sub/main.idl",
-                "#include \"a.idl\"\n#include <a.idl>\n#define NAME <b.idl>\n#include NAME\n#include \
-             \"/abs.idl\" // comment\nstruct M { A1 x; A2 y; B z; Abs u; };\n",
+                r#"#include "a.idl"
+#include <a.idl>
+#define NAME <b.idl>
+#include NAME
+#include "/abs.idl" // comment
+struct M { A1 x; A2 y; B z; Abs u; };
+"#,
             ),
-            ("sub/a.idl", "struct A1 {};\n"),
-            ("include/a.idl", "#pragma once\nstruct A2 {};\n#include <a.idl>\n"),
+            (
+                "sub/a.idl",
+                r#"struct A1 {};
+"#,
+            ),
+            (
+                "include/a.idl",
+                r#"#pragma once
+struct A2 {};
+#include <a.idl>
+"#,
+            ),
             (
                 "include/b.idl",
-                "#ifndef B_IDL\n#define B_IDL\n#include \"b.idl\"\nstruct B {};\n#endif\n",
+                r#"#ifndef B_IDL
+#define B_IDL
+#include "b.idl"
+struct B {};
+#endif
+"#,
             ),
-            ("/abs.idl", "struct Abs {};\n"),
+            (
+                "/abs.idl",
+                r#"struct Abs {};
+"#,
+            ),
         ],
         &Options::new(),
         &expect![[r#"
@@ -113,9 +196,22 @@ fn include_search() {
 fn errors_in_included_files_say_where_they_came_from() {
     check_files(
         &[
-            ("main.idl", "\n#include \"a.idl\"\n"),
-            ("a.idl", "#include <b.idl>\n"),
-            ("include/b.idl", "typedef Missing X;\n"),
+            (
+                "main.idl",
+                r#"
+#include "a.idl"
+"#,
+            ),
+            (
+                "a.idl",
+                r#"#include <b.idl>
+"#,
+            ),
+            (
+                "include/b.idl",
+                r#"typedef Missing X;
+"#,
+            ),
         ],
         &Options::new(),
         &expect![[r#"
@@ -140,7 +236,15 @@ fn defines_of_the_command_line() {
     check_files(
         &[(
             "main.idl",
-            "const long X = A + B;\nconst long Y = F(4);\n#ifdef GONE\n#error\n#endif\n#ifndef __CORBIE_IDL__\n#error\n#endif\n",
+            r#"const long X = A + B;
+const long Y = F(4);
+#ifdef GONE
+#error
+#endif
+#ifndef __CORBIE_IDL__
+#error
+#endif
+"#,
         )],
         &options,
         &expect![[r#"
@@ -153,8 +257,13 @@ fn defines_of_the_command_line() {
 #[test]
 fn preprocessed_text_is_understood() {
     check(
-        "# 1 \"test.idl\"\n# 1 \"inc.idl\" 1\n#pragma prefix \"inc\"\nstruct Inc {};\n# 2 \"test.idl\" 2\nstruct Main { \
-         Inc i; };\n",
+        r#"# 1 "test.idl"
+# 1 "inc.idl" 1
+#pragma prefix "inc"
+struct Inc {};
+# 2 "test.idl" 2
+struct Main { Inc i; };
+"#,
         &expect![[r#"
             struct Main [IDL:Main:1.0]
               i: Inc
@@ -186,7 +295,11 @@ fn character_sets() {
 #[test]
 fn unknown_pragmas_are_ignored() {
     check(
-        "#pragma hh #include \"x.h\" don't\n#pragma\n#pragma ami on\nstruct S {};\n",
+        r#"#pragma hh #include "x.h" don't
+#pragma
+#pragma ami on
+struct S {};
+"#,
         &expect![[r#"
             struct S [IDL:S:1.0]
         "#]],
@@ -196,7 +309,11 @@ fn unknown_pragmas_are_ignored() {
 #[test]
 fn a_missing_main_file() {
     check_files(
-        &[("main.idl", "#include <nope/nope.idl>\n")],
+        &[(
+            "main.idl",
+            r#"#include <nope/nope.idl>
+"#,
+        )],
         &Options::new(),
         &expect![[r#"
         ----

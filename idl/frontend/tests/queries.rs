@@ -1,4 +1,5 @@
 //! The questions that generators ask of a model.
+//! Bases, aliases, recursion, order, locality, files.
 
 mod support;
 
@@ -22,8 +23,11 @@ fn names(model: &Model, ids: &[DefId]) -> Vec<String> {
 #[test]
 fn bases_and_operations() {
     let model = model(
-        "interface A { void fa(); attribute long x; typedef long T; };\ninterface B : A { void fb(); };\ninterface C \
-         : A { void fc(); };\ninterface D : B, C { void fd(); };\n",
+        r#"interface A { void fa(); attribute long x; typedef long T; };
+interface B : A { void fb(); };
+interface C : A { void fc(); };
+interface D : B, C { void fd(); };
+"#,
     );
     let d = id(&model, "D");
     assert_eq!(names(&model, &model.all_bases(d)), ["B", "A", "C"]);
@@ -55,9 +59,13 @@ fn aliases() {
 #[test]
 fn recursion() {
     let model = model(
-        "struct N; typedef sequence<N> Ns; struct N { Ns children; };\nstruct Flat { long a; };\nunion U switch \
-         (long) { case 1: sequence<U> m; };\nvaluetype V { public V next; };\ninterface I { struct R { I m; }; \
-         };\nstruct Holds { N m; };\n",
+        r#"struct N; typedef sequence<N> Ns; struct N { Ns children; };
+struct Flat { long a; };
+union U switch (long) { case 1: sequence<U> m; };
+valuetype V { public V next; };
+interface I { struct R { I m; }; };
+struct Holds { N m; };
+"#,
     );
     let recursive = |name: &str| model.is_recursive(id(&model, name));
     assert!(recursive("N") && recursive("U") && recursive("V") && recursive("Ns"));
@@ -68,8 +76,11 @@ fn recursion() {
 #[test]
 fn dependency_order_puts_parts_first() {
     let model = model(
-        "union U; typedef sequence<U> Us;\nstruct A { Us m; };\nstruct L { long m; };\nunion U switch (long) { \
-         case 1: A x; case 2: L y; };\n",
+        r#"union U; typedef sequence<U> Us;
+struct A { Us m; };
+struct L { long m; };
+union U switch (long) { case 1: A x; case 2: L y; };
+"#,
     );
     let order = model.dependency_order();
     assert_eq!(order.len(), model.len());
@@ -81,8 +92,9 @@ fn dependency_order_puts_parts_first() {
 #[test]
 fn local_types() {
     let model = model(
-        "local interface L {}; interface R {}; native N;\ntypedef sequence<L> Ls; struct S { L m; }; struct T { R m; \
-         };\n",
+        r#"local interface L {}; interface R {}; native N;
+typedef sequence<L> Ls; struct S { L m; }; struct T { R m; };
+"#,
     );
     let local = |name: &str| model.is_local(&Type::Named(id(&model, name)));
     assert!(local("L") && local("N") && local("Ls") && local("S"));
@@ -92,8 +104,18 @@ fn local_types() {
 #[test]
 fn main_file_and_included_files() {
     let loader = corbie_frontend::MemoryLoader::new()
-        .file("dir/main.idl", "#include \"inc.idl\"\nmodule M { struct Mine {}; };\n")
-        .file("dir/inc.idl", "module M { struct Theirs {}; };\nmodule Other {};\n");
+        .file(
+            "dir/main.idl",
+            r#"#include "inc.idl"
+module M { struct Mine {}; };
+"#,
+        )
+        .file(
+            "dir/inc.idl",
+            r#"module M { struct Theirs {}; };
+module Other {};
+"#,
+        );
     let options = corbie_frontend::Options::new();
     let model = corbie_frontend::compile("dir/main.idl", &loader, &options).model;
     let main = |name: &str| model.find(name).unwrap().in_main_file;
@@ -106,7 +128,10 @@ fn main_file_and_included_files() {
 
 #[test]
 fn compilation_is_deterministic() {
-    let text = "interface A { void f(); void g(); }; interface B { void f(); void g(); }; interface C : A, B {};";
+    let text = r#"
+interface A { void f(); void g(); }; interface B { void f(); void g(); };
+interface C : A, B {};
+"#;
     let first = format!("{:?}", compile_text(text).diagnostics);
     for _ in 0..20 {
         assert_eq!(format!("{:?}", compile_text(text).diagnostics), first);

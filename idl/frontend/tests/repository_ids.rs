@@ -1,4 +1,5 @@
 //! Repository ids: prefixes by file and scope, versions, pragmas, typeid and typeprefix.
+//! CORBA 3.3 P1 §14.7.
 
 mod support;
 
@@ -10,8 +11,19 @@ use support::{check, check_files};
 #[test]
 fn prefixes_hold_to_the_end_of_their_scope() {
     check(
-        "#pragma prefix \"P1\"\nmodule M1 {\n  typedef long T1;\n#pragma prefix \"P2\"\n  module M4 {\n    typedef \
-         long T4;\n  };\n  typedef long T2;\n};\ntypedef long T3;\n#pragma prefix \"\"\ntypedef long T5;\n",
+        r#"#pragma prefix "P1"
+module M1 {
+  typedef long T1;
+#pragma prefix "P2"
+  module M4 {
+    typedef long T4;
+  };
+  typedef long T2;
+};
+typedef long T3;
+#pragma prefix ""
+typedef long T5;
+"#,
         &expect![[r#"
             module M1 [IDL:P1/M1:1.0]
               typedef T1 = Long [IDL:P1/M1/T1:1.0]
@@ -30,15 +42,32 @@ fn included_files_have_their_own_prefix() {
         &[
             (
                 "main.idl",
-                "#pragma prefix \"main.org\"\n#include \"b.idl\"\nstruct A { B x; };\n#include \
-             <c.idl>\ninterface I : C {};\n",
+                r#"#pragma prefix "main.org"
+#include "b.idl"
+struct A { B x; };
+#include <c.idl>
+interface I : C {};
+"#,
             ),
-            ("b.idl", "struct B {};\n#pragma prefix \"b.org\"\nstruct B2 {};\n"),
+            (
+                "b.idl",
+                r#"struct B {};
+#pragma prefix "b.org"
+struct B2 {};
+"#,
+            ),
             (
                 "include/c.idl",
-                "#pragma prefix \"c.org\"\n#include \"d.idl\"\ninterface C : D {};\n",
+                r#"#pragma prefix "c.org"
+#include "d.idl"
+interface C : D {};
+"#,
             ),
-            ("include/d.idl", "interface D {};\n"),
+            (
+                "include/d.idl",
+                r#"interface D {};
+"#,
+            ),
         ],
         &Options::new(),
         &expect![[r#"
@@ -48,8 +77,19 @@ fn included_files_have_their_own_prefix() {
         "#]],
     );
     let files = [
-        ("main.idl", "#pragma prefix \"main.org\"\n#include \"b.idl\"\n"),
-        ("b.idl", "struct B {};\n#pragma prefix \"b.org\"\nstruct B2 {};\n"),
+        (
+            "main.idl",
+            r#"#pragma prefix "main.org"
+#include "b.idl"
+"#,
+        ),
+        (
+            "b.idl",
+            r#"struct B {};
+#pragma prefix "b.org"
+struct B2 {};
+"#,
+        ),
     ];
     let mut loader = corbie_frontend::MemoryLoader::new();
     for (name, text) in files {
@@ -63,9 +103,18 @@ fn included_files_have_their_own_prefix() {
 #[test]
 fn ids_and_versions() {
     check(
-        "module M {\n  interface I { void f(); attribute long a; };\n#pragma version I 2.3\n  struct S {};\n#pragma \
-         ID S \"LOCAL:s:1\"\n#pragma ID I::f \"IDL:f:9.9\"\n#pragma version M 1.1\n  exception E {};\n};\n#pragma ID \
-         ::M::E \"DCE:700dc518-0110-11ce-ac8f-0800090b5d3e:1\"\n#pragma version M::I 2.3\n",
+        r#"module M {
+  interface I { void f(); attribute long a; };
+#pragma version I 2.3
+  struct S {};
+#pragma ID S "LOCAL:s:1"
+#pragma ID I::f "IDL:f:9.9"
+#pragma version M 1.1
+  exception E {};
+};
+#pragma ID ::M::E "DCE:700dc518-0110-11ce-ac8f-0800090b5d3e:1"
+#pragma version M::I 2.3
+"#,
         &expect![[r#"
             module M [IDL:M:1.1]
               interface I [IDL:M/I:2.3]
@@ -80,8 +129,16 @@ fn ids_and_versions() {
 #[test]
 fn type_ids_and_prefixes() {
     check(
-        "module M {\n  interface I {};\n  typeid I \"IDL:special:1.0\";\n  typeprefix M \"omg.org\";\n  interface J { \
-         struct S {}; };\n};\nmodule M { interface K {}; };\ninterface L {};\ntypeprefix L \"l.org\";\n",
+        r#"module M {
+  interface I {};
+  typeid I "IDL:special:1.0";
+  typeprefix M "omg.org";
+  interface J { struct S {}; };
+};
+module M { interface K {}; };
+interface L {};
+typeprefix L "l.org";
+"#,
         &expect![[r#"
             module M [IDL:omg.org/M:1.0]
               interface I [IDL:special:1.0]
@@ -96,7 +153,11 @@ fn type_ids_and_prefixes() {
 #[test]
 fn reopened_modules_use_the_prefix_in_force() {
     check(
-        "#pragma prefix \"a\"\nmodule M { struct A {}; };\n#pragma prefix \"b\"\nmodule M { struct B {}; };\n",
+        r#"#pragma prefix "a"
+module M { struct A {}; };
+#pragma prefix "b"
+module M { struct B {}; };
+"#,
         &expect![[r#"
             module M [IDL:a/M:1.0]
               struct A [IDL:a/M/A:1.0]

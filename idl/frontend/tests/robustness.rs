@@ -26,10 +26,13 @@ impl Random {
 /// The starting corpus of the fuzz target.
 fn corpus() -> Vec<Vec<u8>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/corpus/idl");
-    let mut files: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the folder can be listed")
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .collect();
     files.sort();
-    let corpus: Vec<_> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    let corpus: Vec<_> =
+        files.iter().map(|file| std::fs::read(file).expect("the file can be read")).collect();
     assert!(corpus.len() >= 20, "the corpus in {folder} has only {} files", corpus.len());
     corpus
 }

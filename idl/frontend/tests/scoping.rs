@@ -1,4 +1,5 @@
 //! Names: scopes, inheritance, clashes, introduction, as the specification's examples have it.
+//! IDL 4.2 §7.5.
 
 mod support;
 
@@ -9,13 +10,33 @@ use support::{check, check_errors};
 #[test]
 fn introduced_names() {
     check_errors(
-        "module M {\n  typedef long ArgType;\n  const ArgType I = 10;\n  typedef short Y;\n  interface A {\n    \
-         struct S {\n      struct T {\n        ArgType x[I];\n        long y;\n      } m;\n    };\n    typedef string \
-         ArgType;\n    enum I { I1, I2 };\n    typedef short Y;\n  };\n  interface B : A {\n    typedef long \
-         ArgType;\n    struct S {\n      ArgType x;\n      A::ArgType y;\n    };\n  };\n};\n",
+        r#"module M {
+  typedef long ArgType;
+  const ArgType I = 10;
+  typedef short Y;
+  interface A {
+    struct S {
+      struct T {
+        ArgType x[I];
+        long y;
+      } m;
+    };
+    typedef string ArgType;
+    enum I { I1, I2 };
+    typedef short Y;
+  };
+  interface B : A {
+    typedef long ArgType;
+    struct S {
+      ArgType x;
+      A::ArgType y;
+    };
+  };
+};
+"#,
         &expect![[r#"
-            test.idl:12:20: error[E0305]: `ArgType` is defined here after it was used for something else
-            test.idl:13:10: error[E0305]: `I` is defined here after it was used for something else
+            test.idl:12:20: error[E0305]: `ArgType` already stands for something else here
+            test.idl:13:10: error[E0305]: `I` already stands for something else here
         "#]],
     );
 }
@@ -23,10 +44,13 @@ fn introduced_names() {
 #[test]
 fn only_the_first_part_of_a_name_is_introduced() {
     check_errors(
-        "module M { typedef long T; };\ninterface I { void f(in M::T t); typedef short T; };\ninterface J { void \
-         f(in ::M::T t); typedef short M; };\ninterface K { void f(in M::T t); typedef short M; };\n",
+        r#"module M { typedef long T; };
+interface I { void f(in M::T t); typedef short T; };
+interface J { void f(in ::M::T t); typedef short M; };
+interface K { void f(in M::T t); typedef short M; };
+"#,
         &expect![[r#"
-            test.idl:4:48: error[E0305]: `M` is defined here after it was used for something else
+            test.idl:4:48: error[E0305]: `M` already stands for something else here
         "#]],
     );
 }
@@ -34,7 +58,9 @@ fn only_the_first_part_of_a_name_is_introduced() {
 #[test]
 fn modules_may_define_what_they_used() {
     check_errors(
-        "typedef long T;\nmodule M { typedef T U; typedef short T; typedef T V; };\n",
+        r#"typedef long T;
+module M { typedef T U; typedef short T; typedef T V; };
+"#,
         &expect![[r#""#]],
     );
 }
@@ -42,9 +68,12 @@ fn modules_may_define_what_they_used() {
 #[test]
 fn inherited_names() {
     check(
-        "interface A { typedef long T; const long N = 2; enum E { e1 }; };\ninterface B : A { void f(in T x, in E \
-         y); const long M = N; };\ninterface C : B { typedef string T; void g(in T x, in A::T y, in B::T z); };\nstruct \
-         S { C::E x; };\nconst C::E K = C::e1;\n",
+        r#"interface A { typedef long T; const long N = 2; enum E { e1 }; };
+interface B : A { void f(in T x, in E y); const long M = N; };
+interface C : B { typedef string T; void g(in T x, in A::T y, in B::T z); };
+struct S { C::E x; };
+const C::E K = C::e1;
+"#,
         &expect![[r#"
             interface A [IDL:A:1.0]
               typedef T = Long [IDL:A/T:1.0]
@@ -67,8 +96,10 @@ fn inherited_names() {
 #[test]
 fn diamonds_are_not_ambiguous() {
     check_errors(
-        "interface A { typedef long T; void f(); };\ninterface B : A {}; interface C : A {};\ninterface D : B, C { \
-         T g(); };\n",
+        r#"interface A { typedef long T; void f(); };
+interface B : A {}; interface C : A {};
+interface D : B, C { T g(); };
+"#,
         &expect![[r#""#]],
     );
 }
@@ -76,7 +107,10 @@ fn diamonds_are_not_ambiguous() {
 #[test]
 fn a_nearer_base_hides_a_farther_one() {
     check(
-        "interface A { typedef long T; };\ninterface B : A { typedef string T; };\ninterface C : B, A { T g(); };\n",
+        r#"interface A { typedef long T; };
+interface B : A { typedef string T; };
+interface C : B, A { T g(); };
+"#,
         &expect![[r#"
             interface A [IDL:A:1.0]
               typedef T = Long [IDL:A/T:1.0]
@@ -91,8 +125,11 @@ fn a_nearer_base_hides_a_farther_one() {
 #[test]
 fn ambiguous_only_when_used() {
     check_errors(
-        "interface A { typedef long T; }; interface B { typedef short T; };\ninterface C : A, B { void f(in A::T \
-         t); };\ninterface D : A, B { void f(in T x); };\ninterface E : A, B { typedef string T; void f(in T x); };\n",
+        r#"interface A { typedef long T; }; interface B { typedef short T; };
+interface C : A, B { void f(in A::T t); };
+interface D : A, B { void f(in T x); };
+interface E : A, B { typedef string T; void f(in T x); };
+"#,
         &expect![[r#"
             test.idl:3:32: error[E0307]: `T` is inherited with several meanings
         "#]],
@@ -102,9 +139,15 @@ fn ambiguous_only_when_used() {
 #[test]
 fn operations_cannot_be_redefined() {
     check_errors(
-        "interface A { void f(); attribute long x; };\ninterface B : A { attribute long f; };\ninterface C : A { \
-         void A2(); void x(); };\ninterface D { void F(); };\ninterface E : A, D {};\nvaluetype V { public long f; \
-         };\nvaluetype W : V { void f(); };\nstruct S { long a; }; struct T : S { long A; };\n",
+        r#"interface A { void f(); attribute long x; };
+interface B : A { attribute long f; };
+interface C : A { void A2(); void x(); };
+interface D { void F(); };
+interface E : A, D {};
+valuetype V { public long f; };
+valuetype W : V { void f(); };
+struct S { long a; }; struct T : S { long A; };
+"#,
         &expect![[r#"
             test.idl:2:34: error[E0308]: `f` is already inherited
             test.idl:3:35: error[E0308]: `x` is already inherited
@@ -118,8 +161,13 @@ fn operations_cannot_be_redefined() {
 #[test]
 fn case_matters_only_for_clashes() {
     check_errors(
-        "module m {}; module M {};\nstruct Foo { long a; string A; };\ntypedef FOO Bar;\nenum E { one, ONE };\nenum \
-         F { foo };\ninterface I { void f(in long x, in long X); };\n",
+        r#"module m {}; module M {};
+struct Foo { long a; string A; };
+typedef FOO Bar;
+enum E { one, ONE };
+enum F { foo };
+interface I { void f(in long x, in long X); };
+"#,
         &expect![[r#"
             test.idl:1:21: error[E0303]: `M` differs from `m` only in case
             test.idl:2:29: error[E0303]: `A` differs from `a` only in case
@@ -134,8 +182,10 @@ fn case_matters_only_for_clashes() {
 #[test]
 fn enumerators_belong_to_the_scope_around() {
     check_errors(
-        "module M { enum A { x, y }; enum B { y, z }; const A K = x; };\nconst M::A L = M::x;\nconst M::A N = \
-         M::A::x;\n",
+        r#"module M { enum A { x, y }; enum B { y, z }; const A K = x; };
+const M::A L = M::x;
+const M::A N = M::A::x;
+"#,
         &expect![[r#"
             test.idl:1:38: error[E0302]: `y` is already defined in this scope
             test.idl:3:19: error[E0309]: enum `M::A` contains no names
@@ -146,8 +196,12 @@ fn enumerators_belong_to_the_scope_around() {
 #[test]
 fn names_of_scopes() {
     check_errors(
-        "module M { module M {}; };\ninterface I { typedef long I; };\nstruct S { long S; };\nexception E { long e; \
-         };\nunion U switch (long) { case 1: long U; };\n",
+        r#"module M { module M {}; };
+interface I { typedef long I; };
+struct S { long S; };
+exception E { long e; };
+union U switch (long) { case 1: long U; };
+"#,
         &expect![[r#"
             test.idl:1:19: error[E0306]: `M` is the name of the scope that it is in
             test.idl:2:28: error[E0306]: `I` is the name of the scope that it is in
@@ -161,12 +215,18 @@ fn names_of_scopes() {
 #[test]
 fn parameters_are_a_scope_of_their_own() {
     check_errors(
-        "typedef long T;\ninterface I {\n  void f(in long f, in T a, in T b);\n  void g(in T T);\n  void h(in long \
-         a, in long a);\n  attribute long t;\n};\n",
+        r#"typedef long T;
+interface I {
+  void f(in long f, in T a, in T b);
+  void g(in T T);
+  void h(in long a, in long a);
+  attribute long t;
+};
+"#,
         &expect![[r#"
-            test.idl:4:15: error[E0305]: `T` is defined here after it was used for something else
+            test.idl:4:15: error[E0305]: `T` already stands for something else here
             test.idl:5:29: error[E0302]: `a` is already defined in this scope
-            test.idl:6:18: error[E0305]: `t` is defined here after it was used for something else
+            test.idl:6:18: error[E0305]: `t` already stands for something else here
         "#]],
     );
 }
@@ -174,8 +234,13 @@ fn parameters_are_a_scope_of_their_own() {
 #[test]
 fn broken_definitions_do_not_cascade() {
     check_errors(
-        "struct A { long; };\ninterface B : { void f(); };\ntypedef Missing C;\nconst long D = \"x\";\nstruct E { A \
-         x; B y; C z; long w[D]; };\ninterface F : B { C g(in A x, in C y); };\n",
+        r#"struct A { long; };
+interface B : { void f(); };
+typedef Missing C;
+const long D = "x";
+struct E { A x; B y; C z; long w[D]; };
+interface F : B { C g(in A x, in C y); };
+"#,
         &expect![[r#"
             test.idl:1:16: error[E0201]: expected a name, found `;`
             test.idl:2:15: error[E0201]: expected a base interface, found `{`
@@ -188,18 +253,22 @@ fn broken_definitions_do_not_cascade() {
 #[test]
 fn standard_corba_names_are_known() {
     check(
-        "interface P : CORBA::Policy { CORBA::StringSeq f(in CORBA::ServiceInformation s) raises \
-         (CORBA::PolicyError); };\nmodule CORBA { typedef sequence<OctetSeq> More; };\ntypedef CORBA::Unknown X;\n",
+        r#"interface P : CORBA::Policy { CORBA::StringSeq f(in CORBA::ServiceDetail s) raises
+    (CORBA::PolicyError); };
+module CORBA { typedef sequence<OctetSeq> More; };
+typedef CORBA::Unknown X;
+"#,
         &expect![[r#"
             interface P : CORBA::Policy [IDL:P:1.0]
-              operation f(in s: CORBA::ServiceInformation) -> CORBA::StringSeq raises CORBA::PolicyError [IDL:P/f:1.0]
+              operation f(in s: CORBA::ServiceDetail) -> CORBA::StringSeq
+                    raises CORBA::PolicyError [IDL:P/f:1.0]
             module CORBA [IDL:omg.org/CORBA:1.0]
               typedef More = sequence<CORBA::OctetSeq> [IDL:CORBA/More:1.0]
             ----
             error[E0301]: `Unknown` is not defined in `CORBA`
-              --> test.idl:3:16
+              --> test.idl:4:16
                |
-             3 | typedef CORBA::Unknown X;
+             4 | typedef CORBA::Unknown X;
                |                ^^^^^^^
                = hint: define it before its first use, or #include the file that does
         "#]],

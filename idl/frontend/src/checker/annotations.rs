@@ -30,17 +30,17 @@ impl Checker<'_> {
     }
 
     fn argument(&mut self, value: &Expression, scope: ScopeId) -> ConstValue {
-        if let [node] = &value.nodes[..] {
-            if let NodeKind::Name(name) = &node.kind {
-                return match self.resolve_quietly(scope, name) {
-                    Some(Target::Enumerator(id, index)) => ConstValue::Enumerator(id, index),
-                    Some(Target::Definition(id)) => match &self.model.get(id).kind {
-                        DefinitionKind::Constant(x) => x.value.clone(),
-                        _ => ConstValue::String(name.text()),
-                    },
+        if let [node] = &value.nodes[..]
+            && let NodeKind::Name(name) = &node.kind
+        {
+            return match self.resolve_quietly(scope, name) {
+                Some(Target::Enumerator(id, index)) => ConstValue::Enumerator(id, index),
+                Some(Target::Definition(id)) => match &self.model.get(id).kind {
+                    DefinitionKind::Constant(x) => x.value.clone(),
                     _ => ConstValue::String(name.text()),
-                };
-            }
+                },
+                _ => ConstValue::String(name.text()),
+            };
         }
         match self.evaluate_quietly(value, scope) {
             Some(Exact::Boolean(value)) => ConstValue::Boolean(value),

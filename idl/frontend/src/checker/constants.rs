@@ -1,6 +1,7 @@
 //! Constants: evaluation of expressions and conversion to the declared type.
 //!
-//! Also used for bounds, dimensions and labels. The work of a compilation is bounded. IDL 4.2 §7.4.1.4.3.
+//! Also used for bounds, dimensions and labels. The work of a compilation is bounded. IDL 4.2
+//! §7.4.1.4.3.
 
 use super::scope::{ScopeId, Target};
 use super::{Checker, Head, Progress};
@@ -54,8 +55,8 @@ impl Checker<'_> {
             other => other.is_integer(),
         };
         if !allowed {
-            let hint = "constants are integers, octet, boolean, characters, strings, floating or fixed \
-                        point numbers, or enumerators";
+            let hint = "constants are integers, octet, boolean, characters, strings, enumerators, \
+                        or floating or fixed point numbers";
             self.report(
                 Code::BadConstantType,
                 span,

@@ -1,7 +1,7 @@
 //! Introducing names: clash rules, and the common part of every definition; modules.
 //!
-//! IDL 4.2 §7.5.2 (scoping rules and name resolution): names of a scope differ in more than case, differ
-//! from the scope's own name, and from names that the scope has used before.
+//! IDL 4.2 §7.5.2 (scoping rules and name resolution): names of a scope differ in more than case,
+//! differ from the scope's own name, and from names that the scope has used before.
 
 use std::rc::Rc;
 
@@ -30,8 +30,7 @@ impl Checker<'_> {
             }
             return;
         } else if let Some(used) = found.used.get(&key) {
-            let message =
-                format!("`{}` is defined here after it was used for something else", name.text);
+            let message = format!("`{}` already stands for something else here", name.text);
             let report = Report::new(Code::RedefinitionAfterUse, name.span, message);
             let note = format!("`{}` of an outer scope or base is used here", used.name);
             let report = report.note(note, used.span);
@@ -43,8 +42,8 @@ impl Checker<'_> {
         self.scopes[scope.0].entries.entry(key).or_insert(entry);
     }
 
-    /// A name that is that of its scope: refused when written alike, else only warned of, since published
-    /// IDL does it (`struct Right { string right; }`).
+    /// A name that is that of its scope: refused when written alike, else only warned of, since
+    /// published IDL does it (`struct Right { string right; }`).
     fn name_of_scope(&self, scope: ScopeId, name: &Name) -> Report {
         let found = &self.scopes[scope.0];
         let report = if found.own_name == name.text {
@@ -128,8 +127,8 @@ impl Checker<'_> {
         id
     }
 
-    /// A forward declaration becomes the definition proper: place and documentation are those of the
-    /// latter.
+    /// A forward declaration becomes the definition proper: place and documentation are those of
+    /// the latter.
     pub(super) fn redefine(&mut self, id: DefId, name: &Name, head: Head<'_>, scope: ScopeId) {
         let annotations = self.annotations(head.annotations, scope);
         let (position, in_main_file) =

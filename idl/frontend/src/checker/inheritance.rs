@@ -1,7 +1,7 @@
 //! What inheritance brings into a scope, and the names it may not bring twice.
 //!
-//! Operations and attributes cannot be redefined, nor inherited from two bases under one name; types,
-//! constants and exceptions can be redefined. IDL 4.2 §7.4.3.4.3.2.1, §7.5.2.
+//! Operations and attributes cannot be redefined, nor inherited from two bases under one name;
+//! types, constants and exceptions can be redefined. IDL 4.2 §7.4.3.4.3.2.1, §7.5.2.
 
 use std::collections::HashMap;
 

@@ -96,8 +96,8 @@ impl Checker<'_> {
                     word(x.kind),
                     base.text()
                 );
-                let hint = "abstract interfaces inherit from abstract ones only; only local interfaces \
-                            inherit from local ones";
+                let hint = "abstract interfaces inherit from abstract ones only; only local \
+                            interfaces inherit from local ones";
                 self.report(Code::BadBase, base.span, message, hint);
             }
             found.push(id);
@@ -126,7 +126,7 @@ impl Checker<'_> {
 
 fn article(kind: InterfaceKind) -> &'static str {
     match kind {
-        InterfaceKind::Unconstrained => "an unconstrained interface",
+        InterfaceKind::Unconstrained => "an interface",
         InterfaceKind::Abstract => "an abstract interface",
         InterfaceKind::Local => "a local interface",
     }

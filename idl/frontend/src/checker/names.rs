@@ -1,4 +1,5 @@
-//! Resolving names: from the innermost scope outwards, through bases, and into the standard's own names.
+//! Resolving names: from the innermost scope outwards, through bases, and into the standard's own
+//! names.
 //!
 //! A name found outside the current scope is introduced into it: the scope may not define it later.
 //! IDL 4.2 §7.5.3.
@@ -86,7 +87,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Remembers that a scope (and the scopes around it, up to a module) used a name found in `home`.
+    /// Remembers that a scope (and the scopes around it, up to a module) used a name found in
+    /// `home`.
     fn introduce(&mut self, scope: ScopeId, home: ScopeId, name: &Name) {
         let key = key(&name.text);
         let mut at = Some(scope);
@@ -104,7 +106,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What a name stands for; reports when it stands for nothing. `None` also for faulty definitions.
+    /// What a name stands for; reports when it stands for nothing. `None` also for faulty
+    /// definitions.
     pub(super) fn resolve(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Target> {
         self.look_up(scope, name, true)
     }
@@ -293,7 +296,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Types that the language knows by a name rather than a keyword, where nothing else has that name.
+    /// Types that the language knows by a name rather than a keyword, where nothing else has that
+    /// name.
     pub(super) fn predefined_type(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
         let last = name.parts.last()?;
         let ty = match (name.parts.len(), &*last.text) {

@@ -194,11 +194,11 @@ impl Checker<'_> {
     ) {
         self.check_factory_parameters(parameters);
         let owner = self.owner(scope).map(|id| &self.model.get(id).kind);
-        if let Some(DefinitionKind::ValueType(x)) = owner {
-            if x.kind == crate::model::ValueKind::Abstract {
-                let message = "an abstract valuetype has no factories";
-                self.report(Code::ValueRules, name.span, message, "remove it, or `abstract`");
-            }
+        if let Some(DefinitionKind::ValueType(x)) = owner
+            && x.kind == crate::model::ValueKind::Abstract
+        {
+            let message = "an abstract valuetype has no factories";
+            self.report(Code::ValueRules, name.span, message, "remove it, or `abstract`");
         }
         let parameters = self.parameters(parameters, scope);
         let raises = self.raised(raises, scope);

@@ -157,8 +157,8 @@ impl Checker<'_> {
         members
     }
 
-    /// Whether values of the type can be members now: structs and unions that are not complete yet can
-    /// only be elements of sequences. Reports when not.
+    /// Whether values of the type can be members now: structs and unions that are not complete yet
+    /// can only be elements of sequences. Reports when not.
     pub(super) fn require_complete(&mut self, ty: &Type, span: Span) -> bool {
         let Some(id) = self.incomplete_part(ty) else { return true };
         let what = self.describe(id);

@@ -134,16 +134,14 @@ impl Checker<'_> {
 
     fn label(&mut self, label: &Expression, ty: &Type, scope: ScopeId) -> Option<ConstValue> {
         // An enumerator needs no scope where the discriminator says which enum is meant.
-        if let (Type::Named(id), [node]) = (self.model.resolve_alias(ty), &label.nodes[..]) {
-            if let (DefinitionKind::Enum(x), NodeKind::Name(name)) =
+        if let (Type::Named(id), [node]) = (self.model.resolve_alias(ty), &label.nodes[..])
+            && let (DefinitionKind::Enum(x), NodeKind::Name(name)) =
                 (&self.model.get(*id).kind, &node.kind)
-            {
-                if let ([only], false) = (&name.parts[..], name.absolute) {
-                    let index = x.enumerators.iter().position(|e| e.name == *only.text);
-                    if let Some(index) = index.and_then(|i| u32::try_from(i).ok()) {
-                        return Some(ConstValue::Enumerator(*id, index));
-                    }
-                }
+            && let ([only], false) = (&name.parts[..], name.absolute)
+        {
+            let index = x.enumerators.iter().position(|e| e.name == *only.text);
+            if let Some(index) = index.and_then(|i| u32::try_from(i).ok()) {
+                return Some(ConstValue::Enumerator(*id, index));
             }
         }
         let ty = ty.clone();

@@ -199,7 +199,7 @@ impl Checker<'_> {
 
 fn words(kind: ValueKind) -> &'static str {
     match kind {
-        ValueKind::Abstract => "an abstract valuetype",
-        ValueKind::Regular | ValueKind::Custom => "a valuetype with state",
+        ValueKind::Abstract => "abstract",
+        ValueKind::Regular | ValueKind::Custom => "not abstract",
     }
 }

@@ -1,7 +1,7 @@
 //! [`Decimal`]: `fixed` values during evaluation.
 //!
-//! Sums, differences and products are exact; quotients and everything else are kept to 62 digits and the
-//! final value must fit 31. IDL 4.2 §7.4.1.4.3 (fixed-point constant expressions).
+//! Sums, differences and products are exact; quotients and everything else are kept to 62 digits
+//! and the final value must fit 31. IDL 4.2 §7.4.1.4.3 (fixed-point constant expressions).
 
 use num_bigint::{BigInt, Sign};
 
@@ -98,8 +98,8 @@ impl Decimal {
         Decimal { unscaled: -&self.unscaled, scale: self.scale }
     }
 
-    /// The value with its own digits, at most 31 (excess digits of the fraction are dropped); `None`
-    /// when the whole part needs more.
+    /// The value with its own digits, at most 31 (excess digits of the fraction are dropped);
+    /// `None` when the whole part needs more.
     pub(crate) fn value(&self) -> Option<FixedValue> {
         let excess = digits(&self.unscaled).saturating_sub(MOST) as u32;
         if excess > self.scale {
@@ -118,8 +118,8 @@ impl Decimal {
         Some(FixedValue { unscaled, digits: digits as u16, scale: cut.scale as u16 })
     }
 
-    /// The value as `fixed<digits, scale>`, excess digits of the fraction dropped; `None` when the whole
-    /// part does not fit.
+    /// The value as `fixed<digits, scale>`, excess digits of the fraction dropped; `None` when the
+    /// whole part does not fit.
     pub(crate) fn value_as(&self, digits: u16, scale: u16) -> Option<FixedValue> {
         let wanted = u32::from(scale);
         let unscaled = if self.scale > wanted {

@@ -21,8 +21,8 @@ pub(crate) enum Problem {
 
 type Result = std::result::Result<Exact, Problem>;
 
-/// `-x`, `+x`, `~x`. `unsigned_bits` is the size of the type wanted, if that is unsigned: `~0` is all
-/// ones in it.
+/// `-x`, `+x`, `~x`. `unsigned_bits` is the size of the type wanted, if that is unsigned: `~0` is
+/// all ones in it.
 pub(crate) fn unary(operator: &str, value: Exact, unsigned_bits: Option<u32>) -> Result {
     match (operator, value) {
         ("+", value @ (Exact::Integer(_) | Exact::Float(_) | Exact::Fixed(_))) => Ok(value),

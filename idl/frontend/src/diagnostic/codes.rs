@@ -1,7 +1,7 @@
 //! The table of diagnostic codes: number, severity, and what each is about.
 //!
-//! One row makes the variant of [`Code`], its name in messages and its line in the book. A test asserts
-//! that every row has an input that produces it.
+//! One row makes the variant of [`Code`], its name in messages and its line in the book. A test
+//! asserts that every row has an input that produces it.
 
 use super::Severity;
 

@@ -65,7 +65,7 @@ fn show_place(out: &mut String, sources: &SourceMap, span: Span) {
     let marked = marked.split(['\r', '\n']).next().unwrap_or("").chars().count().max(1);
     // Tabs and control characters become one blank each, so that the carets stand below their text.
     let shown = |c: char| if c.is_control() { ' ' } else { c };
-    let first = if column > WIDTH / 2 { column - WIDTH / 2 } else { 0 };
+    let first = column.saturating_sub(WIDTH / 2);
     let cut: String = line.chars().skip(first).take(WIDTH).map(shown).collect();
     let carets = marked.min(WIDTH.saturating_sub(column - first)).max(1);
     let number = position.line.to_string();

@@ -1,4 +1,5 @@
-//! [`Diagnostics`]: where all stages report; counts, removes duplicates, and stops collecting at a limit.
+//! [`Diagnostics`]: where all stages report; counts, removes duplicates, and stops collecting at a
+//! limit.
 //!
 //! Owned by [`crate::compile`] and lent to preprocessor, parser and checker.
 
@@ -60,7 +61,8 @@ impl Diagnostics {
         }
     }
 
-    /// Takes a report unless the very same one is already there. Returns its index, for [`Self::also`].
+    /// Takes a report unless the very same one is already there. Returns its index, for
+    /// [`Self::also`].
     pub(crate) fn report(&mut self, report: Report) -> Option<usize> {
         if self.reports.len() >= self.limit {
             self.suppressed += 1;
@@ -78,15 +80,16 @@ impl Diagnostics {
     pub(crate) fn also(&mut self, index: usize, message: &str, span: Span) {
         /// Places listed for one report; the rest would only be noise.
         const PLACES: usize = 4;
-        if let Some(report) = self.reports.get_mut(index) {
-            if report.notes.len() < PLACES && report.notes.iter().all(|n| n.1 != span) {
-                report.notes.push((message.to_owned(), span));
-            }
+        if let Some(report) = self.reports.get_mut(index)
+            && report.notes.len() < PLACES
+            && report.notes.iter().all(|n| n.1 != span)
+        {
+            report.notes.push((message.to_owned(), span));
         }
     }
 
-    /// The reports with their places resolved, ordered by file and place within the file of the first
-    /// report of each stage (that is: as reported).
+    /// The reports with their places resolved, ordered by file and place within the file of the
+    /// first report of each stage (that is: as reported).
     pub(crate) fn finish(self, sources: &SourceMap) -> Vec<Diagnostic> {
         let mut all: Vec<Diagnostic> =
             self.reports.into_iter().map(|report| resolve(report, sources)).collect();

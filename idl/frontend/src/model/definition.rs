@@ -35,11 +35,13 @@ pub struct Definition {
     pub parent: Option<DefId>,
     /// E.g. `IDL:omg.org/CosNaming/NamingContext:1.0`.
     pub repository_id: String,
-    /// The text of the comments directly before the definition, without comment marks; may be empty.
+    /// The text of the comments directly before the definition, without comment marks; may be
+    /// empty.
     pub docs: String,
     /// Annotations applied, in order.
     pub annotations: Vec<Annotation>,
-    /// Where the name stands in the definition proper (or in the forward declaration if that is all).
+    /// Where the name stands in the definition proper (or in the forward declaration if that is
+    /// all).
     pub span: Span,
     /// `span` as file name, line and column (both from 1), `#line` directives applied.
     pub position: Position,
@@ -50,7 +52,8 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The ids of the definitions directly inside this one (module, interface, valuetype, …), in order.
+    /// The ids of the definitions directly inside this one (module, interface, valuetype, …), in
+    /// order.
     #[must_use]
     pub fn children(&self) -> &[DefId] {
         self.kind.children()
@@ -80,6 +83,7 @@ pub struct AnnotationArgument {
     /// `None` for the single unnamed argument of the short form.
     pub name: Option<String>,
     /// The value if it could be evaluated as a constant; enumerators of standard annotations
-    /// (e.g. `@extensibility(FINAL)`) that no definition declares are kept as [`ConstValue::String`].
+    /// (e.g. `@extensibility(FINAL)`) that no definition declares are kept as
+    /// [`ConstValue::String`].
     pub value: ConstValue,
 }

@@ -1,7 +1,7 @@
 //! [`DefinitionKind`]: what a definition is, with everything that belongs to its kind.
 //!
-//! One struct for each construct of IDL 4.2 §7.4 (core, any, interfaces, valuetypes, CORBA specifics,
-//! and what is kept of the component building blocks). Used by the generator.
+//! One struct for each construct of IDL 4.2 §7.4 (core, any, interfaces, valuetypes, CORBA
+//! specifics, and what is kept of the component building blocks). Used by the generator.
 
 use super::{Annotation, ConstValue, DefId, Type};
 use crate::source::Span;
@@ -194,7 +194,8 @@ pub struct Struct {
 /// A discriminated union.
 #[derive(Debug, Clone)]
 pub struct Union {
-    /// As written: an integer type, `Octet`, `Char`, `WChar`, `Boolean`, or `Named` enum or alias of those.
+    /// As written: an integer type, `Octet`, `Char`, `WChar`, `Boolean`, or `Named` enum or alias
+    /// of those.
     pub discriminator: Type,
     /// The cases, in order.
     pub cases: Vec<UnionCase>,

@@ -47,8 +47,8 @@ impl Model {
         }
     }
 
-    /// All direct and indirect bases, each once, depth first in the order written, a base before its
-    /// own bases; `id` itself is not listed.
+    /// All direct and indirect bases, each once, depth first in the order written, a base before
+    /// its own bases; `id` itself is not listed.
     #[must_use]
     pub fn all_bases(&self, id: DefId) -> Vec<DefId> {
         let mut found = Vec::new();
@@ -84,8 +84,8 @@ impl Model {
             .collect()
     }
 
-    /// Whether a value of this definition can contain another value of it: through a sequence (struct,
-    /// union) or a valuetype. Object references do not count.
+    /// Whether a value of this definition can contain another value of it: through a sequence
+    /// (struct, union) or a valuetype. Object references do not count.
     #[must_use]
     pub fn is_recursive(&self, id: DefId) -> bool {
         self.reaches(id, id)
@@ -129,9 +129,9 @@ impl Model {
         }
     }
 
-    /// All definitions such that the types a definition consists of come before it, as far as recursion
-    /// allows; otherwise in order of declaration. Containers (modules, interfaces) come before their
-    /// contents only where nothing in them is needed earlier.
+    /// All definitions such that the types a definition consists of come before it, as far as
+    /// recursion allows; otherwise in order of declaration. Containers (modules, interfaces) come
+    /// before their contents only where nothing in them is needed earlier.
     #[must_use]
     pub fn dependency_order(&self) -> Vec<DefId> {
         let mut order = Vec::with_capacity(self.len());
@@ -159,8 +159,8 @@ impl Model {
         order
     }
 
-    /// Whether values of this type can only be used inside one process (local interfaces, natives, and
-    /// what contains them). CORBA 3.3 P1 §7.8.7.
+    /// Whether values of this type can only be used inside one process (local interfaces, natives,
+    /// and what contains them). CORBA 3.3 P1 §7.8.7.
     #[must_use]
     pub fn is_local(&self, ty: &Type) -> bool {
         let mut seen = HashSet::new();

@@ -82,7 +82,8 @@ pub enum Type {
     ValueBase,
     /// `TypeCode` (`CORBA::TypeCode`)
     TypeCode,
-    /// A user-defined type: struct, union, enum, typedef, interface, valuetype, value box, native, …
+    /// A user-defined type: struct, union, enum, typedef, interface, valuetype, value box, native,
+    /// …
     Named(DefId),
 }
 

@@ -1,7 +1,7 @@
 //! [`ConstValue`]: an evaluated constant, union label or annotation argument.
 //!
-//! Evaluation is exact (unbounded integers, decimal and rational arithmetic) and the result is rounded
-//! once to the declared type. IDL 4.2 §7.4.1.4.3.
+//! Evaluation is exact (unbounded integers, decimal and rational arithmetic) and the result is
+//! rounded once to the declared type. IDL 4.2 §7.4.1.4.3.
 
 use super::DefId;
 

@@ -1,7 +1,8 @@
-//! Annotations: `@name`, `@name(value)`, `@name(parameter = value)`, and `@annotation` declarations.
+//! Annotations: `@name`, `@name(value)`, `@name(parameter = value)`, and `@annotation`
+//! declarations.
 //!
-//! Applied annotations are kept for the model; declarations are read and dropped, since every annotation
-//! may be applied. IDL 4.2 §7.4.15.
+//! Applied annotations are kept for the model; declarations are read and dropped, since every
+//! annotation may be applied. IDL 4.2 §7.4.15.
 
 use super::{Parse, Parser};
 use crate::diagnostic::{Code, Report};

@@ -1,7 +1,7 @@
 //! Structs, exceptions, unions, enums.
 //!
-//! A faulty member or case is left out and the rest is kept. IDL 4.2 §7.4.1.4.4.4, §7.4.13.4 (inheritance
-//! of structs, empty structs).
+//! A faulty member or case is left out and the rest is kept. IDL 4.2 §7.4.1.4.4.4, §7.4.13.4
+//! (inheritance of structs, empty structs).
 
 use super::{Failed, Parse, Parser};
 use crate::diagnostic::{Code, Report};

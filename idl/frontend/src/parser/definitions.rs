@@ -1,4 +1,5 @@
-//! What can stand in a scope: dispatch by first word, modules, typedefs, constants, natives, type ids.
+//! What can stand in a scope: dispatch by first word, modules, typedefs, constants, natives, type
+//! ids.
 //!
 //! IDL 4.2 §7.4.1.4 (core), §7.4.6 (typeid, typeprefix, import), §7.4.14 (template modules: not
 //! supported).
@@ -48,7 +49,8 @@ const DEFINITIONS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// The contents of a scope up to its `}` or the end of the file; whatever is faulty is left out.
+    /// The contents of a scope up to its `}` or the end of the file; whatever is faulty is left
+    /// out.
     pub(super) fn items(&mut self, items: &mut Vec<Item>, place: Place) {
         loop {
             self.take_events(items);

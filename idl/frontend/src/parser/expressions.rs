@@ -153,10 +153,10 @@ impl Parser<'_> {
     /// A string literal that is no part of an expression: `typeid`, `context`.
     pub(super) fn plain_text(&mut self, what: &str) -> Parse<(std::rc::Rc<str>, Span)> {
         let span = self.span();
-        if matches!(self.peek(), TokenKind::Text(_)) {
-            if let NodeKind::Text(text) = self.joined_text()? {
-                return Ok((text, span.to(self.previous_span())));
-            }
+        if matches!(self.peek(), TokenKind::Text(_))
+            && let NodeKind::Text(text) = self.joined_text()?
+        {
+            return Ok((text, span.to(self.previous_span())));
         }
         self.expected(what, "it stands between `\"`")
     }

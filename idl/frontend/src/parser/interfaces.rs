@@ -40,7 +40,7 @@ impl Parser<'_> {
         match word {
             "attribute" | "readonly" => self.attribute(),
             "module" | "interface" | "abstract" | "local" | "valuetype" | "custom" => {
-                let hint = "this cannot stand inside an interface or valuetype: is a `}` missing before it?";
+                let hint = "this cannot stand inside an interface or valuetype: is a `}` missing?";
                 self.expected("an operation, attribute or type", hint)
             }
             _ => self.operation(),

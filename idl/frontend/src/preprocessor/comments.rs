@@ -1,7 +1,7 @@
 //! Which comments belong to which token: those directly before it become its documentation.
 //!
-//! Called while tokens are read. A comment that ends a line of code, or that a blank line separates from
-//! what follows, documents nothing.
+//! Called while tokens are read. A comment that ends a line of code, or that a blank line separates
+//! from what follows, documents nothing.
 
 use super::Preprocessor;
 use super::raw::Comment;

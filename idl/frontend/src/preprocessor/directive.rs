@@ -9,8 +9,8 @@ use crate::source::Span;
 use crate::token::Event;
 
 /// For the hint of an unknown directive.
-const KNOWN: &str = "#include, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif, #error, \
-                     #warning, #line and #pragma exist";
+const KNOWN: &str = "there are #include, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, \
+                     #endif, #error, #warning, #line and #pragma";
 
 impl Preprocessor<'_> {
     /// Handles one directive; `hash` is its `#`. Leaves the file at the start of the next line.

@@ -1,8 +1,8 @@
 //! Macros: definition, expansion, `#` and `##`.
 //!
-//! Expansions are frames on an explicit stack; a macro is not expanded inside itself. All tokens of an
-//! expansion carry the place where the outermost macro was used. What all expansions of a compilation may
-//! produce is bounded by [`crate::Limits::macro_tokens`].
+//! Expansions are frames on an explicit stack; a macro is not expanded inside itself. All tokens of
+//! an expansion carry the place where the outermost macro was used. What all expansions of a
+//! compilation may produce is bounded by [`crate::Limits::macro_tokens`].
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -342,11 +342,12 @@ impl Preprocessor<'_> {
 
 /// Adds tokens; with `paste`, the first is joined to the last one there (`##`).
 fn append(out: &mut Vec<RawToken>, mut piece: Vec<RawToken>, paste: bool) {
-    if paste && !piece.is_empty() {
-        if let Some(left) = out.pop() {
-            let right = piece.remove(0);
-            out.extend(lex_all(&format!("{}{}", left.text, right.text), left.span));
-        }
+    if paste
+        && !piece.is_empty()
+        && let Some(left) = out.pop()
+    {
+        let right = piece.remove(0);
+        out.extend(lex_all(&format!("{}{}", left.text, right.text), left.span));
     }
     out.append(&mut piece);
 }

@@ -1,7 +1,7 @@
 //! From preprocessing tokens to IDL tokens: numbers, characters, strings, escapes.
 //!
-//! What is wrong in a literal is reported here and the token becomes [`TokenKind::Faulty`] or keeps as
-//! much of its meaning as can be had. IDL 4.2 §7.2.6.
+//! What is wrong in a literal is reported here and the token becomes [`TokenKind::Faulty`] or keeps
+//! as much of its meaning as can be had. IDL 4.2 §7.2.6.
 
 use super::Preprocessor;
 use super::raw::{RawKind, RawToken};
@@ -11,6 +11,10 @@ use crate::token::TokenKind;
 
 /// Longest number in digits; more cannot be meant and would be costly to evaluate.
 const DIGITS: usize = 400;
+
+/// For the hint of a bad escape.
+const ESCAPES: &str =
+    r#"escapes are \n \t \v \b \r \f \a \\ \? \' \" \123 \xFF, and \u1234 in wide literals"#;
 
 /// Punctuation of IDL (the preprocessor has more).
 const PUNCTUATION: &[&str] = &[
@@ -168,9 +172,7 @@ impl Preprocessor<'_> {
             match escape(&mut rest, wide) {
                 Ok(c) => out.push(c),
                 Err(message) => {
-                    let hint = "escapes are \\n \\t \\v \\b \\r \\f \\a \\\\ \\? \\' \\\" \\123 \\xFF, \
-                                and \\u1234 in wide literals";
-                    self.report(Code::BadEscape, token.span, message, hint);
+                    self.report(Code::BadEscape, token.span, message, ESCAPES);
                     out.push('?');
                 }
             }

@@ -33,8 +33,8 @@ impl Preprocessor<'_> {
             }
         };
         if done.is_none() {
-            let hint = "the forms are `#pragma prefix \"text\"`, `#pragma ID name \"IDL:…:1.0\"` and \
-                        `#pragma version name 1.0`";
+            let hint = "the forms are `prefix \"text\"`, `ID name \"IDL:…:1.0\"` and \
+                        `version name 1.0`";
             let message = format!("this `#pragma {}` is not complete", kind.text);
             self.report(Code::PragmaSyntax, span, message, hint);
         }

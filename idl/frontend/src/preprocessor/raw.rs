@@ -1,7 +1,8 @@
 //! [`RawLexer`]: text to preprocessing tokens (words, numbers, literals, punctuation, line ends).
 //!
-//! Used by the preprocessor only; nothing is judged here but unterminated comments, because text that
-//! `#if` skips may be anything. Joins continued lines (`\` before a line end) and sets comments aside.
+//! Used by the preprocessor only; nothing is judged here but unterminated comments, because text
+//! that `#if` skips may be anything. Joins continued lines (`\` before a line end) and sets
+//! comments aside.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -268,7 +269,8 @@ impl RawLexer {
         (text, self.span(start, end))
     }
 
-    /// Passes the rest of the line, its end included; comments that go beyond the line are passed whole.
+    /// Passes the rest of the line, its end included; comments that go beyond the line are passed
+    /// whole.
     pub(crate) fn skip_line(&mut self) {
         while let Some(c) = self.peek() {
             if c == '\n' {

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 pub trait SourceLoader {
     /// Finds `path` and returns its text.
     ///
-    /// `include_from` is the [`LoadedSource::name`] of the file that has the `#include`, or `None` for
-    /// the file compiled itself (then `path` is taken as it is). `system` is true for `#include <path>`.
-    /// [`include_candidates`] gives the paths to try.
+    /// `include_from` is the [`LoadedSource::name`] of the file that has the `#include`, or `None`
+    /// for the file compiled itself (then `path` is taken as it is). `system` is true for `#include
+    /// <path>`. [`include_candidates`] gives the paths to try.
     ///
     /// # Errors
     /// [`LoadError::NotFound`] when no candidate exists, [`LoadError::Failed`] when one exists but
@@ -42,8 +42,9 @@ pub enum LoadError {
     Failed(String),
 }
 
-/// The paths to try for a file, in order: the folder of the including file (only for `#include "…"`), then
-/// each include path (`-I`). An absolute path, and the file compiled itself, is taken as it is.
+/// The paths to try for a file, in order: the folder of the including file (only for `#include
+/// "…"`), then each include path (`-I`). An absolute path, and the file compiled itself, is taken
+/// as it is.
 #[must_use]
 pub fn include_candidates(
     path: &str,

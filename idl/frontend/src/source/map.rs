@@ -1,7 +1,7 @@
 //! [`SourceMap`]: the files of one compilation, and from octet offsets to line and column.
 //!
-//! Used by diagnostics (source lines, carets) and by the model (positions). `#line` directives change
-//! the position shown, never the text found.
+//! Used by diagnostics (source lines, carets) and by the model (positions). `#line` directives
+//! change the position shown, never the text found.
 
 use std::sync::Arc;
 
@@ -79,8 +79,8 @@ impl SourceFile {
         self.lines.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// The physical line (from 1) of an offset, its text without the line end, and the character column
-    /// (from 0) of the offset in it.
+    /// The physical line (from 1) of an offset, its text without the line end, and the character
+    /// column (from 0) of the offset in it.
     #[must_use]
     pub fn line_at(&self, offset: u32) -> (u32, &str, usize) {
         let index = self.line_index(offset);

@@ -1,4 +1,5 @@
 //! Support of the data-driven tests: compile a text in memory, show model and diagnostics as text.
+//! One definition a line: annotations, word, name, what it is, repository id; members below it.
 
 #![allow(dead_code, unreachable_pub)] // each test file uses a part
 
@@ -188,7 +189,9 @@ fn show_detail(model: &Model, kind: &DefinitionKind) -> String {
             };
             let raises = names(model, " raises ", &x.raises);
             let parameters = show_parameters(model, &x.parameters);
-            format!("{oneway}({parameters}) -> {result}{raises}{contexts}")
+            let clauses = format!("{raises}{contexts}");
+            let break_line = if clauses.len() > 25 { "\n       " } else { "" };
+            format!("{oneway}({parameters}) -> {result}{break_line}{clauses}")
         }
         DefinitionKind::Attribute(x) => {
             let readonly = if x.readonly { " readonly" } else { "" };
