@@ -106,26 +106,35 @@ impl Builder {
     /// See [`Error`]; nothing is written for a file that has errors, and the files after it are not
     /// looked at.
     pub fn compile(&self, files: &[impl AsRef<Path>]) -> Result<(), Error> {
+        let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
+        self.compile_and_tell(&files, &mut tell_cargo)
+    }
+
+    /// As [`Builder::compile`]; `tell` gets what cargo is to know.
+    pub(crate) fn compile_and_tell(
+        &self,
+        files: &[&Path],
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
         let folder = match &self.out_dir {
             Some(folder) => folder.clone(),
             None => std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(Error::NoOutputFolder)?,
         };
         let mut written: HashMap<PathBuf, PathBuf> = HashMap::new();
-        for file in files {
-            let file = file.as_ref();
+        for &file in files {
             let stem = file.file_stem().unwrap_or(file.as_os_str());
             let target = folder.join(stem).with_extension("rs");
             if let Some(other) = written.insert(target.clone(), file.to_owned()) {
                 return Err(Error::SameOutput(other, file.to_owned()));
             }
             // Also watched when it has errors, so that mending it starts the next try.
-            tell_cargo(&format!("rerun-if-changed={}", file.display()));
+            tell(&format!("rerun-if-changed={}", file.display()));
             let output = self.generate(file)?;
             for read in &output.files_read {
-                tell_cargo(&format!("rerun-if-changed={}", read.display()));
+                tell(&format!("rerun-if-changed={}", read.display()));
             }
             for warning in &output.warnings {
-                tell_cargo(&format!("warning={warning}"));
+                tell(&format!("warning={warning}"));
             }
             write(&target, &output.source)?;
         }
@@ -179,3 +188,6 @@ fn write(target: &Path, source: &str) -> Result<(), Error> {
 fn tell_cargo(instruction: &str) {
     println!("cargo:{instruction}");
 }
+
+#[cfg(test)]
+mod tests;

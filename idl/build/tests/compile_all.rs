@@ -8,7 +8,7 @@ mod generated_crate;
 
 use std::path::{Path, PathBuf};
 
-use corbie_build::Builder;
+use corbie_build::{Builder, OperationDemux};
 use generated_crate::{GeneratedCrate, workspace};
 
 /// Where Debian's omniorb-idl puts its files.
@@ -59,6 +59,16 @@ fn our_own_files_compile_and_document_without_warnings() {
     let mut generated = GeneratedCrate::new("own-idl");
     for file in idl_files(&workspace().join("idl/codegen/tests/idl")) {
         add(&mut generated, &Builder::new(), "own", &file);
+    }
+    // The same again, with one module referred to where the lines above have put it.
+    let file = workspace().join("idl/codegen/tests/idl/interfaces.idl");
+    let there = "crate::own_interfaces::interfaces";
+    let builder = Builder::new().extern_module("Interfaces", there);
+    add(&mut generated, &builder, "extern", &file);
+    for (folder, demux) in
+        [("binary", OperationDemux::BinarySearch), ("linear", OperationDemux::LinearSearch)]
+    {
+        add(&mut generated, &Builder::new().operation_demux(demux), folder, &file);
     }
     generated.cargo_ok(&["check"]);
     generated.cargo_ok(&["clippy"]);

@@ -1,0 +1,131 @@
+//! Tests of the build script API on files in a temporary folder: what is written, what cargo is told,
+//! and what errors say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Builder;
+use crate::Error;
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("corbie-build-{}-{name}", std::process::id()));
+        fs::create_dir_all(folder.join("inc")).expect("a folder");
+        Folder(folder)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).expect("writable");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn compile(builder: &Builder, files: &[&Path]) -> (Result<(), Error>, Vec<String>) {
+    let mut told = Vec::new();
+    let result = builder.compile_and_tell(files, &mut |line| told.push(line.to_owned()));
+    (result, told)
+}
+
+#[test]
+fn every_file_read_is_watched_and_the_code_is_written() {
+    let folder = Folder::new("watched");
+    let more = folder.write("inc/more.idl", "module More { typedef long Number; };");
+    let main = folder.write(
+        "main.idl",
+        "#include <more.idl>\n#ifdef WIDE\ninterface Wide { More::Number n(); };\n#endif\n",
+    );
+    let out = folder.0.join("out/deep");
+    let builder = Builder::new().include_path(folder.0.join("inc")).out_dir(&out).define("WIDE");
+    let (result, told) = compile(&builder, &[&main]);
+    result.expect("compiles");
+    for file in [&main, &more] {
+        let line = format!("rerun-if-changed={}", file.display());
+        assert!(told.contains(&line), "{line}: {told:?}");
+    }
+    let source = fs::read_to_string(out.join("main.rs")).expect("the output");
+    assert!(source.contains("pub mod more"), "{source}");
+    assert!(source.contains("pub trait WideServant"), "{source}");
+
+    // The same again leaves the file as it is, so that cargo compiles nothing.
+    let before = fs::metadata(out.join("main.rs")).expect("there").modified().expect("a time");
+    compile(&builder, &[&main]).0.expect("compiles");
+    let after = fs::metadata(out.join("main.rs")).expect("there").modified().expect("a time");
+    assert_eq!(before, after);
+
+    let builder = Builder::new().include_path(folder.0.join("inc")).out_dir(&out);
+    compile(&builder.define("WIDE").undefine("WIDE"), &[&main]).0.expect("compiles");
+    let source = fs::read_to_string(out.join("main.rs")).expect("the output");
+    assert!(!source.contains("WideServant"), "{source}");
+}
+
+#[test]
+fn errors_are_shown_as_the_front_end_shows_them() {
+    let folder = Folder::new("errors");
+    let main = folder.write("bad.idl", "struct S { Missing x; };\nstruct T { Lost y; };\n");
+    let builder = Builder::new().out_dir(&folder.0);
+    let (result, told) = compile(&builder, &[&main]);
+    let text = result.expect_err("has errors").to_string();
+    for part in ["`Missing`", "`Lost`", "bad.idl:1:12", "bad.idl:2:12", "^^^^^^^"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(told, [format!("rerun-if-changed={}", main.display())]);
+    assert!(!folder.0.join("bad.rs").exists());
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error() {
+    let folder = Folder::new("missing");
+    let missing = folder.0.join("none.idl");
+    let text = compile(&Builder::new().out_dir(&folder.0), &[&missing]).0;
+    assert!(text.expect_err("missing").to_string().contains("none.idl"));
+    let main = folder.write("main.idl", "#include \"gone.idl\"\n");
+    let text = compile(&Builder::new().out_dir(&folder.0), &[&main]).0;
+    let text = text.expect_err("missing").to_string();
+    assert!(text.contains("gone.idl") && text.contains("main.idl:1"), "{text}");
+}
+
+#[test]
+fn two_files_of_one_name_are_refused() {
+    let folder = Folder::new("same");
+    let one = folder.write("a.idl", "const long A = 1;");
+    let two = folder.write("inc/a.idl", "const long A = 1;");
+    let result = compile(&Builder::new().out_dir(&folder.0), &[&one, &two]).0;
+    assert!(matches!(result, Err(Error::SameOutput(_, _))), "{result:?}");
+}
+
+#[test]
+fn clashes_and_bad_options_are_errors_and_a_rename_helps() {
+    let folder = Folder::new("clash");
+    let main = folder.write("clash.idl", "struct S { long aB; long a_b; };");
+    let builder = Builder::new().out_dir(&folder.0);
+    let text = compile(&builder, &[&main]).0.expect_err("a clash").to_string();
+    assert!(text.contains("`S::aB`") && text.contains("`S::a_b`"), "{text}");
+    compile(&builder.clone().rename("S::aB", "a_big"), &[&main]).0.expect("renamed");
+    let source = fs::read_to_string(folder.0.join("clash.rs")).expect("the output");
+    assert!(source.contains("pub a_big: i32"), "{source}");
+    let result = compile(&builder.derive("1 2"), &[&main]).0;
+    assert!(matches!(result, Err(Error::Option(_))), "{result:?}");
+}
+
+#[test]
+fn warnings_reach_cargo_on_one_line_each() {
+    let folder = Folder::new("warnings");
+    let main = folder.write("c.idl", "component C { attribute long x; };\n");
+    let (result, told) = compile(&Builder::new().out_dir(&folder.0), &[&main]);
+    result.expect("compiles");
+    let warnings: Vec<&String> = told.iter().filter(|line| line.starts_with("warning=")).collect();
+    assert_eq!(warnings.len(), 1, "{told:?}");
+    assert!(warnings[0].contains("c.idl:1:11"), "{warnings:?}");
+    assert!(!warnings[0].contains('\n'));
+}
