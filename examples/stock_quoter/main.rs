@@ -46,11 +46,10 @@ fn demonstrate(arguments: &[String], stay: bool) -> Result<(), Box<dyn Error>> {
         "  cargo run --release --bin corbie -- call {reference} \\\n    \
          --idl examples/stock_quoter/stock.idl Stock::Quoter.get_quote '\"IBM\"'"
     );
-    if !stay {
-        // The server ends when its standard input does.
-        drop(server.stdin.take());
-    }
+    // The server ends when its standard input does, and `wait` would close that.
+    let kept_open = server.stdin.take().filter(|_| stay);
     let status = server.wait()?;
+    drop(kept_open);
     if status.success() { Ok(()) } else { Err(format!("the server ended with {status}").into()) }
 }
 

@@ -100,12 +100,15 @@ fn check(mut project: Project) -> Vec<Violation> {
     violations
 }
 
-/// A crate that is no member is never built, tested or linted.
+/// A crate that is no member is never built, tested or linted. One that is a workspace of its own
+/// says why in its manifest (cargo-fuzz needs nightly).
 fn members(project: &Project) -> Vec<Violation> {
     let members: Vec<&String> = project.manifests.iter().flat_map(|m| &m.members).collect();
     let outside = project.manifests.iter().filter(|manifest| {
         let folder = &manifest.folder;
-        manifest.package.is_some() && !folder.is_empty() && !members.contains(&folder)
+        let own_workspace = manifest.is_workspace;
+        let is_crate = manifest.package.is_some() && !folder.is_empty() && !own_workspace;
+        is_crate && !members.contains(&folder)
     });
     outside
         .map(|manifest| {

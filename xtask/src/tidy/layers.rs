@@ -41,7 +41,9 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
         .filter_map(|m| m.package.as_deref().map(|package| (package, m.folder.as_str())))
         .collect();
     let mut violations = unknown_folders(&layers, &folders);
-    for manifest in project.manifests.iter().filter(|m| m.package.is_some()) {
+    // A crate that is a workspace of its own (cargo-fuzz) is not part of ours.
+    let ours = project.manifests.iter().filter(|m| m.package.is_some() && !m.is_workspace);
+    for manifest in ours {
         let Some(layer) = layers.get(&manifest.folder) else {
             let what = format!("`{}` has no row in the layer table of {MAP}", manifest.folder);
             let mend = "add a row that names the crates it may use";

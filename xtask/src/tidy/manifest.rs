@@ -38,6 +38,8 @@ pub(crate) struct Manifest {
     pub(crate) dependencies: Vec<Dependency>,
     /// Folders of the workspace's members; empty in a member's own manifest.
     pub(crate) members: Vec<String>,
+    /// Has a `[workspace]` table.
+    pub(crate) is_workspace: bool,
     /// Names of `[[example]]` and `[[bin]]` targets.
     pub(crate) targets: Vec<String>,
 }
@@ -56,6 +58,7 @@ impl Manifest {
             package: package.map(str::to_string),
             dependencies: vec![],
             members: workspace.map(|w| strings(w.get("members"))).unwrap_or_default(),
+            is_workspace: workspace.is_some(),
             targets: ["example", "bin"].iter().flat_map(|kind| names(table.get(*kind))).collect(),
         };
         manifest.add_dependencies(&table, text);

@@ -17,6 +17,8 @@ pub(crate) const NAMES_RULE: &str = "module-names";
 const DOC_LINES: RangeInclusive<usize> = 2..=15;
 /// The opening of a library is the front page of its documentation and may show an example.
 const LIBRARY_DOC_LINES: RangeInclusive<usize> = 2..=40;
+/// What a test or a build script is for is often said in one line.
+const TEST_DOC_LINES: RangeInclusive<usize> = 1..=15;
 const BANNED: [&str; 10] = [
     "common", "util", "utils", "misc", "helper", "helpers", "manager", "managers", "impl",
     "private",
@@ -26,8 +28,11 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
     let mut violations = vec![];
     for file in &project.rust {
         let lines = opening_lines(&file.text);
-        let front_page = file.path.ends_with("/src/lib.rs");
-        let allowed = if front_page { LIBRARY_DOC_LINES } else { DOC_LINES };
+        let allowed = match () {
+            () if file.path.ends_with("/src/lib.rs") => LIBRARY_DOC_LINES,
+            () if file.is_test_file() || file.path.ends_with("build.rs") => TEST_DOC_LINES,
+            () => DOC_LINES,
+        };
         if !file.is_generated() && !allowed.contains(&lines) {
             let what = format!("opens with {lines} lines of `//!`");
             let mend = "say in 2 to 15 lines what it is, who calls it, which section of the spec";
@@ -88,6 +93,8 @@ mod tests {
     fn two_lines_are_enough_and_one_is_not() {
         assert_eq!(rules("a/src/x.rs", "//! One.\n//! Two.\n"), []);
         assert_eq!(rules("a/src/x.rs", "//! One.\n"), [(DOCS_RULE, 1)]);
+        assert_eq!(rules("a/tests/x.rs", "//! One.\n"), []);
+        assert_eq!(rules("a/tests/x.rs", ""), [(DOCS_RULE, 1)]);
         assert_eq!(rules("a/src/x.rs", &"//! Line.\n".repeat(16)), [(DOCS_RULE, 1)]);
         assert_eq!(rules("a/src/lib.rs", &"//! Line.\n".repeat(16)), []);
     }

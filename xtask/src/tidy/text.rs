@@ -1,8 +1,9 @@
-//! Rules on plain text: `width` (100 columns in Rust and shell), `tabs`, and `unfinished`
+//! Rules on plain text: `width` (100 columns in Rust, tests aside), `tabs`, and `unfinished`
 //! (no to-do macro, no fix-me mark: what is not there yet is an issue, not a hole in the code).
 //! rustfmt keeps code within its width but leaves comments and strings alone; this rule does not.
 
 use super::project::{Project, TextFile};
+use super::rust_file::RustFile;
 use super::violation::Violation;
 
 /// Name of the rule on line width.
@@ -23,6 +24,9 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
     for file in &project.files {
         check_lines(file, &mut violations);
     }
+    for file in project.rust.iter().filter(|file| !file.is_generated()) {
+        check_width(file, &mut violations);
+    }
     for file in &project.rust {
         file.for_each_word(|word| {
             if MACROS.contains(&word.name.as_str()) && word.followed_by == Some('!') {
@@ -35,17 +39,22 @@ pub(crate) fn check(project: &Project) -> Vec<Violation> {
     violations
 }
 
-fn check_lines(file: &TextFile, violations: &mut Vec<Violation>) {
-    let has_width = file.path.ends_with(".rs") || file.path.ends_with(".sh");
-    let has_no_tabs = has_width || file.path.ends_with(".md") || file.path.ends_with(".toml");
+/// Test code is exempt: data stands in its strings as it is.
+fn check_width(file: &RustFile, violations: &mut Vec<Violation>) {
     for (i, line) in file.text.lines().enumerate() {
         let columns = line.chars().count();
         let longest = || line.split_whitespace().map(|word| word.chars().count()).max();
-        if has_width && columns > COLUMNS && longest() < Some(UNBREAKABLE) {
+        if columns > COLUMNS && !file.is_test_line(i + 1) && longest() < Some(UNBREAKABLE) {
             let what = format!("is {columns} columns wide, more than {COLUMNS}");
             let mend = "break the line";
             violations.push(Violation::new(WIDTH_RULE, &file.path, i + 1, what, mend));
         }
+    }
+}
+
+fn check_lines(file: &TextFile, violations: &mut Vec<Violation>) {
+    let has_no_tabs = [".rs", ".md", ".toml", ".sh"].iter().any(|end| file.path.ends_with(end));
+    for (i, line) in file.text.lines().enumerate() {
         if has_no_tabs && line.contains('\t') {
             let mend = "use four blanks, or `\\t` in a literal";
             let what = "contains a tab";
@@ -75,6 +84,7 @@ mod tests {
         assert_eq!(rules("a.rs", &wide("é ", 50)), [(WIDTH_RULE, 2)]);
         assert_eq!(rules("a.rs", &wide("x", 120)), []);
         assert_eq!(rules("a.md", &wide("é ", 50)), []);
+        assert_eq!(rules("a/tests/a.rs", &wide("é ", 50)), []);
     }
 
     #[test]
