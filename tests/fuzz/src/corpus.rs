@@ -1,8 +1,8 @@
 //! The corpora: small valid inputs of every target, from which mutations reach deep.
 //!
-//! `corbie-fuzz --write-corpus` writes what the functions here generate to `corpus/<target>/`; a test
-//! says when a committed file is not what is generated any more. Other files in these folders are
-//! kept: found by fuzzing (`found-*`), or written by hand as in `corpus/idl/`.
+//! `corbie-fuzz --write-corpus` writes what the functions here generate to `corpus/<target>/`; a
+//! test says when a committed file is not what is generated any more. Other files in these folders
+//! are kept: found by fuzzing (`found-*`), or written by hand as in `corpus/idl/`.
 
 use std::fs;
 use std::io;

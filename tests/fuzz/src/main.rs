@@ -1,7 +1,9 @@
-//! `corbie-fuzz`: runs the fuzz targets over mutations of their corpora for a while, without libFuzzer.
+//! `corbie-fuzz`: runs the fuzz targets over mutations of their corpora for a while, without
+//! libFuzzer.
 //!
-//! `corbie-fuzz [--seconds N] [--seed N] [--list] [--write-corpus] [TARGET…]`: N seconds for each target
-//! (default 3). An input that makes a target panic is saved to `corpus/<target>/found-…` and printed.
+//! `corbie-fuzz [--seconds N] [--seed N] [--list] [--write-corpus] [TARGET…]`: N seconds for each
+//! target (default 3). An input that makes a target panic is saved to `corpus/<target>/found-…` and
+//! printed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,7 +1,7 @@
 //! Changes an input in the ways that break decoders: bits, lengths, cuts, repeats, splices.
 //!
-//! Deterministic for a seed, so that a failure of `cargo test` can be repeated. Used by the tests of
-//! this crate and by the program `corbie-fuzz`.
+//! Deterministic for a seed, so that a failure of `cargo test` can be repeated. Used by the tests
+//! of this crate and by the program `corbie-fuzz`.
 
 use corbie_testkit::Seed;
 

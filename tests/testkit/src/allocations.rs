@@ -93,24 +93,28 @@ fn count(allocations: u64, octets: usize, freed: usize) {
 // `GlobalAlloc`; counting neither allocates nor unwinds (atomics and a `const` thread-local cell).
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for CountingAllocator {
+    // SAFETY: as `GlobalAlloc::alloc` asks of its caller, nothing more.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size(), 0);
         // SAFETY: the caller keeps the contract of `alloc`, which is the same.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: as `GlobalAlloc::alloc_zeroed` asks of its caller, nothing more.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size(), 0);
         // SAFETY: the caller keeps the contract of `alloc_zeroed`, which is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    // SAFETY: as `GlobalAlloc::dealloc` asks of its caller, nothing more.
     unsafe fn dealloc(&self, octets: *mut u8, layout: Layout) {
         count(0, 0, layout.size());
         // SAFETY: `octets` came from `System` by one of the methods here, with this layout.
         unsafe { System.dealloc(octets, layout) }
     }
 
+    // SAFETY: as `GlobalAlloc::realloc` asks of its caller, nothing more.
     unsafe fn realloc(&self, octets: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(1, new_size.saturating_sub(layout.size()), layout.size().saturating_sub(new_size));
         // SAFETY: `octets` came from `System` by one of the methods here, with this layout.

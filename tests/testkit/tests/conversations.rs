@@ -54,7 +54,7 @@ enum Move {
     Lose,
 }
 
-/// Plays the moves at these times for request 1, while request 2 is sent late, and checks what holds
+/// Plays the moves at these times for request 1, while request 2 is sent late; checks what holds
 /// whatever happens: every request has exactly one fate, nobody breaks a rule, and what may be sent
 /// again was never begun.
 fn play(moves: &[(u64, Move)], conditions: NetworkConditions, seed: u64) {
