@@ -118,6 +118,7 @@ fn results_are_named_unless_there_is_only_the_return_value() {
     assert_eq!(result(&server, "three", &["1", "2"]), r#"{"b":3,"c":10}"#);
     assert_eq!(result(&server, "four", &["1", "2"]), r#"{"return":3,"b":3,"c":10}"#);
     assert_eq!(result(&server, "nothing", &[]), "null");
+    assert_eq!(result(&server, "in_context", &["1"]), "0", "an empty context is sent");
 }
 
 #[test]

@@ -136,6 +136,11 @@ fn addresses(s: &Settings) -> Result<(), Refusal> {
         check_object_url(url)
             .map_err(|why| Refusal::parameter(format!("{}: {why}", named("default_init_ref"))))?;
     }
+    for address in &s.published_addresses {
+        address.check().map_err(|why| {
+            Refusal::parameter(format!("{}: {why}", named("published_addresses")))
+        })?;
+    }
     let references = s.init_refs.iter();
     for reference in references {
         check_object_url(&reference.url)

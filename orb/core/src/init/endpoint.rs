@@ -31,10 +31,7 @@ impl ListenEndpoint {
     /// True if it stands for more than one interface.
     #[must_use]
     pub fn is_wildcard(&self) -> bool {
-        match self.host.as_deref() {
-            None => true,
-            Some(host) => host.parse::<IpAddr>().is_ok_and(|a| a.is_unspecified()),
-        }
+        self.host.as_deref().is_none_or(means_every_interface)
     }
 
     fn parse_one(text: &str) -> Result<Self, String> {
@@ -93,6 +90,13 @@ fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
 fn is_ipv6(host: &str) -> bool {
     let address = host.split_once('%').map_or(host, |(address, _)| address);
     address.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
+/// Whether a host is no single place: nothing, `*`, `0.0.0.0`, `::`, and `0` as resolvers read it.
+fn means_every_interface(host: &str) -> bool {
+    let zeros = host.bytes().all(|b| b == b'0' || b == b'.');
+    let unspecified = |a: IpAddr| a.to_canonical().is_unspecified();
+    zeros || host == "*" || host.parse::<IpAddr>().is_ok_and(unspecified)
 }
 
 fn show_host(host: &str) -> String {
@@ -157,13 +161,20 @@ impl PublishedAddress {
     fn parse_one(text: &str) -> Result<Self, String> {
         let (host, port) = split_host(text)?;
         let host = host.ok_or("a published address needs a host")?;
-        if host == "*" || host.parse::<IpAddr>().is_ok_and(|a| a.is_unspecified()) {
-            return Err(format!("no peer can connect to `{host}`"));
+        let address = Self { host: host.to_owned(), port };
+        address.check()?;
+        Ok(address)
+    }
+
+    /// Refuses what no peer can connect to, also when it came from a builder.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if means_every_interface(&self.host) {
+            return Err(format!("no peer can connect to the host `{}`", self.host));
         }
-        if port == Some(0) {
+        if self.port == Some(0) {
             return Err("no peer can connect to port 0".to_owned());
         }
-        Ok(Self { host: host.to_owned(), port })
+        Ok(())
     }
 }
 

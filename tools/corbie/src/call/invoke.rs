@@ -37,7 +37,7 @@ pub(crate) fn call(
     let arguments = arguments(&surroundings, target, given)?;
     // One call, then the process ends: the name may as well live for ever.
     let name: &'static str = target.operation.clone().leak();
-    let write = writer(&arguments);
+    let write = writer(&arguments, target.has_context);
     let failed = |exception| Failure::new(format!("{}: {exception}", target.operation));
     if target.oneway {
         let operation = Operation::oneway(name);
@@ -61,8 +61,13 @@ pub(crate) fn call(
 /// Writes the arguments; large octet sequences are borrowed from them until they are sent.
 fn writer<'a>(
     arguments: &'a [(&Parameter, Value)],
+    has_context: bool,
 ) -> impl Fn(&mut Encoder<'a>) -> Result<(), cdr::Error> {
-    |e| arguments.iter().try_for_each(|(parameter, value)| value.encode(&parameter.type_code, e))
+    move |e| {
+        arguments.iter().try_for_each(|(to, value)| value.encode(&to.type_code, e))?;
+        // CORBA 3.3 P2 §9.4.2.2: names and values of the context; this command has none.
+        if has_context { e.write_length(0) } else { Ok(()) }
+    }
 }
 
 fn sent(parameter: &&Parameter) -> bool {

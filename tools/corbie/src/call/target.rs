@@ -40,6 +40,8 @@ pub(crate) struct Target<'m> {
     /// The name on the wire.
     pub(crate) operation: String,
     pub(crate) oneway: bool,
+    /// Whether the operation has a `context` clause: a context follows the arguments.
+    pub(crate) has_context: bool,
     pub(crate) parameters: Vec<Parameter>,
     /// `None` for `void`.
     pub(crate) result: Option<TypeCode>,
@@ -55,6 +57,7 @@ impl<'m> Target<'m> {
             type_codes: TypeCodes::new(model),
             operation: name.to_owned(),
             oneway: false,
+            has_context: false,
             parameters: Vec::new(),
             result: None,
             raises: Vec::new(),
@@ -72,6 +75,7 @@ impl<'m> Target<'m> {
 
     fn operation(&mut self, operation: &Operation) -> Result<(), Failure> {
         self.oneway = operation.oneway;
+        self.has_context = !operation.contexts.is_empty();
         self.result = match operation.result {
             Type::Void => None,
             ref ty => Some(self.type_codes.of(ty)?),

@@ -3,6 +3,9 @@
 //! CORBA 3.3 P1 §14.8. Recursive types refer to themselves by repository id; everything else is
 //! built once and shared.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 

@@ -63,7 +63,9 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         match answer {
             Ok(()) => {
                 tally.round_trips.push(elapsed);
-                writeln!(output, "reply {number}: time {:.3} ms", milliseconds(elapsed))?;
+                // The ORB connects at the first call.
+                let note = if number == 1 { ", connecting included" } else { "" };
+                writeln!(output, "reply {number}: time {:.3} ms{note}", milliseconds(elapsed))?;
             }
             Err(exception) => {
                 tally.lost += 1;

@@ -90,6 +90,15 @@ impl Servant for Echo {
                     Ok(())
                 })
             }
+            // How many strings the context has: its length has to be there.
+            "in_context" => {
+                d.read_octet()?;
+                let strings = d.read_ulong()?;
+                request.reply(&|e| {
+                    e.write_ulong(strings);
+                    Ok(())
+                })
+            }
             "forget" => {
                 let sender = self.told.lock().unwrap_or_else(PoisonError::into_inner);
                 let _ = sender.send(d.read_string()?.into_owned());

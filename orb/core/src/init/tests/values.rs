@@ -128,9 +128,21 @@ fn published_addresses_can_be_reached() {
     let expected = [("example.org", Some(2809)), ("2001:db8::1", None), ("10.0.0.1", None)];
     let expected = expected.map(|(host, port)| PublishedAddress { host: host.to_owned(), port });
     assert_eq!(settings.published_addresses, expected);
-    for wrong in ["0.0.0.0", "[::]:1", "*", ":2809", "host:0", "::1"] {
+    for wrong in ["0.0.0.0", "[::]:1", "[::ffff:0.0.0.0]", "0", "*", ":2809", "host:0", "::1"] {
         assert!(wrong.parse::<PublishedAddress>().is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn a_builder_cannot_publish_a_wildcard_either() {
+    for (host, port) in [("0.0.0.0", None), ("", None), ("::", Some(1)), ("host", Some(0))] {
+        let address = PublishedAddress { host: host.to_owned(), port };
+        let builder = PartialSettings::new().published_addresses(vec![address]);
+        let outcome = Settings::from_sources(builder, &mut Vec::new(), &|_| None, None);
+        assert!(sentence(outcome).contains("published_addresses"), "{host}");
+    }
+    let endpoint = ListenEndpoint { host: Some(String::new()), port: 1 };
+    assert!(endpoint.is_wildcard());
 }
 
 #[test]
