@@ -10,6 +10,8 @@ mod reference;
 mod servant;
 mod skeleton;
 
+pub(crate) use local::Refusal;
+
 use corbie_frontend::model::InterfaceKind;
 use corbie_frontend::{DefId, Definition, DefinitionKind};
 use proc_macro2::TokenStream;

@@ -351,7 +351,7 @@ impl Clashes<'_> {
             position: self.model.sources.position(first.span),
         };
         self.diagnostics.push(Diagnostic {
-            code: Code::CaseClash,
+            code: Code::RustNameClash,
             severity: Severity::Error,
             message,
             span,

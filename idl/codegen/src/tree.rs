@@ -188,7 +188,7 @@ const NOT_GENERATED_PORTS: &str =
 
 fn not_generated(definition: &Definition, what: &str) -> Diagnostic {
     Diagnostic {
-        code: Code::NotSupported,
+        code: Code::NotGenerated,
         severity: Severity::Warning,
         message: format!("{} `{}`: {what}", definition.kind.word(), definition.scoped_name),
         span: definition.span,

@@ -11,6 +11,7 @@ use quote::quote;
 
 use crate::context::Scope;
 use crate::docs::docs_with;
+use crate::interface::Refusal;
 use crate::names::Implied;
 use crate::rust_name::ident;
 
@@ -86,7 +87,7 @@ impl Scope<'_, '_> {
         );
         let text = format!("{}(..)", self.cx.names.name(definition.id));
         let what = format!("native type {idl_name}");
-        let err = self.std("Err");
+        let (not_written, not_read) = self.refusals(Refusal::Local, &what);
         let written = self.result(&quote!(()), &quote!(#orb::Error));
         let read = self.result(&quote!(Self), &quote!(#orb::Error));
         let name_tokens = quote!(#name);
@@ -109,12 +110,12 @@ impl Scope<'_, '_> {
             }
             impl #orb::Marshal for #name {
                 type Value = Self;
-                const MIN_OCTETS: usize = 0;
+                const MIN_OCTETS: usize = 1;
                 fn encode<'a>(_value: &'a Self, e: &mut #orb::Encoder<'a>) -> #written {
-                    #err(e.not_implemented(#what))
+                    #not_written
                 }
                 fn decode(d: &mut #orb::Decoder<'_>) -> #read {
-                    #err(d.not_implemented(#what))
+                    #not_read
                 }
             }
             #typed

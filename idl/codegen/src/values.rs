@@ -12,6 +12,7 @@ use quote::quote;
 
 use crate::context::Scope;
 use crate::docs::{docs, docs_with};
+use crate::interface::Refusal;
 use crate::names::Implied;
 use crate::rust_name::{Case, ident};
 use crate::structs::OwnedMember;
@@ -57,7 +58,7 @@ impl<'m> Scope<'_, 'm> {
             }
         }
         let factory = self.emit_factory(definition, x);
-        let object = self.emit_shared_object(definition, &format!("{word} {idl_name}"));
+        let object = self.emit_shared_object(definition, Refusal::NotYet);
         quote! {
             #docs
             pub trait #name: #(#bases +)* #(#supports +)* #orb::ValueBase {
@@ -125,7 +126,10 @@ impl<'m> Scope<'_, 'm> {
         let abilities = self.abilities(&x.ty, &mut vec![definition.id]);
         let derives = self.derives(abilities);
         let name = quote!(#name);
-        let marshal = self.marshal_refused(&name, &name, &format!("boxed value {idl_name}"));
+        let marshal = {
+            let refusals = self.refusals(Refusal::NotYet, &format!("boxed value {idl_name}"));
+            self.marshal_refused(&name, &name, &refusals)
+        };
         let typed = self.emit_typed(definition, &name);
         quote! {
             #docs

@@ -14,6 +14,15 @@ use crate::docs::docs_with;
 use crate::names::Implied;
 use crate::rust_name::ident;
 
+/// Why a type cannot be marshalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It never leaves its process: MARSHAL.
+    Local,
+    /// Corbie cannot do it yet: NO_IMPLEMENT.
+    NotYet,
+}
+
 impl Scope<'_, '_> {
     /// Everything for one local interface.
     pub(super) fn emit_local(&self, definition: &Definition, x: &Interface) -> TokenStream {
@@ -25,7 +34,7 @@ impl Scope<'_, '_> {
         );
         let bounds = self.trait_bounds(x);
         let methods = self.trait_methods(x);
-        let object = self.emit_shared_object(definition, &format!("local interface {idl_name}"));
+        let object = self.emit_shared_object(definition, Refusal::Local);
         let text = self.cx.names.name(definition.id);
         quote! {
             #docs
@@ -39,14 +48,37 @@ impl Scope<'_, '_> {
         }
     }
 
+    /// The errors of writing (with `e`) and reading (with `d`) what cannot be marshalled.
+    pub(crate) fn refusals(&self, refusal: Refusal, what: &str) -> (TokenStream, TokenStream) {
+        let (orb, err) = (self.orb(), self.std("Err"));
+        if refusal == Refusal::NotYet {
+            return (
+                quote!(#err(e.not_implemented(#what))),
+                quote!(#err(d.not_implemented(#what))),
+            );
+        }
+        let kind = quote!(#orb::ErrorKind::InvalidValue);
+        let (found, needed) = ("a type that is local to its process", "a type without `local`");
+        (
+            quote!(#err(e.error(#kind, #what, #found, #needed))),
+            quote!(#err(d.error(#kind, #what, #found, #needed))),
+        )
+    }
+
     /// For a trait whose objects are `Arc<dyn Trait>`: identity and the marker type.
-    pub(crate) fn emit_shared_object(&self, definition: &Definition, what: &str) -> TokenStream {
+    pub(crate) fn emit_shared_object(
+        &self,
+        definition: &Definition,
+        refusal: Refusal,
+    ) -> TokenStream {
         let name = ident(self.cx.names.name(definition.id));
         let marker = ident(self.cx.names.implied(definition.id, Implied::Marker));
         let docs =
             docs_with("", &format!("The IDL type `{}` as a marker.", definition.scoped_name));
         let marker_tokens = quote!(#marker);
-        let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), what);
+        let what = format!("{} {}", definition.kind.word(), definition.scoped_name);
+        let refusals = self.refusals(refusal, &what);
+        let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), &refusals);
         let typed = self.emit_typed(definition, &marker_tokens);
         quote! {
             impl PartialEq for dyn #name {
@@ -68,10 +100,9 @@ impl Scope<'_, '_> {
         &self,
         marker: &TokenStream,
         object: &TokenStream,
-        what: &str,
+        (not_written, not_read): &(TokenStream, TokenStream),
     ) -> TokenStream {
         let orb = self.orb();
-        let err = self.std("Err");
         let value = self.option(&quote!(::std::sync::Arc<#object>));
         let borrowed = self.option(&quote!(&::std::sync::Arc<#object>));
         let written = self.result(&quote!(()), &quote!(#orb::Error));
@@ -80,7 +111,7 @@ impl Scope<'_, '_> {
             impl #marker {
                 #[doc(hidden)]
                 pub fn write(_value: #borrowed, e: &mut #orb::Encoder<'_>) -> #written {
-                    #err(e.not_implemented(#what))
+                    #not_written
                 }
             }
             impl #orb::Marshal for #marker {
@@ -90,7 +121,7 @@ impl Scope<'_, '_> {
                     Self::write(value.as_ref(), e)
                 }
                 fn decode(d: &mut #orb::Decoder<'_>) -> #read {
-                    #err(d.not_implemented(#what))
+                    #not_read
                 }
             }
         }
