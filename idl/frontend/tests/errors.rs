@@ -112,6 +112,7 @@ const EXAMPLES: &[(Code, &str)] = &[
         Code::IncompleteType,
         "union U; struct S { U x[3]; }; union U switch (long) { case 1: long l; };\n",
     ),
+    (Code::IncompleteType, "struct S; interface I { S f(); }; struct S {};\n"),
     (Code::IncompleteType, "interface I; interface J : I {}; interface I {};\n"),
     (Code::ForwardMismatch, "interface I; local interface I {};\n"),
     (Code::ForwardMismatch, "abstract valuetype V; valuetype V {};\n"),
@@ -459,6 +460,8 @@ fn wording() {
         test.idl:1:12: error[E0312]: struct `S` would contain itself
             hint: use a sequence of it, or put its definition first
         test.idl:1:21: error[E0312]: union `U` is used before it is defined
+            hint: use a sequence of it, or put its definition first
+        test.idl:1:25: error[E0312]: struct `S` is used before it is defined
             hint: use a sequence of it, or put its definition first
         test.idl:1:28: error[E0312]: interface `I` cannot be inherited from before it is defined
             hint: put its definition before this one

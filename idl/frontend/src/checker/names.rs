@@ -55,9 +55,15 @@ impl Checker<'_> {
             return Found::Nothing;
         }
         let mut found: Vec<(ScopeId, Entry)> = Vec::new();
-        for base in self.base_scopes(scope) {
-            if let Some(entry) = self.scopes[base.0].entries.get(key) {
-                found.push((base, entry.clone()));
+        let mut seen = HashSet::new();
+        let mut waiting: Vec<ScopeId> = self.scopes[scope.0].bases.iter().rev().copied().collect();
+        while let Some(base) = waiting.pop() {
+            if !seen.insert(base) {
+                continue;
+            }
+            match self.scopes[base.0].entries.get(key) {
+                Some(entry) => found.push((base, entry.clone())),
+                None => waiting.extend(self.scopes[base.0].bases.iter().rev()),
             }
         }
         if found.len() > 1 {
@@ -220,7 +226,8 @@ impl Checker<'_> {
             }
             return;
         }
-        let hint = self.similar_name(part, scope, qualified);
+        let full = self.diagnostics.is_full();
+        let hint = if full { String::new() } else { self.similar_name(part, scope, qualified) };
         let index = self
             .diagnostics
             .report(Report::new(Code::NotFound, part.span, message.clone()).hint(hint));

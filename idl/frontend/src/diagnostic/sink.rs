@@ -76,6 +76,11 @@ impl Diagnostics {
         Some(self.reports.len() - 1)
     }
 
+    /// Whether further reports are only counted, so that hints for them need not be worked out.
+    pub(crate) fn is_full(&self) -> bool {
+        self.reports.len() >= self.limit
+    }
+
     /// Adds one more place to an earlier report instead of reporting its consequence again.
     pub(crate) fn also(&mut self, index: usize, message: &str, span: Span) {
         /// Places listed for one report; the rest would only be noise.

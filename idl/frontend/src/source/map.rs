@@ -107,6 +107,12 @@ impl SourceFile {
         }
     }
 
+    /// The name that a `#line` in the first line gives: the file that this is the preprocessed text of.
+    fn original_name(&self) -> Option<&Arc<str>> {
+        let (from, _, name) = self.renumbered.first()?;
+        (self.line_index(*from) <= 1).then_some(name)
+    }
+
     /// `#line number "name"`: from `offset` (the start of the next line) on.
     pub(crate) fn renumber(&mut self, offset: u32, number: u32, name: Option<&str>) {
         let current = self.position(offset).file;
@@ -153,8 +159,11 @@ impl SourceMap {
     /// Whether a span shows as being in the file compiled (`#line "other"` moves text elsewhere).
     #[must_use]
     pub fn in_main_file(&self, span: Span) -> bool {
-        span.file == FileId(0)
-            && self.file(span.file).is_some_and(|file| file.position(span.start).file == file.name)
+        let Some(file) = self.file(span.file).filter(|_| span.file == FileId(0)) else {
+            return false;
+        };
+        let shown = file.position(span.start).file;
+        shown == file.name || Some(&shown) == file.original_name()
     }
 
     pub(crate) fn add(&mut self, name: &str, text: String, from: Option<Span>) -> FileId {
