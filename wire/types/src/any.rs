@@ -206,6 +206,10 @@ impl Marshal for Any {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
         d.nested(|d| {
             let type_code = <TypeCode as Marshal>::decode(d)?;
+            if exception_id(&type_code).is_some() {
+                // With its repository id, even when the peer left it out.
+                return Self::written(type_code.clone(), |e| transcode(&type_code, d, Some(e)));
+            }
             let start = d.position();
             transcode(&type_code, d, None)?;
             let octets = d.octets_since(start);

@@ -100,7 +100,7 @@ fn decode_plain(
 
 fn decode_members(of: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
     if of.kind() == TcKind::Except {
-        d.read_string_octets()?; // the repository id, which the TypeCode has
+        skip_exception_id(of, d)?;
     }
     let mut members = Vec::with_capacity(of.member_count());
     of.try_members(|_, part| {
@@ -133,6 +133,19 @@ fn decode_list(
         elements.push(decode(element, d, budget)?);
     }
     Ok(Value::List(elements))
+}
+
+/// Reads the repository id before the members of an exception (CORBA 3.3 P2 §9.3.5.2). omniORB
+/// leaves it out of anys: then nothing is read.
+pub(super) fn skip_exception_id(of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+    let id = of.id();
+    let mut ahead = d.clone();
+    match ahead.read_string_octets() {
+        Ok(found) if found == id.as_bytes() || id.is_empty() => *d = ahead,
+        Err(error) if id.is_empty() => return Err(error),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The element type of a sequence or array.

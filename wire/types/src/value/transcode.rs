@@ -5,7 +5,7 @@
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, encode_fixed};
 
 use super::budget::Budget;
-use super::decode::{array_length, element_of, incomplete, within};
+use super::decode::{array_length, element_of, incomplete, skip_exception_id, within};
 use crate::type_code::{read_label, write_label};
 use crate::{Ior, TcKind, TypeCode};
 
@@ -147,9 +147,9 @@ impl Walk<'_, '_> {
 
     fn members(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
         if of.kind() == TcKind::Except {
-            let id = d.read_str()?;
+            skip_exception_id(of, d)?;
             if let Some(e) = &mut self.to {
-                e.write_str(id)?;
+                e.write_str(&of.id())?;
             }
         }
         of.try_members(|_, part| self.value(&part, d))
