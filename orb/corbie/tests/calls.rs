@@ -92,6 +92,21 @@ fn a_servant_may_call_back_its_client_over_the_same_connection() {
 }
 
 #[test]
+fn nested_calls_never_wait_for_each_other() {
+    let options = ["-ORBConnectionsPerEndpoint", "1", "-ORBRequestTimeout", "20s"];
+    for concurrency in ["thread-per-connection", "thread-pool"] {
+        let options = [&options[..], &["-ORBServerConcurrency", concurrency]].concat();
+        let (one, first, _noted) = serve(&options);
+        let (other, second, _noted) = serve(&options);
+        let first = as_client(&other, &first);
+        let second = as_client(&one, &second);
+        assert_eq!(second.bounce(&first, &second, 12).unwrap(), 12, "{concurrency}");
+        one.shutdown(true);
+        other.shutdown(true);
+    }
+}
+
+#[test]
 fn many_threads_share_a_reference() {
     let (server, echo, _noted) = serve(&[]);
     let client = loopback_orb(&["-ORBConnectionsPerEndpoint", "3"]);

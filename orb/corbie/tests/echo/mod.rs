@@ -68,6 +68,18 @@ impl Echo {
         reply.results_only(i64::decode)
     }
 
+    /// Has `next` call `then`, which calls `next` …, `depth` calls deep; returns the depth reached.
+    pub fn bounce(&self, next: &Echo, then: &Echo, depth: i64) -> Result<i64, SystemException> {
+        const OPERATION: Operation = Operation::twoway("bounce");
+        let (next, then) = (Some(next.0.clone()), Some(then.0.clone()));
+        let mut reply = self.0.invoke(&OPERATION, &|e| {
+            Object::encode(&next, e)?;
+            Object::encode(&then, e)?;
+            i64::encode(&depth, e)
+        })?;
+        reply.results_only(i64::decode)
+    }
+
     pub fn panic(&self) -> Result<(), SystemException> {
         const OPERATION: Operation = Operation::twoway("panic");
         self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ())
@@ -126,6 +138,15 @@ impl Servant for EchoServant {
                 let value = d.read_longlong()?;
                 let result = other.double(value)?;
                 request.reply(&|e| i64::encode(&result, e))
+            }
+            "bounce" => {
+                let next = Echo(Object::decode(&mut d)?.unwrap());
+                let then = Echo(Object::decode(&mut d)?.unwrap());
+                let depth = match d.read_longlong()? {
+                    0 => 0,
+                    depth => next.bounce(&then, &next, depth - 1)? + 1,
+                };
+                request.reply(&|e| i64::encode(&depth, e))
             }
             "octets" => {
                 let octets = d.read_octet_sequence()?.to_vec();

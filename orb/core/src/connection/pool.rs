@@ -6,6 +6,7 @@
 
 use crate::client::{CallFailure, Retry};
 use crate::connection::ClientConnection;
+use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
@@ -35,7 +36,7 @@ struct State {
         reason = "moved out and in by every call: a pointer, not 400 octets"
     )]
     idle: Vec<Box<ClientConnection>>,
-    /// Idle and in use: `open <= connections_per_endpoint`.
+    /// Idle and in use; more than `connections_per_endpoint` only while nested calls need them.
     open: u32,
     waiting: u32,
 }
@@ -72,13 +73,15 @@ impl ConnectionPool {
                     return Ok(PooledConnection {
                         connection: Some(connection),
                         pool: Arc::clone(self),
+                        most: orb.settings().connections_per_endpoint,
                         reusable: false,
                     });
                 }
                 state.open -= 1;
                 continue;
             }
-            if state.open < orb.settings().connections_per_endpoint {
+            let most = orb.settings().connections_per_endpoint;
+            if state.open < most || relief::is_serving() {
                 state.open += 1;
                 drop(state);
                 return self.open(orb, deadline);
@@ -98,6 +101,7 @@ impl ConnectionPool {
             Ok(connection) => Ok(PooledConnection {
                 connection: Some(Box::new(connection)),
                 pool: Arc::clone(self),
+                most: orb.settings().connections_per_endpoint,
                 reusable: false,
             }),
             Err(failure) => {
@@ -169,11 +173,16 @@ impl ConnectionPool {
     }
 
     #[inline]
-    fn put_back(&self, connection: Box<ClientConnection>) {
+    fn put_back(&self, connection: Box<ClientConnection>, most: u32) {
         if self.closed.load(Ordering::Acquire) {
             return self.forget_one();
         }
         let mut state = self.lock();
+        if state.open > most {
+            state.open -= 1;
+            drop(state);
+            return drop(connection);
+        }
         state.idle.push(connection);
         if state.waiting > 0 {
             drop(state);
@@ -231,6 +240,8 @@ pub(crate) struct PooledConnection {
     /// `Some` until dropped.
     connection: Option<Box<ClientConnection>>,
     pool: Arc<ConnectionPool>,
+    /// `connections_per_endpoint`.
+    most: u32,
     reusable: bool,
 }
 
@@ -261,7 +272,7 @@ impl Drop for PooledConnection {
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         if self.reusable {
-            self.pool.put_back(connection);
+            self.pool.put_back(connection, self.most);
         } else {
             drop(connection);
             self.pool.forget_one();

@@ -7,7 +7,7 @@
 
 use crate::Orb;
 use crate::server::{ServerConnection, thread_per_connection};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,10 +19,24 @@ struct Duty {
 thread_local! {
     /// The connection that this thread serves, if any.
     static DUTY: RefCell<Option<Duty>> = const { RefCell::new(None) };
+    /// Whether this thread was started to serve requests.
+    static SERVES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread serves requests from now on.
+pub(crate) fn begin_serving() {
+    SERVES.with(|serves| serves.set(true));
+}
+
+/// Whether a call by this thread is made from inside a servant. Such a call must not wait for a
+/// connection in use: the call that uses it may be waiting for this one.
+pub(crate) fn is_serving() -> bool {
+    SERVES.with(Cell::get)
 }
 
 /// From now on this thread serves `connection`.
 pub(crate) fn begin_duty(orb: &Orb, connection: &Arc<ServerConnection>) {
+    begin_serving();
     let duty = Duty { orb: orb.clone(), connection: Arc::clone(connection) };
     DUTY.with(|slot| *slot.borrow_mut() = Some(duty));
 }

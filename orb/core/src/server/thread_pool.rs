@@ -8,7 +8,7 @@
 use crate::Orb;
 use crate::connection::driver::ReceiveFailure;
 use crate::server::connection::{Buffers, Taken};
-use crate::server::{ServerConnection, dispatch, thread_per_connection};
+use crate::server::{ServerConnection, dispatch, relief, thread_per_connection};
 use corbie_giop::{MessageKind, OwnedMessage};
 use corbie_transport::{Interest, Readiness};
 use std::io;
@@ -115,6 +115,7 @@ fn start_thread(orb: &Orb) -> io::Result<()> {
 }
 
 fn run(orb: &Orb, pool: &ThreadPool) {
+    relief::begin_serving();
     let mut buffers = Buffers::default();
     while pool.take_the_lead(orb.settings().pool_threads_min) {
         let event = pool.readiness.wait(LEADER_PATIENCE);
