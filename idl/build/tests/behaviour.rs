@@ -22,13 +22,17 @@ fn crate_of(name: &str, stems: &[&str]) -> GeneratedCrate {
 
 #[test]
 fn generated_code_works() {
-    let generated = crate_of("behaviour", &["stock", "types", "unions", "interfaces", "constants"]);
+    let stems = ["stock", "types", "unions", "interfaces", "constants", "calls", "values"];
+    let generated = crate_of("behaviour", &stems);
     generated.example("behaviour", include_str!("programs/behaviour.rs"));
-    let output = generated.cargo(&["run", "--example", "behaviour"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "all well");
-    assert!(said.is_empty(), "{said}");
+    generated.example("calls", include_str!("programs/calls.rs"));
+    for program in ["behaviour", "calls"] {
+        let output = generated.cargo(&["run", "--example", program]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "all well");
+        assert!(said.is_empty(), "{said}");
+    }
 }
 
 /// `program` must not compile, and the compiler must say `expected`.

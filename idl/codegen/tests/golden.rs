@@ -73,7 +73,7 @@ macro_rules! golden {
     )+};
 }
 
-golden! { stock types unions interfaces names constants values includes components includes_more }
+golden! { calls stock types unions interfaces names constants values includes components includes_more }
 
 #[test]
 fn every_file_has_a_test() {

@@ -6,13 +6,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use corbie::codegen::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, Typed, WChar};
-use corbie::{ByteOrder, Orb, SystemException};
 use behaviour::own_constants::constants;
 use behaviour::own_interfaces::interfaces;
 use behaviour::own_stock::stock;
 use behaviour::own_types::types;
 use behaviour::own_unions::unions;
+use corbie::codegen::{
+    Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, Typed, WChar,
+};
+use corbie::{ByteOrder, Orb, SystemException};
 
 fn main() {
     structs_come_back();

@@ -1,0 +1,237 @@
+//! Makes and serves every call of `idl/codegen/tests/idl/calls.idl` over IIOP.
+//!
+//! Compiled and run by `tests/behaviour.rs`. The servant answers with something made of all that it
+//! was given, so that a parameter that is lost or misplaced shows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use behaviour::own_calls::calls;
+use behaviour::own_interfaces::interfaces;
+use behaviour::own_values::values;
+use calls::ways::{FillError, LevelError, SetLevelError};
+use corbie::codegen::{Any, Encoder, ErrorKind, Fixed, Marshal, Object, WChar};
+use corbie::{Orb, SystemException};
+
+#[derive(Default)]
+struct Servant {
+    level: AtomicI32,
+    told: AtomicBool,
+}
+
+type Answer<T> = Result<T, SystemException>;
+
+impl calls::DescribedServant for Servant {
+    fn describe(&self) -> Answer<String> {
+        Ok("ways".to_owned())
+    }
+}
+
+impl calls::WaysServant for Servant {
+    fn mixed(&self, b: i32, c: i32, e: &str) -> Answer<(i32, i32, String, i32, String)> {
+        Ok((b + c, 10 * b, format!("{e}!"), 7, format!("d{c}")))
+    }
+
+    fn reversed(&self, data: &[u8]) -> Answer<(Vec<u8>, u32)> {
+        Ok((data.iter().rev().copied().collect(), data.len() as u32))
+    }
+
+    fn locals(
+        &self,
+        e: i32,
+        d: i32,
+        request: i32,
+        servant: i32,
+        reply: &str,
+    ) -> Answer<(String, i32, i32)> {
+        Ok((reply.to_uppercase(), d + 1, e + request + servant))
+    }
+
+    fn tell(&self, what: &str) -> Answer<()> {
+        self.told.store(what == "it", Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn with_context(&self, name: &str, context: &[(String, String)]) -> Answer<String> {
+        let entries = context.iter().map(|(name, value)| format!("{name}={value}"));
+        Ok(format!("{name}:{}", entries.collect::<Vec<_>>().join(",")))
+    }
+
+    fn sort(&self, values: &[i32]) -> Answer<Vec<i32>> {
+        let mut values = values.to_vec();
+        values.sort_unstable();
+        Ok(values)
+    }
+
+    fn transpose_sign(&self, m: &calls::Matrix) -> Answer<calls::Matrix> {
+        Ok(m.map(|row| row.map(|value| -value)))
+    }
+
+    fn invert(&self, h: &calls::Huge) -> Answer<calls::Huge> {
+        let mut inverted = h.clone();
+        inverted.iter_mut().flatten().for_each(|octet| *octet = !*octet);
+        Ok(inverted)
+    }
+
+    fn fill(
+        &self,
+        o: &calls::Order,
+        c: &calls::Choice,
+    ) -> Result<(calls::Order, calls::Choice), FillError> {
+        match c {
+            calls::Choice::Price(0) => Err(calls::Refused { code: o.amount }.into()),
+            calls::Choice::Price(price) => {
+                let order = calls::Order { which: calls::Side::Sell, ..o.clone() };
+                Ok((order, calls::Choice::Reason(format!("{price} for {}", o.symbol))))
+            }
+            calls::Choice::Reason(_) => {
+                Err(SystemException::no_permission(7, corbie::CompletionStatus::No).into())
+            }
+        }
+    }
+
+    fn widen(&self, narrow_text: &str, c: WChar) -> Answer<String> {
+        Ok(format!("{narrow_text}{c}"))
+    }
+
+    fn repeat(&self, value: &Any) -> Answer<Any> {
+        Ok(value.clone())
+    }
+
+    fn me(
+        &self,
+        other: Option<&calls::Ways>,
+        any_object: Option<&Object>,
+    ) -> Answer<Option<calls::Ways>> {
+        let same = other.map(calls::Ways::as_object) == any_object;
+        Ok(other.filter(|_| same).cloned())
+    }
+
+    fn pass_on(&self, d: Option<&calls::Described>) -> Answer<Option<calls::Described>> {
+        Ok(d.cloned())
+    }
+
+    fn level(&self) -> Result<i32, LevelError> {
+        match self.level.load(Ordering::SeqCst) {
+            13 => Err(calls::Refused { code: 13 }.into()),
+            level => Ok(level),
+        }
+    }
+
+    fn set_level(&self, value: i32) -> Result<(), SetLevelError> {
+        if value < 0 {
+            return Err(calls::Refused { code: value }.into());
+        }
+        self.level.store(value, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn title(&self) -> Answer<String> {
+        Ok("title".to_owned())
+    }
+
+    fn set_title(&self, value: &str) -> Answer<()> {
+        self.level.store(value.len() as i32, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn half(&self, amount: calls::Money) -> Answer<calls::Money> {
+        Ok(Fixed::from_digits(amount.digits() / 2).expect("smaller than it was"))
+    }
+}
+
+fn main() {
+    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+    let poa = orb.root_poa().expect("the root POA");
+    let servant = Arc::new(Servant::default());
+    let ways = poa.activate(calls::WaysSkeleton::new(Arc::clone(&servant))).expect("active");
+    parameters(&ways, &servant);
+    composed_types(&ways);
+    references(&ways);
+    attributes(&ways);
+    what_stays_in_the_process();
+    orb.shutdown(true);
+    println!("all well");
+}
+
+fn parameters(ways: &calls::Ways, servant: &Servant) {
+    let mixed = ways.mixed(2, 3, "e").expect("mixed");
+    assert_eq!(mixed, (5, 20, "e!".to_owned(), 7, "d3".to_owned()));
+    assert_eq!(ways.reversed(&[1, 2, 3]).expect("reversed"), (vec![3, 2, 1], 3));
+    let locals = ways.locals(1, 2, 4, 8, "r").expect("locals");
+    assert_eq!(locals, ("R".to_owned(), 3, 13));
+    ways.tell("it").expect("told");
+    let context = [("user", "me"), ("sys_os", "linux"), ("other", "x")];
+    let context = context.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let answer = ways.with_context("n", &context).expect("with context");
+    assert_eq!(answer, "n:user=me,sys_os=linux");
+    // The oneway went before, on the same connection or another: it has arrived sooner or later.
+    for _ in 0..1000 {
+        if servant.told.load(Ordering::SeqCst) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("the oneway did not arrive");
+}
+
+fn composed_types(ways: &calls::Ways) {
+    assert_eq!(ways.sort(&[3, -1, 2]).expect("sorted"), [-1, 2, 3]);
+    let negated = ways.transpose_sign(&[[1, 2, 3], [4, 5, 6]]).expect("negated");
+    assert_eq!(negated, [[-1, -2, -3], [-4, -5, -6]]);
+    let huge: calls::Huge = vec![[1; 1024]; 32].into_boxed_slice().try_into().expect("32 rows");
+    assert!(ways.invert(&huge).expect("inverted").iter().flatten().all(|octet| *octet == 254));
+    let order = calls::Order { symbol: "IBM".to_owned(), which: calls::Side::Buy, amount: 5 };
+    let (filled, answer) = ways.fill(&order, &calls::Choice::Price(9)).expect("filled");
+    assert_eq!((filled.which, filled.amount), (calls::Side::Sell, 5));
+    assert_eq!(answer, calls::Choice::Reason("9 for IBM".to_owned()));
+    let error = ways.fill(&order, &calls::Choice::Price(0)).expect_err("refused");
+    assert_eq!(error, FillError::Refused(calls::Refused { code: 5 }));
+    match ways.fill(&order, &calls::Choice::Reason(String::new())) {
+        Err(FillError::System(exception)) => assert_eq!(exception.minor, 7),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(ways.widen("abcd", WChar(0x20ac)).expect("widened"), "abcd€");
+    let error = ways.widen("abcde", WChar(0x20ac)).expect_err("bounded to 4");
+    assert!(error.to_string().contains('4'), "{error}");
+    let any = Any::from_value::<calls::Order>(&order).expect("an any");
+    let any = ways.repeat(&any).expect("repeated");
+    assert_eq!(any.extract::<calls::Order>().expect("an order"), order);
+    let amount = "12.50".parse().expect("an amount");
+    assert_eq!(ways.half(amount).expect("half").to_string(), "6.25");
+}
+
+fn references(ways: &calls::Ways) {
+    let me = ways.me(Some(ways), Some(ways.as_object())).expect("me");
+    assert_eq!(me.expect("not nil").sort(&[2, 1]).expect("sorted"), [1, 2]);
+    assert_eq!(ways.me(None, None).expect("nil"), None);
+    assert_eq!(ways.me(Some(ways), None).expect("nil"), None);
+    let described = calls::Described::from(ways.clone());
+    let passed = ways.pass_on(Some(&described)).expect("passed").expect("not nil");
+    assert_eq!(passed.describe().expect("described"), "ways");
+    assert_eq!(ways.pass_on(None).expect("nil"), None);
+}
+
+fn attributes(ways: &calls::Ways) {
+    ways.set_level(12).expect("set");
+    assert_eq!(ways.level().expect("got"), 12);
+    let refused = SetLevelError::Refused(calls::Refused { code: -1 });
+    assert_eq!(ways.set_level(-1).expect_err("refused"), refused);
+    ways.set_level(13).expect("set");
+    let refused = LevelError::Refused(calls::Refused { code: 13 });
+    assert_eq!(ways.level().expect_err("refused"), refused);
+    assert_eq!(ways.title().expect("got"), "title");
+    ways.set_title("four").expect("set");
+    assert_eq!(ways.level().expect("got"), 4);
+}
+
+fn what_stays_in_the_process() {
+    let visit = interfaces::Visit::default();
+    let error = interfaces::Visit::encode(&visit, &mut Encoder::native()).expect_err("local");
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+    assert!(error.to_string().contains("Interfaces::Visitor"), "{error}");
+    let holder = values::Holder::default();
+    let error = values::Holder::encode(&holder, &mut Encoder::native()).expect_err("a value");
+    assert_eq!(error.kind(), ErrorKind::NotImplemented);
+    assert!(error.to_string().contains("Values::Node"), "{error}");
+}
