@@ -121,9 +121,9 @@ settings! {
     when_full: WhenFull = WhenFull::CloseIdle, "-ORBWhenFull";
 
     /// Connections that a client opens to one endpoint. A call takes one for itself; when all are
-    /// in use, further threads wait for one. Five, as in omniORB, bounds what one client costs a
-    /// server; raise it when many threads call one server.
-    connections_per_endpoint: u32 = 5, "-ORBConnectionsPerEndpoint", within (1, 100_000);
+    /// in use, further threads wait for one; calls made from inside a servant never wait. The
+    /// default bounds what one client costs a server, and is more than most clients have threads.
+    connections_per_endpoint: u32 = 64, "-ORBConnectionsPerEndpoint", within (1, 100_000);
 
     /// Connections that a client keeps in all; beyond it the one unused longest is closed.
     client_connections_max: u32 = 1_000, "-ORBClientConnectionsMax", within (1, 1_000_000);
