@@ -45,7 +45,7 @@ pub struct Limits {
     /// Tokens that all macro expansions of one compilation may produce (default 1,000,000): stops
     /// "billion laughs" macros.
     pub macro_tokens: usize,
-    /// Tokens of the preprocessed text (default 8,000,000).
+    /// Tokens of the preprocessed text (default 2,000,000).
     pub tokens: usize,
     /// How deep scopes, types and expressions may nest (default 128): stops stack exhaustion.
     pub nesting: usize,
@@ -63,7 +63,7 @@ impl Default for Limits {
             total_octets: 64 << 20,
             include_depth: 64,
             macro_tokens: 1_000_000,
-            tokens: 8_000_000,
+            tokens: 2_000_000,
             nesting: 128,
             diagnostics: 200,
             constant_bits: 40_000,

@@ -127,6 +127,21 @@ module Other {};
 }
 
 #[test]
+fn models_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<corbie_frontend::Compilation>();
+}
+
+#[test]
+fn the_file_that_was_preprocessed_is_the_main_file() {
+    let text =
+        "# 1 \"dir/a.idl\"\n# 1 \"b.idl\" 1\nstruct B {};\n# 2 \"dir/a.idl\" 2\nstruct A {};\n";
+    let model = model(text);
+    assert!(model.find("A").is_some_and(|d| d.in_main_file));
+    assert!(model.find("B").is_some_and(|d| !d.in_main_file));
+}
+
+#[test]
 fn compilation_is_deterministic() {
     let text = r#"
 interface A { void f(); void g(); }; interface B { void f(); void g(); };

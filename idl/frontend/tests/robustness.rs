@@ -157,9 +157,9 @@ fn mutate(text: &[u8], random: &mut Random) -> Vec<u8> {
 #[test]
 fn mutated_text_never_panics() {
     let corpus = corpus();
-    let mut random = Random(0x0C0B_B1E5);
-    let rounds =
-        std::env::var("CORBIE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(4_000);
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let mut random = Random(number("CORBIE_SEED").unwrap_or(0x0C0B_B1E5));
+    let rounds = number("CORBIE_MUTATIONS").unwrap_or(4_000);
     for round in 0..rounds {
         let text = mutate(&corpus[random.below(corpus.len())], &mut random);
         let included = corpus[random.below(corpus.len())].clone();

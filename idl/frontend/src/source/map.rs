@@ -107,7 +107,7 @@ impl SourceFile {
         }
     }
 
-    /// The name that a `#line` in the first line gives: the file that this is the preprocessed text of.
+    /// The name that a `#line` in the first line gives: this is the preprocessed text of that file.
     fn original_name(&self) -> Option<&Arc<str>> {
         let (from, _, name) = self.renumbered.first()?;
         (self.line_index(*from) <= 1).then_some(name)
