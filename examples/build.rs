@@ -2,9 +2,6 @@
 //! Each file becomes a Rust module in `OUT_DIR`, which the example takes in with
 //! `corbie::include_idl!`.
 
-fn main() {
-    if let Err(diagnostics) = corbie_build::compile(&["stock_quoter/stock.idl"]) {
-        eprintln!("{diagnostics}");
-        std::process::exit(1);
-    }
+fn main() -> Result<(), corbie_build::Error> {
+    corbie_build::compile(&["stock_quoter/stock.idl"])
 }

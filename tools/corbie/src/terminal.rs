@@ -22,7 +22,7 @@ pub(crate) fn report(failure: &Failure) {
     };
 }
 
-/// Colours are for terminals, unless the user does not want any (https://no-color.org).
+/// Colours are for terminals, unless the user does not want any (<https://no-color.org>).
 fn colours(stream: &impl IsTerminal) -> bool {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !unwanted
