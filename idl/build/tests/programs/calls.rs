@@ -3,8 +3,9 @@
 //! Compiled and run by `tests/behaviour.rs`. The servant answers with something made of all that it
 //! was given, so that a parameter that is lost or misplaced shows.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
 use behaviour::own_calls::calls;
 use behaviour::own_interfaces::interfaces;
@@ -13,10 +14,9 @@ use calls::ways::{FillError, LevelError, SetLevelError};
 use corbie::codegen::{Any, Encoder, ErrorKind, Fixed, Marshal, Object, WChar};
 use corbie::{Orb, SystemException};
 
-#[derive(Default)]
 struct Servant {
     level: AtomicI32,
-    told: AtomicBool,
+    told: SyncSender<String>,
 }
 
 type Answer<T> = Result<T, SystemException>;
@@ -48,7 +48,7 @@ impl calls::WaysServant for Servant {
     }
 
     fn tell(&self, what: &str) -> Answer<()> {
-        self.told.store(what == "it", Ordering::SeqCst);
+        self.told.send(what.to_owned()).expect("somebody listens");
         Ok(())
     }
 
@@ -143,9 +143,10 @@ impl calls::WaysServant for Servant {
 fn main() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
-    let servant = Arc::new(Servant::default());
-    let ways = poa.activate(calls::WaysSkeleton::new(Arc::clone(&servant))).expect("active");
-    parameters(&ways, &servant);
+    let (told, hear) = sync_channel(1);
+    let servant = Servant { level: AtomicI32::new(0), told };
+    let ways = poa.activate(calls::WaysSkeleton::new(servant)).expect("active");
+    parameters(&ways, &hear);
     composed_types(&ways);
     references(&ways);
     attributes(&ways);
@@ -154,7 +155,7 @@ fn main() {
     println!("all well");
 }
 
-fn parameters(ways: &calls::Ways, servant: &Servant) {
+fn parameters(ways: &calls::Ways, hear: &Receiver<String>) {
     let mixed = ways.mixed(2, 3, "e").expect("mixed");
     assert_eq!(mixed, (5, 20, "e!".to_owned(), 7, "d3".to_owned()));
     assert_eq!(ways.reversed(&[1, 2, 3]).expect("reversed"), (vec![3, 2, 1], 3));
@@ -165,14 +166,8 @@ fn parameters(ways: &calls::Ways, servant: &Servant) {
     let context = context.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let answer = ways.with_context("n", &context).expect("with context");
     assert_eq!(answer, "n:user=me,sys_os=linux");
-    // The oneway went before, on the same connection or another: it has arrived sooner or later.
-    for _ in 0..1000 {
-        if servant.told.load(Ordering::SeqCst) {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    panic!("the oneway did not arrive");
+    let heard = hear.recv_timeout(Duration::from_secs(10)).expect("the oneway arrives");
+    assert_eq!(heard, "it");
 }
 
 fn composed_types(ways: &calls::Ways) {
