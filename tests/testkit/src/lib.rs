@@ -1,13 +1,18 @@
 //! What tests of several crates share: a simulated network with virtual time, a counting
-//! allocator, and a peer that sends raw octets over a real socket.
+//! allocator, a peer that sends raw octets over a real socket, and the log as a test sees it.
 //!
 //! Depends on the wire crates only, so that any crate may use it as a dev-dependency. Nothing that
 //! is shipped depends on it.
 
 mod allocations;
+mod log;
+mod octets;
 mod peer;
 mod simulation;
 
 pub use allocations::{AllocationCounts, CountingAllocator};
+pub use corbie_giop::MessageKind;
+pub use log::CapturedLog;
+pub use octets::{RawRequest, fragment_of_1_2, message_header, object_key_in};
 pub use peer::{Answered, RawPeer};
 pub use simulation::{Arrival, End, NetworkConditions, Pair, Seed, Side};

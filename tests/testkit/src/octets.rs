@@ -1,0 +1,74 @@
+//! GIOP octets for peers that misbehave in one exact way: good requests and bad pieces.
+//! Used together with `RawPeer`.
+
+use corbie_cdr::{ByteOrder, Encoder, Version};
+use corbie_giop::{
+    MessageHeader, MessageKind, RequestHeader, ResponseFlags, ServiceContexts, Target,
+    finish_message, write_request,
+};
+use corbie_types::Ior;
+
+/// The object key in the first IIOP profile of a stringified reference.
+///
+/// # Panics
+/// When the text is no reference with such a profile.
+#[must_use]
+pub fn object_key_in(reference: &str) -> Vec<u8> {
+    let ior: Ior = reference.parse().expect("a stringified reference");
+    let profiles = ior.iiop_profiles().expect("profiles that decode");
+    profiles.into_iter().next().expect("an IIOP profile").object_key
+}
+
+/// A request in GIOP 1.2, big-endian, as octets.
+#[derive(Clone, Debug)]
+pub struct RawRequest<'a> {
+    /// The object key.
+    pub object_key: &'a [u8],
+    /// The operation.
+    pub operation: &'a str,
+    /// The request id.
+    pub request_id: u32,
+    /// The encoded arguments; they begin at a multiple of 8.
+    pub arguments: &'a [u8],
+}
+
+impl RawRequest<'_> {
+    /// The octets of the whole message.
+    ///
+    /// # Panics
+    /// When the message has 4 GiB or more.
+    #[must_use]
+    pub fn octets(&self) -> Vec<u8> {
+        let Self { object_key, operation, request_id, arguments } = *self;
+        let mut e = Encoder::new(Vec::new(), ByteOrder::BigEndian);
+        e.set_version(Version::V1_2);
+        let header = RequestHeader {
+            request_id,
+            response: ResponseFlags::WithTarget,
+            target: Target::Key(object_key),
+            operation,
+            service_contexts: ServiceContexts::EMPTY,
+        };
+        let start = write_request(&mut e, &header).expect("a small header");
+        e.write_octets(arguments);
+        finish_message(&mut e, start).expect("less than 4 GiB");
+        e.to_vec()
+    }
+}
+
+/// The header of a GIOP 1.2 message in big-endian order, whatever it claims.
+#[must_use]
+pub fn message_header(kind: MessageKind, more_fragments: bool, size: u32) -> [u8; 12] {
+    let (version, order) = (Version::V1_2, ByteOrder::BigEndian);
+    MessageHeader { version, order, more_fragments, kind, size }.encode()
+}
+
+/// A piece of a fragmented GIOP 1.2 message in big-endian order; more is to follow.
+///
+/// # Panics
+/// When the data has 4 GiB or more.
+#[must_use]
+pub fn fragment_of_1_2(kind: MessageKind, request_id: u32, data: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(4 + data.len()).expect("less than 4 GiB");
+    [&message_header(kind, true, size)[..], &request_id.to_be_bytes(), data].concat()
+}
