@@ -173,7 +173,7 @@ fn run_tidy(root: &Path) -> Outcome {
 }
 
 fn clippy(root: &Path) -> Outcome {
-    cargo(root, "cargo clippy --quiet --workspace --all-targets -- -D warnings")
+    cargo(root, "cargo clippy --quiet --workspace --all-targets --keep-going -- -D warnings")
 }
 
 fn codegen(root: &Path) -> Outcome {
@@ -181,7 +181,7 @@ fn codegen(root: &Path) -> Outcome {
 }
 
 fn build(root: &Path) -> Outcome {
-    cargo(root, "cargo build --quiet --workspace --bins --examples")
+    cargo(root, "cargo build --quiet --workspace --bins --examples --keep-going")
 }
 
 fn tests(root: &Path) -> Outcome {
@@ -228,7 +228,7 @@ impl Counts {
 }
 
 fn doc(root: &Path) -> Outcome {
-    let program = Program::new(root, "cargo doc --quiet --workspace --no-deps");
+    let program = Program::new(root, "cargo doc --quiet --workspace --no-deps --keep-going");
     let program = program.variable("RUSTDOCFLAGS", "-D warnings");
     Outcome::of(program.run().map(|()| String::new()))
 }

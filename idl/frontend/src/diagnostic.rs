@@ -1,6 +1,6 @@
 //! Errors and warnings: code, place, sentence, hint and notes, and how they are shown.
 //!
-//! Every stage reports into one [`Diagnostics`] sink; the caller of [`crate::compile`] gets the
+//! Every stage reports into one `Diagnostics` sink; the caller of [`crate::compile`] gets the
 //! list and prints [`Diagnostic::render`]. The codes are one table, `diagnostic/codes.rs`.
 
 mod codes;

@@ -4,6 +4,7 @@
 //! ([`mutation`]), in the program `corbie-fuzz` (`cargo xtask fuzz`) for a chosen time, and under
 //! libFuzzer through `cargo-fuzz/` (see `README.md`). A target also asserts what has to hold for
 //! input that is accepted: what was read and is written again reads the same.
+#![allow(clippy::missing_panics_doc, reason = "a panic is how a target says what it found")]
 
 pub mod corpus;
 pub mod mutation;
