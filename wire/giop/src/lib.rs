@@ -17,6 +17,7 @@ mod error;
 mod message;
 mod reader;
 mod split;
+mod template;
 mod writer;
 
 pub use connection::{Connection, ConnectionState, Control, Event, Outstanding, RequestIdTaken};
@@ -29,6 +30,7 @@ pub use message::{
 };
 pub use reader::{MessageReader, ReaderLimits, Role};
 pub use split::{Fragment, Fragments};
+pub use template::RequestTemplate;
 pub use writer::{
     MessageStart, begin_message, cancel_request, close_connection, finish_message, message_error,
     write_locate_reply, write_locate_request, write_reply, write_request,

@@ -18,6 +18,17 @@ pub struct MessageStart {
     body: usize,
 }
 
+impl MessageStart {
+    #[inline]
+    pub(crate) fn new(header_end: usize, body: usize) -> Self {
+        Self { header_end, body }
+    }
+
+    pub(crate) fn header_end(&self) -> usize {
+        self.header_end
+    }
+}
+
 /// Writes the message header, with the encoder's version and byte order and a size of 0.
 /// The encoder has to be empty.
 #[inline]
@@ -62,9 +73,29 @@ pub fn write_reply(
     e: &mut Encoder<'_>,
     header: &ReplyHeader<'_>,
 ) -> Result<MessageStart, corbie_cdr::Error> {
+    if e.version() == Version::V1_2 && header.service_contexts.is_empty() {
+        return Ok(write_plain_reply(e, header));
+    }
     let _ = begin_message(e, MessageKind::Reply);
     header.encode(e)?;
     Ok(begin_body(e))
+}
+
+/// The usual Reply in one write: 1.2, without service contexts, so that its header has 24 octets.
+#[inline]
+fn write_plain_reply(e: &mut Encoder<'_>, header: &ReplyHeader<'_>) -> MessageStart {
+    const HEADER_OCTETS: usize = 24;
+    let order = e.order();
+    let ulong = |value: u32| match order {
+        ByteOrder::BigEndian => value.to_be_bytes(),
+        ByteOrder::LittleEndian => value.to_le_bytes(),
+    };
+    let mut octets = [0; HEADER_OCTETS];
+    octets[..12].copy_from_slice(&bare(MessageKind::Reply, e.version(), order, 0));
+    octets[12..16].copy_from_slice(&ulong(header.request_id));
+    octets[16..20].copy_from_slice(&ulong(header.status as u32));
+    e.write_octets(&octets);
+    MessageStart { header_end: HEADER_OCTETS, body: HEADER_OCTETS }
 }
 
 /// Writes a LocateRequest, which has no body.
@@ -137,6 +168,7 @@ pub fn message_error(version: Version, order: ByteOrder) -> [u8; 12] {
     bare(MessageKind::MessageError, version, order, 0)
 }
 
+#[inline]
 fn bare(kind: MessageKind, version: Version, order: ByteOrder, size: u32) -> [u8; 12] {
     MessageHeader { version, order, more_fragments: false, kind, size }.encode()
 }

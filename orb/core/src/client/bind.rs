@@ -6,8 +6,8 @@
 
 use crate::Orb;
 use crate::connection::ConnectionPool;
-use corbie_cdr::{CodeSets, Version};
-use corbie_giop::AddressingDisposition;
+use corbie_cdr::{ByteOrder, CodeSets, Version};
+use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, minor};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(crate) struct Target {
     pub(crate) pool: Arc<ConnectionPool>,
     pub(crate) version: Version,
     pub(crate) object_key: Box<[u8]>,
+    /// What requests to this target begin with, in GIOP 1.2.
+    pub(crate) template: Option<RequestTemplate>,
     /// Whether a new connection begins with the CodeSets service context: the server has said
     /// which code sets it knows (CORBA 3.3 P2 §7.10.2.6).
     pub(crate) announces_code_sets: bool,
@@ -117,10 +119,12 @@ fn add_targets(
     for address in profile.addresses() {
         let endpoint = Endpoint::tcp(address.host, address.port);
         let pool = orb.connections().pool(endpoint, code_sets);
+        let key = giop::Target::Key(&profile.object_key);
         targets.push(Target {
             pool,
             version,
             object_key: profile.object_key.as_slice().into(),
+            template: RequestTemplate::new(version, ByteOrder::NATIVE, key),
             announces_code_sets: negotiated.is_some(),
             profile: u32::try_from(index).unwrap_or(0),
             addressing: AtomicI16::new(AddressingDisposition::Key as i16),

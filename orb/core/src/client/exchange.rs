@@ -107,12 +107,12 @@ fn send<'a>(
     let sent = match written {
         Ok(()) => connection.send(&encoder, orb.fragment_octets(target.version)),
         Err(error) => {
-            connection.keep_buffer(encoder);
+            connection.keep_buffer(encoder.into_buffer());
             // Nothing was sent: the caller's arguments are at fault, not the connection.
             return Err(SystemException::from(error).into());
         }
     };
-    connection.keep_buffer(encoder);
+    connection.keep_buffer(encoder.into_buffer());
     if let Err(error) = sent {
         return Err(not_sent(request.operation, target, &error));
     }
@@ -131,7 +131,13 @@ fn write<'a>(
 ) -> Result<(), corbie_cdr::Error> {
     let operation = request.operation.name;
     let service_contexts = TaggedList::new(contexts);
-    let start = if target.addressing() == AddressingDisposition::Key {
+    let by_key = target.addressing() == AddressingDisposition::Key;
+    let start = if by_key
+        && contexts.is_empty()
+        && let Some(template) = &target.template
+    {
+        template.write(encoder, request_id, response, operation)?
+    } else if by_key {
         let target = giop::Target::Key(&target.object_key);
         let header = RequestHeader { request_id, response, target, operation, service_contexts };
         write_request(encoder, &header)?

@@ -103,7 +103,7 @@ fn send(
     let start = write_locate_request(&mut encoder, &header)?;
     finish_message(&mut encoder, start)?;
     let sent = connection.send(&encoder, None);
-    connection.keep_buffer(encoder);
+    connection.keep_buffer(encoder.into_buffer());
     sent.map_err(|error| no_answer(&error))?;
     Ok(request_id)
 }

@@ -60,8 +60,8 @@ impl ClientConnection {
     }
 
     #[inline]
-    pub(crate) fn keep_buffer(&mut self, encoder: Encoder<'_>) {
-        self.buffer = encoder.into_buffer();
+    pub(crate) fn keep_buffer(&mut self, buffer: Vec<u8>) {
+        self.buffer = buffer;
         if self.buffer.capacity() > KEPT_OCTETS {
             self.buffer.truncate(0);
             self.buffer.shrink_to(KEPT_OCTETS);

@@ -44,7 +44,7 @@ pub(crate) fn receive_message(
     message_timeout: Option<Duration>,
 ) -> Result<(), ReceiveFailure> {
     // Messages that came together with the last one are there already.
-    if reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
+    if reader.is_mid_message() && reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
         return Ok(());
     }
     if !reader.is_mid_message() {

@@ -170,7 +170,7 @@ impl<'r> ServerRequest<'r> {
                 return Err(SystemException::from(error).completed(CompletionStatus::Yes));
             }
         };
-        self.keep_buffer(encoder);
+        self.keep_buffer(encoder.into_buffer());
         if let Err(error) = sent {
             self.cannot_send(&error);
         }
@@ -178,8 +178,8 @@ impl<'r> ServerRequest<'r> {
     }
 
     #[inline]
-    fn keep_buffer(&mut self, encoder: Encoder<'_>) {
-        *self.buffer = encoder.into_buffer();
+    fn keep_buffer(&mut self, buffer: Vec<u8>) {
+        *self.buffer = buffer;
         if self.buffer.capacity() > KEPT_OCTETS {
             *self.buffer = Vec::new();
         }

@@ -78,7 +78,7 @@ impl<'a> RequestHeader<'a> {
     ///
     /// # Errors
     /// `Malformed`, `BadValue`; the peer gets MessageError.
-    #[inline]
+    #[inline(always)]
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
         if d.version() >= Version::V1_2 {
             return Self::decode_1_2(d);
@@ -96,7 +96,7 @@ impl<'a> RequestHeader<'a> {
         Ok(Self { request_id, response, target, operation, service_contexts })
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode_1_2(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
         let request_id = field("request_id", d.read_ulong())?;
         let response = field("response_flags", d.read_octet())?;
@@ -137,7 +137,7 @@ impl<'a> RequestHeader<'a> {
 }
 
 /// Names the field in the error of the CDR decoder.
-#[inline]
+#[inline(always)]
 pub(super) fn field<T>(
     what: &'static str,
     result: Result<T, corbie_cdr::Error>,
@@ -147,7 +147,7 @@ pub(super) fn field<T>(
 
 /// CORBA 3.3 P2 §9.4.2.1: the 1.2 body begins at a multiple of eight. A message that ends within
 /// the padding has no body.
-#[inline]
+#[inline(always)]
 pub(super) fn align_body(d: &mut Decoder<'_>) -> Result<(), GiopError> {
     let padding = d.position().wrapping_neg() & 7;
     let padding = padding.min(d.remaining());
@@ -155,7 +155,7 @@ pub(super) fn align_body(d: &mut Decoder<'_>) -> Result<(), GiopError> {
 }
 
 /// An operation name is an identifier: ASCII, whatever the code set of the connection.
-#[inline]
+#[inline(always)]
 fn decode_operation<'a>(d: &mut Decoder<'a>) -> Result<&'a str, GiopError> {
     const WHAT: &str = "operation";
     let octets = field(WHAT, d.read_octet_sequence())?;

@@ -80,7 +80,7 @@ impl<'a> TaggedList<'a> {
     ///
     /// # Errors
     /// `Malformed`: a count or a length goes beyond the message. `what` names the list.
-    #[inline]
+    #[inline(always)]
     pub fn decode(d: &mut Decoder<'a>, what: &'static str) -> Result<Self, GiopError> {
         let count = d.read_length(Self::MIN_OCTETS).map_err(|e| GiopError::malformed(what, &e))?;
         if count == 0 {

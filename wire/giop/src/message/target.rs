@@ -109,7 +109,7 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// `Malformed`, or `BadValue` for an unknown disposition or an index beyond the profiles.
-    #[inline]
+    #[inline(always)]
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
         const WHAT: &str = "object_key";
         if d.version() >= Version::V1_2 {
