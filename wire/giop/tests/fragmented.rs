@@ -6,8 +6,8 @@ mod samples;
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
-    Fragments, MessageHeader, MessageKind, ReplyHeader, ReplyStatus, Role, ServiceContexts,
-    finish_message, write_reply,
+    Fragments, MessageHeader, MessageKind, MessageReader, ReaderLimits, ReplyHeader, ReplyStatus,
+    Role, ServiceContexts, finish_message, write_reply,
 };
 use proptest::prelude::*;
 use samples::*;
@@ -119,6 +119,39 @@ fn a_whole_message_may_come_between_fragments() {
         stream.insert(2, between.clone());
         let read = read_in_chunks(&mut reader(Role::Client), &stream.concat(), &[]).unwrap();
         assert_eq!(read, [between, e.to_vec()]);
+    }
+}
+
+#[test]
+fn cuts_never_split_an_aligned_value_of_eight_octets() {
+    let body = vec![1; 5000];
+    for version in [Version::V1_1, Version::V1_2] {
+        let e = gathered(version, ByteOrder::LittleEndian, 1, &body);
+        for max_octets in [32, 40, 100, 1024] {
+            for fragment in Fragments::of(&e, max_octets).unwrap() {
+                let end = fragment.range().end;
+                assert!(end % 8 == 0 || end == e.len(), "{version}: a cut at {end}");
+            }
+        }
+    }
+}
+
+#[test]
+fn completed_and_cancelled_messages_do_not_count_as_held() {
+    let limits = ReaderLimits { reassembly_octets: 4000, ..ReaderLimits::DEFAULT };
+    let body = vec![1; 1000];
+    let mut client = MessageReader::new(limits.clone(), Role::Client);
+    let mut server = MessageReader::new(limits, Role::Server);
+    for id in 0..50 {
+        let e = gathered(Version::V1_2, ByteOrder::BigEndian, id, &body);
+        let stream = fragments(&e, 128).unwrap().concat();
+        assert_eq!(read_in_chunks(&mut client, &stream, &[]).unwrap(), [e.to_vec()]);
+
+        let mut first = request(Version::V1_2, ByteOrder::BigEndian, id, &body);
+        first[6] |= 2;
+        let cancel = corbie_giop::cancel_request(Version::V1_2, ByteOrder::BigEndian, id);
+        let stream = [&first[..], &cancel].concat();
+        assert_eq!(read_in_chunks(&mut server, &stream, &[]).unwrap(), [cancel]);
     }
 }
 

@@ -95,6 +95,14 @@ fn huge_lengths_are_refused_by_the_header_alone() {
 }
 
 #[test]
+fn a_whole_message_beyond_the_limit_is_refused_too() {
+    let limits = ReaderLimits { message_octets: 100, ..ReaderLimits::DEFAULT };
+    let octets = request(Version::V1_2, ByteOrder::BigEndian, 1, &[0; 100]);
+    let mut reader = MessageReader::new(limits, Role::Server);
+    assert_eq!(error_of(&mut reader, &octets).kind(), GiopErrorKind::MessageTooLarge);
+}
+
+#[test]
 fn the_limit_counts_the_fragments_together() {
     let limits = ReaderLimits { message_octets: 1000, ..ReaderLimits::DEFAULT };
     let mut reader = MessageReader::new(limits, Role::Server);
