@@ -55,12 +55,9 @@ fn wait_until_served(connections: &[Arc<ServerConnection>], patience: Duration) 
     }
 }
 
-/// Closes what a thread pool cannot notice, since no thread waits on a silent connection: called by
-/// the ORB's housekeeping once a tick (a second).
+/// Closes connections that were silent or slow too long: called by the ORB's housekeeping once a
+/// tick (a second), so the times are exact to about two.
 pub(crate) fn close_silent(orb: &Orb) {
-    if orb.server().pool.get().is_none() {
-        return;
-    }
     let now = orb.tick();
     let settings = orb.settings();
     let passed = |since: u64, limit: Option<Duration>| {

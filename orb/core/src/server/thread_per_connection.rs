@@ -43,7 +43,6 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 fn serve_one(orb: &Orb, connection: &ServerConnection, buffers: &mut Buffers) -> bool {
     match connection.receive(orb, buffers) {
         Ok(message) => {
-            connection.last_message.store(orb.tick(), Ordering::Relaxed);
             let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);
             buffers.keep_message(message, orb.retained_octets());
             goes_on && !connection.is_closing()
