@@ -66,6 +66,11 @@ impl Waiter {
             }
             WaitStrategy::Adaptive(budget) => budget,
         };
+        // What is there already came without waiting, and says nothing about spinning: on one
+        // core the peer often ran inside our send, and spinning for it would be in vain.
+        if let Some(octets) = link.try_receive(space)? {
+            return Ok(octets);
+        }
         match spin(link, space, budget)? {
             Some(octets) => {
                 self.failures = 0;
@@ -82,9 +87,7 @@ impl Waiter {
 
 /// Asks for octets until some come or `budget` has passed (`None`).
 fn spin(link: &Link, space: &mut [u8], budget: Duration) -> io::Result<Option<usize>> {
-    let Some(_place) = SpinningPlace::take() else {
-        return link.try_receive(space);
-    };
+    let Some(_place) = SpinningPlace::take() else { return Ok(None) };
     let start = Instant::now();
     loop {
         for _ in 0..TRIES_PER_LOOK {
