@@ -85,7 +85,7 @@ fn run(target: Target, arguments: &Arguments) -> bool {
     let mut seed = Seed::new(arguments.seed);
     let deadline = Instant::now() + Duration::from_secs(arguments.seconds);
     let mut runs = 0u64;
-    while runs % 64 != 0 || Instant::now() < deadline {
+    while !runs.is_multiple_of(64) || Instant::now() < deadline {
         let input = &inputs[seed.below(inputs.len())];
         let other = &inputs[seed.below(inputs.len())];
         let mutant = mutation::mutate(input, other, &mut seed);
