@@ -151,7 +151,7 @@ impl TestFinder {
     }
 }
 
-/// `#[test]`, `#[tokio::test]`, `#[cfg(test)]`, `#[cfg(all(test, …))]`, but not `#[cfg(not(test))]`.
+/// `#[test]`, `#[x::test]`, `#[cfg(test)]`, `#[cfg(all(test, …))]`, but not `#[cfg(not(test))]`.
 pub(crate) fn is_test_attribute(attribute: &syn::Attribute) -> bool {
     let path = attribute.path();
     if path.segments.last().is_some_and(|segment| segment.ident == "test") {
