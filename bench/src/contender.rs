@@ -75,10 +75,12 @@ impl Contender {
     }
 
     /// Calls before the first that is timed.
-    pub(crate) fn warm_up_calls(&self, first_round: bool) -> u64 {
-        match (self.family, first_round) {
-            (Family::JacOrb, true) => 40_000,
-            _ => 2_000,
+    pub(crate) fn warm_up_calls(&self, first_round: bool, quick: bool) -> u64 {
+        match (self.family, first_round, quick) {
+            (Family::JacOrb, true, true) => 20_000,
+            (Family::JacOrb, true, false) => 40_000,
+            (_, _, true) => 1_000,
+            (_, _, false) => 2_000,
         }
     }
 
@@ -222,7 +224,7 @@ mod tests {
     fn a_jvm_is_kept_and_warmed() {
         let jacorb = Contender::new("jacorb-smi", JACORB_QUEUE.0, Family::JacOrb, JACORB_QUEUE.1);
         assert!(jacorb.stays_warm());
-        assert!(jacorb.warm_up_calls(true) >= 20_000);
+        assert!(jacorb.warm_up_calls(true, true) >= 20_000);
         assert_eq!(jacorb.named("jacorb-smi-7").series, "jacorb-smi-7");
     }
 }

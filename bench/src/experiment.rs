@@ -147,7 +147,8 @@ pub(crate) fn run(
                 continue;
             }
             progress(&format!("round {}/{}: {}", round + 1, effort.rounds, cell.label()))?;
-            match measure(cell, &mut sessions[index], roster, log, round == 0) {
+            let when = When { first_round: round == 0, quick: effort.quick };
+            match measure(cell, &mut sessions[index], roster, log, when) {
                 Ok(metrics) => {
                     let (series, at) = (&cell.contender.series, cell.at());
                     metrics
@@ -190,13 +191,20 @@ fn conclude(
     }
 }
 
+/// What decides how long a contender warms up.
+#[derive(Clone, Copy)]
+struct When {
+    first_round: bool,
+    quick: bool,
+}
+
 /// One cell of one round.
 fn measure(
     cell: &Cell,
     kept: &mut Option<Session>,
     roster: &Roster,
     log: &File,
-    first_round: bool,
+    when: When,
 ) -> Result<Vec<statistics::Metric>, String> {
     let mut session = match kept.take() {
         Some(session) => session,
@@ -204,9 +212,11 @@ fn measure(
     };
     let mut order = cell.order.clone();
     match &mut order {
-        Order::Latency { warm_up, .. } => *warm_up = cell.contender.warm_up_calls(first_round),
+        Order::Latency { warm_up, .. } => {
+            *warm_up = cell.contender.warm_up_calls(when.first_round, when.quick)
+        }
         Order::Threads { warm_up_ms, .. } | Order::Octets { warm_up_ms, .. } => {
-            *warm_up_ms = (*warm_up_ms).max(cell.contender.warm_up_ms(first_round));
+            *warm_up_ms = (*warm_up_ms).max(cell.contender.warm_up_ms(when.first_round));
         }
         Order::Oneways { .. } => {}
     }

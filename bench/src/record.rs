@@ -132,6 +132,12 @@ fn best<'r>(rows: &'r [Row], series: &str, key: &Key<'_>) -> Option<&'r Row> {
     rows.iter().filter(|row| row.series == series && key.takes(row)).max_by(better)
 }
 
+/// The best value of a series at a pin.
+pub(crate) fn best_value(rows: &[Row], series: &str, metric: &str, pin: &str) -> Option<f64> {
+    let key = Key { numerator: series, denominator: "", metric, at: vec![pin] };
+    best(rows, series, &key).map(|row| row.value)
+}
+
 /// The ratio of a key, if both sides were measured.
 pub(crate) fn ratio(rows: &[Row], key: &str) -> Option<f64> {
     let key = Key::parse(key)?;

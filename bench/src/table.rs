@@ -4,7 +4,7 @@
 //! of measurement, then the ratios, then the paper's own table beside ours, then who is missing.
 
 use crate::experiment::Experiment;
-use crate::record::{At, Record, Row};
+use crate::record::{self, At, Record, Row};
 use std::fmt::Write;
 
 /// A table of a paper.
@@ -162,10 +162,8 @@ fn paper(page: &mut String, experiment: &Experiment, record: &Record) {
     let _ = writeln!(page, "|---|---|{}", "---:|---:|".repeat(paper.heads.len()));
     for line in paper.rows {
         let ours = |metric: &str| {
-            let mut rows = record.rows.iter().filter(|row| {
-                row.series == line.ours && row.metric == metric && row.x["pin"] == paper.at
-            });
-            rows.next().map_or("missing".to_owned(), |row| number(row.value))
+            let best = record::best_value(&record.rows, line.ours, metric, paper.at);
+            best.map_or("missing".to_owned(), number)
         };
         let pairs: Vec<String> = line
             .values

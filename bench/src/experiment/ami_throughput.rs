@@ -74,8 +74,8 @@ fn callers() -> Vec<Contender> {
 }
 
 fn plan(effort: &Effort) -> Vec<Cell> {
-    let window_ms = if effort.quick { 200 } else { 2_000 };
-    let warm_up_ms = if effort.quick { 50 } else { 300 };
+    let window_ms = if effort.quick { 150 } else { 2_000 };
+    let warm_up_ms = if effort.quick { 30 } else { 300 };
     let cell = |contender, order, threads: usize| Cell {
         contender,
         pin: Pin::None,

@@ -63,7 +63,8 @@ fn contenders() -> Vec<Contender> {
             &["-ORBgiopMaxMsgSize", "67108864", "-ORBthreadPerConnectionPolicy", "0"],
         ),
         Contender::new("jacorb", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
-        corbie_contender::smi("corbie"),
+        corbie_contender::smi("corbie").configured("blocking"),
+        corbie_contender::smi_spin("corbie").configured("adaptive"),
     ]
 }
 

@@ -116,7 +116,8 @@ fn a_contender_that_cannot_start_is_named_and_the_rest_goes_on() {
         .collect();
     let roster = Roster::new(crate::raw::Sizes { request: 92, reply: 32 }).unwrap();
     let log = File::create("/dev/null").unwrap();
-    let reason = measure(&cells[0], &mut None, &roster, &log, true).unwrap_err();
+    let when = When { first_round: true, quick: true };
+    let reason = measure(&cells[0], &mut None, &roster, &log, when).unwrap_err();
     let missing = missing(&cells, &[Some(reason)]);
     assert_eq!(missing.len(), 1);
     assert_eq!(missing[0].series, "corbie-dii");

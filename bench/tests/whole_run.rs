@@ -1,0 +1,93 @@
+//! A whole run as `cargo xtask bench` starts it, with one contender, and a process of each kind.
+//!
+//! Run by `cargo test`; the numbers of a debug build on a busy machine mean nothing and are not
+//! looked at, only that they are there and fit together.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_corbie-bench");
+
+#[test]
+fn a_run_writes_table_json_and_picture() {
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole-run");
+    let output = Command::new(PROGRAM)
+        .args(["ami-latency", "--quick", "--only", "raw-unix", "--out"])
+        .arg(&out)
+        .output()
+        .unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(table.contains("| raw-unix | same-core |"), "{table}");
+    let json = std::fs::read_to_string(out.join("ami-latency.json")).unwrap();
+    let record: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(record["rounds"], 5);
+    assert!(
+        record["machine"]["request_octets"].as_u64() > record["machine"]["reply_octets"].as_u64()
+    );
+    let rows = record["rows"].as_array().unwrap();
+    let p50 = rows.iter().find(|row| row["metric"] == "rtt_p50_us").unwrap();
+    let number = |name: &str| p50[name].as_f64().unwrap();
+    assert!(0.0 < number("low") && number("low") <= number("value"));
+    assert!(number("value") <= number("high"));
+    assert!(record["ratios"]["corbie-smi / raw-tcp : rtt_p50_us @ same-core"].is_null());
+    let picture = std::fs::read_to_string(out.join("ami-latency.svg")).unwrap();
+    assert!(picture.contains("raw-unix"));
+}
+
+/// A server or client of Corbie; ends when dropped.
+struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Process {
+    fn start(arguments: &[&str]) -> Process {
+        let mut child = Command::new(PROGRAM)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Process { input: child.stdin.take(), child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+
+    fn ask(&mut self, order: &str) -> String {
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{order}").unwrap();
+        input.flush().unwrap();
+        self.line()
+    }
+
+    /// Closes the input; the process has to end of itself.
+    fn end(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn corbie_obeys_every_order() {
+    let mut server = Process::start(&["serve", "corbie"]);
+    let ready = server.line();
+    let reference = ready.strip_prefix("ready ").unwrap();
+    let mut client = Process::start(&["drive", "corbie", reference]);
+    assert!(client.ask("latency 10 100").starts_with("samples "));
+    for order in ["threads 3 5 50", "oneways 20", "octets 100000 5 20"] {
+        let answer = client.ask(order);
+        let calls: u64 = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        assert!(answer.starts_with("rate ") && calls > 0, "{order}: {answer}");
+    }
+    assert!(client.ask("dance 5").starts_with("error "));
+    client.end();
+    server.end();
+}
