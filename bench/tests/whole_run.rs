@@ -2,6 +2,7 @@
 //!
 //! Run by `cargo test`; the numbers of a debug build on a busy machine mean nothing and are not
 //! looked at, only that they are there and fit together.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
