@@ -1,4 +1,5 @@
-//! Generates the Rust side of the catalogue.
+//! Generates the Rust side of the catalogue from `idl/interop.idl`: references, servant traits and
+//! types, included by `src/idl.rs`.
 
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::Builder::new()

@@ -1,17 +1,40 @@
 //! The interoperability tests of Corbie: builds the peers (omniORB, JacORB), runs every feature of the
 //! catalogue in every role and GIOP version that `matrix.toml` names, and prints the matrix.
-//! `corbie-interop peer …` is the Rust side of the catalogue, started by the runner as a process.
+//! Called by `cargo xtask interop`; see `arguments::USAGE`.
 
+mod arguments;
+mod capture;
 mod idl;
+mod matrix;
 mod peer;
+mod runner;
+mod table;
 mod values;
 
+use arguments::Command;
 use std::process::ExitCode;
 
+#[allow(clippy::print_stdout, clippy::print_stderr)]
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("peer") => peer::run(&arguments[1..]),
-        _ => ExitCode::from(2),
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == "peer") {
+        return peer::run(&words[1..]);
+    }
+    let outcome = match arguments::parse(&words) {
+        Ok(Command::Help) => {
+            println!("{}", arguments::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Ok(Command::Run(selection)) => runner::run(&selection),
+        Ok(Command::Capture) => capture::run(),
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("corbie-interop: {error}");
+            ExitCode::from(2)
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The client of the catalogue: runs features, one line each.
+//! The client of the catalogue: runs the features asked for and prints a line for each. Called by
+//! `peer client`; the features themselves are in `client_features`.
 
 use super::ClientOptions;
 use super::client_features::features;

@@ -1,4 +1,5 @@
-//! The features of the catalogue, from the client's side.
+//! The features of the catalogue, from the client's side: what is called, and what has to come
+//! back. Called by `client`.
 
 use super::client::{Call, Failure, Feature};
 use super::rows;
@@ -8,9 +9,7 @@ use super::servants::{
 use crate::idl::interop::*;
 use crate::values::{self, *};
 use corbie::idl::Wstring;
-use corbie::{
-    CompletionStatus, LongDouble, Marshal, SystemException, SystemExceptionKind, WChar,
-};
+use corbie::{CompletionStatus, LongDouble, Marshal, SystemException, SystemExceptionKind, WChar};
 use std::fmt::Debug;
 use std::io::BufRead;
 use std::sync::{Arc, OnceLock};
@@ -154,8 +153,7 @@ fn anys(all: &mut Vec<Feature>) {
     all.push((
         "any_seq",
         Box::new(|call| {
-            let (r, b, c) =
-                get_anys(&call.root)?.pass_any_seq(&any_seq(1)?, &any_seq(2)?)?;
+            let (r, b, c) = get_anys(&call.root)?.pass_any_seq(&any_seq(1)?, &any_seq(2)?)?;
             check_any_seq("any_seq inout", &b, 3, &call.side.orb)?;
             check_any_seq("any_seq out", &c, 4, &call.side.orb)?;
             check_any_seq("any_seq return", &r, 5, &call.side.orb)?;
@@ -191,9 +189,7 @@ fn exceptions(all: &mut Vec<Feature>) {
         got => Err(other(&got)),
     });
     add("exception_members", |call| match get_exceptions(&call.root)?.raise_details() {
-        Err(RaiseDetailsError::Details(got)) => {
-            Ok(check::<Details>("Details", &got, &details(2))?)
-        }
+        Err(RaiseDetailsError::Details(got)) => Ok(check::<Details>("Details", &got, &details(2))?),
         got => Err(other(&got)),
     });
     add("exception_sequences", |call| {
@@ -440,7 +436,11 @@ fn bulk(all: &mut Vec<Feature>) {
     });
     add("bulk_doubles", |it, n| {
         let n = n / 8;
-        Ok(check_equal("doubles", &it.pass_doubles(255, &bulk_doubles(n, 1))?, &bulk_doubles(n, 2))?)
+        Ok(check_equal(
+            "doubles",
+            &it.pass_doubles(255, &bulk_doubles(n, 1))?,
+            &bulk_doubles(n, 2),
+        )?)
     });
     add("bulk_string", |it, n| {
         Ok(check_equal("string", &it.pass_string(&bulk_string(n, 1))?, &bulk_string(n, 2))?)

@@ -1,4 +1,5 @@
-//! The servants of the catalogue. The client uses those of `Named` and `Callback`.
+//! The servants of the catalogue that keep nothing between calls. The client uses those of
+//! `Named` and `Callback`.
 
 use super::rows;
 use crate::idl::interop::*;
@@ -6,8 +7,8 @@ use crate::values::{self, *};
 use corbie::idl::Wstring;
 use corbie::types::{Any, TypeCode};
 use corbie::{
-    CompletionStatus, LongDouble, Marshal, Object, Orb, Poa, SystemException,
-    SystemExceptionKind, WChar,
+    CompletionStatus, LongDouble, Marshal, Object, Orb, Poa, SystemException, SystemExceptionKind,
+    WChar,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -173,10 +174,8 @@ where
     })
 }
 
-type Passed<M> = Result<
-    (<M as Marshal>::Value, <M as Marshal>::Value, <M as Marshal>::Value),
-    SystemException,
->;
+type Passed<M> =
+    Result<(<M as Marshal>::Value, <M as Marshal>::Value, <M as Marshal>::Value), SystemException>;
 
 macro_rules! serve {
     ($servant:ident; $($kind:ident $op:ident $name:ident $marker:ty, $argument:ty;)*) => {
@@ -210,12 +209,7 @@ rows::extensions! { serve!(ExtensionsServant;) }
 // ------------------------------------------------------------------ the rest
 
 impl AnysServant for Side {
-    fn pass_any(
-        &self,
-        kind: i32,
-        a: &Any,
-        b: &Any,
-    ) -> Result<(Any, Any, Any), SystemException> {
+    fn pass_any(&self, kind: i32, a: &Any, b: &Any) -> Result<(Any, Any, Any), SystemException> {
         self.guarded(|| {
             check_any("any in", a, kind, 1, "client", &self.orb)?;
             check_any("any inout", b, kind, 2, "client", &self.orb)?;
@@ -224,7 +218,11 @@ impl AnysServant for Side {
         })
     }
 
-    fn pass_any_seq(&self, a: &[Any], b: &[Any]) -> Result<(AnySeq, AnySeq, AnySeq), SystemException> {
+    fn pass_any_seq(
+        &self,
+        a: &[Any],
+        b: &[Any],
+    ) -> Result<(AnySeq, AnySeq, AnySeq), SystemException> {
         self.guarded(|| {
             check_any_seq("any_seq in", a, 1, &self.orb)?;
             check_any_seq("any_seq inout", b, 2, &self.orb)?;

@@ -1,11 +1,12 @@
 //! The server of the catalogue: its root, and the servants that keep something between calls.
+//! Called by `peer server`.
 
 use super::servants::{ReferencesOne, Side};
 use crate::idl::interop::*;
 use crate::values::*;
 use corbie::{
-    CompletionStatus, ForwardServant, Object, ObjectId, Orb, Poa, PoaPolicies,
-    SystemException, TypedServant,
+    CompletionStatus, ForwardServant, Object, ObjectId, Orb, Poa, PoaPolicies, SystemException,
+    TypedServant,
 };
 use std::fmt::Display;
 use std::io::Read;
@@ -337,8 +338,7 @@ impl RootOne {
     fn new(side: Side) -> Result<RootOne, Different> {
         let poa = side.poa.clone();
         let attributes = Arc::new(AttributesOne::new());
-        let references =
-            Arc::new(ReferencesOne { side: side.clone(), myself: OnceLock::new() });
+        let references = Arc::new(ReferencesOne { side: side.clone(), myself: OnceLock::new() });
         let top = |who| TopOne { who, height: AtomicI32::new(1) };
         let persistent =
             poa.create_poa("persistent", PoaPolicies::PERSISTENT_USER_ID).map_err(failed)?;

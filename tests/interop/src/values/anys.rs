@@ -1,10 +1,11 @@
-//! Values of `any` and TypeCode. The number of a kind says what the any holds.
+//! Values of `any` and TypeCode, and their comparison. The number of a kind says what the any
+//! holds; the operations of `Interop::Anys` pass it along.
 
 use super::*;
 use crate::idl::interop::*;
+use corbie::Orb;
 use corbie::idl::Wstring;
 use corbie::types::{Any, TypeCode, Typed};
-use corbie::Orb;
 
 /// How many kinds there are.
 pub(crate) const ANY_KINDS: i32 = 41;
@@ -157,12 +158,7 @@ pub(crate) fn any_seq(n: i64) -> Result<Vec<Any>, Different> {
 }
 
 /// Fails unless `got` is what [`any_seq`] makes.
-pub(crate) fn check_any_seq(
-    what: &str,
-    got: &[Any],
-    n: i64,
-    orb: &Orb,
-) -> Result<(), Different> {
+pub(crate) fn check_any_seq(what: &str, got: &[Any], n: i64, orb: &Orb) -> Result<(), Different> {
     check_equal(&format!("{what}: length"), &(got.len() as i64), &(n % 5))?;
     for (i, element) in (n..).zip(got) {
         check_any(what, element, kind_of_element(i), i, "", orb)?;

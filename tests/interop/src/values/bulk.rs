@@ -1,4 +1,5 @@
-//! What `Interop::Bulk` passes: many elements that depend on a seed.
+//! What `Interop::Bulk` passes: many elements that depend on a seed, 1 on the way there and 2 on
+//! the way back.
 
 use super::person;
 use crate::idl::interop::Person;

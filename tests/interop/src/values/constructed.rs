@@ -1,4 +1,5 @@
-//! Values of constructed types: structs, sequences, arrays, unions, exceptions.
+//! Values of constructed types: structs, sequences, arrays, unions, exceptions, made of the basic
+//! ones. Used by both sides of the catalogue.
 
 use super::primitives::*;
 use crate::idl::interop::*;

@@ -1,4 +1,5 @@
-//! Values of the basic types and texts.
+//! Values of the basic types and texts: tables of extremes, of which the n-th value is one.
+//! Used by `constructed`, `anys` and the features that pass a basic type.
 
 use corbie::{Fixed, LongDouble, WChar};
 
@@ -128,7 +129,7 @@ fn fixed<const D: u16, const S: i16>(table: &[i128], n: i64) -> Fixed<D, S> {
     Fixed::from_digits(pick(table, n)).expect("the tables fit their types")
 }
 pub(crate) fn price(n: i64) -> Fixed<5, 2> {
-    fixed(&[567_80, -999_99, 999_99, 123_45, -100_01], n)
+    fixed(&[56_780, -99_999, 99_999, 12_345, -10_001], n)
 }
 pub(crate) fn huge(n: i64) -> Fixed<31, 0> {
     fixed(
@@ -146,7 +147,7 @@ pub(crate) fn fraction(n: i64) -> Fixed<10, 10> {
     fixed(&[1_000_000_000, 9_999_999_999, -1_234_567_890, 5_000_000_000, -9_000_000_001], n)
 }
 pub(crate) fn tenth(n: i64) -> Fixed<4, 1> {
-    fixed(&[100_0, -999_9, 999_9, 123_4, -512_3], n)
+    fixed(&[1_000, -9_999, 9_999, 1_234, -5_123], n)
 }
 pub(crate) fn sparse_price(n: i64) -> Fixed<5, 2> {
     fixed(&[0, 1, -1, -120, 1000], n)
