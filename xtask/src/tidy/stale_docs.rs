@@ -18,7 +18,7 @@ pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation
     for file in project.files.iter().filter(|file| is_documentation(&file.path)) {
         let spans = markdown::code_spans(&file.text);
         for span in spans.iter().filter(|_| file.path != TUTORIAL) {
-            if let Some(path) = stale_path(project, &span.text) {
+            if let Some(path) = stale_path(project, &file.path, &span.text) {
                 let what = format!("`{path}` does not exist");
                 let mend = "correct the path, or take the sentence out";
                 violations.push(Violation::new(RULE, &file.path, span.line, what, mend));
@@ -47,7 +47,8 @@ pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation
 /// it as it was.
 fn is_documentation(path: &str) -> bool {
     let root = ["README.md", MAP, "CONTRIBUTING.md", "SECURITY.md", "docs/SPEC.md"];
-    root.contains(&path) || (path.starts_with("docs/src/") && path.ends_with(".md"))
+    let in_book = path.starts_with("docs/src/") && path.ends_with(".md");
+    root.contains(&path) || in_book || path.ends_with("/README.md")
 }
 
 fn crates_missing_from_map(project: &Project) -> Vec<Violation> {
@@ -69,8 +70,9 @@ fn crates_missing_from_map(project: &Project) -> Vec<Violation> {
         .collect()
 }
 
-/// `span`, if it looks like a path of the repository and is not there.
-fn stale_path<'a>(project: &Project, span: &'a str) -> Option<&'a str> {
+/// `span`, if it looks like a path of the repository and is not there. A page below the root may
+/// name paths from any folder that it is in.
+fn stale_path<'a>(project: &Project, page: &str, span: &'a str) -> Option<&'a str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let placeholder = span.contains("NNNN");
     let is_path = span.contains('/') && !span.starts_with('/') && span.chars().all(plain);
@@ -82,7 +84,9 @@ fn stale_path<'a>(project: &Project, span: &'a str) -> Option<&'a str> {
     // Only what begins with a folder of ours is a path; `client/invoke` in prose is not.
     // What lies below `target/` is made by the commands and need not be there yet.
     let ours = top != "target" && project.paths.contains(top);
-    (ours && !project.paths.contains(path)).then_some(span)
+    let folders = page.match_indices('/').map(|(at, _)| &page[..=at]).chain([""]);
+    let exists = folders.into_iter().any(|f| project.paths.contains(&format!("{f}{path}")));
+    (ours && !exists).then_some(span)
 }
 
 fn stale_link(project: &Project, page: &str, target: &str) -> Option<String> {
@@ -184,6 +188,18 @@ mod tests {
     fn stale_paths_and_links_are_found() {
         assert_eq!(found("`x/z.rs`\n"), ["`x/z.rs` does not exist"]);
         assert_eq!(found("[a](docs/b.md)\n"), ["the link `docs/b.md` leads nowhere"]);
+    }
+
+    #[test]
+    fn a_page_below_may_name_paths_from_its_own_folders() {
+        let project = Project::of_texts(&[
+            (MAP, ""),
+            ("wire/cdr/tests/golden/README.md", "`tests/a.rs`, `tests/b.rs`, `tests/kit`\n"),
+            ("wire/cdr/tests/a.rs", ""),
+            ("tests/kit", ""),
+        ]);
+        let found: Vec<_> = check(&project, &[]).into_iter().map(|v| v.what).collect();
+        assert_eq!(found, ["`tests/b.rs` does not exist"]);
     }
 
     #[test]
