@@ -28,7 +28,7 @@ use crate::options::Options;
 use crate::source::{SourceMap, Span};
 use crate::syntax::{AnnotationUse, DefinitionSyntax, Item, Name};
 use crate::token::Event;
-use repository::Identity;
+use repository::{Identity, Prefix};
 use scope::{Scope, ScopeId};
 
 /// How far a definition has come.
@@ -54,9 +54,9 @@ struct Checker<'a> {
     /// By index of definition.
     identities: Vec<Identity>,
     /// The `#pragma prefix` in force.
-    prefix: Rc<str>,
+    prefix: Prefix,
     /// Prefixes of the files that include the current one.
-    outer_prefixes: Vec<Rc<str>>,
+    outer_prefixes: Vec<Prefix>,
     /// Names already reported as not defined: text and index of the report.
     missing: HashMap<String, Option<usize>>,
     /// Names of module CORBA that were looked for in the standard.
@@ -88,7 +88,7 @@ pub(crate) fn check(
         scope_of: HashMap::new(),
         progress: Vec::new(),
         identities: Vec::new(),
-        prefix: "".into(),
+        prefix: Prefix::default(),
         outer_prefixes: Vec::new(),
         missing: HashMap::new(),
         standard: HashSet::new(),
@@ -125,7 +125,7 @@ impl Checker<'_> {
             // CORBA 3.3 P1 §14.7.5.2: an included file begins without prefix, and its prefix ends
             // with it.
             Event::EnterFile => {
-                let outer = std::mem::replace(&mut self.prefix, "".into());
+                let outer = std::mem::take(&mut self.prefix);
                 self.outer_prefixes.push(outer);
             }
             Event::LeaveFile => {
@@ -133,7 +133,7 @@ impl Checker<'_> {
                     self.prefix = outer;
                 }
             }
-            Event::Prefix { prefix, span } => self.pragma_prefix(prefix, *span),
+            Event::Prefix { prefix, span } => self.pragma_prefix(prefix, *span, scope),
             Event::Id { name, id, span } => self.pragma_id(name, id, *span, scope),
             Event::Version { name, version, span } => {
                 self.pragma_version(name, version, *span, scope)

@@ -7,7 +7,8 @@ use corbie_frontend::Options;
 use expect_test::expect;
 use support::{check, check_files};
 
-/// CORBA 3.3 P1 §14.7.5.2, its example.
+/// CORBA 3.3 P1 §14.7.5.2 and §14.7.5.4: the names after a prefix are relative to the scope of the
+/// pragma. omniidl and JacORB give the same ids.
 #[test]
 fn prefixes_hold_to_the_end_of_their_scope() {
     check(
@@ -27,12 +28,52 @@ typedef long T5;
         &expect![[r#"
             module M1 [IDL:P1/M1:1.0]
               typedef T1 = Long [IDL:P1/M1/T1:1.0]
-              module M4 [IDL:P2/M1/M4:1.0]
-                typedef T4 = Long [IDL:P2/M1/M4/T4:1.0]
-              typedef T2 = Long [IDL:P2/M1/T2:1.0]
+              module M4 [IDL:P2/M4:1.0]
+                typedef T4 = Long [IDL:P2/M4/T4:1.0]
+              typedef T2 = Long [IDL:P2/T2:1.0]
             typedef T3 = Long [IDL:P1/T3:1.0]
             typedef T5 = Long [IDL:T5:1.0]
         "#]],
+    );
+}
+
+#[test]
+fn prefixes_of_inner_scopes_leave_out_the_outer_names() {
+    let text = r#"#pragma prefix "P1"
+module M1 {
+  module M2 {
+#pragma prefix "P2"
+    interface I {
+      exception E {};
+    };
+#pragma prefix ""
+    struct S {};
+  };
+  typedef long T;
+};
+"#;
+    check(
+        text,
+        &expect![[r#"
+        module M1 [IDL:P1/M1:1.0]
+          module M2 [IDL:P1/M1/M2:1.0]
+            interface I [IDL:P2/I:1.0]
+              exception E [IDL:P2/I/E:1.0]
+            struct S [IDL:M1/M2/S:1.0]
+          typedef T = Long [IDL:P1/M1/T:1.0]
+    "#]],
+    );
+    // `typeprefix` is put before the whole name.
+    check(
+        &format!("{text}typeprefix M1::M2 \"P3\";"),
+        &expect![[r#"
+        module M1 [IDL:P1/M1:1.0]
+          module M2 [IDL:P3/M1/M2:1.0]
+            interface I [IDL:P3/M1/M2/I:1.0]
+              exception E [IDL:P3/M1/M2/I/E:1.0]
+            struct S [IDL:P3/M1/M2/S:1.0]
+          typedef T = Long [IDL:P1/M1/T:1.0]
+    "#]],
     );
 }
 

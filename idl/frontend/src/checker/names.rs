@@ -297,7 +297,7 @@ impl Checker<'_> {
         let options = crate::Options::new();
         let stream = preprocessor::run(&path, &loader, &options, self.sources, self.diagnostics);
         let items = crate::parser::parse(stream, &options.limits, self.sources, self.diagnostics);
-        let outer = std::mem::replace(&mut self.prefix, "".into());
+        let outer = std::mem::take(&mut self.prefix);
         self.items(&items, ScopeId::ROOT);
         self.prefix = outer;
         true

@@ -13,17 +13,35 @@ use crate::source::Span;
 use crate::syntax::{Name, ScopedName};
 use crate::token::PragmaName;
 
+/// A prefix in force, and how many outer scopes it stands for.
+///
+/// CORBA 3.3 P1 §14.7.5.4: after the prefix come the parts of the scoped name relative to the scope
+/// in which `#pragma prefix` was met. `typeprefix` keeps all parts (IDL 4.2 §7.4.6.4.1.2).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Prefix {
+    text: Rc<str>,
+    /// Parts of the scoped name that are left out; 0 where `text` is empty.
+    left_out: usize,
+}
+
+impl Prefix {
+    /// As `typeprefix` sets it.
+    fn of_type(text: &str) -> Self {
+        Prefix { text: text.into(), left_out: 0 }
+    }
+}
+
 /// What a definition's repository id is made of.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
-    prefix: Rc<str>,
+    prefix: Prefix,
     version: Option<(String, Span)>,
     /// Set as a whole, and where.
     explicit: Option<(String, Span)>,
 }
 
 impl Identity {
-    pub(super) fn new(prefix: Rc<str>) -> Self {
+    pub(super) fn new(prefix: Prefix) -> Self {
         Identity { prefix, version: None, explicit: None }
     }
 
@@ -31,17 +49,26 @@ impl Identity {
         if let Some((id, _)) = &self.explicit {
             return id.clone();
         }
-        let slash = if self.prefix.is_empty() { "" } else { "/" };
+        let Prefix { text, left_out } = &self.prefix;
+        let parts: Vec<&str> = scoped_name.split("::").skip(*left_out).collect();
+        let slash = if text.is_empty() { "" } else { "/" };
         let version = self.version.as_ref().map_or("1.0", |(version, _)| version);
-        format!("IDL:{}{slash}{}:{version}", self.prefix, scoped_name.replace("::", "/"))
+        format!("IDL:{text}{slash}{}:{version}", parts.join("/"))
     }
 }
 
 impl Checker<'_> {
-    pub(super) fn pragma_prefix(&mut self, prefix: &str, span: Span) {
-        if self.valid_prefix(prefix, span) {
-            self.prefix = prefix.into();
+    pub(super) fn pragma_prefix(&mut self, prefix: &str, span: Span, scope: ScopeId) {
+        if !self.valid_prefix(prefix, span) {
+            return;
         }
+        let left_out = match self.owner(scope) {
+            Some(owner) if !prefix.is_empty() => {
+                self.model.get(owner).scoped_name.split("::").count()
+            }
+            _ => 0,
+        };
+        self.prefix = Prefix { text: prefix.into(), left_out };
     }
 
     fn valid_prefix(&mut self, prefix: &str, span: Span) -> bool {
@@ -176,7 +203,7 @@ impl Checker<'_> {
             self.wrong_kind(name.span, &name.text(), target, "a module, interface or valuetype");
             return;
         };
-        let prefix: Rc<str> = prefix.into();
+        let prefix = Prefix::of_type(prefix);
         self.scopes[inner.0].type_prefix = Some(prefix.clone());
         let mut at = Some(scope);
         while let Some(current) = at {
@@ -199,7 +226,7 @@ impl Checker<'_> {
         if identity.explicit.is_some() || identity.prefix == self.prefix {
             return;
         }
-        let (old, new) = (identity.prefix.clone(), self.prefix.clone());
+        let (old, new) = (identity.prefix.text.clone(), self.prefix.text.clone());
         let message =
             format!("the prefix is \"{new}\" here, but \"{old}\" at the forward declaration");
         let report = Report::new(Code::RepositoryIdConflict, span, message);

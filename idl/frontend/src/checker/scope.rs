@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::repository::Prefix;
 use crate::model::DefId;
 use crate::source::Span;
 use crate::syntax::Name;
@@ -58,7 +59,7 @@ pub(super) struct Scope {
     /// Scopes whose names are inherited.
     pub(super) bases: Vec<ScopeId>,
     /// Set by `typeprefix`.
-    pub(super) type_prefix: Option<Rc<str>>,
+    pub(super) type_prefix: Option<Prefix>,
 }
 
 impl Scope {
