@@ -31,6 +31,7 @@ const ALLOWED: &[&str] = &[
     "clippy::result_large_err",
     "clippy::too_many_arguments",
     "clippy::type_complexity",
+    "clippy::wrong_self_convention",
 ];
 
 /// A Rust module of the output.
