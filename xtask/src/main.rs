@@ -109,7 +109,9 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(sentence) => {
-            eprintln!("{name} failed: {sentence}");
+            if !sentence.is_empty() {
+                eprintln!("{name} failed: {sentence}");
+            }
             ExitCode::FAILURE
         }
     }
