@@ -4,7 +4,7 @@
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 corbie-interop [OPTION]…    runs the interoperability matrix and prints it as Markdown
-corbie-interop capture      captures golden streams and references of the peers into wire/*/tests/golden
+corbie-interop capture      captures golden streams of the peers into wire/giop/tests/golden
 corbie-interop peer …       the Rust side of the catalogue, started by the runner
 
   --peer NAME       only pairs with this peer: omniorb, jacorb, corbie (may be repeated)
@@ -15,7 +15,8 @@ corbie-interop peer …       the Rust side of the catalogue, started by the run
   --allow-missing   pass although a peer is not installed (it is named all the same)
   --list            print the runs, pairs and features, and run nothing
 
-The exit status is 0 when every cell is as matrix.toml expects, 1 when not, 2 when it could not be run.";
+The exit status is 0 when every cell is as matrix.toml expects, 1 when one is not or a peer is
+missing, 2 when nothing could be run.";
 
 /// What to do.
 pub(crate) enum Command {

@@ -1,14 +1,17 @@
-//! The interoperability tests of Corbie: builds the peers (omniORB, JacORB), runs every feature of the
-//! catalogue in every role and GIOP version that `matrix.toml` names, and prints the matrix.
+//! The interoperability tests of Corbie: builds the peers (omniORB, JacORB), runs every feature of
+//! the catalogue in every role and GIOP version that `matrix.toml` names, and prints the matrix.
 //! Called by `cargo xtask interop`; see `arguments::USAGE`.
 
 mod arguments;
 mod capture;
+#[cfg(test)]
+mod golden_tests;
 mod idl;
 mod matrix;
 mod peer;
 mod runner;
 mod table;
+mod tap;
 mod values;
 
 use arguments::Command;

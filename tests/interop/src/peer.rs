@@ -1,14 +1,15 @@
 //! The Rust side of the catalogue as a process.
 //!
 //! ```text
-//! corbie-interop peer server [-ORB…]            prints "ior IOR:…" and "ready"; ends when stdin closes
+//! corbie-interop peer server [-ORB…]
+//!     prints "ior IOR:…" and "ready"; ends when standard input closes
 //! corbie-interop peer client REFERENCE [--feature NAME]… [--bulk OCTETS] [--restart] [-ORB…]
-//!                                               prints "ok NAME" or "FAIL NAME reason" for each feature
+//!     prints "ok NAME" or "FAIL NAME reason" for each feature
 //! ```
 
 mod client;
 mod client_features;
-mod rows;
+pub(crate) mod rows;
 mod servants;
 mod server;
 
@@ -68,4 +69,10 @@ fn options(arguments: &[String]) -> Result<ClientOptions, Different> {
         }
     }
     Ok(options)
+}
+
+/// The features that the client has.
+#[cfg(test)]
+pub(crate) fn feature_names() -> Vec<&'static str> {
+    client_features::features().into_iter().map(|(name, _)| name).collect()
 }

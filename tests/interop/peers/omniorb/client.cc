@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -509,14 +510,16 @@ void others(const ClientOptions& options) {
   feature("oneway", [] {
     Oneways_var it = root->get_oneways();
     const CORBA::Long count = 1000;
-    it->reset();
     CORBA::LongLong sum = 0;
-    // A oneway may be overtaken: wait until the reset was seen.
-    for (int i = 0; i < 200 && it->fired(sum) != 0; i++) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(10)); };
+    // A oneway may be overtaken, so each step is waited for: something to reset, then the reset.
+    it->fire("fire 1", 1);
+    for (int i = 0; i < 500 && it->fired(sum) == 0; i++) wait();
+    it->reset();
+    for (int i = 0; i < 500 && it->fired(sum) != 0; i++) wait();
     for (CORBA::Long i = 1; i <= count; i++) it->fire(("fire " + std::to_string(i)).c_str(), i);
     CORBA::Long fired = 0;
-    for (int i = 0; i < 500 && (fired = it->fired(sum)) < count; i++)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 500 && (fired = it->fired(sum)) < count; i++) wait();
     check("fired", fired, count);
     check("sum", sum, CORBA::LongLong(count) * (count + 1) / 2);
   });
@@ -572,11 +575,12 @@ void others(const ClientOptions& options) {
 
   const std::pair<const char*, ForwardMode> ways[] = {{"forward_by_locator", by_locator}, {"forward_by_activator", by_activator}};
   for (auto way : ways)
-    feature(way.first, [way] {
+    feature(way.first, [way, bulk] {
       // Small then large over one reference; large first over another; typed by _is_a over a third.
-      for (CORBA::ULong first : {8u, 100000u}) {
+      const CORBA::ULong large = std::min(bulk, CORBA::ULong(100000));
+      for (CORBA::ULong first : {CORBA::ULong(8), large}) {
         Forwarded_var it = root->get_forwarded(way.second);
-        for (CORBA::ULong size : {first, 100000u, 0u}) {
+        for (CORBA::ULong size : {first, large, CORBA::ULong(0)}) {
           OctetSeq_var payload = bulk_octets(size, 9);
           CORBA::ULong length;
           CORBA::String_var who = it->answered_by(payload.in(), length);

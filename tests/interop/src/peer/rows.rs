@@ -1,4 +1,4 @@
-//! The operations of the shape `T pass_t(in T, inout T, out T)`, as a table: the client makes a feature
+//! The operations of the shape `T pass_t(in T, inout T, out T)` as a table: a client makes a feature
 //! of each row, the server an operation. A row is: how the argument is passed, the operation, the
 //! feature (and value function), the marker of the IDL type, and the type of the argument.
 
@@ -129,4 +129,4 @@ macro_rules! extensions {
     } };
 }
 
-pub(super) use {arrays, extensions, fixeds, primitives, sequences, structs, texts, unions};
+pub(crate) use {arrays, extensions, fixeds, primitives, sequences, structs, texts, unions};

@@ -157,13 +157,17 @@ impl CallbackServant for CallbackOne {
 
 // ------------------------------------------------------------------ pass in every direction
 
+/// The result, the inout and the out value.
+type Passed<M> =
+    Result<(<M as Marshal>::Value, <M as Marshal>::Value, <M as Marshal>::Value), SystemException>;
+
 fn pass<M: Marshal>(
     side: &Side,
     name: &str,
     a: &M::Value,
     b: &M::Value,
     value: fn(i64) -> M::Value,
-) -> Result<(M::Value, M::Value, M::Value), SystemException>
+) -> Passed<M>
 where
     M::Value: Debug,
 {
@@ -173,9 +177,6 @@ where
         Ok((value(5), value(3), value(4)))
     })
 }
-
-type Passed<M> =
-    Result<(<M as Marshal>::Value, <M as Marshal>::Value, <M as Marshal>::Value), SystemException>;
 
 macro_rules! serve {
     ($servant:ident; $($kind:ident $op:ident $name:ident $marker:ty, $argument:ty;)*) => {

@@ -73,7 +73,7 @@ pub(crate) fn double_nan(n: i64) -> f64 {
         n,
     ))
 }
-/// Zero, -1.5, and pi, the largest and the smallest normal number of the 80-bit format, as binary128.
+/// Zero, -1.5, and pi, the largest and the smallest normal number of the 80-bit format.
 pub(crate) fn longdouble(n: i64) -> LongDouble {
     LongDouble::from_bits(pick(
         &[
