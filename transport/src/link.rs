@@ -19,20 +19,30 @@ pub enum Link {
 }
 
 impl Link {
-    /// Opens a connection to `endpoint`, trying each address that its name resolves to.
+    /// Opens a connection to `endpoint`, trying each address that its name resolves to: each for
+    /// `each` at most, and all until `deadline`. Asking the system for the addresses of a name
+    /// cannot be bounded; its resolver has time-outs of its own.
     ///
     /// # Errors
     /// The error of the last address tried, or `NotFound` when the name has no address.
-    pub fn connect(endpoint: &Endpoint, timeout: Duration) -> io::Result<Link> {
+    pub fn connect(
+        endpoint: &Endpoint,
+        each: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> io::Result<Link> {
         match endpoint {
-            Endpoint::Tcp { host, port } => TcpLink::connect(host, *port, timeout).map(Link::Tcp),
+            Endpoint::Tcp { host, port } => {
+                TcpLink::connect(host, *port, each, deadline).map(Link::Tcp)
+            }
         }
     }
 
     /// Sends all octets of `segments` in order; in the usual case with one system call.
     ///
     /// # Errors
-    /// `TimedOut` when the peer took nothing for the send time-out, else what the system says.
+    /// `TimedOut` when the peer did not take them all within the send time-out (see
+    /// [`Link::set_send_timeout`]; where it takes a part in that time, within twice of it), else
+    /// what the system says.
     pub fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()> {
         match self {
             Link::Tcp(link) => link.send(segments),
@@ -47,6 +57,13 @@ impl Link {
     pub fn send_one(&self, octets: &[u8]) -> io::Result<()> {
         match self {
             Link::Tcp(link) => link.send_one(octets),
+        }
+    }
+
+    /// Sends `octets` if that needs no waiting: for a last word to a peer that may not listen.
+    pub fn send_now(&self, octets: &[u8]) {
+        match self {
+            Link::Tcp(link) => link.send_now(octets),
         }
     }
 
@@ -73,16 +90,14 @@ impl Link {
         }
     }
 
-    /// Waits until octets can be received or `deadline` has passed, then takes them.
+    /// Blocks until `space` is full, the peer has closed, or the receive time-out has passed with
+    /// only a part of it there; how many octets came. `Ok(0)` means that the peer has closed.
     ///
     /// # Errors
-    /// `TimedOut` when the deadline passed, else what the system says.
-    pub fn receive_until(&self, space: &mut [u8], deadline: Instant) -> io::Result<usize> {
-        loop {
-            if let Some(octets) = self.try_receive(space)? {
-                return Ok(octets);
-            }
-            self.wait_readable(deadline)?;
+    /// `TimedOut` when nothing arrived in time, else what the system says.
+    pub fn receive_all(&self, space: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Link::Tcp(link) => link.receive_all(space),
         }
     }
 
@@ -106,10 +121,11 @@ impl Link {
         }
     }
 
-    /// How long a send may make no progress; `None`: for ever.
+    /// How long sending may take, as [`Link::set_receive_timeout`] says for receiving.
     ///
     /// # Errors
     /// What the system says.
+    #[inline]
     pub fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Link::Tcp(link) => link.set_send_timeout(timeout),
@@ -127,12 +143,6 @@ impl Link {
     pub fn peer(&self) -> SocketAddr {
         match self {
             Link::Tcp(link) => link.peer(),
-        }
-    }
-
-    fn wait_readable(&self, deadline: Instant) -> io::Result<()> {
-        match self {
-            Link::Tcp(link) => link.wait_readable(deadline),
         }
     }
 }

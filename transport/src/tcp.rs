@@ -4,7 +4,6 @@
 //! noticed. Octets go through `recv` and `sendmsg` with `MSG_NOSIGNAL`, so a closed peer is an
 //! error and never a signal.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -14,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Stands for "no time-out" in [`TcpLink::receive_timeout`].
+/// Stands for "no time-out" in [`TcpLink::receive_timeout`] and [`TcpLink::send_timeout`].
 const FOREVER: u64 = 0;
 
 /// A TCP connection.
@@ -25,18 +24,24 @@ pub struct TcpLink {
     /// Nanoseconds of the socket's receive time-out now, or [`FOREVER`]: saves the system call
     /// when the next call wants the same.
     receive_timeout: AtomicU64,
+    /// As above, for sending.
+    send_timeout: AtomicU64,
 }
 
 impl TcpLink {
-    pub(crate) fn connect(host: &str, port: u16, timeout: Duration) -> io::Result<TcpLink> {
-        let deadline = Instant::now() + timeout;
+    pub(crate) fn connect(
+        host: &str,
+        port: u16,
+        each: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> io::Result<TcpLink> {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for address in (host, port).to_socket_addrs()? {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "no address answered in time"));
             }
-            match open(address, left) {
+            match open(address, left.into_iter().chain(each).min()) {
                 Ok(stream) => return TcpLink::new(stream, address),
                 Err(error) => last = error,
             }
@@ -47,7 +52,8 @@ impl TcpLink {
     pub(crate) fn new(stream: TcpStream, peer: SocketAddr) -> io::Result<TcpLink> {
         stream.set_nodelay(true)?;
         socket2::SockRef::from(&stream).set_keepalive(true)?;
-        Ok(TcpLink { stream, peer, receive_timeout: AtomicU64::new(FOREVER) })
+        let (receive_timeout, send_timeout) = (AtomicU64::new(FOREVER), AtomicU64::new(FOREVER));
+        Ok(TcpLink { stream, peer, receive_timeout, send_timeout })
     }
 
     pub(crate) fn peer(&self) -> SocketAddr {
@@ -56,37 +62,66 @@ impl TcpLink {
 
     #[inline]
     pub(crate) fn send_one(&self, octets: &[u8]) -> io::Result<()> {
-        let mut rest = octets;
-        while !rest.is_empty() {
-            match send(&self.stream, rest, SendFlags::NOSIGNAL) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(nothing_taken()),
-                Err(error) => return Err(error.into()),
-            }
+        match send(&self.stream, octets, SendFlags::NOSIGNAL) {
+            Ok(sent) if sent == octets.len() => Ok(()),
+            outcome => self.send_rest(&mut [IoSlice::new(octets)], outcome),
         }
-        Ok(())
     }
 
     pub(crate) fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()> {
+        let mut control = SendAncillaryBuffer::default();
+        let outcome = sendmsg(&self.stream, segments, &mut control, SendFlags::NOSIGNAL);
+        self.send_rest(segments, outcome)
+    }
+
+    /// The first attempt at sending ended thus. One system call takes at most the send time-out, and
+    /// returns early only by a signal or an error; so the whole takes at most twice of it.
+    fn send_rest(
+        &self,
+        segments: &mut [IoSlice<'_>],
+        mut outcome: Result<usize, Errno>,
+    ) -> io::Result<()> {
         let mut rest = segments;
-        IoSlice::advance_slices(&mut rest, 0); // drops empty segments at the front
-        while !rest.is_empty() {
-            let mut control = SendAncillaryBuffer::default();
-            match sendmsg(&self.stream, rest, &mut control, SendFlags::NOSIGNAL) {
+        let mut deadline = None;
+        loop {
+            match outcome {
                 Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(nothing_taken()),
+                Err(Errno::AGAIN) => return Err(not_taken()),
                 Err(error) => return Err(error.into()),
             }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            if let timeout @ 1.. = self.send_timeout.load(Ordering::Relaxed) {
+                let now = Instant::now();
+                if now >= *deadline.get_or_insert(now + Duration::from_nanos(timeout)) {
+                    return Err(not_taken());
+                }
+            }
+            let mut control = SendAncillaryBuffer::default();
+            outcome = sendmsg(&self.stream, rest, &mut control, SendFlags::NOSIGNAL);
         }
-        Ok(())
+    }
+
+    pub(crate) fn send_now(&self, octets: &[u8]) {
+        // What cannot be said is not said.
+        let _ = send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
     #[inline]
     pub(crate) fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
+        self.receive_with(space, RecvFlags::empty())
+    }
+
+    pub(crate) fn receive_all(&self, space: &mut [u8]) -> io::Result<usize> {
+        self.receive_with(space, RecvFlags::WAITALL)
+    }
+
+    #[inline]
+    fn receive_with(&self, space: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
         loop {
-            match recv(&self.stream, &mut *space, RecvFlags::empty()) {
+            match recv(&self.stream, &mut *space, flags) {
                 Ok((_, octets)) => return Ok(octets),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Err(nothing_came()),
@@ -107,21 +142,6 @@ impl TcpLink {
         }
     }
 
-    pub(crate) fn wait_readable(&self, deadline: Instant) -> io::Result<()> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(nothing_came());
-        }
-        let timeout = Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: left.subsec_nanos().into(),
-        };
-        match poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     pub(crate) fn is_stale(&self) -> bool {
         let mut octet = [0u8; 1];
         let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
@@ -130,18 +150,12 @@ impl TcpLink {
 
     #[inline]
     pub(crate) fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        let wanted = timeout.map_or(FOREVER, nanoseconds);
-        if self.receive_timeout.load(Ordering::Relaxed) == wanted {
-            return Ok(());
-        }
-        // A zero time-out means "for ever" to the system, so the least is one microsecond.
-        self.stream.set_read_timeout(timeout.map(|t| t.max(Duration::from_micros(1))))?;
-        self.receive_timeout.store(wanted, Ordering::Relaxed);
-        Ok(())
+        change(&self.receive_timeout, timeout, |timeout| self.stream.set_read_timeout(timeout))
     }
 
+    #[inline]
     pub(crate) fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.stream.set_write_timeout(timeout.map(|t| t.max(Duration::from_micros(1))))
+        change(&self.send_timeout, timeout, |timeout| self.stream.set_write_timeout(timeout))
     }
 
     pub(crate) fn shutdown(&self) {
@@ -156,10 +170,30 @@ impl AsFd for TcpLink {
     }
 }
 
-fn open(address: SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
+fn open(address: SocketAddr, timeout: Option<Duration>) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.connect_timeout(&address.into(), timeout)?;
+    match timeout {
+        Some(timeout) => socket.connect_timeout(&address.into(), timeout)?,
+        None => socket.connect(&address.into())?,
+    }
     Ok(socket.into())
+}
+
+/// Sets a time-out of the socket unless it is `now` already.
+#[inline]
+fn change(
+    now: &AtomicU64,
+    timeout: Option<Duration>,
+    set: impl FnOnce(Option<Duration>) -> io::Result<()>,
+) -> io::Result<()> {
+    let wanted = timeout.map_or(FOREVER, nanoseconds);
+    if now.load(Ordering::Relaxed) == wanted {
+        return Ok(());
+    }
+    // A zero time-out means "for ever" to the system, so the least is one microsecond.
+    set(timeout.map(|timeout| timeout.max(Duration::from_micros(1))))?;
+    now.store(wanted, Ordering::Relaxed);
+    Ok(())
 }
 
 fn nanoseconds(timeout: Duration) -> u64 {
@@ -167,8 +201,8 @@ fn nanoseconds(timeout: Duration) -> u64 {
 }
 
 #[cold]
-fn nothing_taken() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "the peer took no octets within the send time-out")
+fn not_taken() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the peer did not take the octets in time")
 }
 
 #[cold]

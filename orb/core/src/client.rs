@@ -4,6 +4,7 @@
 //! results; `failure` says whether a call may be tried elsewhere; `locate` asks without calling.
 
 mod bind;
+mod clock;
 mod exchange;
 mod failure;
 mod invoke;
@@ -11,6 +12,7 @@ mod locate;
 mod reply;
 
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
+pub(crate) use clock::Clock;
 pub(crate) use failure::{CallFailure, Retry};
 pub(crate) use invoke::{invoke, invoke_oneway};
 pub(crate) use locate::locate;

@@ -74,12 +74,13 @@ impl Orb {
         let _done = self.0.shut_down.wait_while(guard, |is_shut_down| !*is_shut_down);
     }
 
-    /// Stops serving and closes all connections. With `wait_for_completion`, requests that are in
-    /// servants are finished first (for at most `request_timeout`); from inside a servant that
-    /// would wait for itself, so it must be `false` there.
+    /// Stops serving and closes all connections. Requests that are in servants are finished, and
+    /// answered; with `wait_for_completion` this returns after that (or after `request_timeout`).
+    /// From inside a servant it never waits, as it would wait for itself.
     pub fn shutdown(&self, wait_for_completion: bool) {
+        let wait = wait_for_completion && !server::relief::is_serving();
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
-        server::stop(self, wait_for_completion, patience);
+        server::stop(self, wait, patience);
         self.0.connections.close();
         self.0.initial_references.lock().clear();
         *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner) = true;
@@ -100,12 +101,14 @@ impl Orb {
         if self.is_shut_down() {
             return Err(self.already_shut_down("making a POA"));
         }
-        self.0.server.adapter.set(adapter).map_err(|_| {
-            SystemException::bad_inv_order(0, CompletionStatus::No)
-                .with_detail("the ORB has an object adapter already")
+        server::start(self, || {
+            self.0.server.adapter.set(adapter).map_err(|_| {
+                SystemException::bad_inv_order(0, CompletionStatus::No)
+                    .with_detail("the ORB has an object adapter already")
+            })
         })?;
         housekeeping::ensure_running(self);
-        server::start(self)
+        Ok(())
     }
 
     /// The addresses listened on, with the ports that were really taken.

@@ -24,8 +24,9 @@ pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use servant::{Servant, TypedServant};
 
+pub(crate) use listener::start;
 pub(crate) use object_keys::ObjectKeys;
-pub(crate) use shutdown::{close_silent, start, stop};
+pub(crate) use shutdown::{close_silent, stop};
 
 use connection::ServerConnection;
 use listener::Listeners;

@@ -77,8 +77,10 @@ impl ActiveObjectMap {
         Some(removed)
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = ActiveObjectMap::new(self.uniqueness);
+    /// The whole map; nothing is left.
+    pub(crate) fn take(&mut self) -> ActiveObjectMap {
+        let empty = ActiveObjectMap::new(self.uniqueness);
+        std::mem::replace(self, empty)
     }
 
     /// Under `MULTIPLE_ID` the servant of a removed object may stand for others still.

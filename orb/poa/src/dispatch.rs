@@ -28,7 +28,7 @@ impl Adapter for RootPoa {
     }
 
     fn close(&self) {
-        self.root().destroy();
+        self.destroy();
     }
 }
 

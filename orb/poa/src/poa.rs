@@ -72,6 +72,10 @@ impl Poa {
         Ok(Poa(inner))
     }
 
+    pub(crate) fn place(&self) -> Option<SlotName> {
+        self.0.place.get().copied()
+    }
+
     /// The name that the POA was created with; `RootPOA` for the root.
     pub fn the_name(&self) -> &str {
         &self.0.name
@@ -88,12 +92,12 @@ impl Poa {
     /// [`PoaError::AdapterAlreadyExists`] for a name that a child has, [`PoaError::BadName`] for a
     /// name with a NUL or a path of over 65,535 octets, [`PoaError::Destroyed`].
     pub fn create_poa(&self, name: &str, policies: PoaPolicies) -> Result<Poa, PoaError> {
-        self.check_alive()?;
         let path = [&self.0.path[..], name.as_bytes(), b"\0"].concat();
         if name.contains('\0') || path.len() > MAX_PATH_OCTETS {
             return Err(PoaError::BadName(name.to_owned()));
         }
         let mut children = self.children();
+        self.check_alive()?;
         if children.contains_key(name) {
             return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
         }
@@ -114,9 +118,11 @@ impl Poa {
     /// Destroys the POA, its children and their active objects. Requests that are being served go
     /// on; later ones get `OBJECT_NOT_EXIST`.
     pub fn destroy(&self) {
+        // First, so that no child and no object is added behind our back: both look under the lock
+        // that is taken below.
+        self.0.destroyed.store(true, Ordering::Release);
         let children = std::mem::take(&mut *self.children());
         children.into_values().for_each(|child| child.destroy());
-        self.0.destroyed.store(true, Ordering::Release);
         if let Some(place) = self.0.place.get() {
             let mut table = self.0.registry.write();
             table.poas.remove(*place);
@@ -124,7 +130,9 @@ impl Poa {
                 table.persistent.remove(&self.0.path);
             }
         }
-        self.0.objects_mut().clear();
+        let objects = self.0.objects_mut().take();
+        // The servants are dropped after the lock: their destructors are application code.
+        drop(objects);
     }
 
     /// The reference of the object `id` at `place` in this POA's map.
@@ -151,6 +159,12 @@ impl Poa {
 
     fn next_system_id(&self) -> ObjectId {
         ObjectId::new(&self.0.next_system_id.fetch_add(1, Ordering::Relaxed).to_be_bytes())
+    }
+}
+
+impl From<Arc<PoaInner>> for Poa {
+    fn from(inner: Arc<PoaInner>) -> Self {
+        Poa(inner)
     }
 }
 

@@ -4,7 +4,7 @@
 //! POAs up in its [`Registry`]. Nesting costs nothing: a transient key names its POA by index and
 //! generation, a persistent key by the whole path (paper POA §2.2, active demultiplexing).
 
-use crate::poa::{Poa, PoaInner};
+use crate::poa::{Poa, PoaError, PoaInner};
 use crate::policies::PoaPolicies;
 use crate::slots::{SlotName, Slots};
 use corbie_core::Orb;
@@ -16,7 +16,8 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The adapter of one ORB: owns all POAs.
 pub struct RootPoa {
     pub(crate) registry: Arc<Registry>,
-    root: Poa,
+    /// Where the root stands. Not the root itself, which holds the ORB, which holds the adapter.
+    root: SlotName,
 }
 
 /// All POAs of one ORB. Lock order: `table` before any POA's map.
@@ -50,12 +51,23 @@ impl RootPoa {
             Arc::new(Registry { incarnation: incarnation(), table: RwLock::new(Table::default()) });
         let root = Poa::register(orb, &registry, "RootPOA", &[], PoaPolicies::default())
             .map_err(SystemException::from)?;
-        orb.set_adapter(Arc::new(RootPoa { registry, root: root.clone() }))?;
-        Ok(root)
+        let place = root.place().ok_or(PoaError::Destroyed)?;
+        match orb.set_adapter(Arc::new(RootPoa { registry, root: place })) {
+            Ok(()) => Ok(root),
+            Err(exception) => {
+                // Else registry and root would keep each other alive.
+                root.destroy();
+                Err(exception)
+            }
+        }
     }
 
-    pub(crate) fn root(&self) -> &Poa {
-        &self.root
+    /// Destroys all POAs: the ORB has shut down.
+    pub(crate) fn destroy(&self) {
+        let root = self.registry.read().poas.get(self.root).cloned();
+        if let Some(root) = root {
+            Poa::from(root).destroy();
+        }
     }
 }
 

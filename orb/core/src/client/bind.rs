@@ -18,6 +18,8 @@ pub(crate) struct Binding {
     targets: Vec<Target>,
     /// Index of the target that answered last.
     preferred: AtomicUsize,
+    /// The reference that it was made of, where a server sent us on.
+    ior: Option<Ior>,
 }
 
 /// One address of an object.
@@ -37,6 +39,16 @@ pub(crate) struct Target {
 }
 
 impl Binding {
+    /// The binding of a reference that a server sent us on to.
+    pub(crate) fn forwarded_to(self, ior: Ior) -> Self {
+        Binding { ior: Some(ior), ..self }
+    }
+
+    /// The reference that a server sent us on to; `None`: it is the one that is called.
+    pub(crate) fn ior(&self) -> Option<&Ior> {
+        self.ior.as_ref()
+    }
+
     pub(crate) fn targets(&self) -> usize {
         self.targets.len()
     }
@@ -75,20 +87,28 @@ pub(crate) fn first_object_key(ior: &Ior) -> Option<Vec<u8>> {
 /// Settles where calls of `ior` go.
 ///
 /// # Errors
-/// `INV_OBJREF` for nil and for a profile that cannot be read, `IMP_LIMIT` when no profile is IIOP,
-/// `CODESET_INCOMPATIBLE`; all `COMPLETED_NO`.
+/// `INV_OBJREF` for nil; when no profile can be used: `INV_OBJREF` for one that cannot be read,
+/// `CODESET_INCOMPATIBLE`, `IMP_LIMIT` when none is IIOP; all `COMPLETED_NO`.
 pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     if ior.is_nil() {
         return Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
             .with_detail("a nil reference cannot be called"));
     }
     let mut targets = Vec::new();
+    let mut unusable = None;
     for (index, profile) in ior.profiles.iter().enumerate() {
-        if let Some(profile) = profile.iiop().map_err(malformed)? {
-            add_targets(orb, index, &profile, &mut targets)?;
-        }
+        let added = match profile.iiop() {
+            Ok(Some(profile)) => add_targets(orb, index, &profile, &mut targets),
+            Ok(None) => Ok(()),
+            Err(error) => Err(malformed(error)),
+        };
+        // A profile that cannot be used is passed over as long as there is another.
+        unusable = unusable.or(added.err());
     }
     if targets.is_empty() {
+        if let Some(exception) = unusable {
+            return Err(exception);
+        }
         let minor = minor::IMP_LIMIT_NO_USABLE_PROFILE;
         return Err(SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
             "the reference of type {:?} has no IIOP profile, but {} profile(s) of other protocols",
@@ -96,7 +116,7 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
             ior.profiles.len()
         )));
     }
-    Ok(Binding { targets, preferred: AtomicUsize::new(0) })
+    Ok(Binding { targets, preferred: AtomicUsize::new(0), ior: None })
 }
 
 fn malformed(error: corbie_cdr::Error) -> SystemException {

@@ -4,7 +4,7 @@
 //! does all of it (invariant 3 of `ARCHITECTURE.md`).
 
 use crate::client::failure::{CallFailure, Retry};
-use crate::client::{Reply, Target};
+use crate::client::{Clock, Reply, Target};
 use crate::connection::driver::ReceiveFailure;
 use crate::connection::{ClientConnection, PooledConnection};
 use crate::server::relief;
@@ -15,7 +15,10 @@ use corbie_giop::{
     Tagged, TaggedList, cancel_request, finish_message, write_request,
 };
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
-use std::time::{Duration, Instant};
+use std::io;
+
+/// Sending more than this may take so long that the clock is looked at afterwards.
+const LARGE_OCTETS: usize = 64 << 10;
 
 /// What a request is made of.
 pub(crate) struct Request<'r, 'a> {
@@ -35,26 +38,21 @@ pub(crate) fn call(
     mut pooled: PooledConnection,
     target: &Target,
     request: &Request<'_, '_>,
-    deadline: Option<Instant>,
-    timeout: Option<Duration>,
+    clock: &mut Clock,
 ) -> Result<Reply, CallFailure> {
     let Some(connection) = pooled.get() else { return Err(lost_connection()) };
-    let id = send(orb, connection, target, request, ResponseFlags::WithTarget)?;
-    if let Err(error) = connection.link.set_receive_timeout(timeout) {
-        return Err(broken(request.operation, &pooled, &error, CompletionStatus::Maybe).into());
-    }
+    let id = send(orb, connection, target, request, ResponseFlags::WithTarget, clock)?;
     let _relief = relief::while_waiting();
     loop {
         let Some(connection) = pooled.get() else { return Err(lost_connection()) };
-        if let Err(failure) = connection.receive(remaining(deadline, timeout)) {
+        if let Err(failure) = receive(connection, clock) {
             cancel(connection, target, id, &failure);
-            return Err(no_reply(request.operation, &pooled, failure, timeout));
+            return Err(no_reply(request.operation, &pooled, failure, clock));
         }
         let Some(message) = connection.message() else { return Err(lost_connection()) };
-        match message.header.kind {
-            MessageKind::Reply => {}
-            MessageKind::CloseConnection => return Err(closed_orderly(request.operation, &pooled)),
-            kind => return Err(unexpected(request.operation, &pooled, kind)),
+        let kind = message.header.kind;
+        if kind != MessageKind::Reply {
+            return Err(instead_of_reply(request.operation, &pooled, kind));
         }
         let (header, decoder) = message.reply().map_err(|error| {
             CallFailure::from(error.to_system_exception(CompletionStatus::Maybe))
@@ -66,7 +64,21 @@ pub(crate) fn call(
         }
         // A late reply to a request that was cancelled: nobody waits for it.
         tracing::debug!(id = header.request_id, "reply to an unknown request ignored");
+        clock.has_waited = true;
     }
+}
+
+/// Receives the next message, in the time that the call has left.
+///
+/// # Errors
+/// Why none came.
+#[inline]
+pub(crate) fn receive(
+    connection: &mut ClientConnection,
+    clock: &Clock,
+) -> Result<(), ReceiveFailure> {
+    connection.link.set_receive_timeout(clock.next_wait()).map_err(ReceiveFailure::Io)?;
+    connection.receive(clock.deadline())
 }
 
 /// Sends `request` without waiting.
@@ -79,9 +91,10 @@ pub(crate) fn send_only(
     mut pooled: PooledConnection,
     target: &Target,
     request: &Request<'_, '_>,
+    clock: &mut Clock,
 ) -> Result<(), CallFailure> {
     let Some(connection) = pooled.get() else { return Err(lost_connection()) };
-    send(orb, connection, target, request, ResponseFlags::None)?;
+    send(orb, connection, target, request, ResponseFlags::None, clock)?;
     pooled.set_reusable();
     Ok(())
 }
@@ -94,6 +107,7 @@ fn send<'a>(
     target: &Target,
     request: &Request<'_, 'a>,
     response: ResponseFlags,
+    clock: &mut Clock,
 ) -> Result<u32, CallFailure> {
     let id = connection.next_request_id();
     let mut encoder: Encoder<'a> = connection.encoder();
@@ -105,7 +119,7 @@ fn send<'a>(
     let contexts = if announce { &contexts[..] } else { &[] };
     let written = write(&mut encoder, id, target, request, response, contexts);
     let sent = match written {
-        Ok(()) => connection.send(&encoder, orb.fragment_octets(target.version)),
+        Ok(()) => send_in_time(orb, connection, &encoder, target, clock),
         Err(error) => {
             connection.keep_buffer(encoder.into_buffer());
             // Nothing was sent: the caller's arguments are at fault, not the connection.
@@ -118,6 +132,27 @@ fn send<'a>(
     }
     connection.code_sets_announced |= announce;
     Ok(id)
+}
+
+/// Sends the message in `encoder` in the time that the call has left.
+///
+/// # Errors
+/// What the system says; `TimedOut`.
+#[inline]
+pub(crate) fn send_in_time(
+    orb: &Orb,
+    connection: &mut ClientConnection,
+    encoder: &Encoder<'_>,
+    target: &Target,
+    clock: &mut Clock,
+) -> io::Result<()> {
+    let timeout = clock.next_wait().or(orb.settings().message_timeout);
+    connection.link.set_send_timeout(timeout)?;
+    connection.send(encoder, orb.fragment_octets(target.version))?;
+    if encoder.len() > LARGE_OCTETS {
+        clock.note_long_wait();
+    }
+    Ok(())
 }
 
 #[inline]
@@ -175,19 +210,12 @@ pub(crate) fn addressed<'t>(
     }
 }
 
-/// What is left of the call's time for the rest of a message that began to arrive.
-fn remaining(deadline: Option<Instant>, timeout: Option<Duration>) -> Option<Duration> {
-    // Looked at only when a reply comes in pieces, so the clock is not read here: the pieces get
-    // the whole time-out again at most once.
-    deadline.and(timeout)
-}
-
 /// Tells the server that nobody waits any more, as far as that is possible.
 #[cold]
 fn cancel(connection: &ClientConnection, target: &Target, id: u32, failure: &ReceiveFailure) {
     if matches!(failure, ReceiveFailure::NothingCame) {
-        // When it cannot be sent, the connection is about to be closed anyway.
-        let _ = connection.link.send_one(&cancel_request(target.version, ByteOrder::NATIVE, id));
+        // When it cannot be sent, no matter: the connection is about to be closed anyway.
+        connection.link.send_now(&cancel_request(target.version, ByteOrder::NATIVE, id));
     }
 }
 
@@ -199,18 +227,20 @@ fn lost_connection() -> CallFailure {
 }
 
 #[cold]
-fn not_sent(operation: &Operation, target: &Target, error: &std::io::Error) -> CallFailure {
+pub(crate) fn not_sent(operation: &Operation, target: &Target, error: &io::Error) -> CallFailure {
     // The server may have read a part of the request, but never a whole one: CORBA 3.3 P1 §8.11
     // allows COMPLETED_NO, and sending it again is safe.
-    let exception = SystemException::comm_failure(minor::COMM_FAILURE_SEND, CompletionStatus::No)
-        .with_detail(format!(
-            "the request {} could not be sent to {}: {error}",
-            operation.name, target.pool.endpoint
-        ));
-    let retry = match error.kind() {
-        std::io::ErrorKind::TimedOut => Retry::Never,
-        _ => Retry::SameTarget,
+    let no = CompletionStatus::No;
+    let (exception, retry) = match error.kind() {
+        io::ErrorKind::TimedOut => {
+            (SystemException::timeout(minor::TIMEOUT_CALL, no), Retry::Never)
+        }
+        _ => (SystemException::comm_failure(minor::COMM_FAILURE_SEND, no), Retry::SameTarget),
     };
+    let exception = exception.with_detail(format!(
+        "the request {} could not be sent to {}: {error}",
+        operation.name, target.pool.endpoint
+    ));
     CallFailure::new(exception, retry)
 }
 
@@ -242,8 +272,16 @@ fn closed_orderly(operation: &Operation, pooled: &PooledConnection) -> CallFailu
     CallFailure::new(exception, Retry::SameTarget)
 }
 
+/// Another message came than the reply that was waited for.
 #[cold]
-fn unexpected(operation: &Operation, pooled: &PooledConnection, kind: MessageKind) -> CallFailure {
+pub(crate) fn instead_of_reply(
+    operation: &Operation,
+    pooled: &PooledConnection,
+    kind: MessageKind,
+) -> CallFailure {
+    if kind == MessageKind::CloseConnection {
+        return closed_orderly(operation, pooled);
+    }
     SystemException::comm_failure(minor::COMM_FAILURE_PROTOCOL, CompletionStatus::Maybe)
         .with_detail(format!(
             "{} answered {} with {kind:?} instead of a reply",
@@ -254,21 +292,21 @@ fn unexpected(operation: &Operation, pooled: &PooledConnection, kind: MessageKin
 }
 
 #[cold]
-fn no_reply(
+pub(crate) fn no_reply(
     operation: &Operation,
     pooled: &PooledConnection,
     failure: ReceiveFailure,
-    timeout: Option<Duration>,
+    clock: &Clock,
 ) -> CallFailure {
     let maybe = CompletionStatus::Maybe;
     let exception = match failure {
-        ReceiveFailure::NothingCame | ReceiveFailure::TooSlow(_) => {
+        ReceiveFailure::NothingCame | ReceiveFailure::TooSlow => {
             SystemException::timeout(minor::TIMEOUT_CALL, maybe).with_detail(format!(
                 "{} gave no whole reply to {} within {:?}; raise request_timeout if it may take \
                  longer",
                 pooled.endpoint(),
                 operation.name,
-                timeout.unwrap_or_default()
+                clock.timeout().unwrap_or_default()
             ))
         }
         ReceiveFailure::Closed => broken(operation, pooled, &"the server closed it", maybe),

@@ -1,35 +1,39 @@
 //! The way of every call: choose a target, exchange request and reply, follow forwards, try
 //! another address when that is safe.
 //!
-//! Called by generated stubs through `Object::invoke`. The usual call passes `invoke` once, top to
-//! bottom; everything else is in the cold functions below (CORBA 3.3 P2 §9.4.3, §9.6).
+//! Called by generated stubs through `Object::invoke`. The usual call passes `carry_out` once, top
+//! to bottom; everything else is in the cold functions below (CORBA 3.3 P2 §9.4.3, §9.6).
 
 use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
-use crate::client::reply::Outcome;
-use crate::client::{Binding, Reply, bind};
+use crate::client::{Binding, Clock, Reply, Target, bind};
+use crate::connection::PooledConnection;
 use crate::object::BindingRef;
 use crate::{Object, Operation};
 use corbie_cdr::Encoder;
 use corbie_giop::AddressingDisposition;
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// A chain of forwards longer than this is a circle.
 const MAX_FORWARDS: u32 = 16;
 
-/// The time that a call has, counted from its beginning.
-#[derive(Clone, Copy)]
-struct Clock {
-    start: Instant,
-    timeout: Option<Duration>,
+/// What a server answered.
+pub(crate) enum Answer<T> {
+    /// What the caller wants.
+    Done(T),
+    /// A system exception.
+    Raised(SystemException),
+    /// To be sent again.
+    Elsewhere(Elsewhere),
 }
 
-impl Clock {
-    fn deadline(&self) -> Option<Instant> {
-        self.timeout.and_then(|timeout| self.start.checked_add(timeout))
-    }
+/// Where a server sent a request on to.
+pub(crate) enum Elsewhere {
+    /// `LOCATION_FORWARD` and `LOCATION_FORWARD_PERM`.
+    Reference(Ior),
+    /// `NEEDS_ADDRESSING_MODE`: the same place, addressed otherwise.
+    Addressing(AddressingDisposition),
 }
 
 /// Calls an operation and returns its reply, which is a result or a user exception.
@@ -42,61 +46,87 @@ pub(crate) fn invoke<'a>(
     arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Result<Reply, SystemException> {
     let orb = object.orb();
-    let clock = Clock { start: Instant::now(), timeout: orb.settings().request_timeout };
-    let request = Request { operation, arguments, ior: object.ior() };
+    carry_out(object, operation, |connection, target, ior, clock| {
+        let request = Request { operation, arguments, ior };
+        let reply = exchange::call(orb, connection, target, &request, clock)?;
+        Ok(reply.into_answer(operation))
+    })
+}
+
+/// Sends an operation without waiting for a reply.
+///
+/// # Errors
+/// See [`Object::invoke_oneway`].
+pub(crate) fn invoke_oneway<'a>(
+    object: &Object,
+    operation: &Operation,
+    arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+) -> Result<(), SystemException> {
+    let orb = object.orb();
+    carry_out(object, operation, |connection, target, ior, clock| {
+        let request = Request { operation, arguments, ior };
+        exchange::send_only(orb, connection, target, &request, clock).map(Answer::Done)
+    })
+}
+
+/// Runs `exchange` on a connection to each place of the object in turn until there is an answer,
+/// as long as what was sent cannot have been served, and follows forwards.
+#[inline]
+pub(crate) fn carry_out<T>(
+    object: &Object,
+    operation: &Operation,
+    exchange: impl Fn(PooledConnection, &Target, &Ior, &mut Clock) -> Result<Answer<T>, CallFailure>,
+) -> Result<T, SystemException> {
+    let mut clock = Clock::start(object.orb().settings().request_timeout);
     let mut forwards = 0;
+    let mut fell_back = false;
     loop {
         let binding = object.binding()?;
-        let reply = match attempt(object, &binding, &request, clock) {
-            Ok(reply) => reply,
-            Err(failure) if binding.is_forwarded() && failure.retry != Retry::Never => {
-                // CORBA 3.3 P2 §9.6: the original reference may know a new place.
-                object.set_forwarded(None);
-                forwards = count_forward(forwards, operation, failure.exception)?;
-                continue;
+        let ior = binding.ior().unwrap_or(object.ior());
+        let answer = attempt(object, &binding, &mut clock, |connection, target, clock| {
+            exchange(connection, target, ior, clock)
+        });
+        match answer {
+            Ok(Answer::Done(done)) => return Ok(done),
+            Ok(Answer::Elsewhere(elsewhere)) => {
+                forwards = count_forward(forwards, operation)?;
+                follow(object, &binding, elsewhere)?;
             }
-            Err(failure) => return Err(failure.exception),
-        };
-        let outcome = reply.outcome(operation)?;
-        let Outcome::Elsewhere(elsewhere) = outcome else { return Ok(reply) };
-        drop(reply);
-        forwards = count_forward(forwards, operation, circle(operation))?;
-        follow(object, &binding, elsewhere)?;
+            Ok(Answer::Raised(exception)) => {
+                let gone = exception.kind == SystemExceptionKind::ObjectNotExist
+                    && exception.completed == CompletionStatus::No;
+                fall_back(object, &binding, gone, &mut fell_back, exception)?;
+            }
+            Err(CallFailure { exception, retry }) => {
+                let unserved = retry != Retry::Never;
+                fall_back(object, &binding, unserved, &mut fell_back, exception)?;
+            }
+        }
     }
 }
 
-/// Where a server sent a request on to.
-pub(crate) enum Elsewhere {
-    /// `LOCATION_FORWARD` and `LOCATION_FORWARD_PERM`.
-    Reference(Ior),
-    /// `NEEDS_ADDRESSING_MODE`: the same place, addressed otherwise.
-    Addressing(AddressingDisposition),
-}
-
-/// Sends the request and waits for its reply, at each address of the reference in turn as long as
-/// nothing was sent.
+/// Runs `exchange` at each address of the reference in turn as long as nothing was served.
 #[inline]
-fn attempt(
+fn attempt<T>(
     object: &Object,
     binding: &Binding,
-    request: &Request<'_, '_>,
-    clock: Clock,
-) -> Result<Reply, CallFailure> {
+    clock: &mut Clock,
+    exchange: impl Fn(PooledConnection, &Target, &mut Clock) -> Result<T, CallFailure>,
+) -> Result<T, CallFailure> {
     let mut failed = 0;
     let mut retried = false;
     loop {
         let target = binding.target(failed);
-        let taken = target.pool.take(object.orb(), clock.start, clock.deadline());
-        let outcome = taken.and_then(|connection| {
-            let (deadline, timeout) = (clock.deadline(), clock.timeout);
-            exchange::call(object.orb(), connection, target, request, deadline, timeout)
-        });
-        match outcome {
-            Ok(reply) => {
+        let taken = target.pool.take(object.orb(), clock);
+        match taken.and_then(|connection| exchange(connection, target, clock)) {
+            Ok(answer) => {
                 binding.prefer(failed);
-                return Ok(reply);
+                return Ok(answer);
             }
-            Err(failure) => next_attempt(binding, failure, &mut failed, &mut retried)?,
+            Err(failure) => {
+                clock.has_waited = true;
+                next_attempt(binding, failure, &mut failed, &mut retried)?;
+            }
         }
     }
 }
@@ -124,45 +154,35 @@ fn next_attempt(
     }
 }
 
-/// Sends an operation without waiting for a reply.
-///
-/// # Errors
-/// See [`Object::invoke_oneway`].
-pub(crate) fn invoke_oneway<'a>(
+/// Where a server forwarded us is of no use any more: CORBA 3.3 P2 §9.6, the original reference may
+/// know a new place. Once a call, as it may send us to the same place again.
+#[cold]
+fn fall_back(
     object: &Object,
-    operation: &Operation,
-    arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    binding: &BindingRef<'_>,
+    is_safe: bool,
+    fell_back: &mut bool,
+    exception: SystemException,
 ) -> Result<(), SystemException> {
-    let orb = object.orb();
-    let clock = Clock { start: Instant::now(), timeout: orb.settings().request_timeout };
-    let request = Request { operation, arguments, ior: object.ior() };
-    let binding = object.binding()?;
-    let mut failed = 0;
-    let mut retried = false;
-    loop {
-        let target = binding.target(failed);
-        let taken = target.pool.take(orb, clock.start, clock.deadline());
-        match taken.and_then(|connection| exchange::send_only(orb, connection, target, &request)) {
-            Ok(()) => {
-                binding.prefer(failed);
-                return Ok(());
-            }
-            Err(failure) => next_attempt(&binding, failure, &mut failed, &mut retried)
-                .map_err(|failure| failure.exception)?,
-        }
+    if !is_safe || *fell_back || !binding.is_forwarded() {
+        return Err(exception);
     }
+    tracing::debug!(%exception, "back to the original reference");
+    *fell_back = true;
+    object.set_forwarded(None);
+    Ok(())
 }
 
 /// Remembers where the server sent us.
 #[cold]
-pub(crate) fn follow(
+fn follow(
     object: &Object,
     binding: &BindingRef<'_>,
     elsewhere: Elsewhere,
 ) -> Result<(), SystemException> {
     match elsewhere {
         Elsewhere::Reference(ior) => {
-            let forwarded = bind(object.orb(), &ior)?;
+            let forwarded = bind(object.orb(), &ior)?.forwarded_to(ior);
             object.set_forwarded(Some(Arc::new(forwarded)));
         }
         Elsewhere::Addressing(disposition) => binding.target(0).set_addressing(disposition),
@@ -171,19 +191,13 @@ pub(crate) fn follow(
 }
 
 #[cold]
-pub(crate) fn count_forward(
-    forwards: u32,
-    _operation: &Operation,
-    last: SystemException,
-) -> Result<u32, SystemException> {
-    if forwards < MAX_FORWARDS { Ok(forwards + 1) } else { Err(last) }
-}
-
-#[cold]
-pub(crate) fn circle(operation: &Operation) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_TOO_MANY_FORWARDS, CompletionStatus::No)
+fn count_forward(forwards: u32, operation: &Operation) -> Result<u32, SystemException> {
+    if forwards < MAX_FORWARDS {
+        return Ok(forwards + 1);
+    }
+    Err(SystemException::transient(minor::TRANSIENT_TOO_MANY_FORWARDS, CompletionStatus::No)
         .with_detail(format!(
             "{} was forwarded {MAX_FORWARDS} times: the servers send it in a circle",
             operation.name
-        ))
+        )))
 }

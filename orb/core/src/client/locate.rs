@@ -1,19 +1,20 @@
 //! Asks where an object is without calling it: `LocateRequest` (CORBA 3.3 P2 §9.4.5).
 //!
-//! Used by `Object::locate` and through it by `corbie ping`.
+//! Used by `Object::locate` and through it by `corbie ping`. Tried again and forwarded as a call is.
 
-use crate::client::Target;
-use crate::client::exchange::{addressed, tagged_profiles};
-use crate::client::invoke::{Elsewhere, circle, count_forward, follow};
+use crate::client::exchange::{
+    addressed, instead_of_reply, no_reply, not_sent, receive, send_in_time, tagged_profiles,
+};
+use crate::client::invoke::{Answer, Elsewhere, carry_out};
+use crate::client::{CallFailure, Clock, Target};
 use crate::connection::{ClientConnection, PooledConnection};
-use crate::{Object, Operation};
+use crate::{Object, Operation, Orb};
 use corbie_cdr::Marshal as _;
 use corbie_giop::{
     AddressingDisposition, LocateRequestHeader, LocateStatus, MessageKind, finish_message,
     write_locate_request,
 };
-use corbie_types::{CompletionStatus, Ior, SystemException};
-use std::time::{Duration, Instant};
+use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 
 const LOCATE: Operation = Operation::twoway("LocateRequest");
 
@@ -22,94 +23,82 @@ const LOCATE: Operation = Operation::twoway("LocateRequest");
 /// # Errors
 /// `OBJECT_NOT_EXIST` when the server does not know it, else as [`Object::invoke`].
 pub(crate) fn locate(object: &Object) -> Result<(), SystemException> {
-    let timeout = object.orb().settings().request_timeout;
-    let mut forwards = 0;
-    loop {
-        let binding = object.binding()?;
-        let now = Instant::now();
-        let deadline = timeout.and_then(|timeout| now.checked_add(timeout));
-        let mut last = None;
-        let mut answer = None;
-        for attempt in 0..binding.targets() {
-            let target = binding.target(attempt);
-            match target.pool.take(object.orb(), now, deadline) {
-                Ok(connection) => {
-                    answer = Some(ask(object, connection, target, timeout)?);
-                    break;
-                }
-                Err(failure) => last = Some(failure.exception),
-            }
-        }
-        match (answer, last) {
-            (Some(None), _) => return Ok(()),
-            (Some(Some(elsewhere)), _) => {
-                forwards = count_forward(forwards, &LOCATE, circle(&LOCATE))?;
-                follow(object, &binding, elsewhere)?;
-            }
-            (None, Some(exception)) => return Err(exception),
-            (None, None) => return Err(no_answer("the reference has no address")),
-        }
-    }
+    let orb = object.orb();
+    carry_out(object, &LOCATE, |connection, target, ior, clock| {
+        ask(orb, connection, ior, target, clock)
+    })
 }
 
-/// One question and its answer; `None`: the object is there.
+/// One question and its answer.
 fn ask(
-    object: &Object,
+    orb: &Orb,
     mut pooled: PooledConnection,
+    ior: &Ior,
     target: &Target,
-    timeout: Option<Duration>,
-) -> Result<Option<Elsewhere>, SystemException> {
-    let Some(connection) = pooled.get() else { return Err(no_answer("no connection")) };
-    let id = send(connection, object.ior(), target)?;
-    connection.link.set_receive_timeout(timeout).map_err(|error| no_answer(&error))?;
-    connection.receive(timeout).map_err(|failure| no_answer(&format_args!("{failure:?}")))?;
-    let Some(message) = connection.message() else { return Err(no_answer("no message")) };
-    if message.header.kind != MessageKind::LocateReply {
-        return Err(no_answer(&format_args!("{:?} came instead", message.header.kind)));
+    clock: &mut Clock,
+) -> Result<Answer<()>, CallFailure> {
+    let Some(connection) = pooled.get() else { return Err(unanswered(target, "no connection")) };
+    let id = send(orb, connection, ior, target, clock)?;
+    if let Err(failure) = receive(connection, clock) {
+        return Err(no_reply(&LOCATE, &pooled, failure, clock));
+    }
+    let Some(message) = connection.message() else { return Err(unanswered(target, "no message")) };
+    let kind = message.header.kind;
+    if kind != MessageKind::LocateReply {
+        return Err(instead_of_reply(&LOCATE, &pooled, kind));
     }
     let malformed = |error: corbie_giop::GiopError| error.to_system_exception(CompletionStatus::No);
     let (header, mut decoder) = message.locate_reply().map_err(malformed)?;
     if header.request_id != id {
-        return Err(no_answer("the reply is to another request"));
+        return Err(unanswered(target, "the reply is to another request"));
     }
-    let elsewhere = match header.status {
-        LocateStatus::ObjectHere => None,
-        LocateStatus::UnknownObject => {
-            return Err(SystemException::object_not_exist(0, CompletionStatus::No)
-                .with_detail(format!("{} does not know the object", target.pool.endpoint)));
-        }
+    let answer = match header.status {
+        LocateStatus::ObjectHere => Answer::Done(()),
+        LocateStatus::UnknownObject => Answer::Raised(
+            SystemException::object_not_exist(0, CompletionStatus::No)
+                .with_detail(format!("{} does not know the object", target.pool.endpoint)),
+        ),
         LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {
-            Some(Elsewhere::Reference(Ior::decode(&mut decoder)?))
+            let ior = Ior::decode(&mut decoder).map_err(SystemException::from)?;
+            Answer::Elsewhere(Elsewhere::Reference(ior))
         }
-        LocateStatus::SystemException => return Err(SystemException::decode_reply(&mut decoder)?),
-        LocateStatus::NeedsAddressingMode => Some(Elsewhere::Addressing(
+        LocateStatus::SystemException => Answer::Raised(
+            SystemException::decode_reply(&mut decoder).map_err(SystemException::from)?,
+        ),
+        LocateStatus::NeedsAddressingMode => Answer::Elsewhere(Elsewhere::Addressing(
             AddressingDisposition::decode(&mut decoder).map_err(malformed)?,
         )),
     };
     pooled.set_reusable();
-    Ok(elsewhere)
+    Ok(answer)
 }
 
 fn send(
+    orb: &Orb,
     connection: &mut ClientConnection,
     ior: &Ior,
     target: &Target,
-) -> Result<u32, SystemException> {
+    clock: &mut Clock,
+) -> Result<u32, CallFailure> {
     let request_id = connection.next_request_id();
     let mut encoder = connection.encoder();
     encoder.set_version(target.version);
     let profiles = tagged_profiles(ior);
     let header = LocateRequestHeader { request_id, target: addressed(target, ior, &profiles) };
-    let start = write_locate_request(&mut encoder, &header)?;
-    finish_message(&mut encoder, start)?;
-    let sent = connection.send(&encoder, None);
+    let written = write_locate_request(&mut encoder, &header)
+        .and_then(|start| finish_message(&mut encoder, start));
+    let sent = match written {
+        Ok(()) => send_in_time(orb, connection, &encoder, target, clock)
+            .map_err(|error| not_sent(&LOCATE, target, &error)),
+        Err(error) => Err(SystemException::from(error).into()),
+    };
     connection.keep_buffer(encoder.into_buffer());
-    sent.map_err(|error| no_answer(&error))?;
-    Ok(request_id)
+    sent.map(|()| request_id)
 }
 
 #[cold]
-fn no_answer(why: &(impl std::fmt::Display + ?Sized)) -> SystemException {
-    SystemException::comm_failure(0, CompletionStatus::No)
-        .with_detail(format!("the LocateRequest was not answered: {why}"))
+fn unanswered(target: &Target, why: &str) -> CallFailure {
+    SystemException::comm_failure(minor::COMM_FAILURE_PROTOCOL, CompletionStatus::No)
+        .with_detail(format!("{} did not answer a LocateRequest: {why}", target.pool.endpoint))
+        .into()
 }

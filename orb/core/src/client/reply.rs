@@ -2,7 +2,7 @@
 //!
 //! Holds the connection until it is dropped, which a stub does as soon as it has the results.
 
-use crate::client::invoke::Elsewhere;
+use crate::client::invoke::{Answer, Elsewhere};
 use crate::connection::PooledConnection;
 use crate::{Operation, Orb};
 use corbie_cdr::{Decoder, Marshal as _};
@@ -16,14 +16,6 @@ pub struct Reply {
     status: ReplyStatus,
     /// Where the body begins within the message.
     body: usize,
-}
-
-/// What a reply is to `client/invoke`.
-pub(crate) enum Outcome {
-    /// For the stub.
-    ForTheStub,
-    /// To be sent again.
-    Elsewhere(Elsewhere),
 }
 
 impl Reply {
@@ -108,18 +100,22 @@ impl Reply {
 
     /// What the reply is: for the stub, for another place, or a system exception.
     #[inline]
-    pub(crate) fn outcome(&self, operation: &Operation) -> Result<Outcome, SystemException> {
+    pub(crate) fn into_answer(self, operation: &Operation) -> Answer<Self> {
         match self.status {
-            ReplyStatus::NoException | ReplyStatus::UserException => Ok(Outcome::ForTheStub),
-            _ => self.other_outcome(operation),
+            ReplyStatus::NoException | ReplyStatus::UserException => Answer::Done(self),
+            _ => match self.elsewhere(operation) {
+                Ok(Some(elsewhere)) => Answer::Elsewhere(elsewhere),
+                Ok(None) => Answer::Done(self),
+                Err(exception) => Answer::Raised(exception),
+            },
         }
     }
 
     #[cold]
-    fn other_outcome(&self, operation: &Operation) -> Result<Outcome, SystemException> {
-        let Some(mut decoder) = self.decoder() else { return Ok(Outcome::ForTheStub) };
+    fn elsewhere(&self, operation: &Operation) -> Result<Option<Elsewhere>, SystemException> {
+        let Some(mut decoder) = self.decoder() else { return Ok(None) };
         match self.status {
-            ReplyStatus::NoException | ReplyStatus::UserException => Ok(Outcome::ForTheStub),
+            ReplyStatus::NoException | ReplyStatus::UserException => Ok(None),
             ReplyStatus::SystemException => {
                 let mut exception =
                     SystemException::decode_reply(&mut decoder).map_err(unreadable)?;
@@ -134,12 +130,12 @@ impl Reply {
             }
             ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
                 let ior = Ior::decode(&mut decoder).map_err(unreadable)?;
-                Ok(Outcome::Elsewhere(Elsewhere::Reference(ior)))
+                Ok(Some(Elsewhere::Reference(ior)))
             }
             ReplyStatus::NeedsAddressingMode => {
                 let disposition = AddressingDisposition::decode(&mut decoder)
                     .map_err(|error| error.to_system_exception(CompletionStatus::No))?;
-                Ok(Outcome::Elsewhere(Elsewhere::Addressing(disposition)))
+                Ok(Some(Elsewhere::Addressing(disposition)))
             }
         }
     }

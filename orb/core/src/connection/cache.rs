@@ -1,8 +1,8 @@
 //! All connections that this ORB opened, by endpoint and code sets.
 //!
 //! `client/bind` finds pools here, once per reference. When more connections are open than
-//! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the old ones are
-//! closed whenever a pool is asked for and by the ORB's housekeeping.
+//! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the ORB's
+//! housekeeping closes the old ones.
 
 use crate::connection::ConnectionPool;
 use corbie_cdr::CodeSets;
@@ -14,14 +14,26 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct ConnectionCache {
     /// Lock "connection cache": taken before a pool's.
-    pools: Mutex<HashMap<(Endpoint, CodeSets), Arc<ConnectionPool>>>,
+    pools: Mutex<Pools>,
+}
+
+#[derive(Default)]
+struct Pools {
+    by_endpoint: HashMap<(Endpoint, CodeSets), Arc<ConnectionPool>>,
+    /// The ORB was shut down: pools are closed from the beginning.
+    closed: bool,
 }
 
 impl ConnectionCache {
     /// The pool of `endpoint` for connections with these code sets.
     pub(crate) fn pool(&self, endpoint: Endpoint, code_sets: CodeSets) -> Arc<ConnectionPool> {
         let mut pools = self.lock();
-        let entry = pools.entry((endpoint, code_sets));
+        if pools.closed {
+            let pool = ConnectionPool::new(endpoint, code_sets);
+            pool.close();
+            return Arc::new(pool);
+        }
+        let entry = pools.by_endpoint.entry((endpoint, code_sets));
         let new = |(endpoint, code_sets): &(Endpoint, CodeSets)| {
             Arc::new(ConnectionPool::new(endpoint.clone(), *code_sets))
         };
@@ -31,7 +43,7 @@ impl ConnectionCache {
     /// Closes connections idle for longer than `idle_timeout`, and beyond `most` the oldest idle
     /// ones; forgets pools that nobody uses any more.
     pub(crate) fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
-        let mut pools = self.lock();
+        let pools = &mut self.lock().by_endpoint;
         if let Some(cutoff) = idle_timeout.and_then(|t| Instant::now().checked_sub(t)) {
             for pool in pools.values() {
                 pool.purge(cutoff);
@@ -40,7 +52,7 @@ impl ConnectionCache {
         let open = |pools: &HashMap<_, Arc<ConnectionPool>>| {
             pools.values().map(|pool| u64::from(pool.open_connections())).sum::<u64>()
         };
-        while open(&pools) > u64::from(most) {
+        while open(pools) > u64::from(most) {
             let oldest = pools.values().filter_map(|pool| Some((pool.oldest_idle()?, pool)));
             let Some((used, pool)) = oldest.min_by_key(|(used, _)| *used) else { break };
             pool.purge(used + Duration::from_nanos(1));
@@ -50,13 +62,16 @@ impl ConnectionCache {
 
     /// Closes everything.
     pub(crate) fn close(&self) {
-        let pools = std::mem::take(&mut *self.lock());
-        for pool in pools.values() {
+        let mut pools = self.lock();
+        pools.closed = true;
+        let by_endpoint = std::mem::take(&mut pools.by_endpoint);
+        drop(pools);
+        for pool in by_endpoint.values() {
             pool.close();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Endpoint, CodeSets), Arc<ConnectionPool>>> {
+    fn lock(&self) -> MutexGuard<'_, Pools> {
         self.pools.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

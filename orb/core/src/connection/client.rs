@@ -8,7 +8,7 @@ use corbie_cdr::{ByteOrder, CodeSets, Encoder};
 use corbie_giop::{Message, MessageReader, ReaderLimits, Role};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A buffer that grew beyond this for one large request is given back.
 const KEPT_OCTETS: usize = 64 << 10;
@@ -77,16 +77,17 @@ impl ClientConnection {
         driver::send_message(&self.link, encoder, fragment_octets)
     }
 
-    /// Receives the next message; [`ClientConnection::message`] is it then.
+    /// Receives the next message; [`ClientConnection::message`] is it then. The link's receive
+    /// time-out bounds the wait for its beginning, `deadline` that for the rest.
     ///
     /// # Errors
     /// [`driver::ReceiveFailure`].
     #[inline]
     pub(crate) fn receive(
         &mut self,
-        timeout: Option<Duration>,
+        deadline: Option<Instant>,
     ) -> Result<(), driver::ReceiveFailure> {
-        driver::receive_message(&mut self.reader, &self.link, &mut self.waiter, timeout)
+        driver::receive_message(&mut self.reader, &self.link, &mut self.waiter, || Ok(deadline))
     }
 
     /// The message received last.

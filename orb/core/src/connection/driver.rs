@@ -8,7 +8,7 @@ use corbie_cdr::Encoder;
 use corbie_giop::{Fragments, GiopError, MessageReader};
 use corbie_transport::{Link, Waiter};
 use std::io::{self, IoSlice};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Segments that one gathered write takes at most: the encoder's own octets and its borrowed chunks
 /// alternate.
@@ -22,7 +22,7 @@ pub(crate) enum ReceiveFailure {
     /// No octet of a message came within the time-out of the link.
     NothingCame,
     /// The message began but was not complete in time.
-    TooSlow(Duration),
+    TooSlow,
     /// The peer closed in the middle of a message, or broke the rules of GIOP.
     Giop(GiopError),
     /// The system says that the connection is broken.
@@ -31,8 +31,8 @@ pub(crate) enum ReceiveFailure {
 
 /// Receives until `reader.current()` is a whole message.
 ///
-/// The link's receive time-out bounds the wait for the first octets; from there the whole message
-/// has to be here within `message_timeout`.
+/// The link's receive time-out bounds each wait. When the first octets are not the whole message,
+/// `begun` says until when all of it has to be here; that is kept to one receive time-out.
 ///
 /// # Errors
 /// [`ReceiveFailure`].
@@ -41,7 +41,7 @@ pub(crate) fn receive_message(
     reader: &mut MessageReader,
     link: &Link,
     waiter: &mut Waiter,
-    message_timeout: Option<Duration>,
+    begun: impl FnOnce() -> io::Result<Option<Instant>>,
 ) -> Result<(), ReceiveFailure> {
     // Messages that came together with the last one are there already.
     if reader.is_mid_message() && reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
@@ -54,29 +54,32 @@ pub(crate) fn receive_message(
             return Ok(());
         }
     }
-    receive_rest(reader, link, message_timeout)
+    let deadline = begun().map_err(ReceiveFailure::Io)?;
+    receive_rest(reader, link, deadline)
 }
 
-/// The message has begun and is not complete.
+/// The message has begun and is not complete: takes the rest in as few system calls as it can.
 #[cold]
 fn receive_rest(
     reader: &mut MessageReader,
     link: &Link,
-    message_timeout: Option<Duration>,
+    deadline: Option<Instant>,
 ) -> Result<(), ReceiveFailure> {
-    let deadline = message_timeout.map(|timeout| Instant::now() + timeout);
     loop {
-        let octets = match deadline {
-            Some(deadline) => link.receive_until(reader.space(), deadline),
-            None => link.receive(reader.space()),
-        };
-        let octets = octets.map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut => ReceiveFailure::TooSlow(message_timeout.unwrap_or_default()),
+        let wanted = reader.wanted();
+        let space = reader.space();
+        let end = wanted.clamp(1, space.len().max(1)).min(space.len());
+        let octets = link.receive_all(&mut space[..end]).map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => ReceiveFailure::TooSlow,
             _ => ReceiveFailure::Io(error),
         })?;
         accept(reader, octets)?;
         if reader.next().map_err(ReceiveFailure::Giop)?.is_some() {
             return Ok(());
+        }
+        // A peer that sends one octet a second never runs into the time-out of one receive.
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(ReceiveFailure::TooSlow);
         }
     }
 }
@@ -103,7 +106,7 @@ fn first_octets_failed(error: io::Error) -> ReceiveFailure {
 /// `fragment_octets`.
 ///
 /// # Errors
-/// What the system says; `TimedOut` when the peer takes nothing.
+/// What the system says; `TimedOut` when the peer does not take it within the send time-out.
 #[inline]
 pub(crate) fn send_message(
     link: &Link,
@@ -111,7 +114,7 @@ pub(crate) fn send_message(
     fragment_octets: Option<usize>,
 ) -> io::Result<()> {
     match fragment_octets {
-        Some(limit) if encoder.len() > limit => send_fragments(link, encoder, limit),
+        Some(octets) if encoder.len() > octets => send_fragments(link, encoder, octets),
         _ if encoder.is_contiguous() => link.send_one(encoder.own_octets()),
         _ => send_gathered(link, encoder.segments()),
     }
@@ -132,8 +135,8 @@ fn send_gathered<'s>(link: &Link, segments: impl Iterator<Item = &'s [u8]>) -> i
 }
 
 #[cold]
-fn send_fragments(link: &Link, encoder: &Encoder<'_>, limit: usize) -> io::Result<()> {
-    let Some(fragments) = Fragments::of(encoder, limit) else {
+fn send_fragments(link: &Link, encoder: &Encoder<'_>, octets: usize) -> io::Result<()> {
+    let Some(fragments) = Fragments::of(encoder, octets) else {
         return send_gathered(link, encoder.segments());
     };
     for fragment in fragments {

@@ -4,14 +4,13 @@
 //! one used last is taken first, so that a thread's calls in a row go over one connection and keep
 //! their order, and the others age and are closed. Paper AMI §3.1, exclusive multiplexing.
 
-use crate::client::{CallFailure, Retry};
+use crate::client::{CallFailure, Clock, Retry};
 use crate::connection::ClientConnection;
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,6 @@ pub(crate) struct ConnectionPool {
     state: Mutex<State>,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
     returned: Condvar,
-    closed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -39,55 +37,59 @@ struct State {
     /// Idle and in use; more than `connections_per_endpoint` only while nested calls need them.
     open: u32,
     waiting: u32,
+    closed: bool,
 }
 
 impl ConnectionPool {
     pub(crate) fn new(endpoint: Endpoint, code_sets: CodeSets) -> Self {
-        ConnectionPool {
-            endpoint,
-            code_sets,
-            state: Mutex::default(),
-            returned: Condvar::new(),
-            closed: AtomicBool::new(false),
-        }
+        ConnectionPool { endpoint, code_sets, state: Mutex::default(), returned: Condvar::new() }
     }
 
     /// A connection for one call: an idle one, else a new one, else the next that is put back.
+    /// `clock` notes when that took time.
     ///
     /// # Errors
-    /// `TRANSIENT` when the endpoint cannot be reached, `TIMEOUT` when `deadline` passes while all
-    /// connections are in use, `BAD_INV_ORDER` after shutdown; all `COMPLETED_NO`.
+    /// `TRANSIENT` when the endpoint cannot be reached, `TIMEOUT` when the call's time ends before
+    /// there is a connection, `BAD_INV_ORDER` after shutdown; all `COMPLETED_NO`.
     #[inline]
     pub(crate) fn take(
         self: &Arc<Self>,
         orb: &Orb,
-        now: Instant,
-        deadline: Option<Instant>,
+        clock: &mut Clock,
     ) -> Result<PooledConnection, CallFailure> {
+        let most = orb.settings().connections_per_endpoint;
         let mut state = self.lock();
         loop {
             if let Some(mut connection) = state.idle.pop() {
-                let idle = now.saturating_duration_since(connection.last_used);
-                if idle < STALE_AFTER || !connection.link.is_stale() {
-                    connection.last_used = now;
-                    return Ok(PooledConnection {
-                        connection: Some(connection),
-                        pool: Arc::clone(self),
-                        most: orb.settings().connections_per_endpoint,
-                        reusable: false,
-                    });
+                drop(state);
+                let idle = clock.start.saturating_duration_since(connection.last_used);
+                // After a failure the other connections are suspect, too.
+                if (idle < STALE_AFTER && !clock.has_waited) || !connection.link.is_stale() {
+                    connection.last_used = clock.start;
+                    return Ok(self.taken(connection, most));
                 }
-                state.open -= 1;
+                drop(connection);
+                self.forget_one();
+                state = self.lock();
                 continue;
             }
-            let most = orb.settings().connections_per_endpoint;
+            clock.has_waited = true;
+            if state.closed {
+                return Err(orb.already_shut_down("opening a connection").into());
+            }
             if state.open < most || relief::is_serving() {
                 state.open += 1;
                 drop(state);
-                return self.open(orb, deadline);
+                return self.open(orb, clock, most);
             }
-            state = self.wait_for_one(state, deadline)?;
+            state = self.wait_for_one(state, most, clock.deadline())?;
         }
+    }
+
+    #[inline]
+    fn taken(self: &Arc<Self>, connection: Box<ClientConnection>, most: u32) -> PooledConnection {
+        let connection = Some(connection);
+        PooledConnection { connection, pool: Arc::clone(self), most, reusable: false }
     }
 
     /// Opens a connection, for which `open` was counted up already.
@@ -95,15 +97,11 @@ impl ConnectionPool {
     fn open(
         self: &Arc<Self>,
         orb: &Orb,
-        deadline: Option<Instant>,
+        clock: &Clock,
+        most: u32,
     ) -> Result<PooledConnection, CallFailure> {
-        match self.connect(orb, deadline) {
-            Ok(connection) => Ok(PooledConnection {
-                connection: Some(Box::new(connection)),
-                pool: Arc::clone(self),
-                most: orb.settings().connections_per_endpoint,
-                reusable: false,
-            }),
+        match self.connect(orb, clock) {
+            Ok(connection) => Ok(self.taken(Box::new(connection), most)),
             Err(failure) => {
                 self.forget_one();
                 Err(failure)
@@ -111,28 +109,22 @@ impl ConnectionPool {
         }
     }
 
-    fn connect(
-        &self,
-        orb: &Orb,
-        deadline: Option<Instant>,
-    ) -> Result<ClientConnection, CallFailure> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(orb.already_shut_down("opening a connection").into());
-        }
-        let settings = orb.settings();
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let timeout = [left, settings.connect_timeout].into_iter().flatten().min();
-        let timeout = timeout.unwrap_or(Duration::from_secs(86_400));
-        let link = Link::connect(&self.endpoint, timeout)
-            .and_then(|link| link.set_send_timeout(settings.message_timeout).map(|()| link))
-            .map_err(|error| self.unreachable(&error))?;
+    fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
+        let deadline = clock.deadline();
+        let link = Link::connect(&self.endpoint, orb.settings().connect_timeout, deadline)
+            .map_err(|error| self.unreachable(&error, clock))?;
         tracing::debug!(endpoint = %self.endpoint, "connection opened");
         housekeeping::ensure_running(orb);
         let limits = orb.reader_limits();
         Ok(ClientConnection::new(link, self.code_sets, limits, orb.client_wait()))
     }
 
-    fn unreachable(&self, error: &std::io::Error) -> CallFailure {
+    fn unreachable(&self, error: &std::io::Error, clock: &Clock) -> CallFailure {
+        if clock.left() == Some(Duration::ZERO) {
+            let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No);
+            let detail = format!("no connection to {} in the time of the call", self.endpoint);
+            return exception.with_detail(detail).into();
+        }
         let exception =
             SystemException::transient(minor::TRANSIENT_CONNECT_FAILED, CompletionStatus::No)
                 .with_detail(format!(
@@ -147,6 +139,7 @@ impl ConnectionPool {
     fn wait_for_one<'l>(
         &'l self,
         mut state: MutexGuard<'l, State>,
+        most: u32,
         deadline: Option<Instant>,
     ) -> Result<MutexGuard<'l, State>, CallFailure> {
         state.waiting += 1;
@@ -161,7 +154,7 @@ impl ConnectionPool {
         };
         state.waiting -= 1;
         let passed = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if passed && state.idle.is_empty() {
+        if passed && state.idle.is_empty() && state.open >= most && !state.closed {
             let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No)
                 .with_detail(format!(
                     "all {} connections to {} stayed in use; raise connections_per_endpoint",
@@ -174,11 +167,9 @@ impl ConnectionPool {
 
     #[inline]
     fn put_back(&self, connection: Box<ClientConnection>, most: u32) {
-        if self.closed.load(Ordering::Acquire) {
-            return self.forget_one();
-        }
         let mut state = self.lock();
-        if state.open > most {
+        // One too many was opened for a nested call; who waits may have it.
+        if state.closed || (state.open > most && state.waiting == 0) {
             state.open -= 1;
             drop(state);
             return drop(connection);
@@ -224,9 +215,12 @@ impl ConnectionPool {
 
     /// Closes idle connections now and those in use when their calls end.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        let idle = std::mem::take(&mut self.lock().idle);
-        self.lock().open -= u32::try_from(idle.len()).unwrap_or(0);
+        let mut state = self.lock();
+        state.closed = true;
+        let idle = std::mem::take(&mut state.idle);
+        state.open -= u32::try_from(idle.len()).unwrap_or(0);
+        drop(state);
+        self.returned.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

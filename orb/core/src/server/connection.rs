@@ -15,19 +15,22 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) struct ServerConnection {
     pub(crate) id: u64,
     pub(crate) link: Link,
+    /// How long a message may take from its first octet to its last, either way.
+    message_timeout: Option<Duration>,
     /// Lock "reading": held while a thread waits for and takes one message.
     reading: Mutex<Reading>,
     /// Lock "sending": held for the sending of one message.
     sending: Mutex<()>,
     /// The code sets that the client announced: char in the upper, wchar in the lower half.
     code_sets: AtomicU64,
-    /// Requests in servants or waiting for their reply to be sent.
-    pub(crate) in_service: AtomicU32,
+    /// Requests in servants or waiting for their reply to be sent, and [`NO_MORE`]. One word, so
+    /// that `CloseConnection`, which says that nothing unanswered was served, is never a lie.
+    service: AtomicU32,
     /// Threads that serve this connection, and those of them that wait for a call of their own.
     pub(crate) threads: AtomicU32,
     pub(crate) blocked: AtomicU32,
@@ -39,6 +42,9 @@ pub(crate) struct ServerConnection {
     pub(crate) has_begun: AtomicBool,
     closing: AtomicBool,
 }
+
+/// In `service`: no more requests are served; the connection closes with the last reply.
+const NO_MORE: u32 = 1 << 31;
 
 /// No message is under way.
 pub(crate) const COMPLETE: u64 = u64::MAX;
@@ -84,13 +90,14 @@ impl ServerConnection {
         Ok(ServerConnection {
             id,
             link,
+            message_timeout: settings.message_timeout,
             reading: Mutex::new(Reading {
                 reader: MessageReader::new(orb.reader_limits(), Role::Server),
                 waiter: Waiter::new(orb.server_wait()),
             }),
             sending: Mutex::new(()),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
-            in_service: AtomicU32::new(0),
+            service: AtomicU32::new(0),
             threads: AtomicU32::new(0),
             blocked: AtomicU32::new(0),
             last_message: AtomicU64::new(orb.tick()),
@@ -119,12 +126,26 @@ impl ServerConnection {
         if self.is_closing() {
             return Err(ReceiveFailure::Closed);
         }
-        let timeout = orb.settings().message_timeout;
-        driver::receive_message(&mut reading.reader, &self.link, &mut reading.waiter, timeout)?;
-        self.has_begun.store(true, Ordering::Relaxed);
-        self.last_message.store(orb.tick(), Ordering::Relaxed);
+        // A message in pieces leaves its time-out on the link; between messages it says nothing.
+        loop {
+            match self.receive_next(orb, reading) {
+                Err(ReceiveFailure::NothingCame) if !self.is_closing() => {}
+                outcome => break outcome?,
+            }
+        }
+        self.note_message(orb, false);
         let spare = std::mem::take(&mut buffers.message);
         reading.reader.take_message(spare).ok_or(ReceiveFailure::Closed)
+    }
+
+    #[inline]
+    fn receive_next(&self, orb: &Orb, reading: &mut Reading) -> Result<(), ReceiveFailure> {
+        driver::receive_message(&mut reading.reader, &self.link, &mut reading.waiter, || {
+            self.note_incomplete(orb, true);
+            // The system call is spared when the time-out is what it was.
+            self.link.set_receive_timeout(self.message_timeout)?;
+            Ok(self.message_timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+        })
     }
 
     /// Takes the next message out if all of it is here.
@@ -154,12 +175,18 @@ impl ServerConnection {
         let spare = std::mem::take(&mut buffers.message);
         let message = reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
         let more = reader.is_mid_message();
-        self.note_incomplete(orb, more);
-        self.last_message.store(orb.tick(), Ordering::Relaxed);
-        self.has_begun.store(true, Ordering::Relaxed);
+        self.note_message(orb, more);
         Ok(Taken::Message(message, more))
     }
 
+    #[inline]
+    fn note_message(&self, orb: &Orb, more: bool) {
+        self.note_incomplete(orb, more);
+        self.last_message.store(orb.tick(), Ordering::Relaxed);
+        self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
     fn note_incomplete(&self, orb: &Orb, is_incomplete: bool) {
         if !is_incomplete {
             self.incomplete_since.store(COMPLETE, Ordering::Relaxed);
@@ -182,6 +209,37 @@ impl ServerConnection {
         driver::send_message(&self.link, encoder, fragment_octets)
     }
 
+    /// A request begins to be served; `None` when none may any more, so that the client sends it
+    /// again elsewhere. Keep it until the reply was sent.
+    #[inline]
+    pub(crate) fn begin_request(&self) -> Option<InService<'_>> {
+        let before = self.service.fetch_add(1, Ordering::AcqRel);
+        let in_service = InService(self);
+        (before & NO_MORE == 0).then_some(in_service)
+    }
+
+    /// Whether a request is in a servant or its reply is being sent.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.service.load(Ordering::Acquire) & !NO_MORE != 0
+    }
+
+    /// Closes in the orderly way unless a request is being served; whether it is closing now.
+    pub(crate) fn close_if_idle(&self) -> bool {
+        let idle =
+            self.service.compare_exchange(0, NO_MORE, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if idle {
+            self.close_orderly();
+        }
+        idle || self.is_closing()
+    }
+
+    /// Closes in the orderly way as soon as the requests that are being served have their replies.
+    pub(crate) fn close_when_served(&self) {
+        if self.service.fetch_or(NO_MORE, Ordering::AcqRel) & !NO_MORE == 0 {
+            self.close_orderly();
+        }
+    }
+
     /// Tells the peer what was wrong, as far as it can be told, and closes.
     pub(crate) fn refuse(&self, error: &GiopError) {
         tracing::warn!(peer = %self.peer(), %error, "connection closed: the peer sent bad octets");
@@ -195,7 +253,7 @@ impl ServerConnection {
 
     /// Closes in the orderly way: the client may send unanswered requests again elsewhere
     /// (CORBA 3.3 P2 §9.4.7).
-    pub(crate) fn close_orderly(&self) {
+    fn close_orderly(&self) {
         self.close(Some(close_connection(Version::V1_2, ByteOrder::NATIVE)));
     }
 
@@ -208,8 +266,7 @@ impl ServerConnection {
             && let Ok(_turn) = self.sending.try_lock()
         {
             // A peer that takes nothing is not waited for.
-            let _ = self.link.set_send_timeout(Some(Duration::from_millis(100)));
-            let _ = self.link.send_one(&octets);
+            self.link.send_now(&octets);
         }
         self.link.shutdown();
     }
@@ -229,6 +286,18 @@ impl ServerConnection {
 
     fn lock_reading(&self) -> MutexGuard<'_, Reading> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request being served, until dropped.
+pub(crate) struct InService<'c>(&'c ServerConnection);
+
+impl Drop for InService<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.service.fetch_sub(1, Ordering::AcqRel) == NO_MORE | 1 {
+            self.0.close_orderly();
+        }
     }
 }
 

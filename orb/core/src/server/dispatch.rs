@@ -16,7 +16,6 @@ use corbie_types::ior::profile_tag;
 use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, SystemExceptionKind};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 
 /// Handles `message`; whether the connection goes on.
 #[inline]
@@ -56,7 +55,8 @@ fn request(
     arguments.set_code_sets(connection.code_sets());
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
-    connection.in_service.fetch_add(1, Ordering::AcqRel);
+    // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
+    let Some(_in_service) = connection.begin_request() else { return Ok(false) };
     let object_key = object_key(&header.target);
     let mut request = ServerRequest::new(
         orb,
@@ -69,7 +69,6 @@ fn request(
     );
     let outcome = serve(orb, &mut request);
     request.conclude(outcome);
-    connection.in_service.fetch_sub(1, Ordering::AcqRel);
     Ok(true)
 }
 

@@ -46,22 +46,34 @@ impl Listeners {
     }
 }
 
-/// Listens on every configured endpoint and starts accepting. Later calls do nothing.
+/// Listens on every configured endpoint, calls `set_adapter`, and starts accepting. Later calls do
+/// nothing.
 ///
 /// # Errors
-/// `INITIALIZE` (`COMPLETED_NO`) when an endpoint cannot be listened on.
-pub(crate) fn start(orb: &Orb) -> Result<(), SystemException> {
+/// `INITIALIZE` (`COMPLETED_NO`) when an endpoint cannot be listened on; what `set_adapter` says.
+pub(crate) fn start(
+    orb: &Orb,
+    set_adapter: impl FnOnce() -> Result<(), SystemException>,
+) -> Result<(), SystemException> {
     let listeners = &orb.server().listeners;
     let mut acceptors = listeners.lock();
     if listeners.published().is_some() {
         return Ok(());
     }
+    // Shutdown closes the acceptors that it finds under this lock.
+    if orb.server().closing.load(Ordering::Acquire) {
+        return Err(orb.already_shut_down("listening"));
+    }
+    // All or none: a later attempt finds nothing half done.
     let mut bound = Vec::new();
+    let mut opened = Vec::new();
     for endpoint in &orb.settings().listen_endpoints {
         let acceptor = listen(endpoint)?;
         bound.push((endpoint.clone(), acceptor.address().port()));
-        acceptors.push(Arc::new(acceptor));
+        opened.push(Arc::new(acceptor));
     }
+    set_adapter()?;
+    acceptors.extend(opened);
     let published = published_hosts(orb.settings(), &bound, &interface_addresses());
     for warning in &published.warnings {
         tracing::warn!("{warning}");
@@ -155,6 +167,11 @@ fn admit(orb: &Orb, link: Link) {
     };
     tracing::debug!(%peer, "connection accepted");
     registry.insert(Arc::clone(&connection));
+    // Shutdown closes what it finds in the registry; what came later sees that it came too late.
+    if orb.server().closing.load(Ordering::Acquire) {
+        connection.close_when_served();
+        return registry.remove(connection.id);
+    }
     match orb.server().pool.get() {
         None => thread_per_connection::spawn(orb, &connection),
         Some(pool) => {
@@ -169,12 +186,11 @@ fn admit(orb: &Orb, link: Link) {
 /// Closes the connection that was silent longest and has nothing under way; whether there was one.
 fn evict(orb: &Orb) -> bool {
     let registry = &orb.server().registry;
-    let idle = registry.all().into_iter().filter(|c| c.in_service.load(Ordering::Acquire) == 0);
-    let Some(oldest) = idle.min_by_key(|c| c.last_message.load(Ordering::Relaxed)) else {
-        return false;
-    };
+    let mut connections = registry.all();
+    // Of those that were last heard of in the same second, the one opened first.
+    connections.sort_by_cached_key(|c| (c.last_message.load(Ordering::Relaxed), c.id));
+    let Some(oldest) = connections.iter().find(|c| c.close_if_idle()) else { return false };
     tracing::debug!(peer = %oldest.peer(), "idle connection closed to make room");
-    oldest.close_orderly();
     registry.remove(oldest.id);
     true
 }

@@ -41,19 +41,12 @@ impl Registry {
         self.lock().len()
     }
 
-    /// Takes out those for which `is_due` holds; allocates nothing when there are none.
-    pub(crate) fn take_due(
+    /// Those for which `is_due` holds; allocates nothing when there are none.
+    pub(crate) fn those(
         &self,
-        mut is_due: impl FnMut(&ServerConnection) -> bool,
+        is_due: impl Fn(&ServerConnection) -> bool,
     ) -> Vec<Arc<ServerConnection>> {
-        let mut connections = self.lock();
-        let due = connections.extract_if(|_, connection| is_due(connection));
-        let due: Vec<_> = due.map(|(_, connection)| connection).collect();
-        drop(connections);
-        if !due.is_empty() {
-            self.removed.notify_all();
-        }
-        due
+        self.lock().values().filter(|connection| is_due(connection)).cloned().collect()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<ServerConnection>> {

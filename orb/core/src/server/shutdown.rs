@@ -2,9 +2,8 @@
 //! way (CORBA 3.3 P1 §8.2.3, P2 §9.5.1). Also closes connections that were silent or slow too long.
 
 use crate::Orb;
+use crate::server::ServerConnection;
 use crate::server::connection::COMPLETE;
-use crate::server::{ServerConnection, listener};
-use corbie_types::SystemException;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,16 +11,9 @@ use std::time::{Duration, Instant};
 /// How often the wait for requests under way looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// Starts listening; see `listener::start`.
-///
-/// # Errors
-/// `INITIALIZE` (`COMPLETED_NO`).
-pub(crate) fn start(orb: &Orb) -> Result<(), SystemException> {
-    listener::start(orb)
-}
-
 /// Ends serving. With `wait_for_completion`, requests in servants are waited for, but at most for
-/// `patience`.
+/// `patience`. Those that remain are finished all the same, and their connections close with the
+/// last reply.
 pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     let server = orb.server();
     if server.closing.swap(true, Ordering::AcqRel) {
@@ -30,10 +22,10 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     server.listeners.close();
     let connections = server.registry.all();
     if wait_for_completion {
-        wait_until_served(&connections, patience);
+        close_idle(&connections, patience);
     }
     for connection in &connections {
-        connection.close_orderly();
+        connection.close_when_served();
     }
     if let Some(pool) = server.pool.get() {
         pool.close();
@@ -47,10 +39,16 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     }
 }
 
-fn wait_until_served(connections: &[Arc<ServerConnection>], patience: Duration) {
+/// Closes each connection when it has no request in service. Those with one go on until then, as
+/// servants that are waited for may be called back over them.
+fn close_idle(connections: &[Arc<ServerConnection>], patience: Duration) {
     let deadline = Instant::now() + patience;
-    let busy = |c: &Arc<ServerConnection>| c.in_service.load(Ordering::Acquire) > 0;
-    while connections.iter().any(busy) && Instant::now() < deadline {
+    let mut open: Vec<_> = connections.iter().collect();
+    loop {
+        open.retain(|connection| !connection.close_if_idle());
+        if open.is_empty() || Instant::now() >= deadline {
+            return;
+        }
         std::thread::sleep(LOOK_AGAIN);
     }
 }
@@ -61,7 +59,9 @@ pub(crate) fn close_silent(orb: &Orb) {
     let now = orb.tick();
     let settings = orb.settings();
     let passed = |since: u64, limit: Option<Duration>| {
-        limit.is_some_and(|limit| now.saturating_sub(since) > limit.as_secs().max(1))
+        // So many ticks are at least the limit, and at most two seconds more.
+        let ticks = |limit: Duration| limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
+        limit.is_some_and(|limit| now.saturating_sub(since) > ticks(limit))
     };
     let is_slow = |connection: &ServerConnection| {
         let since = connection.incomplete_since.load(Ordering::Relaxed);
@@ -69,17 +69,20 @@ pub(crate) fn close_silent(orb: &Orb) {
     };
     let is_silent = |connection: &ServerConnection| {
         let since = connection.last_message.load(Ordering::Relaxed);
-        let busy = connection.in_service.load(Ordering::Acquire) > 0;
+        let is_busy =
+            connection.is_busy() || connection.incomplete_since.load(Ordering::Relaxed) != COMPLETE;
         let has_begun = connection.has_begun.load(Ordering::Relaxed);
         let first = settings.first_octet_timeout;
-        !busy && passed(since, if has_begun { settings.server_idle_timeout } else { first })
+        !is_busy && passed(since, if has_begun { settings.server_idle_timeout } else { first })
     };
-    for connection in orb.server().registry.take_due(|c| is_slow(c) || is_silent(c)) {
+    let registry = &orb.server().registry;
+    for connection in registry.those(|c| is_slow(c) || is_silent(c)) {
         if is_slow(&connection) {
             tracing::warn!(peer = %connection.peer(), "connection closed: a message took too long");
             connection.close(None);
-        } else {
-            connection.close_orderly();
+        } else if !connection.close_if_idle() {
+            continue; // A request came just now.
         }
+        registry.remove(connection.id);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
     if let Err(error) = started {
         tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
         if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
-            connection.close_orderly();
+            connection.close_when_served();
             orb.server().registry.remove(connection.id);
         }
     }
@@ -57,15 +57,18 @@ fn serve_one(orb: &Orb, connection: &ServerConnection, buffers: &mut Buffers) ->
 /// Says why the connection ends, and ends it.
 #[cold]
 pub(crate) fn end(connection: &ServerConnection, failure: &ReceiveFailure) {
+    if connection.is_closing() {
+        return; // We closed it ourselves, and said why.
+    }
     let peer = connection.peer();
     match failure {
         ReceiveFailure::Closed => connection.close(None),
         ReceiveFailure::NothingCame => {
             tracing::debug!(%peer, "idle connection closed");
-            connection.close_orderly();
+            connection.close_when_served();
         }
-        ReceiveFailure::TooSlow(limit) => {
-            tracing::warn!(%peer, ?limit, "connection closed: a message took too long to arrive");
+        ReceiveFailure::TooSlow => {
+            tracing::warn!(%peer, "connection closed: a message took too long to arrive");
             connection.close(None);
         }
         ReceiveFailure::Giop(error) => connection.refuse(error),

@@ -55,24 +55,39 @@ impl ThreadPool {
 
     /// The threads end when they have served what they serve.
     pub(crate) fn close(&self) {
+        // Under the lock, so that no follower misses it between its look and its sleep.
+        let guard = self.has_leader.lock().unwrap_or_else(PoisonError::into_inner);
         self.closing.store(true, Ordering::Release);
+        drop(guard);
         self.readiness.wake();
         self.lead_is_free.notify_all();
     }
 
-    /// Becomes the leader; `false` when this thread is not needed any more.
+    /// Becomes the leader; `false` when this thread is not needed any more, which is then not
+    /// among the idle.
     fn take_the_lead(&self, keep: u32) -> bool {
         let mut has_leader = self.has_leader.lock().unwrap_or_else(PoisonError::into_inner);
         while *has_leader && !self.closing.load(Ordering::Acquire) {
             let waited = self.lead_is_free.wait_timeout(has_leader, FOLLOWER_PATIENCE);
             let (guard, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
             has_leader = guard;
-            if outcome.timed_out() && *has_leader && self.idle.load(Ordering::Acquire) > keep {
+            if outcome.timed_out() && *has_leader && self.leave_unless_needed(keep) {
                 return false;
             }
         }
+        if self.closing.load(Ordering::Acquire) {
+            self.idle.fetch_sub(1, Ordering::AcqRel);
+            return false;
+        }
         *has_leader = true;
-        !self.closing.load(Ordering::Acquire)
+        true
+    }
+
+    /// Counts this thread out, as long as `keep` others remain. In one step, as the leader relies
+    /// on the count when it decides that nobody has to be started.
+    fn leave_unless_needed(&self, keep: u32) -> bool {
+        let fewer = |idle: u32| (idle > keep).then(|| idle - 1);
+        self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer).is_ok()
     }
 
     fn hand_the_lead_on(&self) {
@@ -105,7 +120,6 @@ fn start_thread(orb: &Orb) -> io::Result<()> {
         if let Some(pool) = orb.server().pool.get() {
             run(&orb, pool);
             pool.threads.fetch_sub(1, Ordering::AcqRel);
-            pool.idle.fetch_sub(1, Ordering::AcqRel);
         }
     });
     started.map(|_| ()).inspect_err(|_| {
@@ -131,14 +145,11 @@ fn run(orb: &Orb, pool: &ThreadPool) {
             }
             Err(error) => {
                 tracing::error!(%error, "the thread pool cannot wait for its connections");
+                pool.idle.fetch_sub(1, Ordering::AcqRel);
                 pool.hand_the_lead_on();
                 return;
             }
         }
-    }
-    // The pool is closing or has enough threads; somebody else may be waiting for the lead.
-    if pool.closing.load(Ordering::Acquire) {
-        pool.hand_the_lead_on();
     }
 }
 
@@ -159,9 +170,10 @@ fn serve_ready(orb: &Orb, pool: &ThreadPool, connection: &ServerConnection, buff
         Ok(Taken::NotYet) => arm(Interest::Octets).map(|()| true),
         Ok(Taken::Message(message, more)) => {
             let next = if more { Interest::Now } else { Interest::Octets };
-            let armed_first = if expects_reply(&message) { arm(next) } else { Ok(()) };
+            let overlaps = may_overlap(connection, &message);
+            let armed_first = if overlaps { arm(next) } else { Ok(()) };
             let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);
-            let armed = if expects_reply(&message) { armed_first } else { arm(next) };
+            let armed = if overlaps { armed_first } else { arm(next) };
             buffers.keep_message(message, orb.retained_octets());
             armed.map(|()| goes_on)
         }
@@ -180,9 +192,18 @@ fn serve_ready(orb: &Orb, pool: &ThreadPool, connection: &ServerConnection, buff
     }
 }
 
-/// Oneways are served in the order in which they came; everything else may overlap.
-fn expects_reply(message: &OwnedMessage) -> bool {
+/// Whether the next message may be served before this one is done: oneways are served in the order
+/// in which they came, and code sets hold from the request that announces them.
+fn may_overlap(connection: &ServerConnection, message: &OwnedMessage) -> bool {
     let message = message.as_message();
-    message.header.kind != MessageKind::Request
-        || message.request().is_ok_and(|(header, _)| header.response.response_expected())
+    if message.header.kind != MessageKind::Request {
+        return true;
+    }
+    let Ok((header, _)) = message.request() else { return false };
+    if !header.service_contexts.is_empty()
+        && let Ok(Some(code_sets)) = header.service_contexts.code_sets()
+    {
+        connection.set_code_sets(code_sets);
+    }
+    header.response.response_expected()
 }

@@ -69,8 +69,8 @@ impl Poa {
     }
 
     fn insert(&self, id: &ObjectId, servant: Arc<dyn Servant>) -> Result<SlotName, PoaError> {
-        self.check_alive()?;
         let mut objects = self.0.objects_mut();
+        self.check_alive()?;
         if objects.by_id(id.as_octets()).is_some() {
             return Err(PoaError::ObjectAlreadyActive(id.clone()));
         }
