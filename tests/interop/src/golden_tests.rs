@@ -1,6 +1,6 @@
 //! Replays the golden streams of `wire/giop/tests/golden` down to the values: what omniORB and
 //! JacORB sent for an operation of the catalogue has to decode to the catalogue's values, and these
-//! encode to the same octets again. Needs no peer: the streams are files.
+//! have to encode to the same octets again. Needs no peer: the streams are files.
 
 use crate::matrix::Matrix;
 use crate::peer::rows;

@@ -1,4 +1,4 @@
-//! The operations of the shape `T pass_t(in T, inout T, out T)` as a table: a client makes a feature
+//! Operations of the shape `T pass_t(in T a, inout T b, out T c)` as a table: a client makes a feature
 //! of each row, the server an operation. A row is: how the argument is passed, the operation, the
 //! feature (and value function), the marker of the IDL type, and the type of the argument.
 
