@@ -646,11 +646,28 @@ fn values_that_do_not_fit_are_refused() {
     }
     let box_of = TypeCode::value_box("IDL:B:1.0", "B", TypeCode::LONG);
     assert_eq!(refused(&box_of, Value::Long(1)), ErrorKind::NotImplemented);
-    let mut d = Decoder::new(&[0; 8], BIG);
+    let mut d = Decoder::new(&[0x7f, 0xff, 0xff, 0, 0, 0, 0, 1], BIG);
     assert_eq!(
         Value::decode(&box_of, &mut d).map_err(|e| e.kind()),
         Err(ErrorKind::NotImplemented)
     );
+    // Null values and nil abstract interfaces can be sent. CORBA 3.3 P2 §9.3.4.1, §9.3.7.
+    let nothing = TypeCode::abstract_interface("IDL:Ab:1.0", "Ab");
+    for (type_code, value, octets) in
+        [(&box_of, Value::Void, &[0; 4][..]), (&nothing, Value::Object(Ior::nil()), &[0; 8])]
+    {
+        let mut e = Encoder::new(Vec::new(), BIG);
+        assert_eq!(value.encode(type_code, &mut e), Ok(()));
+        assert_eq!(e.to_vec(), octets);
+        let mut d = Decoder::new(octets, BIG);
+        assert_eq!(Value::decode(type_code, &mut d).as_ref(), Ok(&value));
+        let any = Any::from_dynamic(type_code.clone(), &value).expect("it fits");
+        let mut e = Encoder::new(Vec::new(), BIG);
+        assert_eq!(Any::encode(&any, &mut e), Ok(()));
+        let octets = e.to_vec();
+        let read = Any::decode(&mut Decoder::new(&octets, BIG)).expect("as written");
+        assert_eq!(read.to_value(), Ok(value.clone()));
+    }
     // A value as its own type is read back: enumerators out of range, labels of no case.
     let mut d = Decoder::new(&[0, 0, 0, 2], BIG);
     assert_eq!(Value::decode(&side, &mut d).map_err(|e| e.kind()), Err(ErrorKind::InvalidValue));

@@ -13,7 +13,7 @@ impl Value {
     ///
     /// # Errors
     /// When the octets are no such value, a limit is exceeded, or the TypeCode is incomplete;
-    /// `NotImplemented` for value types.
+    /// `NotImplemented` for value types, unless null.
     pub fn decode(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
         let mut budget = Budget::new(d);
         decode(type_code, d, &mut budget)
@@ -86,16 +86,29 @@ fn decode_plain(
         TcKind::ObjRef | TcKind::Component | TcKind::Home => Value::Object(Ior::decode(d)?),
         TcKind::AbstractInterface => match d.read_boolean()? {
             true => Value::Object(Ior::decode(d)?),
-            false => return Err(d.not_implemented("valuetype in an abstract interface")),
+            // CORBA 3.3 P2 §9.3.7: nil is a null value.
+            false => {
+                null_value(d, "valuetype in an abstract interface")?;
+                Value::Object(Ior::nil())
+            }
         },
         TcKind::Value | TcKind::ValueBox | TcKind::Event => {
-            return Err(d.not_implemented("valuetype"));
+            null_value(d, "valuetype")?;
+            Value::Void
         }
         TcKind::Native | TcKind::LocalInterface | TcKind::Alias => {
             let needed = "a type whose values can be sent";
             return Err(d.error(ErrorKind::BadTypeCode, "any", format!("{plain}"), needed));
         }
     })
+}
+
+/// Reads a null value, the only one that can be read yet.
+pub(super) fn null_value(d: &mut Decoder<'_>, what: &'static str) -> Result<(), Error> {
+    match d.read_long()? {
+        0 => Ok(()),
+        _ => Err(d.not_implemented(what)),
+    }
 }
 
 fn decode_members(of: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {

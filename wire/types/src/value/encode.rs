@@ -67,10 +67,16 @@ impl Value {
             (TcKind::ObjRef | TcKind::Component | TcKind::Home, Self::Object(v)) => {
                 crate::Ior::encode(v, e)?;
             }
+            // CORBA 3.3 P2 §9.3.7: nil is a null value.
+            (TcKind::AbstractInterface, Self::Object(v)) if v.is_nil() => {
+                e.write_boolean(false);
+                e.write_long(0);
+            }
             (TcKind::AbstractInterface, Self::Object(v)) => {
                 e.write_boolean(true);
                 crate::Ior::encode(v, e)?;
             }
+            (TcKind::Value | TcKind::ValueBox | TcKind::Event, Self::Void) => e.write_long(0),
             (TcKind::Value | TcKind::ValueBox | TcKind::Event, _) => {
                 return Err(e.not_implemented("valuetype"));
             }

@@ -5,7 +5,7 @@
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, encode_fixed};
 
 use super::budget::Budget;
-use super::decode::{array_length, element_of, incomplete, skip_exception_id, within};
+use super::decode::{array_length, element_of, incomplete, null_value, skip_exception_id, within};
 use crate::type_code::{read_label, write_label};
 use crate::{Ior, TcKind, TypeCode};
 
@@ -100,16 +100,16 @@ impl Walk<'_, '_> {
             TcKind::ObjRef | TcKind::Component | TcKind::Home => self.reference(d)?,
             TcKind::AbstractInterface => {
                 let is_reference = d.read_boolean()?;
-                if !is_reference {
-                    return Err(d.not_implemented("valuetype in an abstract interface"));
-                }
                 if let Some(e) = &mut self.to {
-                    e.write_boolean(true);
+                    e.write_boolean(is_reference);
                 }
-                self.reference(d)?;
+                match is_reference {
+                    true => self.reference(d)?,
+                    false => self.null_value(d, "valuetype in an abstract interface")?,
+                }
             }
             TcKind::Value | TcKind::ValueBox | TcKind::Event => {
-                return Err(d.not_implemented("valuetype"));
+                self.null_value(d, "valuetype")?;
             }
             TcKind::Native | TcKind::LocalInterface | TcKind::Alias => {
                 let needed = "a type whose values can be sent";
@@ -214,6 +214,14 @@ impl Walk<'_, '_> {
             Some(e) => type_code.write(e),
             None => Ok(()),
         }
+    }
+
+    fn null_value(&mut self, d: &mut Decoder<'_>, what: &'static str) -> Result<(), Error> {
+        null_value(d, what)?;
+        if let Some(e) = &mut self.to {
+            e.write_long(0);
+        }
+        Ok(())
     }
 
     fn reference(&mut self, d: &mut Decoder<'_>) -> Result<(), Error> {
