@@ -9,7 +9,9 @@ const ALIKE: f64 = 0.8;
 
 /// `; did you mean …?` or `; there are …`, or nothing when nothing is known.
 pub(crate) fn suggestion<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
+    let mut known: Vec<&str> = known.collect();
+    let mut seen = std::collections::HashSet::new();
+    known.retain(|name| seen.insert(*name));
     let wanted = unknown.to_lowercase();
     let mut near: Vec<(f64, &str)> = known
         .iter()
@@ -44,6 +46,9 @@ mod tests {
         assert!(text.starts_with("; did you mean `get_quote`"), "{text}");
         let text = suggestion("xyz", known.into_iter());
         assert_eq!(text, "; there are `get_quote`, `set_quote`, `shutdown`");
+        // A union may have one member for several labels.
+        let text = suggestion("xyz", ["a", "b", "b", "a"].into_iter());
+        assert_eq!(text, "; there are `a`, `b`");
         assert_eq!(suggestion("xyz", ["a"].into_iter()), "; there is only `a`");
         assert_eq!(suggestion("xyz", std::iter::empty()), "");
     }

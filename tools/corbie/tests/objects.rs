@@ -184,6 +184,7 @@ fn wrong_calls_are_status_64_and_say_what_is_meant() {
         ("Every::Echo.ad", &[][..], "did you mean `add`"),
         ("Every::Ecco.add", &[], "did you mean `Every::Echo`"),
         ("Every::Point.x", &[], "`Every::Point` is no interface, but a struct"),
+        ("Every::Colour.x", &[], "`Every::Colour` is no interface, but an enum"),
         ("add", &[], "names no operation"),
         ("Every::Echo.add", &["1"], "takes 2 values: `a`, `b`; 1 given"),
         ("Every::Echo.nothing", &["1"], "takes 0 values; 1 given"),

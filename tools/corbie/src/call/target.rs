@@ -157,7 +157,8 @@ fn split<'m, 'w>(model: &'m Model, wanted: &'w str) -> Result<(&'m Definition, &
             return Ok((found, name));
         }
         let word = found.kind.word();
-        return Err(Failure::usage(format!("`{interface}` is no interface, but a {word}")));
+        let article = if word.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+        return Err(Failure::usage(format!("`{interface}` is no interface, but {article} {word}")));
     }
     let known = model.iter().filter(is_interface).map(|d| d.scoped_name.as_str());
     let near = near_names::suggestion(interface, known);

@@ -48,7 +48,11 @@ pub(crate) fn decode(
 /// A type without parts.
 fn scalar(json: &Json, plain: &TypeCode) -> Result<Value, Mismatch> {
     Ok(match plain.kind() {
-        TcKind::Null | TcKind::Void if json.is_null() => Value::Void,
+        TcKind::Null | TcKind::Void | TcKind::Value | TcKind::ValueBox | TcKind::Event
+            if json.is_null() =>
+        {
+            Value::Void
+        }
         TcKind::Null | TcKind::Void => return Err(Mismatch::expected("null", json)),
         TcKind::Boolean => {
             Value::Boolean(json.as_bool().ok_or_else(|| Mismatch::expected("true or false", json))?)

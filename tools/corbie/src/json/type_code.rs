@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::mismatch::Mismatch;
 use super::surroundings::Surroundings;
 use super::type_text;
+use crate::near_names;
 
 /// How deep types may nest in JSON: a type that never ends is cut here.
 const DEPTH_MAX: usize = 64;
@@ -22,6 +23,20 @@ const NAMED: [(&str, TcKind, Named); 6] = [
     ("native", TcKind::Native, TypeCode::native),
     ("component", TcKind::Component, TypeCode::component),
     ("home", TcKind::Home, TypeCode::home),
+];
+
+/// The other kinds that an object can have.
+const KINDS: [&str; 10] = [
+    "sequence",
+    "array",
+    "alias",
+    "value_box",
+    "struct",
+    "exception",
+    "enum",
+    "union",
+    "value",
+    "event",
 ];
 
 const MODIFIERS: [(&str, ValueModifier); 4] = [
@@ -212,7 +227,9 @@ impl Reader<'_> {
             "recursive" => TypeCode::recursive(id),
             other => {
                 let Some((_, _, make)) = NAMED.iter().find(|(word, _, _)| *word == other) else {
-                    return Err(Mismatch::new(format!("there is no kind of type `{other}`")));
+                    let known = KINDS.into_iter().chain(NAMED.map(|(word, _, _)| word));
+                    let near = near_names::suggestion(other, known);
+                    return Err(Mismatch::new(format!("there is no kind of type `{other}`{near}")));
                 };
                 make(id, name)
             }

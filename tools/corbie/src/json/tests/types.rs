@@ -76,7 +76,7 @@ fn wrong_types_are_refused() {
         (r#""fixed<40,2>""#, "is not fixed<DIGITS,SCALE>"),
         (r#""map<long>""#, "`map<…>` is not a type"),
         (r#""Un::Known""#, "there is no type `Un::Known`"),
-        (r#"{"kind":"structure"}"#, "there is no kind of type `structure`"),
+        (r#"{"kind":"structure"}"#, "there is no kind of type `structure`; did you mean `struct`?"),
         (r#"{"kind":"struct"}"#, "expected a type with `members`"),
         (r#"{"kind":"array","element":"long"}"#, "expected a type with `length`"),
         ("7", "expected a type: text, or an object"),
