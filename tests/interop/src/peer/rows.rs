@@ -1,6 +1,6 @@
 //! Operations of the shape `T pass_t(in T a, inout T b, out T c)` as a table: clients make a
-//! feature of each row, servers an operation. A row is: how the argument is passed, the operation, the
-//! feature (and value function), the marker of the IDL type, and the type of the argument.
+//! feature of each row, servers an operation. A row is: how the argument is passed, the operation,
+//! the feature (and value function), the marker of the IDL type, and the type of the argument.
 
 macro_rules! primitives {
     ($with:ident!($($extra:tt)*)) => { $with! { $($extra)*
