@@ -120,3 +120,50 @@ impl Drop for SpinningPlace {
         SPINNING.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_BACKOFF, WaitStrategy, Waiter};
+    use crate::{Acceptor, Endpoint, Link};
+    use std::time::Duration;
+
+    const BUDGET: Duration = Duration::from_micros(20);
+
+    fn silent_pair() -> (Link, Link) {
+        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
+        let ours = Link::connect(&endpoint, None, None).unwrap();
+        ours.set_receive_timeout(Some(Duration::from_millis(1))).unwrap();
+        (ours, acceptor.accept().unwrap())
+    }
+
+    #[test]
+    fn spinning_in_vain_becomes_ever_rarer() {
+        let (ours, _theirs) = silent_pair();
+        let mut waiter = Waiter::new(WaitStrategy::Adaptive(BUDGET));
+        let mut spins = 0;
+        for _ in 0..200 {
+            spins += u32::from(waiter.skip == 0);
+            assert!(waiter.receive(&ours, &mut [0; 8]).is_err(), "nothing comes");
+        }
+        // The first, the third, then the 7th, 15th, 31st, 63rd and 127th.
+        assert_eq!(spins, 7, "of 200 waits");
+        assert!(waiter.failures <= MAX_BACKOFF);
+    }
+
+    #[test]
+    fn octets_that_are_there_say_nothing_about_spinning() {
+        let (ours, theirs) = silent_pair();
+        let mut waiter = Waiter::new(WaitStrategy::Adaptive(BUDGET));
+        assert!(waiter.receive(&ours, &mut [0; 8]).is_err());
+        assert_eq!((waiter.failures, waiter.skip), (1, 1));
+        for _ in 0..2 {
+            theirs.send_one(b"x").unwrap();
+            while !ours.is_stale() {
+                std::thread::yield_now();
+            }
+            assert_eq!(waiter.receive(&ours, &mut [0; 8]).unwrap(), 1);
+        }
+        assert_eq!((waiter.failures, waiter.skip), (1, 0));
+    }
+}
