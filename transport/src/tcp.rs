@@ -74,8 +74,8 @@ impl TcpLink {
         self.send_rest(segments, outcome)
     }
 
-    /// The first attempt at sending ended thus. One system call takes at most the send time-out, and
-    /// returns early only by a signal or an error; so the whole takes at most twice of it.
+    /// The first attempt at sending ended thus. One system call takes at most the send time-out,
+    /// and returns early only by a signal or an error; so the whole takes at most twice of it.
     fn send_rest(
         &self,
         segments: &mut [IoSlice<'_>],

@@ -84,3 +84,79 @@ fn a_call_that_takes_too_long_is_a_timeout() {
     assert_eq!(echo.double(3).unwrap(), 6, "the next call has a connection of its own");
     server.shutdown(false);
 }
+
+#[test]
+fn a_full_server_may_let_peers_wait() {
+    let (server, echo, _noted) = serve(&["-ORBServerConnectionsMax", "1", "-ORBWhenFull", "wait"]);
+    let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+    let echo = echo::Echo(client.string_to_object(&echo.0.to_string()).unwrap());
+    let mut first = connect(server.listen_addresses()[0]);
+    let key = corbie_testkit::object_key_in(&echo.0.to_string());
+    let request = corbie_testkit::RawRequest {
+        object_key: &key,
+        operation: "double",
+        request_id: 1,
+        arguments: &21i64.to_be_bytes(),
+    };
+    first.send(&request.octets()).unwrap();
+    first.receive_message(PATIENCE).unwrap();
+    std::thread::scope(|scope| {
+        let call = scope.spawn(|| echo.double(3));
+        // The one that is in is served on; the call waits in the system's queue.
+        first.send(&request.octets()).unwrap();
+        first.receive_message(PATIENCE).unwrap();
+        assert!(!call.is_finished());
+        drop(first);
+        assert_eq!(call.join().unwrap().unwrap(), 6, "served as soon as there is a place");
+    });
+    server.shutdown(true);
+    client.shutdown(true);
+}
+
+#[test]
+fn a_server_listens_on_several_endpoints_and_publishes_each() {
+    let (server, echo, _noted) = serve(&["-ORBListenEndpoints", "iiop://127.0.0.1:0"]);
+    let addresses = server.listen_addresses();
+    assert_eq!(addresses.len(), 2);
+    let profile = echo.0.ior().iiop_profiles().unwrap().remove(0);
+    let published: Vec<_> = profile.addresses().iter().map(|a| a.port).collect();
+    assert_eq!(published, addresses.iter().map(SocketAddr::port).collect::<Vec<_>>());
+    server.bind_object_key("Echo", &echo.0);
+    for address in addresses {
+        let client = loopback_orb(&[]);
+        let object = client.string_to_object(&format!("corbaloc::{address}/Echo")).unwrap();
+        assert_eq!(echo::Echo(object).double(4).unwrap(), 8, "{address}");
+        client.shutdown(true);
+    }
+    server.shutdown(true);
+}
+
+#[test]
+fn a_message_under_way_is_no_silence() {
+    for concurrency in ["thread-per-connection", "thread-pool"] {
+        let (server, echo, _noted) = serve(&[
+            "-ORBServerConcurrency",
+            concurrency,
+            "-ORBFirstOctetTimeout",
+            "100ms",
+            "-ORBServerIdleTimeout",
+            "100ms",
+        ]);
+        let mut silent = connect(server.listen_addresses()[0]);
+        let mut slow = connect(server.listen_addresses()[0]);
+        let key = corbie_testkit::object_key_in(&echo.0.to_string());
+        let request = corbie_testkit::RawRequest {
+            object_key: &key,
+            operation: "double",
+            request_id: 1,
+            arguments: &21i64.to_be_bytes(),
+        };
+        let octets = request.octets();
+        slow.send(&octets[..20]).unwrap();
+        assert!(silent.answered(PATIENCE).is_closed(), "{concurrency}");
+        slow.send(&octets[20..]).unwrap();
+        assert!(slow.receive_message(PATIENCE).is_ok(), "{concurrency}: it was not cut off");
+        assert!(slow.answered(PATIENCE).is_closed(), "{concurrency}: it is silent now");
+        server.shutdown(true);
+    }
+}

@@ -28,6 +28,9 @@ pub(crate) enum Answer<T> {
     Elsewhere(Elsewhere),
 }
 
+/// The outcome of one attempt.
+type Answered<T> = Result<Answer<T>, CallFailure>;
+
 /// Where a server sent a request on to.
 pub(crate) enum Elsewhere {
     /// `LOCATION_FORWARD` and `LOCATION_FORWARD_PERM`.
@@ -75,7 +78,7 @@ pub(crate) fn invoke_oneway<'a>(
 pub(crate) fn carry_out<T>(
     object: &Object,
     operation: &Operation,
-    exchange: impl Fn(PooledConnection, &Target, &Ior, &mut Clock) -> Result<Answer<T>, CallFailure>,
+    exchange: impl Fn(PooledConnection, &Target, &Ior, &mut Clock) -> Answered<T>,
 ) -> Result<T, SystemException> {
     let mut clock = Clock::start(object.orb().settings().request_timeout);
     let mut forwards = 0;

@@ -1,6 +1,7 @@
 //! Asks where an object is without calling it: `LocateRequest` (CORBA 3.3 P2 §9.4.5).
 //!
-//! Used by `Object::locate` and through it by `corbie ping`. Tried again and forwarded as a call is.
+//! Used by `Object::locate` and through it by `corbie ping`. Tried again and forwarded as a call
+//! is.
 
 use crate::client::exchange::{
     addressed, instead_of_reply, no_reply, not_sent, receive, send_in_time, tagged_profiles,

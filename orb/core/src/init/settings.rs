@@ -110,11 +110,13 @@ settings! {
     pool_threads_min: u32 = 2, "-ORBPoolThreadsMin", within (1, 10_000);
 
     /// Threads that a pool grows to while all are inside servants. A servant that calls back
-    /// through the same server needs a second thread, so 1 can deadlock.
+    /// through the same server needs a second thread, so 1 can deadlock. Bounds, too, the threads
+    /// of one connection whose servants wait for calls of their own.
     pool_threads_max: u32 = 64, "-ORBPoolThreadsMax", within (1, 10_000);
 
-    /// Connections that a server accepts; with `thread-per-connection` also its most threads.
-    /// Stops a peer that opens connections until memory or descriptors end.
+    /// Connections that a server accepts; with `thread-per-connection` also its threads, and more
+    /// only for connections whose servants wait for calls of their own. Stops a peer that opens
+    /// connections until memory or descriptors end.
     server_connections_max: u32 = 1_000, "-ORBServerConnectionsMax", within (1, 1_000_000);
 
     /// What happens to the next connection when there are that many.
@@ -141,7 +143,8 @@ settings! {
 
     /// How long a call may take, from sending to the reply: then TIMEOUT. Finite, so that a
     /// server that hangs never hangs its clients for ever; a minute is beyond any call that
-    /// somebody waits for. Operations that take longer by design set it per reference.
+    /// somebody waits for. Opening a connection and waiting for one are part of the call; only
+    /// asking the system for the addresses of a host name is not.
     request_timeout: Option<Duration> = Some(seconds(60)), "-ORBRequestTimeout",
         within (Some(MILLISECOND), Some(DAY));
 
@@ -159,7 +162,7 @@ settings! {
     server_idle_timeout: Option<Duration> = Some(seconds(180)), "-ORBServerIdleTimeout",
         within (Some(MILLISECOND), Some(DAY));
 
-    /// The largest message taken or made, after reassembly. Stops a header that claims 4 GiB.
+    /// The largest message taken, after reassembly. Stops a header that claims 4 GiB.
     message_octets_max: usize = 64 * MIB, "-ORBMessageOctetsMax", within (KIB, 4 * GIB - 1);
 
     /// How deeply values, encapsulations and type codes may nest. Stops a value that exhausts the

@@ -82,7 +82,10 @@ pub(crate) fn start(
     if orb.settings().server_concurrency == ServerConcurrency::ThreadPool {
         thread_pool::start(orb).map_err(|error| cannot_start(&"the thread pool", &error))?;
     }
+    let settings = orb.settings();
     for acceptor in &*acceptors {
+        let (orb_id, server_id) = (&*settings.orb_id, &*settings.server_id);
+        tracing::info!(address = %acceptor.address(), orb_id, server_id, "listening");
         let thread = std::thread::Builder::new().name("corbie-listener".to_owned());
         let (orb, acceptor) = (orb.clone(), Arc::clone(acceptor));
         let address = acceptor.address();
