@@ -113,6 +113,10 @@ const EXAMPLES: &[(Code, &str)] = &[
         "union U; struct S { U x[3]; }; union U switch (long) { case 1: long l; };\n",
     ),
     (Code::IncompleteType, "struct S; interface I { S f(); }; struct S {};\n"),
+    (
+        Code::IncompleteType,
+        "struct S; typedef sequence<S> L; interface I { void f(in L l1); }; struct S {};\n",
+    ),
     (Code::IncompleteType, "interface I; interface J : I {}; interface I {};\n"),
     (Code::ForwardMismatch, "interface I; local interface I {};\n"),
     (Code::ForwardMismatch, "abstract valuetype V; valuetype V {};\n"),
@@ -462,7 +466,9 @@ fn wording() {
         test.idl:1:21: error[E0312]: union `U` is used before it is defined
             hint: use a sequence of it, or put its definition first
         test.idl:1:25: error[E0312]: struct `S` is used before it is defined
-            hint: use a sequence of it, or put its definition first
+            hint: put its definition first
+        test.idl:1:60: error[E0312]: struct `S` is used before it is defined
+            hint: put its definition first
         test.idl:1:28: error[E0312]: interface `I` cannot be inherited from before it is defined
             hint: put its definition before this one
         test.idl:1:30: error[E0313]: `I` is local interface here, but was declared as interface

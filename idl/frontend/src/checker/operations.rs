@@ -26,7 +26,7 @@ impl Checker<'_> {
         for (ty, span) in
             types.into_iter().flatten().chain(result.iter().map(|t| (t, syntax.result.span)))
         {
-            self.require_complete(ty, span);
+            self.require_complete_inside(ty, span);
             self.check_local(ty, span, scope);
         }
         for (text, span) in &syntax.contexts {
@@ -165,7 +165,7 @@ impl Checker<'_> {
         let get_raises = self.raised(&syntax.get_raises, scope);
         let set_raises = self.raised(&syntax.set_raises, scope);
         if let Some(ty) = &ty {
-            self.require_complete(ty, syntax.ty.span);
+            self.require_complete_inside(ty, syntax.ty.span);
             self.check_local(ty, syntax.ty.span, scope);
         }
         for name in &syntax.names {

@@ -160,7 +160,20 @@ impl Checker<'_> {
     /// Whether values of the type can be members now: structs and unions that are not complete yet
     /// can only be elements of sequences. Reports when not.
     pub(super) fn require_complete(&mut self, ty: &Type, span: Span) -> bool {
-        let Some(id) = self.incomplete_part(ty) else { return true };
+        let Some(id) = self.incomplete_part(ty, false) else { return true };
+        self.report_incomplete(id, span, "use a sequence of it, or put its definition first");
+        false
+    }
+
+    /// Reports a type that operations cannot pass yet: sequences of what is not complete are members
+    /// and elements only. CORBA 3.3 P1 §7.11.2.4.
+    pub(super) fn require_complete_inside(&mut self, ty: &Type, span: Span) {
+        if let Some(id) = self.incomplete_part(ty, true) {
+            self.report_incomplete(id, span, "put its definition first");
+        }
+    }
+
+    fn report_incomplete(&mut self, id: DefId, span: Span, hint: &str) {
         let what = self.describe(id);
         let message = match self.progress(id) {
             Progress::Open => format!("{what} would contain itself"),
@@ -168,16 +181,17 @@ impl Checker<'_> {
         };
         let report = Report::new(Code::IncompleteType, span, message);
         let report = report.note("it is declared here", self.model.get(id).span);
-        self.diagnostics.report(report.hint("use a sequence of it, or put its definition first"));
-        false
+        self.diagnostics.report(report.hint(hint));
     }
 
-    /// The struct or union, not yet complete, that a value of this type would hold directly.
-    fn incomplete_part(&self, ty: &Type) -> Option<DefId> {
+    /// The struct or union, not yet complete, that a value of this type would hold: directly, or
+    /// `in_sequences` too.
+    fn incomplete_part(&self, ty: &Type, in_sequences: bool) -> Option<DefId> {
         let mut at = ty;
         for _ in 0..=self.model.len() {
             match at {
                 Type::Array { element, .. } => at = element,
+                Type::Sequence { element, .. } if in_sequences => at = element,
                 Type::Named(id) => match &self.model.get(*id).kind {
                     DefinitionKind::Typedef(x) => at = &x.ty,
                     DefinitionKind::Struct(_) | DefinitionKind::Union(_) => {
