@@ -31,6 +31,9 @@ pub enum ErrorKind {
     InvalidReference,
     /// A TypeCode that is malformed or does not fit. `BAD_TYPECODE`.
     BadTypeCode,
+    /// A reference to a local object, which has no form on the wire. `MARSHAL`, minor 4
+    /// (CORBA 3.3 P1 §8.3.14).
+    LocalObject,
     /// A feature that Corbie does not have yet. `NO_IMPLEMENT`.
     NotImplemented,
 }

@@ -189,6 +189,21 @@ impl<M: Marshal, const N: u32> BoundedSequence<M, N> {
     }
 }
 
+impl<const N: u32> BoundedSequence<u8, N> {
+    /// Reads a bounded sequence of octets in place: what servants get as an `in` parameter.
+    ///
+    /// # Errors
+    /// `InvalidValue` beyond the bound, and as [`Decoder::read_octet_sequence`].
+    #[inline]
+    pub fn read<'d>(d: &mut Decoder<'d>) -> Result<&'d [u8], Error> {
+        let length = d.read_length(1)?;
+        if length > N as usize {
+            return Err(d.bound_exceeded("sequence", length, N as usize));
+        }
+        d.read_octets(length)
+    }
+}
+
 impl<M: Marshal, const N: u32> Marshal for BoundedSequence<M, N> {
     type Value = Vec<M::Value>;
     const MIN_OCTETS: usize = 4;

@@ -137,6 +137,11 @@ fn bounds_of_the_idl_hold_on_both_sides() {
     assert_eq!(error.kind(), ErrorKind::BadParameter);
     BoundedString::<2>::write("éé", &mut e).expect("two characters, four octets in UTF-8");
     assert_eq!(kind::<BoundedSequence<u8, 2>>(&[0, 0, 0, 3, 1, 2, 3]), ErrorKind::InvalidValue);
+    let mut d = Decoder::new(&[0, 0, 0, 3, 1, 2, 3], ByteOrder::BigEndian);
+    let error = BoundedSequence::<u8, 2>::read(&mut d).expect_err("too long");
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+    let mut d = Decoder::new(&[0, 0, 0, 3, 1, 2, 3], ByteOrder::BigEndian);
+    assert_eq!(BoundedSequence::<u8, 3>::read(&mut d), Ok(&[1, 2, 3][..]));
     assert_eq!(kind::<BoundedString<2>>(&[0, 0, 0, 4, 65, 65, 65, 0]), ErrorKind::InvalidValue);
 }
 

@@ -306,6 +306,7 @@ impl From<Error> for SystemException {
             }
             ErrorKind::InvalidReference => (Kind::InvObjref, minor::INV_OBJREF_MALFORMED),
             ErrorKind::BadTypeCode => (Kind::BadTypecode, minor::BAD_TYPECODE_MALFORMED),
+            ErrorKind::LocalObject => (Kind::Marshal, minor::MARSHAL_LOCAL_OBJECT),
             ErrorKind::NotImplemented => (Kind::NoImplement, minor::NO_IMPLEMENT_FEATURE),
             _ => match error.direction() {
                 Direction::Reading => (Kind::Marshal, minor::MARSHAL_INVALID_VALUE),

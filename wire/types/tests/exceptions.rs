@@ -118,6 +118,7 @@ fn cdr_errors_become_the_exception_that_the_specification_names() {
         (ErrorKind::WideCharacterInGiop10, SystemExceptionKind::Marshal),
         (ErrorKind::InvalidReference, SystemExceptionKind::InvObjref),
         (ErrorKind::BadTypeCode, SystemExceptionKind::BadTypecode),
+        (ErrorKind::LocalObject, SystemExceptionKind::Marshal),
         (ErrorKind::NotImplemented, SystemExceptionKind::NoImplement),
     ];
     for (from, to) in kinds {
