@@ -217,6 +217,10 @@ impl Scope<'_, '_> {
             Shape::Sequence if is_octet_sequence(self, resolved) => {
                 (quote!(#d.read_octet_sequence()?), quote!(#name))
             }
+            Shape::Sequence if is_octets(self, resolved) => {
+                let marker = self.marker(resolved);
+                (quote!(<#marker>::read(#d)?), quote!(#name))
+            }
             Shape::Sequence | Shape::Whole => (read, quote!(&#name)),
             Shape::Reference | Shape::Shared => (read, quote!(#name.as_ref())),
         }
@@ -225,7 +229,12 @@ impl Scope<'_, '_> {
 
 /// Unbounded sequences of octets are read and written in place.
 fn is_octet_sequence(scope: &Scope<'_, '_>, ty: &Type) -> bool {
-    let Type::Sequence { element, bound: None } = ty else {
+    matches!(ty, Type::Sequence { bound: None, .. }) && is_octets(scope, ty)
+}
+
+/// Whether the type is a sequence of octets, bounded or not.
+fn is_octets(scope: &Scope<'_, '_>, ty: &Type) -> bool {
+    let Type::Sequence { element, .. } = ty else {
         return false;
     };
     matches!(scope.model().resolve_alias(element), Type::Octet | Type::UInt8)

@@ -2,8 +2,8 @@
 //!
 //! Called by `tree`. A valuetype `Node` becomes the trait `Node` (its operations, and `state()`
 //! where it has state), the struct `NodeState`, and the trait `NodeFactory` where it has
-//! initialisers; it is passed as `Option<Arc<dyn Node>>`. Marshalling them is not there yet: it is
-//! an error that says so.
+//! initialisers; it is passed as `Option<Arc<dyn Node>>`. Marshalling them is not there yet, but
+//! for null: it is an error that says so.
 
 use corbie_frontend::model::{Member, ValueBox, ValueType};
 use corbie_frontend::{DefId, Definition, DefinitionKind};
@@ -52,7 +52,7 @@ impl<'m> Scope<'_, 'm> {
         let mut methods = TokenStream::new();
         for operation in self.cx.own_operations(&x.contents) {
             for call in self.calls(operation) {
-                let docs = self::docs(&operation.docs);
+                let docs = call.docs();
                 let signature = self.signature(&call);
                 methods.extend(quote!(#docs #signature;));
             }
@@ -127,8 +127,8 @@ impl<'m> Scope<'_, 'm> {
         let derives = self.derives(abilities);
         let name = quote!(#name);
         let marshal = {
-            let refusals = self.refusals(Refusal::NotYet, &format!("boxed value {idl_name}"));
-            self.marshal_refused(&name, &name, &refusals)
+            let what = format!("boxed value {idl_name}");
+            self.marshal_refused(&name, &name, Refusal::NotYet, &what)
         };
         let typed = self.emit_typed(definition, &name);
         quote! {

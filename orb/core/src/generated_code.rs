@@ -92,7 +92,7 @@ pub mod idl {
     use corbie_cdr::{Decoder, Encoder, Error, Marshal};
     use std::sync::Arc;
 
-    /// The IDL type `ValueBase`: any valuetype. Marshalling is to come.
+    /// The IDL type `ValueBase`: any valuetype. Marshalling is to come, but for null.
     #[derive(Debug)]
     pub enum ValueBase {}
 
@@ -100,12 +100,18 @@ pub mod idl {
         /// Writes a value given as a parameter.
         ///
         /// # Errors
-        /// `NotImplemented`.
+        /// `NotImplemented`, unless the value is null.
         pub fn write(
-            _value: Option<&Arc<dyn super::ValueBase>>,
+            value: Option<&Arc<dyn super::ValueBase>>,
             e: &mut Encoder<'_>,
         ) -> Result<(), Error> {
-            Err(e.not_implemented("ValueBase"))
+            match value {
+                None => {
+                    e.write_long(0);
+                    Ok(())
+                }
+                Some(_) => Err(e.not_implemented("ValueBase")),
+            }
         }
     }
 
@@ -118,7 +124,10 @@ pub mod idl {
         }
 
         fn decode(d: &mut Decoder<'_>) -> Result<Self::Value, Error> {
-            Err(d.not_implemented("ValueBase"))
+            match d.read_long()? {
+                0 => Ok(None),
+                _ => Err(d.not_implemented("ValueBase")),
+            }
         }
     }
 }

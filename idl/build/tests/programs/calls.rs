@@ -3,6 +3,7 @@
 //! Compiled and run by `tests/behaviour.rs`. The servant answers with something made of all that it
 //! was given, so that a parameter that is lost or misplaced shows.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -11,8 +12,8 @@ use behaviour::own_calls::calls;
 use behaviour::own_interfaces::interfaces;
 use behaviour::own_values::values;
 use calls::ways::{FillError, LevelError, SetLevelError};
-use corbie::codegen::{Any, Encoder, ErrorKind, Fixed, Marshal, Object, WChar};
-use corbie::{Orb, SystemException};
+use corbie::codegen::{Any, Decoder, Encoder, ErrorKind, Fixed, Marshal, Object, WChar};
+use corbie::{ByteOrder, Orb, SystemException};
 
 struct Servant {
     level: AtomicI32,
@@ -223,10 +224,22 @@ fn attributes(ways: &calls::Ways) {
 fn what_stays_in_the_process() {
     let visit = interfaces::Visit::default();
     let error = interfaces::Visit::encode(&visit, &mut Encoder::native()).expect_err("local");
-    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+    assert_eq!(error.kind(), ErrorKind::LocalObject);
     assert!(error.to_string().contains("Interfaces::Visitor"), "{error}");
-    let holder = values::Holder::default();
+    // Null can be sent already, values cannot.
+    let empty = values::Holder::default();
+    let mut e = Encoder::native();
+    assert_eq!(values::Holder::encode(&empty, &mut e), Ok(()));
+    let octets = e.to_vec();
+    assert_eq!(octets, [0; 12]);
+    let mut d = Decoder::new(&octets, ByteOrder::NATIVE);
+    assert_eq!(values::Holder::decode(&mut d), Ok(empty.clone()));
+    let a_text = Some(Arc::new(values::Text("text".to_owned())));
+    let holder = values::Holder { a_text, ..empty.clone() };
     let error = values::Holder::encode(&holder, &mut Encoder::native()).expect_err("a value");
     assert_eq!(error.kind(), ErrorKind::NotImplemented);
-    assert!(error.to_string().contains("Values::Node"), "{error}");
+    assert!(error.to_string().contains("Values::Text"), "{error}");
+    let mut d = Decoder::new(&[0xff; 4], ByteOrder::NATIVE);
+    let error = values::Holder::decode(&mut d).expect_err("a value");
+    assert_eq!(error.kind(), ErrorKind::NotImplemented);
 }

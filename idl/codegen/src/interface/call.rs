@@ -10,6 +10,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::context::Scope;
+use crate::docs::{docs, docs_with};
 use crate::locals::local;
 use crate::names::Implied;
 use crate::rust_name::{Case, ident};
@@ -94,6 +95,20 @@ impl Call<'_> {
             Some(Direction::Out) => 2,
         });
         outputs
+    }
+}
+
+impl Call<'_> {
+    /// The IDL comment, and what the results are where types alone do not say it.
+    pub(crate) fn docs(&self) -> TokenStream {
+        let comment = &self.definition.docs;
+        let names: Vec<String> = self.returned().iter().map(|o| format!("{}", o.name)).collect();
+        match names.as_slice() {
+            [] => docs(comment),
+            [_] if self.result != Type::Void => docs(comment),
+            [only] => docs_with(comment, &format!("Returns `{only}`.")),
+            names => docs_with(comment, &format!("Returns `({})`.", names.join(", "))),
+        }
     }
 }
 

@@ -48,16 +48,29 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The errors of writing (with `e`) and reading (with `d`) what cannot be marshalled.
+    /// Writing `value` (with `e`) and reading (with `d`) what cannot be marshalled: errors, but for
+    /// null values.
     pub(crate) fn refusals(&self, refusal: Refusal, what: &str) -> (TokenStream, TokenStream) {
         let (orb, err) = (self.orb(), self.std("Err"));
         if refusal == Refusal::NotYet {
+            // A null value is the number 0. CORBA 3.3 P2 §9.3.4.1.
+            let (some, none, ok) = (self.std("Some"), self.std("None"), self.std("Ok"));
             return (
-                quote!(#err(e.not_implemented(#what))),
-                quote!(#err(d.not_implemented(#what))),
+                quote! {
+                    match value {
+                        #none => { e.write_long(0); #ok(()) }
+                        #some(_) => #err(e.not_implemented(#what)),
+                    }
+                },
+                quote! {
+                    match d.read_long()? {
+                        0 => #ok(#none),
+                        _ => #err(d.not_implemented(#what)),
+                    }
+                },
             );
         }
-        let kind = quote!(#orb::ErrorKind::InvalidValue);
+        let kind = quote!(#orb::ErrorKind::LocalObject);
         let (found, needed) = ("a type that is local to its process", "a type without `local`");
         (
             quote!(#err(e.error(#kind, #what, #found, #needed))),
@@ -77,8 +90,7 @@ impl Scope<'_, '_> {
             docs_with("", &format!("The IDL type `{}` as a marker.", definition.scoped_name));
         let marker_tokens = quote!(#marker);
         let what = format!("{} {}", definition.kind.word(), definition.scoped_name);
-        let refusals = self.refusals(refusal, &what);
-        let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), &refusals);
+        let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), refusal, &what);
         let typed = self.emit_typed(definition, &marker_tokens);
         quote! {
             impl PartialEq for dyn #name {
@@ -95,14 +107,21 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// `impl Marshal` of a marker whose values, `Option<Arc<object>>`, cannot go on the wire (yet).
+    /// `impl Marshal` of a marker whose values, `Option<Arc<object>>`, cannot go on the wire (yet),
+    /// unless null.
     pub(crate) fn marshal_refused(
         &self,
         marker: &TokenStream,
         object: &TokenStream,
-        (not_written, not_read): &(TokenStream, TokenStream),
+        refusal: Refusal,
+        what: &str,
     ) -> TokenStream {
         let orb = self.orb();
+        let (not_written, not_read) = self.refusals(refusal, what);
+        let parameter = match refusal {
+            Refusal::Local => quote!(_value),
+            Refusal::NotYet => quote!(value),
+        };
         let value = self.option(&quote!(::std::sync::Arc<#object>));
         let borrowed = self.option(&quote!(&::std::sync::Arc<#object>));
         let written = self.result(&quote!(()), &quote!(#orb::Error));
@@ -110,7 +129,7 @@ impl Scope<'_, '_> {
         quote! {
             impl #marker {
                 #[doc(hidden)]
-                pub fn write(_value: #borrowed, e: &mut #orb::Encoder<'_>) -> #written {
+                pub fn write(#parameter: #borrowed, e: &mut #orb::Encoder<'_>) -> #written {
                     #not_written
                 }
             }

@@ -12,7 +12,7 @@ use quote::{format_ident, quote};
 
 use super::call::{Call, tuple};
 use crate::context::Scope;
-use crate::docs::{docs, docs_with};
+use crate::docs::docs_with;
 use crate::locals::local;
 use crate::marshalling::{Step, closure};
 use crate::rust_name::ident;
@@ -169,7 +169,7 @@ impl Scope<'_, '_> {
 
     fn stub(&self, call: &Call<'_>) -> TokenStream {
         let orb = self.orb();
-        let docs = docs(&call.definition.docs);
+        let docs = call.docs();
         let signature = self.signature(call);
         let wire_name = &call.wire_name;
         let e = local("e", &call.sent_names());

@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::context::Scope;
-use crate::docs::{docs, docs_with};
+use crate::docs::docs_with;
 use crate::names::Implied;
 use crate::rust_name::ident;
 
@@ -47,7 +47,7 @@ impl Scope<'_, '_> {
         let mut methods = TokenStream::new();
         for operation in self.cx.own_operations(&x.contents) {
             for call in self.calls(operation) {
-                let docs = docs(&operation.docs);
+                let docs = call.docs();
                 let signature = self.signature(&call);
                 methods.extend(quote!(#docs #signature;));
             }
