@@ -160,3 +160,30 @@ fn a_message_under_way_is_no_silence() {
         server.shutdown(true);
     }
 }
+
+#[test]
+fn a_peer_that_always_has_half_a_message_under_way_is_not_slow() {
+    for concurrency in ["thread-per-connection", "thread-pool"] {
+        let (server, echo, _noted) =
+            serve(&["-ORBServerConcurrency", concurrency, "-ORBMessageTimeout", "500ms"]);
+        let mut peer = connect(server.listen_addresses()[0]);
+        let key = corbie_testkit::object_key_in(&echo.0.to_string());
+        let request = corbie_testkit::RawRequest {
+            object_key: &key,
+            operation: "double",
+            request_id: 1,
+            arguments: &21i64.to_be_bytes(),
+        };
+        let (begin, end) = (request.octets()[..30].to_vec(), request.octets()[30..].to_vec());
+        let rest_and_next = [end, begin.clone()].concat();
+        peer.send(&begin).unwrap();
+        let begun = Instant::now();
+        // Longer than the time-out and the two looks of housekeeping.
+        while begun.elapsed() < Duration::from_millis(3500) {
+            peer.send(&rest_and_next).unwrap();
+            let reply = peer.receive_message(PATIENCE);
+            assert!(reply.is_ok(), "{concurrency}: closed after {:?}", begun.elapsed());
+        }
+        server.shutdown(true);
+    }
+}

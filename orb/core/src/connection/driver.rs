@@ -5,7 +5,7 @@
 //! received lies in the reader's buffer, what is sent is gathered from where it lies.
 
 use corbie_cdr::Encoder;
-use corbie_giop::{Fragments, GiopError, MessageReader};
+use corbie_giop::{Fragments, GiopError, MessageHeader, MessageReader};
 use corbie_transport::{Link, Waiter};
 use std::io::{self, IoSlice};
 use std::time::Instant;
@@ -68,8 +68,13 @@ fn receive_rest(
     loop {
         let wanted = reader.wanted();
         let space = reader.space();
-        let end = wanted.clamp(1, space.len().max(1)).min(space.len());
-        let octets = link.receive_all(&mut space[..end]).map_err(|error| match error.kind() {
+        let end = wanted.min(space.len());
+        // Of a header or between fragments nobody knows yet how much there is to wait for.
+        let received = match wanted {
+            0..=MessageHeader::OCTETS => link.receive(space),
+            _ => link.receive_all(&mut space[..end]),
+        };
+        let octets = received.map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut => ReceiveFailure::TooSlow,
             _ => ReceiveFailure::Io(error),
         })?;

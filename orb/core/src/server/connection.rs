@@ -181,8 +181,10 @@ impl ServerConnection {
 
     #[inline]
     fn note_message(&self, orb: &Orb, more: bool) {
-        self.note_incomplete(orb, more);
-        self.last_message.store(orb.tick(), Ordering::Relaxed);
+        let tick = orb.tick();
+        // What follows is another message, with a time of its own.
+        self.incomplete_since.store(if more { tick } else { COMPLETE }, Ordering::Relaxed);
+        self.last_message.store(tick, Ordering::Relaxed);
         self.has_begun.store(true, Ordering::Relaxed);
     }
 
