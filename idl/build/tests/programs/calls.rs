@@ -12,8 +12,8 @@ use behaviour::own_calls::calls;
 use behaviour::own_interfaces::interfaces;
 use behaviour::own_values::values;
 use calls::ways::{FillError, LevelError, SetLevelError};
-use corbie::codegen::{Any, Decoder, Encoder, ErrorKind, Fixed, Marshal, Object, WChar};
-use corbie::{ByteOrder, Orb, SystemException};
+use corbie::codegen::{Any, Decoder, Encoder, ErrorKind, Fixed, Marshal, Object, Operation, WChar};
+use corbie::{ByteOrder, Orb, SystemException, SystemExceptionKind};
 
 struct Servant {
     level: AtomicI32,
@@ -151,6 +151,7 @@ fn main() {
     composed_types(&ways);
     references(&ways);
     attributes(&ways);
+    object_operations(ways.as_object());
     what_stays_in_the_process();
     orb.shutdown(true);
     println!("all well");
@@ -219,6 +220,31 @@ fn attributes(ways: &calls::Ways) {
     assert_eq!(ways.title().expect("got"), "title");
     ways.set_title("four").expect("set");
     assert_eq!(ways.level().expect("got"), 4);
+}
+
+/// What the object adapter answers for every object. CORBA 3.3 P1 §8.3.
+fn object_operations(object: &Object) {
+    static REPOSITORY_ID: Operation = Operation::twoway("_repository_id");
+    let mut reply = object.invoke(&REPOSITORY_ID, &|_| Ok(())).expect("answered");
+    let id = reply.results_only(|d| Ok(d.read_string()?.into_owned()));
+    assert_eq!(id.as_deref(), Ok(calls::Ways::REPOSITORY_ID));
+    for id in [calls::Ways::REPOSITORY_ID, calls::Described::REPOSITORY_ID] {
+        assert_eq!(object.is_a(id), Ok(true), "{id}");
+    }
+    assert_eq!(object.is_a("IDL:omg.org/CORBA/Object:1.0"), Ok(true));
+    assert_eq!(object.is_a("IDL:Calls/Way:1.0"), Ok(false));
+    assert_eq!(object.non_existent(), Ok(false));
+    static DOMAIN_MANAGERS: Operation = Operation::twoway("_domain_managers");
+    let mut reply = object.invoke(&DOMAIN_MANAGERS, &|_| Ok(())).expect("answered");
+    assert_eq!(reply.results_only(|d| d.read_ulong()), Ok(0));
+    static COMPONENT: Operation = Operation::twoway("_component");
+    let mut reply = object.invoke(&COMPONENT, &|_| Ok(())).expect("answered");
+    assert_eq!(reply.results_only(Object::decode), Ok(None));
+    // There is no Interface Repository yet.
+    static INTERFACE: Operation = Operation::twoway("_interface");
+    let refused =
+        object.invoke(&INTERFACE, &|_| Ok(())).and_then(|mut r| r.results_only(|_| Ok(())));
+    assert_eq!(refused.map_err(|e| e.kind), Err(SystemExceptionKind::IntfRepos));
 }
 
 fn what_stays_in_the_process() {
