@@ -16,6 +16,7 @@ use corbie_giop::{
 };
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::io;
+use std::time::Duration;
 
 /// Sending more than this may take so long that the clock is looked at afterwards.
 const LARGE_OCTETS: usize = 64 << 10;
@@ -77,7 +78,12 @@ pub(crate) fn receive(
     connection: &mut ClientConnection,
     clock: &Clock,
 ) -> Result<(), ReceiveFailure> {
-    connection.link.set_receive_timeout(clock.next_wait()).map_err(ReceiveFailure::Io)?;
+    let timeout = clock.next_wait();
+    // Looked at here, too, as a server may send so much else that nothing is ever waited for.
+    if timeout == Some(Duration::ZERO) {
+        return Err(ReceiveFailure::NothingCame);
+    }
+    connection.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
     connection.receive(clock.deadline())
 }
 
