@@ -216,6 +216,10 @@ fn descriptions_leave_nothing_out() {
         assert!(text.contains(part), "{part:?} is missing");
     }
     assert_eq!(Ior::nil().describe(), Description::leaf("reference", "nil"));
+    let naming =
+        Ior { type_id: "IDL:omg.org/CosNaming/NamingContext:1.0".into(), profiles: vec![] };
+    let meaning = &naming.describe().children[0].value;
+    assert!(meaning.ends_with("(interface CosNaming::NamingContext of omg.org, version 1.0)"));
 }
 
 fn component(native: CodeSet, conversion: &[CodeSet]) -> CodeSetComponent {

@@ -52,7 +52,13 @@ fn type_id(id: &str) -> Description {
     let meaning = match RepositoryId::parse(id) {
         _ if id.is_empty() => "(empty: the type is not known)".to_owned(),
         Ok(RepositoryId::Idl { name, version }) => {
-            format!("{id} (interface {}, version {version})", name.replace('/', "::"))
+            // A domain name in front is a `#pragma prefix`: IDL identifiers have no dots.
+            let (name, of) = match name.split_once('/') {
+                Some((prefix, rest)) if prefix.contains('.') => (rest, format!(" of {prefix}")),
+                _ => (name, String::new()),
+            };
+            let name = name.replace('/', "::");
+            format!("{id} (interface {name}{of}, version {version})")
         }
         Ok(_) => id.to_owned(),
         Err(problem) => format!("{id} (malformed: {problem})"),
