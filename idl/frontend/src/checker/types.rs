@@ -165,8 +165,8 @@ impl Checker<'_> {
         false
     }
 
-    /// Reports a type that operations cannot pass yet: sequences of what is not complete are members
-    /// and elements only. CORBA 3.3 P1 §7.11.2.4.
+    /// Reports a type that operations cannot pass yet: sequences of what is not complete are
+    /// members and elements only. CORBA 3.3 P1 §7.11.2.4.
     pub(super) fn require_complete_inside(&mut self, ty: &Type, span: Span) {
         if let Some(id) = self.incomplete_part(ty, true) {
             self.report_incomplete(id, span, "put its definition first");

@@ -84,14 +84,7 @@ fn decode_plain(
         TcKind::TypeCode => Value::TypeCode(<TypeCode as Marshal>::decode(d)?),
         TcKind::Principal => Value::Principal(d.read_octet_sequence()?.to_vec()),
         TcKind::ObjRef | TcKind::Component | TcKind::Home => Value::Object(Ior::decode(d)?),
-        TcKind::AbstractInterface => match d.read_boolean()? {
-            true => Value::Object(Ior::decode(d)?),
-            // CORBA 3.3 P2 §9.3.7: nil is a null value.
-            false => {
-                null_value(d, "valuetype in an abstract interface")?;
-                Value::Object(Ior::nil())
-            }
-        },
+        TcKind::AbstractInterface => Value::Object(abstract_reference(d)?),
         TcKind::Value | TcKind::ValueBox | TcKind::Event => {
             null_value(d, "valuetype")?;
             Value::Void
@@ -101,6 +94,15 @@ fn decode_plain(
             return Err(d.error(ErrorKind::BadTypeCode, "any", format!("{plain}"), needed));
         }
     })
+}
+
+/// CORBA 3.3 P2 §9.3.7: a reference, or for nil a null value.
+fn abstract_reference(d: &mut Decoder<'_>) -> Result<Ior, Error> {
+    if d.read_boolean()? {
+        return Ior::decode(d);
+    }
+    null_value(d, "valuetype in an abstract interface")?;
+    Ok(Ior::nil())
 }
 
 /// Reads a null value, the only one that can be read yet.
