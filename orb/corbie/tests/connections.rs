@@ -72,6 +72,22 @@ fn shutdown_lets_requests_finish() {
 }
 
 #[test]
+fn the_server_takes_leave_in_the_version_of_its_client() {
+    for concurrency in ["thread-per-connection", "thread-pool"] {
+        let (server, _echo, _noted) = serve(&["-ORBServerConcurrency", concurrency]);
+        let mut client = connect(server.listen_addresses()[0]);
+        // A LocateRequest of GIOP 1.0, big-endian: request id 7, an object key of one octet.
+        let request = b"GIOP\x01\x00\x00\x03\x00\x00\x00\x09\0\0\0\x07\0\0\0\x01k";
+        client.send(request).unwrap();
+        let reply = client.receive_message(PATIENCE).unwrap();
+        assert_eq!((&reply[4..6], reply[7]), (&[1, 0][..], 4), "{concurrency}: LocateReply");
+        server.shutdown(true);
+        let farewell = client.receive_message(PATIENCE).unwrap();
+        assert_eq!((&farewell[4..6], farewell[7]), (&[1, 0][..], 5), "{concurrency}: Close");
+    }
+}
+
+#[test]
 fn a_call_that_takes_too_long_is_a_timeout() {
     let (server, echo, _noted) = serve(&[]);
     let client = loopback_orb(&["-ORBRequestTimeout", "150ms"]);

@@ -13,7 +13,7 @@ use corbie_giop::{
 use corbie_transport::{Link, Waiter};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,9 @@ pub(crate) struct ServerConnection {
     pub(crate) last_message: AtomicU64,
     /// The tick since which a message is incomplete, or [`COMPLETE`].
     pub(crate) incomplete_since: AtomicU64,
+    /// The minor GIOP version of the client's last message: what we say on our own account is said
+    /// in it. Before the first, our highest.
+    giop_minor: AtomicU8,
     /// Whether any message has come: until then the time to the first octet counts.
     pub(crate) has_begun: AtomicBool,
     closing: AtomicBool,
@@ -102,6 +105,7 @@ impl ServerConnection {
             blocked: AtomicU32::new(0),
             last_message: AtomicU64::new(orb.tick()),
             incomplete_since: AtomicU64::new(COMPLETE),
+            giop_minor: AtomicU8::new(Version::V1_2.minor),
             has_begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         })
@@ -133,9 +137,10 @@ impl ServerConnection {
                 outcome => break outcome?,
             }
         }
-        self.note_message(orb, false);
         let spare = std::mem::take(&mut buffers.message);
-        reading.reader.take_message(spare).ok_or(ReceiveFailure::Closed)
+        let message = reading.reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
+        self.note_message(orb, message.header().version, false);
+        Ok(message)
     }
 
     #[inline]
@@ -175,17 +180,22 @@ impl ServerConnection {
         let spare = std::mem::take(&mut buffers.message);
         let message = reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
         let more = reader.is_mid_message();
-        self.note_message(orb, more);
+        self.note_message(orb, message.header().version, more);
         Ok(Taken::Message(message, more))
     }
 
     #[inline]
-    fn note_message(&self, orb: &Orb, more: bool) {
+    fn note_message(&self, orb: &Orb, version: Version, more: bool) {
         let tick = orb.tick();
         // What follows is another message, with a time of its own.
         self.incomplete_since.store(if more { tick } else { COMPLETE }, Ordering::Relaxed);
         self.last_message.store(tick, Ordering::Relaxed);
+        self.giop_minor.store(version.minor, Ordering::Relaxed);
         self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    fn version(&self) -> Version {
+        Version { minor: self.giop_minor.load(Ordering::Relaxed), ..Version::V1_2 }
     }
 
     #[inline]
@@ -246,8 +256,8 @@ impl ServerConnection {
     pub(crate) fn refuse(&self, error: &GiopError) {
         tracing::warn!(peer = %self.peer(), %error, "connection closed: the peer sent bad octets");
         let farewell = match error.answer() {
-            Answer::MessageError => Some(message_error(Version::V1_2, ByteOrder::NATIVE)),
-            Answer::CloseConnection => Some(close_connection(Version::V1_2, ByteOrder::NATIVE)),
+            Answer::MessageError => Some(message_error(self.version(), ByteOrder::NATIVE)),
+            Answer::CloseConnection => Some(close_connection(self.version(), ByteOrder::NATIVE)),
             Answer::Nothing => None,
         };
         self.close(farewell);
@@ -256,7 +266,7 @@ impl ServerConnection {
     /// Closes in the orderly way: the client may send unanswered requests again elsewhere
     /// (CORBA 3.3 P2 §9.4.7).
     fn close_orderly(&self) {
-        self.close(Some(close_connection(Version::V1_2, ByteOrder::NATIVE)));
+        self.close(Some(close_connection(self.version(), ByteOrder::NATIVE)));
     }
 
     /// Closes after sending `farewell`. Only the first call does anything.
