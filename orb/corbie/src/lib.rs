@@ -34,8 +34,10 @@ pub use corbie_core::init::{
     AddressFamily, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
     ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,
 };
-pub use corbie_core::server::{ForwardServant, Servant, ServerRequest, TypedServant};
-pub use corbie_core::{Interface, Object, Operation, Reply};
+pub use corbie_core::server::{
+    ForwardServant, ResponseHandler, Servant, ServerRequest, TypedServant,
+};
+pub use corbie_core::{Executor, Interface, Object, Operation, Reply, Task};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
 pub use corbie_types as types;
 pub use corbie_types::{
@@ -64,7 +66,7 @@ pub mod codegen {
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
-    pub use corbie_core::server::{Servant, ServerRequest, TypedServant};
+    pub use corbie_core::server::{ResponseHandler, Servant, ServerRequest, TypedServant};
     pub use corbie_core::{
         Interface, Object, Operation, Reply, decode_reference, encode_object, encode_reference,
     };

@@ -7,6 +7,7 @@
 
 mod client;
 mod connection;
+mod executor;
 pub mod generated_code;
 mod housekeeping;
 pub mod init;
@@ -18,6 +19,7 @@ mod orb;
 pub mod server;
 
 pub use client::Reply;
+pub use executor::{Executor, Task};
 pub use interface::{Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;
 pub use operation::Operation;

@@ -7,6 +7,7 @@ mod publish;
 
 use crate::Object;
 use crate::connection::ConnectionCache;
+use crate::executor::ExecutorSlot;
 use crate::housekeeping;
 use crate::init::{Settings, WaitStrategy};
 use crate::initial_references::InitialReferences;
@@ -32,6 +33,7 @@ pub(crate) struct OrbInner {
     server: Server,
     initial_references: InitialReferences,
     housekeeping: Housekeeping,
+    executor: ExecutorSlot,
     /// Lock "shutdown": whether the ORB has been shut down.
     is_shut_down: Mutex<bool>,
     shut_down: Condvar,
@@ -56,6 +58,7 @@ impl Orb {
             server: Server::default(),
             initial_references: InitialReferences::default(),
             housekeeping: Housekeeping::default(),
+            executor: ExecutorSlot::default(),
             is_shut_down: Mutex::new(false),
             shut_down: Condvar::new(),
         }))
@@ -145,6 +148,10 @@ impl Orb {
 
     pub(crate) fn initial_references(&self) -> &InitialReferences {
         &self.0.initial_references
+    }
+
+    pub(crate) fn executor_slot(&self) -> &ExecutorSlot {
+        &self.0.executor
     }
 
     pub(crate) fn housekeeping(&self) -> &Housekeeping {

@@ -5,15 +5,20 @@
 //! the [`Adapter`] (the POA) for the servant. `registry` keeps the open connections.
 
 mod adapter;
+mod answer;
 mod connection;
-mod dispatch;
+pub(crate) mod dispatch;
 mod forward_servant;
 mod listener;
+mod locality;
 mod object_keys;
+mod operation_name;
 pub mod operation_table;
+mod pending;
 mod registry;
 pub(crate) mod relief;
 mod request;
+mod response_handler;
 mod servant;
 mod shutdown;
 mod thread_per_connection;
@@ -22,6 +27,7 @@ mod thread_pool;
 pub use adapter::{Adapter, Location};
 pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
+pub use response_handler::ResponseHandler;
 pub use servant::{Servant, TypedServant};
 
 pub(crate) use listener::start;
@@ -30,6 +36,7 @@ pub(crate) use shutdown::{close_silent, stop};
 
 use connection::ServerConnection;
 use listener::Listeners;
+use pending::Pending;
 use registry::Registry;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -45,6 +52,7 @@ pub(crate) struct Server {
     registry: Registry,
     pool: OnceLock<ThreadPool>,
     closing: AtomicBool,
+    pending: Pending,
 }
 
 impl Server {

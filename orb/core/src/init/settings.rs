@@ -114,6 +114,15 @@ settings! {
     /// of one connection whose servants wait for calls of their own.
     pool_threads_max: u32 = 64, "-ORBPoolThreadsMax", within (1, 10_000);
 
+    /// Requests of one connection whose answer a servant has deferred and still owes (AMH, `async`
+    /// servants). When there are so many, no more requests of the connection are read until some
+    /// were answered; none is refused. Each holds 200 octets and what the servant keeps for it.
+    pending_responses_max: u32 = 16_384, "-ORBPendingResponsesMax", within (1, 1 << 24);
+
+    /// As `pending_responses_max`, of all connections together.
+    pending_responses_total_max: u32 = 262_144, "-ORBPendingResponsesTotalMax",
+        within (1, 1 << 24);
+
     /// Connections that a server accepts; with `thread-per-connection` also its threads, and more
     /// only for connections whose servants wait for calls of their own. Stops a peer that opens
     /// connections until memory or descriptors end.

@@ -44,6 +44,8 @@ pub(crate) struct ServerConnection {
     /// Whether any message has come: until then the time to the first octet counts.
     pub(crate) has_begun: AtomicBool,
     closing: AtomicBool,
+    /// Requests whose answer was deferred and is due; see `pending`.
+    pub(crate) deferred: AtomicU32,
 }
 
 /// In `service`: no more requests are served; the connection closes with the last reply.
@@ -108,6 +110,7 @@ impl ServerConnection {
             giop_minor: AtomicU8::new(Version::V1_2.minor),
             has_begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            deferred: AtomicU32::new(0),
         })
     }
 
@@ -230,7 +233,21 @@ impl ServerConnection {
         (before & NO_MORE == 0).then_some(in_service)
     }
 
-    /// Whether a request is in a servant or its reply is being sent.
+    /// A request in service stays so until [`ServerConnection::end_request`] beyond its upcall.
+    #[inline]
+    pub(crate) fn keep_in_service(&self) {
+        self.service.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A request is not in service any more; the last one closes a connection that is to close.
+    #[inline]
+    pub(crate) fn end_request(&self) {
+        if self.service.fetch_sub(1, Ordering::AcqRel) == NO_MORE | 1 {
+            self.close_orderly();
+        }
+    }
+
+    /// Whether a request is in a servant or its reply is due or being sent.
     pub(crate) fn is_busy(&self) -> bool {
         self.service.load(Ordering::Acquire) & !NO_MORE != 0
     }
@@ -307,9 +324,7 @@ pub(crate) struct InService<'c>(&'c ServerConnection);
 impl Drop for InService<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.0.service.fetch_sub(1, Ordering::AcqRel) == NO_MORE | 1 {
-            self.0.close_orderly();
-        }
+        self.0.end_request();
     }
 }
 

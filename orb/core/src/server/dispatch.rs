@@ -6,22 +6,23 @@
 //! [`Adapter`]: crate::server::Adapter
 
 use crate::Orb;
-use crate::server::{Location, ServerConnection, ServerRequest};
-use corbie_cdr::{Encoder, Marshal as _};
+use crate::server::{Location, ServerConnection, ServerRequest, relief};
+use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{
-    GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, finish_message,
-    write_locate_reply,
+    GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, RequestHeader,
+    ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
 };
 use corbie_types::ior::profile_tag;
 use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, SystemExceptionKind};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Handles `message`; whether the connection goes on.
 #[inline]
 pub(crate) fn message(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     message: &OwnedMessage,
     reply_buffer: &mut Vec<u8>,
 ) -> bool {
@@ -42,7 +43,7 @@ pub(crate) fn message(
 #[inline]
 fn request(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     message: &Message<'_>,
     reply_buffer: &mut Vec<u8>,
 ) -> Result<bool, GiopError> {
@@ -58,18 +59,37 @@ fn request(
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(false) };
     let object_key = object_key(&header.target);
-    let mut request = ServerRequest::new(
-        orb,
-        connection,
-        header,
-        object_key,
-        arguments,
-        message.header,
-        reply_buffer,
-    );
+    let mut request =
+        ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);
     let outcome = serve(orb, &mut request);
     request.conclude(outcome);
     Ok(true)
+}
+
+/// Calls `operation` of an object of this process without a connection: `arguments` stands at the
+/// first argument, in whatever message it lies. Results are for nobody; the operation may defer.
+/// Returns when the upcall has.
+///
+/// # Errors
+/// What the servant raised; `OBJECT_NOT_EXIST` (`COMPLETED_NO`) when there is no such object.
+pub(crate) fn local(
+    orb: &Orb,
+    object_key: &[u8],
+    operation: &str,
+    arguments: Decoder<'_>,
+) -> Result<(), SystemException> {
+    let header = RequestHeader {
+        request_id: 0,
+        response: ResponseFlags::None,
+        target: Target::Key(object_key),
+        operation,
+        service_contexts: ServiceContexts::EMPTY,
+    };
+    let mut reply = Vec::new(); // Nothing is written: nobody waits.
+    let key = Cow::Borrowed(object_key);
+    let mut request = ServerRequest::new(orb, None, header, key, arguments, &mut reply);
+    let _serving = relief::serve_for_a_while();
+    serve(orb, &mut request)
 }
 
 /// The key of the target, also when the client sent a profile or a whole reference.

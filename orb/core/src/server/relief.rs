@@ -28,6 +28,21 @@ pub(crate) fn begin_serving() {
     SERVES.with(|serves| serves.set(true));
 }
 
+/// This thread serves a request until the guard is dropped, and then what it served before.
+pub(crate) fn serve_for_a_while() -> Serving {
+    Serving { before: SERVES.replace(true) }
+}
+
+pub(crate) struct Serving {
+    before: bool,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        SERVES.set(self.before);
+    }
+}
+
 /// Whether a call by this thread is made from inside a servant. Such a call must not wait for a
 /// connection in use: the call that uses it may be waiting for this one.
 pub(crate) fn is_serving() -> bool {

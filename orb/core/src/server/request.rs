@@ -1,47 +1,53 @@
 //! A request as a skeleton sees it: the arguments to read and the reply to write.
 //!
 //! Lives on the stack of the serving thread; arguments are read from the received message and the
-//! reply is written into the thread's own buffer, so nothing is allocated (invariant 4).
+//! reply is written into the thread's own buffer, so nothing is allocated (invariant 4). What is to
+//! be answered after the upcall is taken out of it by [`ServerRequest::defer`] (paper AMH §3).
 
-use crate::server::ServerConnection;
+use crate::server::answer::{self, Body, ReplyTo};
+use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
-use corbie_cdr::{ByteOrder, Decoder, Encoder, Marshal as _};
-use corbie_giop::{
-    MessageHeader, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContexts,
-    finish_message, write_reply,
-};
+use corbie_cdr::{Decoder, Encoder, Marshal as _};
+use corbie_giop::{ReplyStatus, RequestHeader, ResponseFlags};
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::borrow::Cow;
-use std::net::SocketAddr;
-
-/// A buffer larger than this is given back after its reply was sent.
-const KEPT_OCTETS: usize = 64 << 10;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 /// One request on its way through the server.
 pub struct ServerRequest<'r> {
     orb: &'r Orb,
-    connection: &'r ServerConnection,
+    /// `None` for a request from this process, to whose results nobody listens.
+    connection: Option<&'r Arc<ServerConnection>>,
     header: RequestHeader<'r>,
     object_key: Cow<'r, [u8]>,
     arguments: Decoder<'r>,
-    message: MessageHeader,
     buffer: &'r mut Vec<u8>,
-    answered: bool,
+    progress: Progress,
+}
+
+/// How far the answer is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Unanswered,
+    Answered,
+    /// The answer is the business of a [`ResponseHandler`].
+    Deferred,
 }
 
 impl<'r> ServerRequest<'r> {
+    /// `arguments` stands at the first argument and has the version of the message.
     #[inline]
     pub(crate) fn new(
         orb: &'r Orb,
-        connection: &'r ServerConnection,
+        connection: Option<&'r Arc<ServerConnection>>,
         header: RequestHeader<'r>,
         object_key: Cow<'r, [u8]>,
         arguments: Decoder<'r>,
-        message: MessageHeader,
         buffer: &'r mut Vec<u8>,
     ) -> Self {
-        let answered = false;
-        ServerRequest { orb, connection, header, object_key, arguments, message, buffer, answered }
+        let progress = Progress::Unanswered;
+        ServerRequest { orb, connection, header, object_key, arguments, buffer, progress }
     }
 
     /// The name of the operation on the wire: `_get_x` and `_set_x` for an attribute `x`.
@@ -72,10 +78,11 @@ impl<'r> ServerRequest<'r> {
         self.header.response.response_expected()
     }
 
-    /// Who sent the request.
+    /// Who sent the request; `127.0.0.1:0` when it comes from this process without a connection,
+    /// as a reply to a local reply handler does.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
-        self.connection.peer()
+        peer_of(self.connection.map(|connection| &**connection))
     }
 
     /// The ORB that serves it.
@@ -109,8 +116,7 @@ impl<'r> ServerRequest<'r> {
         members: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
         self.answer(ReplyStatus::UserException, &|e: &mut Encoder<'a>| {
-            write_repository_id(e, repository_id)?;
-            members(e)
+            answer::write_exception(e, repository_id, members)
         })
     }
 
@@ -120,6 +126,21 @@ impl<'r> ServerRequest<'r> {
     /// As [`ServerRequest::reply`].
     pub fn forward(&mut self, object: &Object) -> Result<(), SystemException> {
         self.answer(ReplyStatus::LocationForward, &|e| Ior::encode(object.ior(), e))
+    }
+
+    /// Takes the answer out of the upcall: the servant may return, and whoever holds the
+    /// [`ResponseHandler`] answers, now or later, on any thread (paper AMH §2). Arguments are to be
+    /// read before the upcall returns.
+    ///
+    /// Takes what is there and allocates nothing. Called when the request was answered or deferred
+    /// already, it gives a handler whose answers are refused with `BAD_INV_ORDER`.
+    pub fn defer(&mut self) -> ResponseHandler {
+        let operation = self.operation();
+        if self.progress != Progress::Unanswered {
+            return ResponseHandler::second(self.orb, operation);
+        }
+        self.progress = Progress::Deferred;
+        ResponseHandler::new(self.orb, self.connection, self.reply_to(), operation)
     }
 
     /// The exception for an operation that the interface does not have: `BAD_OPERATION`,
@@ -135,70 +156,35 @@ impl<'r> ServerRequest<'r> {
     }
 
     #[inline]
-    fn answer<'a>(
-        &mut self,
-        status: ReplyStatus,
-        body: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
-    ) -> Result<(), SystemException> {
-        if self.answered {
-            return Err(second_answer(self.operation()));
-        }
-        if self.header.response == ResponseFlags::None {
-            self.answered = true;
-            return Ok(());
-        }
-        let mut encoder: Encoder<'a> = Encoder::new(std::mem::take(self.buffer), ByteOrder::NATIVE);
-        encoder.set_version(self.message.version);
-        encoder.set_code_sets(self.connection.code_sets());
-        let header = ReplyHeader {
-            request_id: self.header.request_id,
-            status,
-            service_contexts: ServiceContexts::EMPTY,
-        };
-        let written = write_reply(&mut encoder, &header).and_then(|start| {
-            body(&mut encoder)?;
-            finish_message(&mut encoder, start)
-        });
-        let sent = match written {
-            Ok(()) => {
-                self.answered = true;
-                let fragments = self.orb.fragment_octets(self.message.version);
-                self.connection.send(&encoder, fragments)
-            }
-            Err(error) => {
-                *self.buffer = encoder.into_buffer();
-                return Err(SystemException::from(error).completed(CompletionStatus::Yes));
-            }
-        };
-        self.keep_buffer(encoder.into_buffer());
-        if let Err(error) = sent {
-            self.cannot_send(&error);
-        }
-        Ok(())
+    fn reply_to(&self) -> ReplyTo {
+        let (request_id, response) = (self.header.request_id, self.header.response);
+        ReplyTo { request_id, response, version: self.arguments.version() }
     }
 
     #[inline]
-    fn keep_buffer(&mut self, buffer: Vec<u8>) {
-        *self.buffer = buffer;
-        if self.buffer.capacity() > KEPT_OCTETS {
-            *self.buffer = Vec::new();
+    fn answer(&mut self, status: ReplyStatus, body: Body<'_, '_>) -> Result<(), SystemException> {
+        if self.progress != Progress::Unanswered {
+            return Err(second_answer(self.operation()));
         }
-    }
-
-    #[cold]
-    fn cannot_send(&self, error: &std::io::Error) {
-        let (peer, operation) = (self.peer(), self.operation());
-        tracing::debug!(%peer, operation, %error, "a reply could not be sent");
-        self.connection.close(None);
+        if self.header.response != ResponseFlags::None
+            && let Some(connection) = self.connection
+        {
+            let to = self.reply_to();
+            answer::send(self.orb, connection, &to, self.buffer, status, body)
+                .map_err(answer::unwritable)?;
+        }
+        self.progress = Progress::Answered;
+        Ok(())
     }
 
     /// The servant has returned: sends the exception it ended with, if any.
     #[inline]
     pub(crate) fn conclude(mut self, outcome: Result<(), SystemException>) {
-        match outcome {
-            Ok(()) if self.answered || !self.response_expected() => {}
-            Ok(()) => self.raise(&no_answer(self.operation())),
-            Err(exception) => self.raise(&exception),
+        match (outcome, self.progress) {
+            (Ok(()), Progress::Answered | Progress::Deferred) => {}
+            (Ok(()), Progress::Unanswered) if !self.response_expected() => {}
+            (Ok(()), Progress::Unanswered) => self.raise(&no_answer(self.operation())),
+            (Err(exception), _) => self.raise(&exception),
         }
     }
 
@@ -213,16 +199,12 @@ impl<'r> ServerRequest<'r> {
     }
 }
 
-/// Repository ids are ASCII, whatever the code set of the connection is.
-fn write_repository_id(e: &mut Encoder<'_>, id: &str) -> Result<(), corbie_cdr::Error> {
-    e.write_length(id.len() + 1)?;
-    e.write_octets(id.as_bytes());
-    e.write_octet(0);
-    Ok(())
+pub(crate) fn peer_of(connection: Option<&ServerConnection>) -> SocketAddr {
+    connection.map_or_else(|| (Ipv4Addr::LOCALHOST, 0).into(), ServerConnection::peer)
 }
 
 #[cold]
-fn second_answer(operation: &str) -> SystemException {
+pub(crate) fn second_answer(operation: &str) -> SystemException {
     SystemException::bad_inv_order(0, CompletionStatus::Yes)
         .with_detail(format!("{operation} was answered already"))
 }

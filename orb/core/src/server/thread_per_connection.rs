@@ -7,7 +7,7 @@
 use crate::Orb;
 use crate::connection::driver::ReceiveFailure;
 use crate::server::connection::Buffers;
-use crate::server::{ServerConnection, dispatch, relief};
+use crate::server::{ServerConnection, dispatch, pending, relief};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -40,7 +40,8 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 
 /// Serves one message; whether the connection is still open.
 #[inline]
-fn serve_one(orb: &Orb, connection: &ServerConnection, buffers: &mut Buffers) -> bool {
+fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, buffers: &mut Buffers) -> bool {
+    pending::wait_for_room(orb, connection);
     match connection.receive(orb, buffers) {
         Ok(message) => {
             let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);

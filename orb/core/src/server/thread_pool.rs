@@ -8,12 +8,12 @@
 use crate::Orb;
 use crate::connection::driver::ReceiveFailure;
 use crate::server::connection::{Buffers, Taken};
-use crate::server::{ServerConnection, dispatch, relief, thread_per_connection};
+use crate::server::{ServerConnection, dispatch, pending, relief, thread_per_connection};
 use corbie_giop::{MessageKind, OwnedMessage};
 use corbie_transport::{Interest, Readiness};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A follower that was not needed for so long ends, as long as enough others stay.
@@ -164,7 +164,13 @@ fn leave_the_idle(orb: &Orb, pool: &ThreadPool) {
     }
 }
 
-fn serve_ready(orb: &Orb, pool: &ThreadPool, connection: &ServerConnection, buffers: &mut Buffers) {
+fn serve_ready(
+    orb: &Orb,
+    pool: &ThreadPool,
+    connection: &Arc<ServerConnection>,
+    buffers: &mut Buffers,
+) {
+    pending::wait_for_room(orb, connection);
     let arm = |interest| pool.readiness.arm(&connection.link, connection.id, interest);
     let outcome = match connection.try_receive(orb, buffers) {
         Ok(Taken::NotYet) => arm(Interest::Octets).map(|()| true),

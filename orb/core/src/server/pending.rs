@@ -1,0 +1,95 @@
+//! Responses that are due: how many requests were deferred, by connection and in all, and the back
+//! pressure when they are too many (paper AMH §3; issue 3).
+//!
+//! A limit never refuses a request. It stops reading: requests then wait in the sockets, whose
+//! windows fill, and the clients wait. Reading goes on when a quarter of the limit was answered.
+
+use crate::Orb;
+use crate::server::ServerConnection;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a thread that waits for responses looks whether its connection closes.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The responses due of one ORB.
+#[derive(Default)]
+pub(crate) struct Pending {
+    total: AtomicU32,
+    /// Lock "pending": the last of all server locks.
+    paused: Mutex<()>,
+    /// Signalled when reading may go on.
+    eased: Condvar,
+}
+
+/// Below this many, reading goes on.
+fn eased(limit: u32) -> u32 {
+    limit - limit.div_ceil(4)
+}
+
+/// A request of `connection` was deferred.
+#[inline]
+pub(crate) fn begin(orb: &Orb, connection: &ServerConnection) {
+    connection.keep_in_service();
+    connection.deferred.fetch_add(1, Ordering::AcqRel);
+    orb.server().pending.total.fetch_add(1, Ordering::AcqRel);
+}
+
+/// It was answered.
+#[inline]
+pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
+    let pending = &orb.server().pending;
+    let settings = orb.settings();
+    let of_connection = connection.deferred.fetch_sub(1, Ordering::AcqRel) - 1;
+    let total = pending.total.fetch_sub(1, Ordering::AcqRel) - 1;
+    // Counts go through every number, so whoever waits is woken.
+    if of_connection == eased(settings.pending_responses_max)
+        || total == eased(settings.pending_responses_total_max)
+    {
+        drop(pending.lock());
+        pending.eased.notify_all();
+    }
+    connection.end_request();
+}
+
+/// Whether so many responses are due that no more requests of `connection` shall be read.
+#[inline]
+pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
+    let of_connection = connection.deferred.load(Ordering::Acquire);
+    // Who defers nothing is not asked about the others.
+    of_connection > 0
+        && (of_connection >= orb.settings().pending_responses_max
+            || orb.server().pending.total.load(Ordering::Acquire)
+                >= orb.settings().pending_responses_total_max)
+}
+
+impl Pending {
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.paused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits, if [`is_full`], until reading may go on or the connection closes.
+#[inline]
+pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
+    if is_full(orb, connection) {
+        wait(orb, connection);
+    }
+}
+
+#[cold]
+fn wait(orb: &Orb, connection: &ServerConnection) {
+    let pending = &orb.server().pending;
+    let settings = orb.settings();
+    tracing::debug!(peer = %connection.peer(), "too many responses are due: reading pauses");
+    let is_eased = || {
+        connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)
+            && pending.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
+    };
+    let mut guard = pending.lock();
+    while !is_eased() && !connection.is_closing() {
+        let waited = pending.eased.wait_timeout(guard, LOOK_AGAIN);
+        guard = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}

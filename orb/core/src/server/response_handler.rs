@@ -1,0 +1,221 @@
+//! The answer to a request as a value: asynchronous method handling (paper AMH §2, §3).
+//!
+//! Made by [`ServerRequest::defer`]. It holds what a reply needs and nothing of the upcall, so the
+//! upcall may return and the thread serve other requests. It lives where the application puts it;
+//! nothing of it is on the heap (but for operation names of more than 46 octets).
+//!
+//! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
+
+use crate::server::answer::{self, Body, ReplyTo};
+use crate::server::operation_name::OperationName;
+use crate::server::request::{peer_of, second_answer};
+use crate::server::{ServerConnection, pending};
+use crate::{Object, Orb};
+use corbie_cdr::{Encoder, Marshal as _};
+use corbie_giop::{ReplyStatus, ResponseFlags};
+use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Answers one request, once, from any thread, before or after the upcall has returned.
+///
+/// Dropped without an answer, it sends the client `NO_RESPONSE` (`COMPLETED_MAYBE`), so no client
+/// waits in vain. While it lives, its request counts as being served: a shutdown waits for it, and
+/// at most `pending_responses_max` of a connection and `pending_responses_total_max` of the ORB
+/// live at once, since no more requests are read then.
+#[must_use = "dropped, it answers with NO_RESPONSE"]
+pub struct ResponseHandler {
+    orb: Orb,
+    /// `None` when nobody listens: a request from this process, or one answered elsewhere.
+    connection: Option<Arc<ServerConnection>>,
+    to: ReplyTo,
+    operation: OperationName,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Unanswered,
+    Answered,
+    /// The request was answered before this handler was made.
+    Second,
+}
+
+impl ResponseHandler {
+    pub(crate) fn new(
+        orb: &Orb,
+        connection: Option<&Arc<ServerConnection>>,
+        to: ReplyTo,
+        operation: &str,
+    ) -> Self {
+        if let Some(connection) = connection {
+            pending::begin(orb, connection);
+        }
+        ResponseHandler {
+            orb: orb.clone(),
+            connection: connection.cloned(),
+            to,
+            operation: OperationName::new(operation),
+            progress: Progress::Unanswered,
+        }
+    }
+
+    /// A handler for a request that was answered already.
+    #[cold]
+    pub(crate) fn second(orb: &Orb, operation: &str) -> Self {
+        let version = corbie_giop::Version::V1_2;
+        let to = ReplyTo { request_id: 0, response: ResponseFlags::None, version };
+        let mut handler = ResponseHandler::new(orb, None, to, operation);
+        handler.progress = Progress::Second;
+        handler
+    }
+
+    /// Answers with results: `results` writes the return value, then inout and out arguments.
+    /// Returns when the reply was handed to the transport.
+    ///
+    /// # Errors
+    /// `COMM_FAILURE` (`COMPLETED_YES`) when the client is gone; `MARSHAL` and what else `results`
+    /// makes (`COMPLETED_YES`), which the client gets, too; `BAD_INV_ORDER` when the request was
+    /// answered before it was deferred.
+    pub fn reply<'a>(
+        mut self,
+        results: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    ) -> Result<(), SystemException> {
+        self.answer(ReplyStatus::NoException, results)
+    }
+
+    /// Answers with a user exception: `members` writes its members.
+    ///
+    /// # Errors
+    /// As [`ResponseHandler::reply`].
+    pub fn reply_exception<'a>(
+        mut self,
+        repository_id: &'a str,
+        members: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    ) -> Result<(), SystemException> {
+        self.answer(ReplyStatus::UserException, &|e: &mut Encoder<'a>| {
+            answer::write_exception(e, repository_id, members)
+        })
+    }
+
+    /// Answers with a system exception.
+    ///
+    /// # Errors
+    /// As [`ResponseHandler::reply`].
+    pub fn raise(mut self, exception: &SystemException) -> Result<(), SystemException> {
+        self.answer(ReplyStatus::SystemException, &|e| exception.encode_reply(e))
+    }
+
+    /// Sends the client on to `object`, for this request and later ones (CORBA 3.3 P2 §9.4.3.2).
+    ///
+    /// # Errors
+    /// As [`ResponseHandler::reply`].
+    pub fn forward(mut self, object: &Object) -> Result<(), SystemException> {
+        self.answer(ReplyStatus::LocationForward, &|e| Ior::encode(object.ior(), e))
+    }
+
+    /// Whether the connection of the client is closed, so that an answer would reach nobody. `true`
+    /// is for ever; `false` is what is known now.
+    #[must_use]
+    pub fn is_client_gone(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.is_closing())
+    }
+
+    /// Whether the client waits for a reply. To a oneway, answers are accepted and not sent.
+    #[must_use]
+    pub fn response_expected(&self) -> bool {
+        self.to.response.response_expected()
+    }
+
+    /// The name of the operation on the wire.
+    #[must_use]
+    pub fn operation(&self) -> &str {
+        self.operation.as_str()
+    }
+
+    /// Who sent the request; `127.0.0.1:0` when it came from this process without a connection.
+    #[must_use]
+    pub fn peer(&self) -> SocketAddr {
+        peer_of(self.connection.as_deref())
+    }
+
+    /// The ORB that the request came to.
+    #[must_use]
+    pub fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    fn answer(&mut self, status: ReplyStatus, body: Body<'_, '_>) -> Result<(), SystemException> {
+        if self.progress != Progress::Unanswered {
+            return Err(second_answer(self.operation()));
+        }
+        self.progress = Progress::Answered;
+        let Some(connection) = &self.connection else { return Ok(()) };
+        if self.to.response == ResponseFlags::None {
+            return Ok(());
+        }
+        if connection.is_closing() {
+            return Err(client_gone(self.operation(), connection));
+        }
+        let sent = answer::with_buffer(|buffer| {
+            let unwritable =
+                match answer::send(&self.orb, connection, &self.to, buffer, status, body) {
+                    Ok(sent) => return Ok(sent),
+                    Err(error) => answer::unwritable(error),
+                };
+            // The client gets the exception for the results that could not be written.
+            let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
+            let status = ReplyStatus::SystemException;
+            let _ = answer::send(&self.orb, connection, &self.to, buffer, status, body);
+            Err(unwritable)
+        });
+        if sent? { Ok(()) } else { Err(client_gone(self.operation(), connection)) }
+    }
+}
+
+impl Drop for ResponseHandler {
+    fn drop(&mut self) {
+        if self.progress == Progress::Unanswered && self.response_expected() {
+            let exception = dropped(self.operation());
+            let (peer, operation) = (self.peer(), self.operation());
+            tracing::warn!(%peer, operation, "a response was dropped unanswered");
+            let answered =
+                self.answer(ReplyStatus::SystemException, &|e| exception.encode_reply(e));
+            if let Err(gone) = answered {
+                tracing::debug!(%gone, "nobody waits for the response that was dropped");
+            }
+        }
+        if let Some(connection) = &self.connection {
+            pending::end(&self.orb, connection);
+        }
+    }
+}
+
+#[cold]
+fn dropped(operation: &str) -> SystemException {
+    SystemException::no_response(0, CompletionStatus::Maybe).with_detail(format!(
+        "the response to {operation} was dropped unanswered: the server gave the request up"
+    ))
+}
+
+#[cold]
+fn client_gone(operation: &str, connection: &ServerConnection) -> SystemException {
+    SystemException::comm_failure(minor::COMM_FAILURE_CLOSED, CompletionStatus::Yes).with_detail(
+        format!(
+            "the answer to {operation} reaches nobody: the connection of {} is closed; ask \
+             is_client_gone() before work that only the client needs",
+            connection.peer()
+        ),
+    )
+}
+
+impl fmt::Debug for ResponseHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseHandler")
+            .field("operation", &self.operation())
+            .field("peer", &self.peer())
+            .field("request_id", &self.to.request_id)
+            .finish_non_exhaustive()
+    }
+}
