@@ -34,6 +34,7 @@ pub use corbie_core::init::{
     AddressFamily, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
     ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,
 };
+pub use corbie_core::policy;
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedServant,
 };

@@ -16,6 +16,7 @@ mod interface;
 mod object;
 mod operation;
 mod orb;
+pub mod policy;
 pub mod server;
 
 pub use client::Reply;

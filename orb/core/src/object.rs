@@ -5,6 +5,7 @@
 use crate::Operation;
 use crate::Orb;
 use crate::client::{self, Binding, Reply};
+use crate::policy::{CachedPolicies, CallPolicies, PolicySet};
 use corbie_cdr::{Encoder, Marshal};
 use corbie_types::{Ior, SystemException, SystemExceptionKind};
 use std::fmt;
@@ -24,17 +25,31 @@ struct ObjectInner {
     forwarded: Mutex<Option<Arc<Binding>>>,
     /// Whether `forwarded` holds something: spares the lock on every call that was not forwarded.
     is_forwarded: AtomicBool,
+    /// Policies set on this reference.
+    policy_overrides: PolicySet,
+    /// What the server says of its policies in the reference.
+    exposed_policies: OnceLock<Result<PolicySet, SystemException>>,
+    /// What calls go by; made by the first one.
+    policies: OnceLock<CachedPolicies>,
 }
 
 impl Object {
     /// The reference `ior`, used through `orb`. Nothing is connected yet.
     pub fn new(orb: &Orb, ior: Ior) -> Self {
+        Self::with_policies(orb, ior, PolicySet::default())
+    }
+
+    /// The reference `ior` with policies of its own.
+    pub(crate) fn with_policies(orb: &Orb, ior: Ior, policy_overrides: PolicySet) -> Self {
         Object(Arc::new(ObjectInner {
             orb: orb.clone(),
             ior,
             binding: OnceLock::new(),
             forwarded: Mutex::new(None),
             is_forwarded: AtomicBool::new(false),
+            policy_overrides,
+            exposed_policies: OnceLock::new(),
+            policies: OnceLock::new(),
         }))
     }
 
@@ -126,6 +141,26 @@ impl Object {
     /// As [`Object::invoke`]; `OBJECT_NOT_EXIST` when the server does not know the object.
     pub fn locate(&self) -> Result<(), SystemException> {
         client::locate(self)
+    }
+
+    /// Policies set on this reference.
+    pub(crate) fn policy_overrides(&self) -> &PolicySet {
+        &self.0.policy_overrides
+    }
+
+    /// What the reference says of its server's policies.
+    ///
+    /// # Errors
+    /// `MARSHAL` (`COMPLETED_NO`) when it cannot be read.
+    pub(crate) fn exposed_policies(&self) -> Result<&PolicySet, SystemException> {
+        let read = || crate::policy::exposed_by(&self.0.ior);
+        self.0.exposed_policies.get_or_init(read).as_ref().map_err(Clone::clone)
+    }
+
+    /// What calls go by, as far as the thread says nothing.
+    #[inline]
+    pub(crate) fn cached_policies(&self) -> &CachedPolicies {
+        self.0.policies.get_or_init(|| CallPolicies::to_cache(self))
     }
 
     /// Where calls go now: where a server forwarded us, or where the reference leads.

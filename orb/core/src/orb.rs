@@ -11,6 +11,7 @@ use crate::executor::ExecutorSlot;
 use crate::housekeeping;
 use crate::init::{Settings, WaitStrategy};
 use crate::initial_references::InitialReferences;
+use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::server::{self, Adapter, Server};
 use corbie_cdr::{Limits, Version};
 use corbie_giop::ReaderLimits;
@@ -29,6 +30,7 @@ pub struct Orb(Arc<OrbInner>);
 pub(crate) struct OrbInner {
     settings: Settings,
     limits: Limits,
+    policies: OrbPolicies,
     connections: ConnectionCache,
     server: Server,
     initial_references: InitialReferences,
@@ -54,6 +56,7 @@ impl Orb {
         Orb(Arc::new(OrbInner {
             settings,
             limits,
+            policies: OrbPolicies::default(),
             connections: ConnectionCache::default(),
             server: Server::default(),
             initial_references: InitialReferences::default(),
@@ -128,6 +131,21 @@ impl Orb {
     /// Takes a plain name back; whether it was bound.
     pub fn unbind_object_key(&self, key: impl AsRef<[u8]>) -> bool {
         self.0.server.object_keys.unbind(key.as_ref())
+    }
+
+    /// The policies of this ORB.
+    pub fn policy_manager(&self) -> PolicyManager {
+        PolicyManager::new(self)
+    }
+
+    /// The policies of the calling thread.
+    pub fn policy_current(&self) -> PolicyCurrent {
+        PolicyCurrent::default()
+    }
+
+    #[inline]
+    pub(crate) fn policies(&self) -> &OrbPolicies {
+        &self.0.policies
     }
 
     /// What decoders of this ORB accept.

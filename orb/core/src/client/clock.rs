@@ -1,7 +1,7 @@
 //! The time that a call has: from its beginning to its reply, whatever it waits for in between.
 //!
-//! Made by `invoke` and `locate`. The system's clock is read once a call; again only when something
-//! may have taken time, which is noted here.
+//! Made by `policy/call` for calls and by `locate`. The system's clock is read once a call; again
+//! only when something may have taken time, which is noted here.
 
 use std::time::{Duration, Instant};
 
@@ -9,25 +9,70 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) start: Instant,
+    /// When what is being done now has to end, from `start`: sending, or the whole call.
     timeout: Option<Duration>,
     /// Whether anything was waited for since `start`.
     pub(crate) has_waited: bool,
+    /// Where sending and receiving have times of their own.
+    phases: Option<Phases>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Phases {
+    /// Until the request is sent, from the start.
+    sending: Option<Duration>,
+    /// Until the reply is here, from the start.
+    whole: Option<Duration>,
+    /// Until the reply is here, from when the request was sent.
+    reply: Option<Duration>,
 }
 
 impl Clock {
     /// A call begins now and may take `timeout`; `None`: for ever.
     #[inline]
     pub(crate) fn start(timeout: Option<Duration>) -> Self {
-        Clock { start: Instant::now(), timeout, has_waited: false }
+        Clock { start: Instant::now(), timeout, has_waited: false, phases: None }
     }
 
-    /// When the call has to end.
+    /// A call begins now, that may take `sending` until its request is sent, `reply` from then on,
+    /// and `whole` altogether.
+    #[cold]
+    pub(crate) fn in_phases(
+        sending: Option<Duration>,
+        whole: Option<Duration>,
+        reply: Option<Duration>,
+    ) -> Self {
+        let phases = Some(Phases { sending, whole, reply });
+        let timeout = sending.into_iter().chain(whole).min();
+        Clock { start: Instant::now(), timeout, has_waited: false, phases }
+    }
+
+    /// The request is sent.
+    #[inline]
+    pub(crate) fn sent(&mut self) {
+        if let Some(phases) = self.phases {
+            let reply = phases.reply.map(|reply| self.start.elapsed().saturating_add(reply));
+            self.timeout = phases.whole.into_iter().chain(reply).min();
+            self.has_waited = true;
+        }
+    }
+
+    /// The request has to be sent again.
+    #[inline]
+    pub(crate) fn sending_again(&mut self) {
+        if let Some(phases) = self.phases {
+            self.timeout = phases.sending.into_iter().chain(phases.whole).min();
+        }
+        self.has_waited = true;
+    }
+
+    /// When what is being done now has to end.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.timeout.and_then(|timeout| self.start.checked_add(timeout))
     }
 
-    /// How long the whole call may take.
+    /// How long what is being done now may take, from the start of the call.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.timeout
     }

@@ -7,9 +7,10 @@ use crate::client::failure::{CallFailure, Retry};
 use crate::client::{Clock, Reply, Target};
 use crate::connection::driver::ReceiveFailure;
 use crate::connection::{ClientConnection, PooledConnection};
+use crate::policy::{CallPolicies, InvocationContext};
 use crate::server::relief;
 use crate::{Operation, Orb};
-use corbie_cdr::{ByteOrder, Encoder};
+use corbie_cdr::{ByteOrder, CodeSets, Encoder};
 use corbie_giop::{
     self as giop, AddressingDisposition, CodeSetContext, MessageKind, RequestHeader, ResponseFlags,
     Tagged, TaggedList, cancel_request, finish_message, write_request,
@@ -27,6 +28,7 @@ pub(crate) struct Request<'r, 'a> {
     pub(crate) arguments: &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     /// The reference called, for servers that ask for more than its key.
     pub(crate) ior: &'r Ior,
+    pub(crate) policies: &'r CallPolicies,
 }
 
 /// Sends `request` to `target` over `connection` and reads the reply.
@@ -39,10 +41,12 @@ pub(crate) fn call(
     mut pooled: PooledConnection,
     target: &Target,
     request: &Request<'_, '_>,
+    response: ResponseFlags,
     clock: &mut Clock,
 ) -> Result<Reply, CallFailure> {
     let Some(connection) = pooled.get() else { return Err(lost_connection()) };
-    let id = send(orb, connection, target, request, ResponseFlags::WithTarget, clock)?;
+    let id = send(orb, connection, target, request, response, clock)?;
+    clock.sent();
     let _relief = relief::while_waiting();
     loop {
         let Some(connection) = pooled.get() else { return Err(lost_connection()) };
@@ -120,10 +124,12 @@ fn send<'a>(
     encoder.set_version(target.version);
     encoder.set_code_sets(connection.code_sets);
     let announce = target.announces_code_sets && !connection.code_sets_announced;
-    let context = CodeSetContext::new(connection.code_sets, ByteOrder::NATIVE);
-    let contexts = [context.as_context()];
-    let contexts = if announce { &contexts[..] } else { &[] };
-    let written = write(&mut encoder, id, target, request, response, contexts);
+    let written = if announce || request.policies.travel {
+        let code_sets = announce.then_some(connection.code_sets);
+        write_with_contexts(&mut encoder, id, target, request, response, code_sets)
+    } else {
+        write(&mut encoder, id, target, request, response, &[])
+    };
     let sent = match written {
         Ok(()) => send_in_time(orb, connection, &encoder, target, clock),
         Err(error) => {
@@ -159,6 +165,29 @@ pub(crate) fn send_in_time(
         clock.note_long_wait();
     }
     Ok(())
+}
+
+/// Writes a request that tells of more than itself.
+#[cold]
+fn write_with_contexts<'a>(
+    encoder: &mut Encoder<'a>,
+    request_id: u32,
+    target: &Target,
+    request: &Request<'_, 'a>,
+    response: ResponseFlags,
+    code_sets: Option<CodeSets>,
+) -> Result<(), corbie_cdr::Error> {
+    let code_sets = code_sets.map(|sets| CodeSetContext::new(sets, ByteOrder::NATIVE));
+    let policies = request.policies.travel.then(|| InvocationContext::new(request.policies));
+    let of_code_sets = code_sets.as_ref().map(CodeSetContext::as_context);
+    let of_policies = policies.as_ref().map(InvocationContext::as_context);
+    let none = Tagged { tag: 0, data: &[] };
+    let contexts = match (of_code_sets, of_policies) {
+        (Some(first), Some(second)) => [first, second],
+        (first, second) => [first.or(second).unwrap_or(none), none],
+    };
+    let count = usize::from(of_code_sets.is_some()) + usize::from(of_policies.is_some());
+    write(encoder, request_id, target, request, response, &contexts[..count])
 }
 
 #[inline]

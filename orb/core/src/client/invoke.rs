@@ -9,9 +9,10 @@ use crate::client::failure::{CallFailure, Retry};
 use crate::client::{Binding, Clock, Reply, Target, bind};
 use crate::connection::PooledConnection;
 use crate::object::BindingRef;
+use crate::policy::{CallPolicies, SyncScope};
 use crate::{Object, Operation};
 use corbie_cdr::Encoder;
-use corbie_giop::AddressingDisposition;
+use corbie_giop::{AddressingDisposition, ResponseFlags};
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::sync::Arc;
 
@@ -26,6 +27,16 @@ pub(crate) enum Answer<T> {
     Raised(SystemException),
     /// To be sent again.
     Elsewhere(Elsewhere),
+}
+
+impl<T> Answer<T> {
+    fn map<U>(self, map: impl FnOnce(T) -> U) -> Answer<U> {
+        match self {
+            Answer::Done(done) => Answer::Done(map(done)),
+            Answer::Raised(exception) => Answer::Raised(exception),
+            Answer::Elsewhere(elsewhere) => Answer::Elsewhere(elsewhere),
+        }
+    }
 }
 
 /// The outcome of one attempt.
@@ -48,15 +59,18 @@ pub(crate) fn invoke<'a>(
     operation: &Operation,
     arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Result<Reply, SystemException> {
-    let orb = object.orb();
-    carry_out(object, operation, |connection, target, ior, clock| {
-        let request = Request { operation, arguments, ior };
-        let reply = exchange::call(orb, connection, target, &request, clock)?;
+    let policies = CallPolicies::effective(object)?;
+    let flags = ResponseFlags::WithTarget;
+    let reply = carry_out(object, operation, &policies, |connection, target, ior, clock| {
+        let request = Request { operation, arguments, ior, policies: &policies };
+        let reply = exchange::call(object.orb(), connection, target, &request, flags, clock)?;
         Ok(reply.into_answer(operation))
-    })
+    })?;
+    policies.hold_reply();
+    Ok(reply)
 }
 
-/// Sends an operation without waiting for a reply.
+/// Sends an operation that has no results: waits for what its `SyncScope` says.
 ///
 /// # Errors
 /// See [`Object::invoke_oneway`].
@@ -65,10 +79,20 @@ pub(crate) fn invoke_oneway<'a>(
     operation: &Operation,
     arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Result<(), SystemException> {
+    let policies = CallPolicies::effective(object)?;
     let orb = object.orb();
-    carry_out(object, operation, |connection, target, ior, clock| {
-        let request = Request { operation, arguments, ior };
-        exchange::send_only(orb, connection, target, &request, clock).map(Answer::Done)
+    let flags = match policies.sync_scope {
+        SyncScope::None | SyncScope::WithTransport => ResponseFlags::None,
+        SyncScope::WithServer => ResponseFlags::WithServer,
+        SyncScope::WithTarget => ResponseFlags::WithTarget,
+    };
+    carry_out(object, operation, &policies, |connection, target, ior, clock| {
+        let request = Request { operation, arguments, ior, policies: &policies };
+        if flags == ResponseFlags::None {
+            return exchange::send_only(orb, connection, target, &request, clock).map(Answer::Done);
+        }
+        let reply = exchange::call(orb, connection, target, &request, flags, clock)?;
+        Ok(reply.into_answer(operation).map(drop))
     })
 }
 
@@ -78,9 +102,10 @@ pub(crate) fn invoke_oneway<'a>(
 pub(crate) fn carry_out<T>(
     object: &Object,
     operation: &Operation,
+    policies: &CallPolicies,
     exchange: impl Fn(PooledConnection, &Target, &Ior, &mut Clock) -> Answered<T>,
 ) -> Result<T, SystemException> {
-    let mut clock = Clock::start(object.orb().settings().request_timeout);
+    let mut clock = policies.begin()?;
     let mut forwards = 0;
     let mut fell_back = false;
     loop {
@@ -93,6 +118,7 @@ pub(crate) fn carry_out<T>(
             Ok(Answer::Done(done)) => return Ok(done),
             Ok(Answer::Elsewhere(elsewhere)) => {
                 forwards = count_forward(forwards, operation)?;
+                clock.sending_again();
                 follow(object, &binding, elsewhere)?;
             }
             Ok(Answer::Raised(exception)) => {
@@ -127,7 +153,7 @@ fn attempt<T>(
                 return Ok(answer);
             }
             Err(failure) => {
-                clock.has_waited = true;
+                clock.sending_again();
                 next_attempt(binding, failure, &mut failed, &mut retried)?;
             }
         }

@@ -9,6 +9,7 @@ use crate::client::exchange::{
 use crate::client::invoke::{Answer, Elsewhere, carry_out};
 use crate::client::{CallFailure, Clock, Target};
 use crate::connection::{ClientConnection, PooledConnection};
+use crate::policy::CallPolicies;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::Marshal as _;
 use corbie_giop::{
@@ -25,7 +26,8 @@ const LOCATE: Operation = Operation::twoway("LocateRequest");
 /// `OBJECT_NOT_EXIST` when the server does not know it, else as [`Object::invoke`].
 pub(crate) fn locate(object: &Object) -> Result<(), SystemException> {
     let orb = object.orb();
-    carry_out(object, &LOCATE, |connection, target, ior, clock| {
+    let policies = CallPolicies::effective(object)?;
+    carry_out(object, &LOCATE, &policies, |connection, target, ior, clock| {
         ask(orb, connection, ior, target, clock)
     })
 }

@@ -24,6 +24,8 @@ pub mod service_context_id {
     pub const BI_DIR_IIOP: u32 = 5;
     /// The IOR of the sender's CodeBase.
     pub const SENDING_CONTEXT_RUN_TIME: u32 = 6;
+    /// The policies of the caller for this request (CORBA Messaging §22.3.3).
+    pub const INVOCATION_POLICIES: u32 = 7;
     /// An exception's text, as Java sends it.
     pub const UNKNOWN_EXCEPTION_INFO: u32 = 9;
     /// The priority of real-time CORBA.

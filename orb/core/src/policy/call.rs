@@ -1,0 +1,234 @@
+//! What one call goes by: the policies of all levels and of the reference, joined.
+//!
+//! The levels are those of CORBA 3.3 P1 §8.9 (policy overrides): reference over thread over ORB over settings; then
+//! what the reference says of its server narrows them (CORBA Messaging §22.3.2). Done once per reference; again for
+//! each call only where the thread has policies of its own or the ORB's changed since.
+
+use crate::Object;
+use crate::client::Clock;
+use crate::policy::{
+    BufferingConstraint, Policy, PolicySet, PolicyType, PriorityRange, QueueOrder, RebindMode,
+    SyncScope, UtcT, current,
+};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::ops::Deref;
+use std::time::Duration;
+
+/// The policies of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct CallPolicies {
+    /// How long the whole call may take: by policy, else by the setting `request_timeout`.
+    pub(crate) roundtrip_timeout: Option<Duration>,
+    /// The same where a policy says it: that travels, a setting does not.
+    pub(crate) roundtrip_policy: Option<Duration>,
+    pub(crate) request_timeout: Option<Duration>,
+    pub(crate) reply_timeout: Option<Duration>,
+    pub(crate) request_start: Option<UtcT>,
+    pub(crate) request_end: Option<UtcT>,
+    pub(crate) reply_start: Option<UtcT>,
+    pub(crate) reply_end: Option<UtcT>,
+    pub(crate) request_priority: Option<PriorityRange>,
+    pub(crate) reply_priority: Option<PriorityRange>,
+    pub(crate) queue_order: Option<QueueOrder>,
+    pub(crate) sync_scope: SyncScope,
+    pub(crate) rebind: RebindMode,
+    pub(crate) buffering: Option<BufferingConstraint>,
+    /// Whether anything but `roundtrip_timeout` says when the call ends.
+    has_times: bool,
+    /// Whether requests carry an INVOCATION_POLICIES context.
+    pub(crate) travel: bool,
+}
+
+/// The policies of a call: the reference's own in the usual case, so that nothing is copied.
+#[expect(clippy::large_enum_variant, reason = "lives on the stack; a box would cost each call")]
+pub(crate) enum Effective<'o> {
+    Cached(&'o CallPolicies),
+    Joined(CallPolicies),
+}
+
+impl Deref for Effective<'_> {
+    type Target = CallPolicies;
+
+    #[inline]
+    fn deref(&self) -> &CallPolicies {
+        match self {
+            Effective::Cached(policies) => policies,
+            Effective::Joined(policies) => policies,
+        }
+    }
+}
+
+/// What a reference keeps of its policies, and the ORB's generation that it was made of.
+pub(crate) type CachedPolicies = Box<(u32, Result<CallPolicies, SystemException>)>;
+
+impl CallPolicies {
+    /// What a call of `object` by this thread goes by now.
+    ///
+    /// # Errors
+    /// `INV_POLICY` (`COMPLETED_NO`) when the reference excludes what was set here.
+    #[inline]
+    pub(crate) fn effective(object: &Object) -> Result<Effective<'_>, SystemException> {
+        let (generation, cached) = &**object.cached_policies();
+        let is_current = *generation == object.orb().policies().generation();
+        if is_current
+            && !current::has_overrides()
+            && let Ok(policies) = cached
+        {
+            return Ok(Effective::Cached(policies));
+        }
+        join_now(object)
+    }
+
+    /// For [`Object::cached_policies`]: without those of the thread.
+    #[cold]
+    pub(crate) fn to_cache(object: &Object) -> CachedPolicies {
+        // Read first: a change in between makes the cache out of date, not wrong.
+        let generation = object.orb().policies().generation();
+        Box::new((generation, joined(object, &PolicySet::default())))
+    }
+
+    fn new(set: &PolicySet, object: &Object) -> CallPolicies {
+        macro_rules! value {
+            ($kind:ident, $variant:ident) => {
+                match set.get(PolicyType::$kind) {
+                    Some(Policy::$variant(value)) => Some(value),
+                    _ => None,
+                }
+            };
+        }
+        let settings = object.orb().settings();
+        let roundtrip_policy = value!(RELATIVE_ROUNDTRIP_TIMEOUT, RelativeRoundtripTimeout);
+        let mut policies = CallPolicies {
+            roundtrip_timeout: roundtrip_policy.or(settings.request_timeout),
+            roundtrip_policy,
+            request_timeout: value!(RELATIVE_REQUEST_TIMEOUT, RelativeRequestTimeout),
+            reply_timeout: value!(RELATIVE_REPLY_TIMEOUT, RelativeReplyTimeout),
+            request_start: value!(REQUEST_START_TIME, RequestStartTime),
+            request_end: value!(REQUEST_END_TIME, RequestEndTime),
+            reply_start: value!(REPLY_START_TIME, ReplyStartTime),
+            reply_end: value!(REPLY_END_TIME, ReplyEndTime),
+            request_priority: value!(REQUEST_PRIORITY, RequestPriority),
+            reply_priority: value!(REPLY_PRIORITY, ReplyPriority),
+            queue_order: value!(QUEUE_ORDER, QueueOrder),
+            sync_scope: value!(SYNC_SCOPE, SyncScope).unwrap_or_default(),
+            rebind: value!(REBIND, Rebind).unwrap_or_default(),
+            buffering: value!(BUFFERING_CONSTRAINT, BufferingConstraint),
+            has_times: false,
+            travel: false,
+        };
+        let points = [policies.request_start, policies.request_end];
+        let points = [points, [policies.reply_start, policies.reply_end]].concat();
+        let has_point = points.iter().any(Option::is_some);
+        let is_relative = policies.request_timeout.or(policies.reply_timeout).is_some();
+        let has_priority = policies.request_priority.or(policies.reply_priority).is_some();
+        policies.has_times = has_point || is_relative;
+        policies.travel = has_point
+            || policies.roundtrip_policy.or(policies.request_timeout).is_some()
+            || has_priority
+            || policies.queue_order.is_some();
+        policies
+    }
+
+    /// A call begins: its clock.
+    ///
+    /// Waits until the request's start time, if it has one.
+    ///
+    /// # Errors
+    /// `TIMEOUT` (`COMPLETED_NO`) when the time of the call ended before it began.
+    #[inline]
+    pub(crate) fn begin(&self) -> Result<Clock, SystemException> {
+        if self.has_times {
+            self.begin_with_times()
+        } else {
+            Ok(Clock::start(self.roundtrip_timeout))
+        }
+    }
+
+    #[cold]
+    fn begin_with_times(&self) -> Result<Clock, SystemException> {
+        let left = |end: Option<UtcT>| end.map(|end| end.left());
+        let whole = self.roundtrip_timeout.into_iter().chain(left(self.reply_end)).min();
+        let sending = self.request_timeout.into_iter().chain(left(self.request_end)).min();
+        let start = self.request_start.map_or(Duration::ZERO, |start| start.left());
+        let never = |minor, what: &str| {
+            Err(SystemException::timeout(minor, CompletionStatus::No)
+                .with_detail(format!("the request was not sent: {what}")))
+        };
+        if sending.is_some_and(|sending| sending <= start) {
+            return never(minor::TIMEOUT_REQUEST_END, "its end time came before it could be");
+        }
+        if whole.is_some_and(|whole| whole <= start) {
+            return never(minor::TIMEOUT_REPLY_END, "the end time of its reply came before");
+        }
+        let clock = Clock::in_phases(sending, whole, self.reply_timeout);
+        if !start.is_zero() {
+            std::thread::sleep(start);
+        }
+        Ok(clock)
+    }
+
+    /// The reply is here: waits until it may be delivered.
+    #[inline]
+    pub(crate) fn hold_reply(&self) {
+        if let Some(start) = self.reply_start {
+            std::thread::sleep(start.left());
+        }
+    }
+}
+
+#[cold]
+fn join_now(object: &Object) -> Result<Effective<'_>, SystemException> {
+    Ok(Effective::Joined(joined(object, &current::overrides())?))
+}
+
+/// The policies of all levels, `thread` being those of the thread.
+fn joined(object: &Object, thread: &PolicySet) -> Result<CallPolicies, SystemException> {
+    let set = overrides(object, thread);
+    Ok(CallPolicies::new(&reconciled(&set, object.exposed_policies()?)?, object))
+}
+
+/// What is set here for calls of `object`, whatever the reference says.
+pub(crate) fn overrides(object: &Object, thread: &PolicySet) -> PolicySet {
+    let orb = object.orb().policies().overrides();
+    orb.overridden_by(thread).overridden_by(object.policy_overrides())
+}
+
+/// What is left of `set` where the server of a reference has `exposed`.
+///
+/// # Errors
+/// `INV_POLICY` (`COMPLETED_NO`) when nothing is.
+pub(crate) fn reconciled(
+    set: &PolicySet,
+    exposed: &PolicySet,
+) -> Result<PolicySet, SystemException> {
+    let mut narrowed = *set;
+    for policy in exposed.select(&[]) {
+        let here = set.get(policy.policy_type());
+        let both = match (here, policy) {
+            (None, policy) => Some(policy),
+            (Some(Policy::RequestPriority(here)), Policy::RequestPriority(there)) => {
+                here.intersection(there).map(Policy::RequestPriority)
+            }
+            (Some(Policy::ReplyPriority(here)), Policy::ReplyPriority(there)) => {
+                here.intersection(there).map(Policy::ReplyPriority)
+            }
+            (Some(Policy::QueueOrder(here)), Policy::QueueOrder(there)) => {
+                let both = QueueOrder(here.0 & there.0);
+                (both.0 != 0).then_some(Policy::QueueOrder(both))
+            }
+            (here, _) => here,
+        };
+        narrowed.insert(both.ok_or_else(|| irreconcilable(here, policy))?);
+    }
+    Ok(narrowed)
+}
+
+#[cold]
+fn irreconcilable(here: Option<Policy>, there: Policy) -> SystemException {
+    SystemException::inv_policy(minor::INV_POLICY_IRRECONCILABLE, CompletionStatus::No).with_detail(
+        format!(
+            "{} cannot be met: set here is {here:?}, but the reference says {there:?}",
+            there.policy_type()
+        ),
+    )
+}

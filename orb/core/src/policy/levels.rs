@@ -1,0 +1,66 @@
+//! The policies of an ORB: `CORBA::PolicyManager` (CORBA 3.3 P1 §8.9.2), and how references notice
+//! that they changed.
+
+use crate::Orb;
+use crate::policy::{Policy, PolicyError, PolicySet, PolicyType, SetOverrideType};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The policies that an ORB has for all its references.
+#[derive(Default)]
+pub(crate) struct OrbPolicies {
+    /// Lock "ORB policies": held to copy or replace them.
+    overrides: Mutex<PolicySet>,
+    /// Counts changes: what references have joined from an older state is out of date.
+    generation: AtomicU32,
+}
+
+impl OrbPolicies {
+    /// Changes with every change of the policies.
+    #[inline]
+    pub(crate) fn generation(&self) -> u32 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn overrides(&self) -> PolicySet {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PolicySet> {
+        self.overrides.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The policies of an ORB, for all calls of all its references: what threads and references say
+/// wins over them. Made by `Orb::policy_manager`.
+#[derive(Clone, Debug)]
+pub struct PolicyManager(Orb);
+
+impl PolicyManager {
+    pub(crate) fn new(orb: &Orb) -> Self {
+        PolicyManager(orb.clone())
+    }
+
+    /// Changes the policies of the ORB; calls that begin afterwards go by them. Best done before
+    /// the first call: a reference that was called before joins its policies anew at each call.
+    ///
+    /// # Errors
+    /// [`PolicyError`]; nothing is changed then.
+    pub fn set_policy_overrides(
+        &self,
+        policies: &[Policy],
+        how: SetOverrideType,
+    ) -> Result<(), PolicyError> {
+        let orb_policies = self.0.policies();
+        let mut overrides = orb_policies.lock();
+        *overrides = overrides.changed(policies, how)?;
+        orb_policies.generation.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// The policies of the ORB of these kinds; all of them when `types` is empty.
+    #[must_use]
+    pub fn get_policy_overrides(&self, types: &[PolicyType]) -> Vec<Policy> {
+        self.0.policies().overrides().select(types)
+    }
+}

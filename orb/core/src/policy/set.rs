@@ -1,0 +1,132 @@
+//! The policies of one level: at most one of each kind, without allocation.
+//!
+//! Rules of `set_policy_overrides` (CORBA 3.3 P1 §8.9, PolicyManager).
+
+use crate::policy::{Policy, PolicyType};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::fmt;
+
+const KINDS: usize = PolicyType::ALL.len();
+
+/// At most one policy of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PolicySet {
+    slots: [Option<Policy>; KINDS],
+}
+
+/// What becomes of the overrides that are there (`CORBA::SetOverrideType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetOverrideType {
+    /// All are replaced.
+    Set,
+    /// Those of other kinds stay.
+    Add,
+}
+
+impl PolicySet {
+    /// The policy of this kind.
+    pub(crate) fn get(&self, policy_type: PolicyType) -> Option<Policy> {
+        self.slots[policy_type.slot()?]
+    }
+
+    /// Takes `policy` in, instead of one of its kind.
+    pub(crate) fn insert(&mut self, policy: Policy) {
+        if let Some(slot) = policy.policy_type().slot() {
+            self.slots[slot] = Some(policy);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.iter().all(Option::is_none)
+    }
+
+    /// What `above` says, and this set where that says nothing.
+    pub(crate) fn overridden_by(&self, above: &PolicySet) -> PolicySet {
+        let mut joined = *self;
+        for (slot, over) in joined.slots.iter_mut().zip(&above.slots) {
+            *slot = over.or(*slot);
+        }
+        joined
+    }
+
+    /// The policies of these kinds that are there; all of them when no kind is named.
+    pub(crate) fn select(&self, types: &[PolicyType]) -> Vec<Policy> {
+        let wanted = |policy: &Policy| types.is_empty() || types.contains(&policy.policy_type());
+        self.slots.iter().flatten().copied().filter(wanted).collect()
+    }
+
+    /// The set after `set_policy_overrides(policies, how)`.
+    ///
+    /// # Errors
+    /// [`PolicyError`]; nothing is changed then.
+    pub(crate) fn changed(
+        &self,
+        policies: &[Policy],
+        how: SetOverrideType,
+    ) -> Result<PolicySet, PolicyError> {
+        let mut changed = match how {
+            SetOverrideType::Set => PolicySet::default(),
+            SetOverrideType::Add => *self,
+        };
+        let mut invalid = Vec::new();
+        for (index, policy) in policies.iter().enumerate() {
+            let is_same = |other: &Policy| other.policy_type() == policy.policy_type();
+            if policies[..index].iter().any(is_same) {
+                return Err(duplicate(policy.policy_type()).into());
+            }
+            if let Some(fault) = policy.fault() {
+                invalid.push((index, fault));
+            }
+            changed.insert(*policy);
+        }
+        if invalid.is_empty() { Ok(changed) } else { Err(PolicyError::invalid(invalid)) }
+    }
+}
+
+#[cold]
+fn duplicate(policy_type: PolicyType) -> SystemException {
+    SystemException::bad_param(minor::BAD_PARAM_DUPLICATE_POLICY, CompletionStatus::No)
+        .with_detail(format!("{policy_type} is in the list of policies twice"))
+}
+
+/// Why policies were not set.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// `CORBA::InvalidPolicies`: these can never be met.
+    InvalidPolicies {
+        /// The indices of the policies in the list given.
+        indices: Vec<u16>,
+        /// What is wrong with the first of them.
+        why: &'static str,
+    },
+    /// A system exception.
+    System(SystemException),
+}
+
+impl PolicyError {
+    fn invalid(faults: Vec<(usize, &'static str)>) -> Self {
+        let why = faults.first().map_or("", |(_, why)| *why);
+        let indices = faults.iter().map(|(index, _)| u16::try_from(*index).unwrap_or(u16::MAX));
+        PolicyError::InvalidPolicies { indices: indices.collect(), why }
+    }
+}
+
+impl From<SystemException> for PolicyError {
+    fn from(exception: SystemException) -> Self {
+        PolicyError::System(exception)
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyError::InvalidPolicies { indices, why } => {
+                write!(f, "CORBA::InvalidPolicies: no. {indices:?} of the list: {why}")
+            }
+            PolicyError::System(exception) => exception.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}
