@@ -23,5 +23,5 @@ pub use client::Reply;
 pub use executor::{Executor, Task};
 pub use interface::{Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;
-pub use operation::Operation;
+pub use operation::{Operation, OperationName};
 pub use orb::Orb;

@@ -199,7 +199,7 @@ fn write<'a>(
     response: ResponseFlags,
     contexts: &[Tagged<'_>],
 ) -> Result<(), corbie_cdr::Error> {
-    let operation = request.operation.name;
+    let operation = request.operation.name();
     let service_contexts = TaggedList::new(contexts);
     let by_key = target.addressing() == AddressingDisposition::Key;
     let start = if by_key

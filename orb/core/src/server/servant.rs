@@ -19,7 +19,7 @@ pub trait Servant: Send + Sync + 'static {
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException>;
 
     /// The repository id of the most derived interface.
-    fn _repository_id(&self) -> &'static str {
+    fn _repository_id(&self) -> &str {
         self._interfaces().first().copied().unwrap_or_default()
     }
 
