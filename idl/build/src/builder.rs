@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use corbie_codegen::OperationDemux;
-use corbie_frontend::Diagnostic;
+use corbie_frontend::{Diagnostic, ImpliedIdl};
 
 use crate::{Error, FileLoader};
 
@@ -27,6 +27,7 @@ pub struct Builder {
     defines: Vec<String>,
     undefines: Vec<String>,
     out_dir: Option<PathBuf>,
+    implied: ImpliedIdl,
     options: corbie_codegen::Options,
 }
 
@@ -42,7 +43,8 @@ pub struct Output {
 }
 
 impl Builder {
-    /// No include paths, no macros, output to `$OUT_DIR`, operations found by perfect hash.
+    /// No include paths, no macros, output to `$OUT_DIR`, operations found by perfect hash; of the
+    /// asynchronous forms only futures.
     pub fn new() -> Self {
         Self::default()
     }
@@ -100,6 +102,48 @@ impl Builder {
         self
     }
 
+    /// Whether references have `sendc_` operations, and interfaces reply handlers
+    /// (`AmiXHandler`); off unless asked for. CORBA 3.3 P2 §10.9.
+    pub fn ami_callback(mut self, on: bool) -> Self {
+        self.implied.ami_callback = on;
+        self
+    }
+
+    /// Whether references have `sendp_` operations, and interfaces pollers (`AmiXPoller`); off
+    /// unless asked for. CORBA 3.3 P2 §10.10.
+    pub fn ami_poller(mut self, on: bool) -> Self {
+        self.implied.ami_poller = on;
+        self
+    }
+
+    /// Whether references have `op_async` methods, which return futures; on unless switched off.
+    pub fn futures(mut self, on: bool) -> Self {
+        self.options.futures = on;
+        self
+    }
+
+    /// Whether interfaces have servants that answer later (`AmhXServant`); off unless asked for.
+    /// Paper AMH §2.
+    pub fn amh(mut self, on: bool) -> Self {
+        self.implied.amh = on;
+        self
+    }
+
+    /// The same for one interface, and only for some of its own operations and attributes; the
+    /// others return their results as in an ordinary servant:
+    /// `.amh_operations("Stock::Quoter", &["get_quote"])`. Paper AMH §6.
+    pub fn amh_operations(mut self, interface: impl Into<String>, operations: &[&str]) -> Self {
+        let operations = operations.iter().map(|&name| name.to_owned()).collect();
+        self.implied.amh_operations.push((interface.into(), operations));
+        self
+    }
+
+    /// Whether interfaces have servants made of `async fn` (`AsyncXServant`); off unless asked for.
+    pub fn async_servants(mut self, on: bool) -> Self {
+        self.options.async_servants = on;
+        self
+    }
+
     /// Compiles each file to `<stem>.rs` in the output folder, and tells cargo what to watch.
     ///
     /// # Errors
@@ -153,6 +197,7 @@ impl Builder {
             options = options.define(definition);
         }
         options.undefines.clone_from(&self.undefines);
+        options.implied.clone_from(&self.implied);
         let compilation = corbie_frontend::compile(&file.to_string_lossy(), &loader, &options);
         if compilation.has_errors() {
             return Err(Error::Idl(compilation.render_diagnostics()));

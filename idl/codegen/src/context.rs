@@ -56,6 +56,7 @@ impl<'m> Context<'m> {
                 kind: InterfaceKind::Unconstrained,
                 bases: base.into_iter().chain(supports.iter().copied()).collect(),
                 contents: contents.to_vec(),
+                sends: Vec::new(),
                 forward_only: false,
             };
         match &self.model.get(id).kind {

@@ -15,7 +15,10 @@ pub enum OperationDemux {
 }
 
 /// Settings of one run of the generator.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// Callbacks, pollers and asynchronous servants (AMI, AMH) are generated when the model has their
+/// implied IDL: see `corbie_frontend::ImpliedIdl`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// How skeletons find operations.
@@ -29,10 +32,27 @@ pub struct Options {
     /// Scoped IDL names (`Stock::Quoter::set_x`) with the Rust name to use instead of the one that
     /// the mapping gives; written as Rust writes it.
     pub renames: Vec<(String, String)>,
+    /// Whether references have `op_async` methods, which return futures.
+    pub futures: bool,
+    /// Whether there are servants made of `async fn` (`AsyncXServant`).
+    pub async_servants: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            operation_demux: OperationDemux::default(),
+            extra_derives: Vec::new(),
+            extern_modules: Vec::new(),
+            renames: Vec::new(),
+            futures: true,
+            async_servants: false,
+        }
+    }
 }
 
 impl Options {
-    /// The defaults: perfect hash, nothing extra.
+    /// The defaults: perfect hash, futures, nothing extra.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -9,6 +9,7 @@ mod components;
 mod constants;
 mod constructed;
 mod declarations;
+mod implied;
 mod inheritance;
 mod interfaces;
 mod names;
@@ -96,6 +97,7 @@ pub(crate) fn check(
     };
     checker.items(items, ScopeId::ROOT);
     checker.check_completeness();
+    checker.imply();
     checker.check_repository_ids();
     checker.model
 }

@@ -25,7 +25,7 @@ mod token;
 pub use compile::{Compilation, compile};
 pub use diagnostic::{Code, Diagnostic, Note, Severity};
 pub use model::{DefId, Definition, DefinitionKind, Model, Type};
-pub use options::{Limits, Options};
+pub use options::{ImpliedIdl, Limits, Options};
 pub use source::{
     FileId, LoadError, LoadedSource, MemoryLoader, Position, SourceFile, SourceLoader, SourceMap,
     Span, include_candidates,

@@ -6,12 +6,15 @@
 //! Rules: IDL 4.2 §7, CORBA 3.3 P1 §7 and §14.7 (repository ids).
 
 mod definition;
+mod implied;
+mod implied_text;
 mod kind;
 mod query;
 mod types;
 mod value;
 
 pub use definition::{Annotation, AnnotationArgument, DefId, Definition};
+pub use implied::{Access, Implied, ImpliedKind};
 pub use kind::{
     Attribute, Component, Connector, Constant, DefinitionKind, Direction, Enum, Enumerator,
     Exception, Factory, Home, HomeFactory, Interface, InterfaceKind, Member, Module, Native,
@@ -21,6 +24,8 @@ pub use kind::{
 pub use types::Type;
 pub use value::{ConstValue, FixedValue};
 
+use std::collections::HashMap;
+
 use crate::source::SourceMap;
 
 /// Everything one compilation defined, including what came from included files.
@@ -28,6 +33,8 @@ use crate::source::SourceMap;
 pub struct Model {
     definitions: Vec<Definition>,
     top_level: Vec<DefId>,
+    /// Implied definitions by what implies them.
+    implied: HashMap<(DefId, ImpliedKind), DefId>,
     /// The source files, by [`crate::FileId`]; file 0 is the file compiled.
     pub sources: SourceMap,
 }
@@ -74,6 +81,37 @@ impl Model {
         }
         self.definitions.push(definition);
         id
+    }
+
+    /// Adds an implied definition, and puts it into the scope of `after`, behind that definition.
+    pub(crate) fn add_behind(
+        &mut self,
+        after: DefId,
+        make: impl FnOnce(DefId) -> Definition,
+    ) -> DefId {
+        let id = DefId::new(self.definitions.len());
+        let definition = make(id);
+        let siblings = match definition.parent {
+            None => Some(&mut self.top_level),
+            Some(parent) => match &mut self.get_mut(parent).kind {
+                DefinitionKind::Module(x) => Some(&mut x.children),
+                _ => None,
+            },
+        };
+        if let Some(siblings) = siblings {
+            let at = siblings.iter().position(|&x| x == after).map_or(siblings.len(), |at| at + 1);
+            siblings.insert(at, id);
+        }
+        self.definitions.push(definition);
+        self.remember_implied(id);
+        id
+    }
+
+    /// Enters a definition that says what implies it.
+    pub(crate) fn remember_implied(&mut self, id: DefId) {
+        if let Some(Implied { kind, origin }) = self.get(id).implied {
+            self.implied.insert((origin, kind), id);
+        }
     }
 
     pub(crate) fn get_mut(&mut self, id: DefId) -> &mut Definition {

@@ -1,4 +1,4 @@
-//! What a caller can set for a compilation: predefined macros and [`Limits`].
+//! What a caller can set for a compilation: predefined macros, [`ImpliedIdl`] and [`Limits`].
 //!
 //! Include paths belong to the [`crate::SourceLoader`], which does the searching.
 
@@ -11,6 +11,8 @@ pub struct Options {
     pub defines: Vec<(String, String)>,
     /// Macros removed after that (`-UNAME`).
     pub undefines: Vec<String>,
+    /// Which implied IDL is added to the model.
+    pub implied: ImpliedIdl,
     /// What hostile or broken input may cost.
     pub limits: Limits,
 }
@@ -28,6 +30,32 @@ impl Options {
         let (name, text) = definition.split_once('=').unwrap_or((definition, "1"));
         self.defines.push((name.to_owned(), text.to_owned()));
         self
+    }
+}
+
+/// Definitions that the compiler adds for each interface that is not local; all off at first.
+///
+/// They are in the model like any others, marked by [`crate::Definition::implied`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImpliedIdl {
+    /// Reply handlers (`AMI_QuoterHandler`) and `sendc_` operations. CORBA 3.3 P2 §10.
+    pub ami_callback: bool,
+    /// Pollers (`AMI_QuoterPoller`) and `sendp_` operations. CORBA 3.3 P2 §10.
+    pub ami_poller: bool,
+    /// Asynchronous servants (`AMH_Quoter`), response handlers and exception holders. Paper AMH §2.
+    pub amh: bool,
+    /// The same for single interfaces: scoped name, and the operations and attributes that are
+    /// asynchronous. The others of that interface are as they are in an ordinary servant
+    /// (paper AMH §6).
+    pub amh_operations: Vec<(String, Vec<String>)>,
+}
+
+impl ImpliedIdl {
+    /// Whether anything is to be added.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.ami_callback || self.ami_poller || self.amh || !self.amh_operations.is_empty()
     }
 }
 

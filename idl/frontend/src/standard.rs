@@ -2,13 +2,18 @@
 //!
 //! The preprocessor asks for the files that every ORB supplies (`orb.idl`, `IOP.idl`); the checker
 //! asks for names of module `CORBA` that the text uses but does not declare. Own wording after
-//! CORBA 3.3 P1 §8 (ORB interface), §4 (policies), P2 §9.6 (IOP).
+//! CORBA 3.3 P1 §8 (ORB interface), §4 (policies), P2 §9.6 (IOP),
+//! §10 (Messaging).
+
+/// The file with what asynchronous calls need.
+pub(crate) const MESSAGING: &str = "Messaging.idl";
 
 /// A file of the standard that `#include` may name.
 pub(crate) fn file(path: &str) -> Option<&'static str> {
     match path {
         "orb.idl" => Some(include_str!("standard/orb.idl")),
         "IOP.idl" => Some(include_str!("standard/IOP.idl")),
+        MESSAGING => Some(include_str!("standard/Messaging.idl")),
         _ => None,
     }
 }
@@ -87,6 +92,10 @@ const CORBA: &[(&str, &str)] = &[
 
 /// The IDL of a name in module `CORBA`, as a whole file.
 pub(crate) fn corba_definition(name: &str) -> Option<String> {
+    // These three refer to each other, so they come together.
+    if matches!(name, "Pollable" | "DIIPollable" | "PollableSet") {
+        return Some(include_str!("standard/pollable.idl").to_owned());
+    }
     let (_, text) = CORBA.iter().find(|(known, _)| *known == name)?;
     Some(format!("#pragma prefix \"omg.org\"\nmodule CORBA {{ {text} }};\n"))
 }

@@ -181,6 +181,20 @@ const EXAMPLES: &[(Code, &str)] = &[
          u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, \
          ar, as, at, au, av, aw, ax, ay, az; };\n",
     ),
+    (Code::ImpliedClash, "// implied\ninterface X { attribute long level; void get_level(); };\n"),
+    (
+        Code::ImpliedClash,
+        "// implied\ninterface B { void op(); }; interface X : B { void op_excep(); };\n",
+    ),
+    (
+        Code::ImpliedClash,
+        "// implied\nmodule Messaging { interface ReplyHandler {}; }; interface X {};\n",
+    ),
+    (Code::UnknownOperation, "// implied, AMH of Quoter::quote\ninterface X { void quote(); };\n"),
+    (
+        Code::UnknownOperation,
+        "// implied, AMH of Quoter::quote\ninterface Quoter { attribute long quotes; };\n",
+    ),
 ];
 
 /// A loader with a file that cannot be read.
@@ -201,8 +215,13 @@ impl SourceLoader for Loader {
     }
 }
 
+/// Examples that begin with `// implied` are compiled with implied IDL.
 fn compile_example(text: &str) -> Compilation {
     let mut options = Options::new();
+    options.implied.ami_callback = text.starts_with("// implied");
+    if text.starts_with("// implied, AMH of ") {
+        options.implied.amh_operations = vec![("Quoter".to_owned(), vec!["quote".to_owned()])];
+    }
     options.limits.file_octets = 2_000;
     options.limits.include_depth = 3;
     options.limits.macro_tokens = 10_000;
@@ -591,6 +610,16 @@ fn wording() {
         test.idl:1:186: error[E0902]: more than 100 tokens
             hint: split the input into several files
         test.idl:1:186: error[E0201]: expected `}`, found the end of the file
+        test.idl:2:30: error[E0419]: `AMI_XHandler` implies two operations `get_level`
+            hint: rename one of them, or switch this implied IDL off
+        test.idl:2:52: error[E0419]: `AMI_XHandler` implies two operations `op_excep`
+            hint: rename one of them, or switch this implied IDL off
+        test.idl:2:30: error[E0419]: `Messaging::ReplyHandler` is not what CORBA means by that name
+            hint: asynchronous calls need the Messaging module of CORBA: rename yours
+        test.idl:1:1: error[E0420]: there is no interface `Quoter` that is not local
+            hint: the options name it as one to be answered asynchronously (AMH)
+        test.idl:2:11: error[E0420]: `Quoter` itself declares no operation `quote`
+            hint: the options name it as one to be answered asynchronously (AMH)
     "#]]
     .assert_eq(&out);
 }

@@ -117,6 +117,7 @@ impl Checker<'_> {
             span: name.span,
             position,
             in_main_file,
+            implied: None,
             kind,
         });
         self.progress.push(progress);

@@ -42,8 +42,7 @@ impl Checker<'_> {
                 id
             }
             _ => {
-                let interface =
-                    Interface { kind, bases: Vec::new(), contents: Vec::new(), forward_only: true };
+                let interface = Interface::declared(kind);
                 let progress = if body.is_some() { Progress::Open } else { Progress::Declared };
                 self.define(name, DefinitionKind::Interface(interface), head, scope, progress)
             }

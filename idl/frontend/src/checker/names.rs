@@ -292,7 +292,13 @@ impl Checker<'_> {
             return false;
         }
         let Some(text) = standard::corba_definition(&name) else { return false };
-        let path = format!("<standard>/CORBA/{name}");
+        self.read_standard(&format!("CORBA/{name}"), text);
+        true
+    }
+
+    /// Adds the definitions of a text of the standard.
+    pub(super) fn read_standard(&mut self, name: &str, text: String) {
+        let path = format!("<standard>/{name}");
         let loader = MemoryLoader::new().file(path.clone(), text);
         let options = crate::Options::new();
         let stream = preprocessor::run(&path, &loader, &options, self.sources, self.diagnostics);
@@ -300,7 +306,6 @@ impl Checker<'_> {
         let outer = std::mem::take(&mut self.prefix);
         self.items(&items, ScopeId::ROOT);
         self.prefix = outer;
-        true
     }
 
     /// Types that the language knows by a name rather than a keyword, where nothing else has that

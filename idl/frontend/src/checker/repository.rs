@@ -45,6 +45,10 @@ impl Identity {
         Identity { prefix, version: None, explicit: None }
     }
 
+    pub(super) fn prefix(&self) -> &Prefix {
+        &self.prefix
+    }
+
     pub(super) fn repository_id(&self, scoped_name: &str) -> String {
         if let Some((id, _)) = &self.explicit {
             return id.clone();

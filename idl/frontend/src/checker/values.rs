@@ -56,16 +56,8 @@ impl Checker<'_> {
                 return id;
             }
         }
-        let value = ValueType {
-            kind: syntax.kind,
-            is_event: syntax.is_event,
-            bases: Vec::new(),
-            truncatable: false,
-            supports: Vec::new(),
-            state: Vec::new(),
-            contents: Vec::new(),
-            forward_only: true,
-        };
+        let (is_event, forward_only) = (syntax.is_event, true);
+        let value = ValueType { is_event, forward_only, ..ValueType::defined(syntax.kind) };
         let progress = if syntax.body.is_some() { Progress::Open } else { Progress::Declared };
         self.define(name, DefinitionKind::ValueType(value), head, scope, progress)
     }

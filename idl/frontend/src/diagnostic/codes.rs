@@ -165,6 +165,10 @@ codes! {
     SameRepositoryId = 417 Warning;
     /// A rule of component declarations is broken.
     ComponentRules = 418 Error;
+    /// Two definitions imply the same name, or one that cannot be.
+    ImpliedClash = 419 Error;
+    /// The options name an interface or operation that is not there.
+    UnknownOperation = 420 Error;
 
     /// A value of the wrong type.
     ConstantType = 501 Error;

@@ -3,7 +3,7 @@
 //! Used by everyone who walks a [`super::Model`]. Repository ids: CORBA 3.3 P1 §14.7;
 //! annotations: IDL 4.2 §7.4.15.
 
-use super::{ConstValue, DefinitionKind};
+use super::{ConstValue, DefinitionKind, Implied};
 use crate::source::{Position, Span};
 
 /// The index of a definition in its [`super::Model`]. Ids of different models must not be mixed.
@@ -47,6 +47,8 @@ pub struct Definition {
     pub position: Position,
     /// Defined in the file compiled, rather than in an included one. For a module: reopened there.
     pub in_main_file: bool,
+    /// Set when the compiler added it, see [`crate::ImpliedIdl`]: why, and for which definition.
+    pub implied: Option<Implied>,
     /// What it is.
     pub kind: DefinitionKind,
 }

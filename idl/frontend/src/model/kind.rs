@@ -105,8 +105,19 @@ pub struct Interface {
     pub bases: Vec<DefId>,
     /// Operations, attributes and nested definitions, in order.
     pub contents: Vec<DefId>,
+    /// Implied `sendc_` and `sendp_` operations, which exist at the client only; empty without
+    /// [`crate::ImpliedIdl`].
+    pub sends: Vec<DefId>,
     /// Only declared (`interface X;`), never defined, in this compilation.
     pub forward_only: bool,
+}
+
+impl Interface {
+    /// An interface of which nothing is known but its kind.
+    pub(crate) fn declared(kind: InterfaceKind) -> Self {
+        let (bases, contents, sends) = (Vec::new(), Vec::new(), Vec::new());
+        Interface { kind, bases, contents, sends, forward_only: true }
+    }
 }
 
 /// How a parameter travels.
@@ -301,6 +312,16 @@ pub struct ValueType {
     pub contents: Vec<DefId>,
     /// Only declared, never defined, in this compilation.
     pub forward_only: bool,
+}
+
+impl ValueType {
+    /// A valuetype with nothing in it.
+    pub(crate) fn defined(kind: ValueKind) -> Self {
+        let (bases, supports) = (Vec::new(), Vec::new());
+        let (is_event, truncatable, forward_only) = (false, false, false);
+        let (state, contents) = (Vec::new(), Vec::new());
+        ValueType { kind, is_event, bases, truncatable, supports, state, contents, forward_only }
+    }
 }
 
 /// A state member of a valuetype.
