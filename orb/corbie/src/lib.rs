@@ -38,7 +38,7 @@ pub use corbie_core::policy;
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedServant,
 };
-pub use corbie_core::{Executor, Interface, Object, Operation, Reply, Task};
+pub use corbie_core::{Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
 pub use corbie_types as types;
 pub use corbie_types::{
@@ -69,7 +69,7 @@ pub mod codegen {
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{ResponseHandler, Servant, ServerRequest, TypedServant};
     pub use corbie_core::{
-        Interface, Object, Operation, Reply, decode_reference, encode_object, encode_reference,
+        Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, decode_reference, encode_object, encode_reference,
     };
     pub use corbie_types::{
         Any, CompletionStatus, SystemException, SystemExceptionKind, TypeCode, Typed,

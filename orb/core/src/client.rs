@@ -2,18 +2,26 @@
 //!
 //! `invoke` is the way of every call; `bind` turns a reference into targets; `reply` holds the
 //! results; `failure` says whether a call may be tried elsewhere; `locate` asks without calling.
+//! `asynchronous` sends calls whose reply goes to a `reply_sink`, to which `delivery` brings it.
 
+mod asynchronous;
 mod bind;
 mod clock;
+pub(crate) mod delivery;
 mod exchange;
 mod failure;
 mod invoke;
 mod locate;
+mod pending_reply;
 mod reply;
+mod reply_sink;
 
+pub(crate) use asynchronous::{PendingRequest, invoke_async, invoke_deferred};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
 pub(crate) use failure::{CallFailure, Retry};
 pub(crate) use invoke::{invoke, invoke_oneway};
 pub(crate) use locate::locate;
+pub use pending_reply::PendingReply;
 pub use reply::Reply;
+pub use reply_sink::{ReplySink, ReplyStub};

@@ -1,14 +1,18 @@
 //! Where GIOP meets the transport: the only place that knows both.
 //!
 //! `driver` moves whole messages over a link, for clients and servers alike; `client` is a
-//! connection that we opened; `pool` keeps those of one endpoint and `cache` all of them. Accepted
-//! connections are in `server/connection`.
+//! connection that we opened for one call at a time, `muxed` one that many calls share; `pool` keeps
+//! those of one endpoint and `cache` all of them. Accepted connections are in `server/connection`.
 
 mod cache;
 mod client;
 pub(crate) mod driver;
+mod muxed;
+pub(crate) mod outbox;
 mod pool;
+mod reply_table;
 
 pub(crate) use cache::ConnectionCache;
 pub(crate) use client::ClientConnection;
+pub(crate) use muxed::MuxedConnection;
 pub(crate) use pool::{ConnectionPool, PooledConnection};

@@ -25,6 +25,7 @@ pub(crate) fn ensure_running(orb: &Orb) {
             orb.housekeeping().ticks.fetch_add(1, Ordering::Relaxed);
             let settings = orb.settings();
             orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
+            orb.connections().expire();
             server::close_silent(&orb);
         }
     });

@@ -19,7 +19,7 @@ mod orb;
 pub mod policy;
 pub mod server;
 
-pub use client::Reply;
+pub use client::{PendingReply, Reply, ReplySink, ReplyStub};
 pub use executor::{Executor, Task};
 pub use interface::{Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;

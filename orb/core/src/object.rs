@@ -4,7 +4,7 @@
 
 use crate::Operation;
 use crate::Orb;
-use crate::client::{self, Binding, Reply};
+use crate::client::{self, Binding, PendingReply, Reply, ReplySink};
 use crate::policy::{CachedPolicies, CallPolicies, PolicySet};
 use corbie_cdr::{Encoder, Marshal};
 use corbie_types::{Ior, SystemException, SystemExceptionKind};
@@ -96,6 +96,36 @@ impl Object {
         arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
         client::invoke_oneway(self, operation, arguments)
+    }
+
+    /// Calls `operation` without waiting: `sink` gets the outcome, exactly once, and never before
+    /// this returns an error. As [`Object::invoke`] otherwise. Requests of one thread to one object
+    /// arrive in the order of the calls.
+    ///
+    /// # Errors
+    /// The call was not accepted, and `sink` is dropped without an outcome: `MARSHAL`
+    /// (`COMPLETED_NO`) when an argument cannot be sent, `TRANSIENT` (`COMPLETED_NO`) when the
+    /// server cannot be reached or too many calls are pending, `INV_OBJREF`, and `BAD_INV_ORDER`
+    /// after shutdown.
+    pub fn invoke_async<'a>(
+        &self,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+        sink: ReplySink,
+    ) -> Result<(), SystemException> {
+        client::invoke_async(self, operation, arguments, sink)
+    }
+
+    /// Calls `operation` and returns when the request was sent; the reply is asked for later.
+    ///
+    /// # Errors
+    /// As [`Object::invoke_async`].
+    pub fn invoke_deferred<'a>(
+        &self,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    ) -> Result<PendingReply, SystemException> {
+        client::invoke_deferred(self, operation, arguments)
     }
 
     /// Whether the object has the interface with this repository id. Asks the object unless its

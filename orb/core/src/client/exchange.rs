@@ -124,12 +124,8 @@ fn send<'a>(
     encoder.set_version(target.version);
     encoder.set_code_sets(connection.code_sets);
     let announce = target.announces_code_sets && !connection.code_sets_announced;
-    let written = if announce || request.policies.travel {
-        let code_sets = announce.then_some(connection.code_sets);
-        write_with_contexts(&mut encoder, id, target, request, response, code_sets)
-    } else {
-        write(&mut encoder, id, target, request, response, &[])
-    };
+    let code_sets = announce.then_some(connection.code_sets);
+    let written = write(&mut encoder, id, target, request, response, code_sets);
     let sent = match written {
         Ok(()) => send_in_time(orb, connection, &encoder, target, clock),
         Err(error) => {
@@ -167,6 +163,26 @@ pub(crate) fn send_in_time(
     Ok(())
 }
 
+/// Writes a whole request, which announces `code_sets` if there are any.
+///
+/// # Errors
+/// What `request.arguments` makes; a message of 4 GiB or more.
+#[inline]
+pub(crate) fn write<'a>(
+    encoder: &mut Encoder<'a>,
+    id: u32,
+    target: &Target,
+    request: &Request<'_, 'a>,
+    response: ResponseFlags,
+    code_sets: Option<CodeSets>,
+) -> Result<(), corbie_cdr::Error> {
+    if code_sets.is_some() || request.policies.travel {
+        write_with_contexts(encoder, id, target, request, response, code_sets)
+    } else {
+        write_plain(encoder, id, target, request, response, &[])
+    }
+}
+
 /// Writes a request that tells of more than itself.
 #[cold]
 fn write_with_contexts<'a>(
@@ -187,11 +203,11 @@ fn write_with_contexts<'a>(
         (first, second) => [first.or(second).unwrap_or(none), none],
     };
     let count = usize::from(of_code_sets.is_some()) + usize::from(of_policies.is_some());
-    write(encoder, request_id, target, request, response, &contexts[..count])
+    write_plain(encoder, request_id, target, request, response, &contexts[..count])
 }
 
 #[inline]
-fn write<'a>(
+fn write_plain<'a>(
     encoder: &mut Encoder<'a>,
     request_id: u32,
     target: &Target,

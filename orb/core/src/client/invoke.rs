@@ -17,7 +17,7 @@ use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, 
 use std::sync::Arc;
 
 /// A chain of forwards longer than this is a circle.
-const MAX_FORWARDS: u32 = 16;
+pub(crate) const MAX_FORWARDS: u32 = 16;
 
 /// What a server answered.
 pub(crate) enum Answer<T> {
@@ -162,7 +162,7 @@ fn attempt<T>(
 
 /// Whether there is another attempt after `failure`.
 #[cold]
-fn next_attempt(
+pub(crate) fn next_attempt(
     binding: &Binding,
     failure: CallFailure,
     failed: &mut usize,
@@ -204,7 +204,7 @@ fn fall_back(
 
 /// Remembers where the server sent us.
 #[cold]
-fn follow(
+pub(crate) fn follow(
     object: &Object,
     binding: &BindingRef<'_>,
     elsewhere: Elsewhere,
@@ -224,9 +224,14 @@ fn count_forward(forwards: u32, operation: &Operation) -> Result<u32, SystemExce
     if forwards < MAX_FORWARDS {
         return Ok(forwards + 1);
     }
-    Err(SystemException::transient(minor::TRANSIENT_TOO_MANY_FORWARDS, CompletionStatus::No)
+    Err(too_many_forwards(operation))
+}
+
+#[cold]
+pub(crate) fn too_many_forwards(operation: &Operation) -> SystemException {
+    SystemException::transient(minor::TRANSIENT_TOO_MANY_FORWARDS, CompletionStatus::No)
         .with_detail(format!(
             "{} was forwarded {MAX_FORWARDS} times: the servers send it in a circle",
             operation.name
-        )))
+        ))
 }

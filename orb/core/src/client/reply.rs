@@ -1,21 +1,32 @@
-//! The reply to a call: still in the connection's buffer, read by the stub without a copy.
+//! The reply to a call, read by the stub without a copy: still in the buffer of the exclusive
+//! connection, which it holds until dropped, or in a buffer of its own.
 //!
-//! Holds the connection until it is dropped, which a stub does as soon as it has the results.
+//! A stub drops it as soon as it has the results.
 
+use crate::client::delivery::OwnedReply;
 use crate::client::invoke::{Answer, Elsewhere};
 use crate::connection::PooledConnection;
 use crate::{Operation, Orb};
-use corbie_cdr::{Decoder, Marshal as _};
-use corbie_giop::{AddressingDisposition, ReplyStatus};
+use corbie_cdr::{ByteOrder, Decoder, Marshal as _};
+use corbie_giop::{AddressingDisposition, Message, ReplyStatus};
+use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 
 /// A reply with results or a user exception.
 pub struct Reply {
     orb: Orb,
-    connection: PooledConnection,
+    source: Source,
     status: ReplyStatus,
     /// Where the body begins within the message.
     body: usize,
+}
+
+/// Where the octets of the reply are.
+enum Source {
+    /// In the connection that one call uses.
+    Exclusive(PooledConnection),
+    /// In a buffer, taken out of a connection that many calls share.
+    Owned(OwnedReply),
 }
 
 impl Reply {
@@ -26,7 +37,20 @@ impl Reply {
         status: ReplyStatus,
         body: usize,
     ) -> Self {
-        Reply { orb: orb.clone(), connection, status, body }
+        Reply { orb: orb.clone(), source: Source::Exclusive(connection), status, body }
+    }
+
+    /// A reply that was taken out of its connection.
+    #[inline]
+    pub(crate) fn owned(orb: &Orb, owned: OwnedReply, status: ReplyStatus, body: usize) -> Self {
+        Reply { orb: orb.clone(), source: Source::Owned(owned), status, body }
+    }
+
+    /// The octets of the body as they came, and their byte order.
+    pub(crate) fn body_octets(&self) -> (ByteOrder, &[u8]) {
+        let octets =
+            self.message().and_then(|m| Some((m.header.order, m.octets.get(self.body..)?)));
+        octets.unwrap_or((ByteOrder::NATIVE, &[]))
     }
 
     /// The repository id of the user exception that the operation raised, if it raised one.
@@ -46,6 +70,12 @@ impl Reply {
             return None;
         }
         self.exception_id()
+    }
+
+    /// Whether the operation raised a user exception.
+    #[inline]
+    pub(crate) fn is_user_exception(&self) -> bool {
+        self.status == ReplyStatus::UserException
     }
 
     #[cold]
@@ -122,7 +152,7 @@ impl Reply {
                 if exception.detail.is_none() {
                     exception = exception.with_detail(format!(
                         "raised by {} in answer to {}",
-                        self.connection.endpoint(),
+                        self.endpoint(),
                         operation.name
                     ));
                 }
@@ -140,13 +170,32 @@ impl Reply {
         }
     }
 
+    fn message(&self) -> Option<Message<'_>> {
+        match &self.source {
+            Source::Exclusive(connection) => connection.peek()?.message(),
+            Source::Owned(owned) => Some(owned.message.as_message()),
+        }
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        match &self.source {
+            Source::Exclusive(connection) => connection.endpoint(),
+            Source::Owned(owned) => &owned.connection.endpoint,
+        }
+    }
+
     #[inline]
     fn decoder(&self) -> Option<Decoder<'_>> {
-        let connection = self.connection.peek()?;
-        let message = connection.message()?;
+        let (message, code_sets) = match &self.source {
+            Source::Exclusive(connection) => {
+                let connection = connection.peek()?;
+                (connection.message()?, connection.code_sets)
+            }
+            Source::Owned(owned) => (owned.message.as_message(), owned.connection.code_sets),
+        };
         let mut decoder = Decoder::with_position(message.octets, self.body, message.header.order);
         decoder.set_version(message.header.version);
-        decoder.set_code_sets(connection.code_sets);
+        decoder.set_code_sets(code_sets);
         decoder.set_limits(self.orb.limits());
         decoder.set_context(Some(&self.orb));
         Some(decoder)

@@ -60,6 +60,15 @@ impl ConnectionCache {
         pools.retain(|_, pool| Arc::strong_count(pool) > 1 || pool.open_connections() > 0);
     }
 
+    /// Ends the asynchronous calls whose time is over.
+    pub(crate) fn expire(&self) {
+        let pools: Vec<_> = self.lock().by_endpoint.values().cloned().collect();
+        let now = Instant::now();
+        for pool in pools {
+            pool.expire(now);
+        }
+    }
+
     /// Closes everything.
     pub(crate) fn close(&self) {
         let mut pools = self.lock();

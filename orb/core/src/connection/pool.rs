@@ -6,6 +6,7 @@
 
 use crate::client::{CallFailure, Clock, Retry};
 use crate::connection::ClientConnection;
+use crate::connection::muxed::{self, MuxedConnection};
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
@@ -25,6 +26,8 @@ pub(crate) struct ConnectionPool {
     state: Mutex<State>,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
     returned: Condvar,
+    /// The connection that asynchronous calls share. Lock "muxed": held while it is opened.
+    muxed: Mutex<Option<Arc<MuxedConnection>>>,
 }
 
 #[derive(Default)]
@@ -42,7 +45,13 @@ struct State {
 
 impl ConnectionPool {
     pub(crate) fn new(endpoint: Endpoint, code_sets: CodeSets) -> Self {
-        ConnectionPool { endpoint, code_sets, state: Mutex::default(), returned: Condvar::new() }
+        ConnectionPool {
+            endpoint,
+            code_sets,
+            state: Mutex::default(),
+            returned: Condvar::new(),
+            muxed: Mutex::default(),
+        }
     }
 
     /// A connection for one call: an idle one, else a new one, else the next that is put back.
@@ -109,14 +118,44 @@ impl ConnectionPool {
         }
     }
 
+    /// The connection that asynchronous calls share; opened when there is none.
+    ///
+    /// # Errors
+    /// As [`ConnectionPool::take`].
+    pub(crate) fn muxed(
+        &self,
+        orb: &Orb,
+        clock: &mut Clock,
+    ) -> Result<Arc<MuxedConnection>, CallFailure> {
+        let mut slot = self.lock_muxed();
+        if let Some(connection) = slot.as_ref().filter(|connection| connection.is_open()) {
+            return Ok(Arc::clone(connection));
+        }
+        clock.has_waited = true;
+        if self.lock().closed {
+            return Err(orb.already_shut_down("opening a connection").into());
+        }
+        let link = self.connect_link(orb, clock)?;
+        let connection = MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, link);
+        let connection = Arc::new(connection);
+        muxed::read_in_background(orb, &connection)?;
+        *slot = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+
     fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
+        let link = self.connect_link(orb, clock)?;
+        let limits = orb.reader_limits();
+        Ok(ClientConnection::new(link, self.code_sets, limits, orb.client_wait()))
+    }
+
+    fn connect_link(&self, orb: &Orb, clock: &Clock) -> Result<Link, CallFailure> {
         let deadline = clock.deadline();
         let link = Link::connect(&self.endpoint, orb.settings().connect_timeout, deadline)
             .map_err(|error| self.unreachable(&error, clock))?;
         tracing::debug!(endpoint = %self.endpoint, "connection opened");
         housekeeping::ensure_running(orb);
-        let limits = orb.reader_limits();
-        Ok(ClientConnection::new(link, self.code_sets, limits, orb.client_wait()))
+        Ok(link)
     }
 
     fn unreachable(&self, error: &std::io::Error, clock: &Clock) -> CallFailure {
@@ -221,6 +260,22 @@ impl ConnectionPool {
         state.open -= u32::try_from(idle.len()).unwrap_or(0);
         drop(state);
         self.returned.notify_all();
+        drop(idle);
+        if let Some(muxed) = self.lock_muxed().take() {
+            muxed.shut_down();
+        }
+    }
+
+    /// Ends the asynchronous calls whose time is over at `now`.
+    pub(crate) fn expire(&self, now: Instant) {
+        let muxed = self.lock_muxed().clone();
+        if let Some(muxed) = muxed {
+            muxed.expire(now);
+        }
+    }
+
+    fn lock_muxed(&self) -> MutexGuard<'_, Option<Arc<MuxedConnection>>> {
+        self.muxed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

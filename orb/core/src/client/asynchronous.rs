@@ -1,0 +1,336 @@
+//! Calls whose caller does not wait: the request goes out over the connection that all threads
+//! share, the reply goes to a sink.
+//!
+//! Called by generated code through `Object::invoke_async` and `Object::invoke_deferred`; replies
+//! come back through `client/delivery`, which starts a call again here when it was forwarded or
+//! surely not served. Paper AMI §3; CORBA Messaging §22.
+
+use crate::client::exchange::{self, Request};
+use crate::client::failure::{CallFailure, Retry};
+use crate::client::invoke::{MAX_FORWARDS, next_attempt, too_many_forwards};
+use crate::client::pending_reply::Waiting;
+use crate::client::reply_sink::{ReplySink, Sink};
+use crate::client::{Clock, PendingReply, Target};
+use crate::connection::MuxedConnection;
+use crate::policy::CallPolicies;
+use crate::{Object, Operation};
+use corbie_cdr::{ByteOrder, Decoder, Encoder, Version};
+use corbie_giop::{MessageHeader, ResponseFlags};
+use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Arguments larger than this are not kept: such a call is not sent a second time.
+const KEPT_BODY_OCTETS: usize = 64 << 10;
+
+/// Writes the arguments of a call.
+pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
+
+/// An asynchronous call on its way.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) object: Object,
+    pub(crate) operation: Operation,
+    pub(crate) sink: ReplySink,
+    pub(crate) clock: Clock,
+    pub(crate) progress: Progress,
+}
+
+/// What was tried already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    pub(crate) forwards: u32,
+    pub(crate) fell_back: bool,
+    failed: usize,
+    retried: bool,
+}
+
+impl Progress {
+    /// A connection was closed in order before it served the call; whether it happened before.
+    pub(crate) fn note_closed(&mut self) -> bool {
+        std::mem::replace(&mut self.retried, true)
+    }
+}
+
+/// A call whose reply is to come.
+#[derive(Debug)]
+pub(crate) struct PendingRequest {
+    pub(crate) call: Call,
+    pub(crate) body: Body,
+}
+
+/// The arguments as they were sent, in order to send them again.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) version: Version,
+    /// Where they began within the message: decides their alignment.
+    position: usize,
+    /// `None`: they were too many octets.
+    octets: Option<Vec<u8>>,
+}
+
+thread_local! {
+    /// The buffer of the next request of this thread.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Sends a request whose reply goes to `sink`.
+///
+/// # Errors
+/// See [`Object::invoke_async`].
+pub(crate) fn invoke_async<'a>(
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, 'a>,
+    sink: ReplySink,
+) -> Result<(), SystemException> {
+    let policies = CallPolicies::effective(object)?;
+    let clock = policies.begin()?;
+    let progress = Progress::default();
+    let call = Call { object: object.clone(), operation: operation.clone(), sink, clock, progress };
+    start(call, Content { arguments, policies: &policies }).map_err(|(_call, exception)| exception)
+}
+
+/// Sends a request whose reply is asked for later.
+///
+/// # Errors
+/// See [`Object::invoke_deferred`].
+pub(crate) fn invoke_deferred<'a>(
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, 'a>,
+) -> Result<PendingReply, SystemException> {
+    let waiting = Waiting::new();
+    invoke_async(object, operation, arguments, ReplySink::waiting(&waiting))?;
+    Ok(PendingReply::new(waiting))
+}
+
+/// What a request says.
+#[derive(Clone, Copy)]
+struct Content<'r, 'a> {
+    arguments: Arguments<'r, 'a>,
+    policies: &'r CallPolicies,
+}
+
+/// Sends the request to each place of the object in turn until one takes it.
+///
+/// # Errors
+/// The call comes back with what went wrong at the last place.
+fn start(mut call: Call, content: Content<'_, '_>) -> Result<(), (Call, SystemException)> {
+    loop {
+        let object = call.object.clone();
+        let binding = match object.binding() {
+            Ok(binding) => binding,
+            Err(exception) => return Err((call, exception)),
+        };
+        let ior = binding.ior().unwrap_or(object.ior());
+        let target = binding.target(call.progress.failed);
+        let attempt = call.progress.failed;
+        let (returned, failure) = match send(call, target, ior, content) {
+            Ok(()) => {
+                binding.prefer(attempt);
+                return Ok(());
+            }
+            Err(failed) => failed,
+        };
+        call = returned;
+        call.clock.sending_again();
+        let Progress { failed, retried, .. } = &mut call.progress;
+        if let Err(failure) = next_attempt(&binding, failure, failed, retried) {
+            let unserved = failure.retry != Retry::Never;
+            if !unserved || call.progress.fell_back || !binding.is_forwarded() {
+                return Err((call, failure.exception));
+            }
+            begin_again(&mut call);
+        }
+    }
+}
+
+/// Where a server forwarded us is of no use any more: back to the original reference.
+pub(crate) fn begin_again(call: &mut Call) {
+    let Progress { forwards, .. } = call.progress;
+    call.progress = Progress { forwards, fell_back: true, ..Progress::default() };
+    call.object.set_forwarded(None);
+}
+
+/// A server sent the call on: counts it.
+///
+/// # Errors
+/// `TRANSIENT` (`COMPLETED_NO`) when that never ends.
+pub(crate) fn count_forward(call: &mut Call) -> Result<(), SystemException> {
+    let Progress { forwards, fell_back, .. } = call.progress;
+    if forwards >= MAX_FORWARDS {
+        return Err(too_many_forwards(&call.operation));
+    }
+    call.progress = Progress { forwards: forwards + 1, fell_back, ..Progress::default() };
+    Ok(())
+}
+
+/// Sends a call again with the arguments it was sent with.
+///
+/// # Errors
+/// As [`start`]; `TRANSIENT` (`COMPLETED_NO`) when they cannot be sent again as they are.
+pub(crate) fn start_again(pending: PendingRequest) -> Result<(), (Call, SystemException)> {
+    let PendingRequest { call, body } = pending;
+    let Some(octets) = body.octets else {
+        let exception = not_kept(&call.operation);
+        return Err((call, exception));
+    };
+    let object = call.object.clone();
+    let policies = match CallPolicies::effective(&object) {
+        Ok(policies) => policies,
+        Err(exception) => return Err((call, exception)),
+    };
+    let fits = Cell::new(true);
+    let arguments: Arguments<'_, '_> = &|e| {
+        // An empty list of arguments fits everywhere.
+        fits.set(octets.is_empty() || e.position() % 8 == body.position % 8);
+        if fits.get() {
+            e.write_octets(&octets);
+            return Ok(());
+        }
+        let found = format!("position {}", e.position());
+        Err(e.error(corbie_cdr::ErrorKind::BadParameter, "arguments", found, "their alignment"))
+    };
+    start(call, Content { arguments, policies: &policies }).map_err(|(call, exception)| {
+        let exception = if fits.get() { exception } else { not_kept(&call.operation) };
+        (call, exception)
+    })
+}
+
+#[cold]
+fn not_kept(operation: &Operation) -> SystemException {
+    SystemException::transient(minor::TRANSIENT_CLOSE_CONNECTION, CompletionStatus::No).with_detail(
+        format!(
+            "{} has to be sent to another place, for which its arguments have to be encoded anew; \
+             call it again",
+            operation.name()
+        ),
+    )
+}
+
+/// Sends the request to `target`.
+///
+/// # Errors
+/// The call comes back with what went wrong.
+fn send<'a>(
+    mut call: Call,
+    target: &Target,
+    ior: &Ior,
+    content: Content<'_, 'a>,
+) -> Result<(), (Call, CallFailure)> {
+    let orb = call.object.orb().clone();
+    let connection = match target.pool.muxed(&orb, &mut call.clock) {
+        Ok(connection) => connection,
+        Err(failure) => return Err((call, failure)),
+    };
+    let buffer = BUFFER.with(RefCell::take);
+    let mut encoder: Encoder<'a> = Encoder::new(buffer, ByteOrder::NATIVE);
+    let announce =
+        target.announces_code_sets && !connection.code_sets_announced.load(Ordering::Relaxed);
+    let written = write(&call, &connection, target, ior, content, &mut encoder, announce);
+    let sent = match written {
+        Ok(body) => hand_over(call, &connection, target, body, &mut encoder),
+        // Nothing was sent: the caller's arguments are at fault, not the connection.
+        Err(error) => Err((call, SystemException::from(error).into())),
+    };
+    if sent.is_ok() && announce {
+        connection.code_sets_announced.store(true, Ordering::Relaxed);
+    }
+    keep_buffer(encoder.into_buffer());
+    sent
+}
+
+fn keep_buffer(buffer: Vec<u8>) {
+    if buffer.capacity() <= KEPT_BODY_OCTETS {
+        BUFFER.with(|slot| *slot.borrow_mut() = buffer);
+    }
+}
+
+/// Writes the request with an id of 0; what has to be kept of it.
+fn write<'a>(
+    call: &Call,
+    connection: &MuxedConnection,
+    target: &Target,
+    ior: &Ior,
+    content: Content<'_, 'a>,
+    encoder: &mut Encoder<'a>,
+    announce: bool,
+) -> Result<Body, corbie_cdr::Error> {
+    encoder.set_version(target.version);
+    encoder.set_code_sets(connection.code_sets);
+    let code_sets = announce.then_some(connection.code_sets);
+    let begin = Cell::new(0);
+    let noted = |e: &mut Encoder<'a>| {
+        begin.set(e.len());
+        (content.arguments)(e)
+    };
+    let policies = content.policies;
+    let request = Request { operation: &call.operation, arguments: &noted, ior, policies };
+    exchange::write(encoder, 0, target, &request, ResponseFlags::WithTarget, code_sets)?;
+    let position = begin.get();
+    let kept = encoder.is_contiguous() && encoder.len() <= position + KEPT_BODY_OCTETS;
+    // Without arguments the padding before them was taken back.
+    let octets = kept.then(|| encoder.own_octets().get(position..).unwrap_or_default().to_vec());
+    Ok(Body { version: target.version, position, octets })
+}
+
+/// Gives the written request an id, and sends it.
+fn hand_over(
+    mut call: Call,
+    connection: &Arc<MuxedConnection>,
+    target: &Target,
+    body: Body,
+    encoder: &mut Encoder<'_>,
+) -> Result<(), (Call, CallFailure)> {
+    let place = match request_id_place(encoder, target.version) {
+        Ok(place) => place,
+        Err(error) => return Err((call, SystemException::from(error).into())),
+    };
+    let operation = call.operation.clone();
+    let fragments = call.object.orb().fragment_octets(target.version);
+    let waiting = match &call.sink.0 {
+        Sink::Waiting(waiting) => Some(Arc::clone(waiting)),
+        _ => None,
+    };
+    call.clock.sent();
+    let id = match connection.begin(PendingRequest { call, body }) {
+        Ok(id) => id,
+        Err(pending) => return Err((pending.call, too_many(connection).into())),
+    };
+    if let Some(waiting) = waiting {
+        waiting.note_sent(connection, id);
+    }
+    encoder.patch_ulong(encoder.placeholder_at(place), id);
+    let Err(error) = connection.outbox.send_now(connection.link(), encoder, fragments) else {
+        return Ok(());
+    };
+    // Where whoever noticed the failure first has told the sink already, there is nothing to do.
+    match connection.withdraw(id) {
+        Some(pending) => Err((pending.call, exchange::not_sent(&operation, target, &error))),
+        None => Ok(()),
+    }
+}
+
+/// Where the request id stands in a written request.
+fn request_id_place(encoder: &Encoder<'_>, version: Version) -> Result<usize, corbie_cdr::Error> {
+    if version >= Version::V1_2 {
+        return Ok(MessageHeader::OCTETS);
+    }
+    // Behind the service contexts, aligned to 4 (CORBA 3.3 P2 §9.4.2).
+    let octets = encoder.own_octets();
+    let mut decoder = Decoder::with_position(octets, MessageHeader::OCTETS, encoder.order());
+    for _ in 0..decoder.read_ulong()? {
+        decoder.read_ulong()?;
+        decoder.read_octet_sequence()?;
+    }
+    decoder.align(4)?;
+    Ok(decoder.position())
+}
+
+#[cold]
+fn too_many(connection: &MuxedConnection) -> SystemException {
+    SystemException::transient(minor::TRANSIENT_OVERLOAD, CompletionStatus::No)
+        .with_detail(format!("too many requests to {} wait for their replies", connection.endpoint))
+}
