@@ -2,15 +2,16 @@
 //! stays as the octets that came, or were written by generated code, until somebody asks for it;
 //! it is walked over once on arrival, so that later reads cannot fail on malformed octets.
 
+mod encoded;
+
 use std::any::Any as Context;
 use std::fmt;
-use std::sync::Arc;
 
-use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Error, Limits, Marshal, Version};
+use corbie_cdr::{Decoder, Encoder, Error, Marshal};
 
-use crate::type_code::TEXT;
-use crate::value::transcode;
+use crate::value::{transcode, transcode_exception};
 use crate::{CompletionStatus, SystemException, TcKind, TypeCode, Typed, Value, minor};
+use encoded::Encoded;
 
 /// An IDL `any`. Cheap to clone.
 ///
@@ -22,54 +23,11 @@ use crate::{CompletionStatus, SystemException, TcKind, TypeCode, Typed, Value, m
 /// assert!(any.extract::<String>().is_err());
 /// # Ok::<(), corbie_types::SystemException>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Any {
     type_code: TypeCode,
-    /// `None`: no octets, as for `null`.
-    octets: Option<Arc<Encoded>>,
+    encoded: Encoded,
 }
-
-/// Octets of a value and how they are to be read.
-struct Encoded {
-    /// Begins with `lead` octets of padding, so that the alignment origin is at index 0.
-    data: Box<[u8]>,
-    /// Alignment of the first octet, 0 to 7.
-    lead: usize,
-    order: ByteOrder,
-    version: Version,
-    code_sets: CodeSets,
-}
-
-impl Encoded {
-    fn decoder<'a>(&'a self, context: Option<&'a (dyn Context + Send + Sync)>) -> Decoder<'a> {
-        let mut d = Decoder::with_position(&self.data, self.lead, self.order);
-        d.set_version(self.version);
-        d.set_code_sets(self.code_sets);
-        d.set_limits(&LOCAL_LIMITS);
-        d.set_context(context);
-        d
-    }
-
-    /// Whether an encoder would write the same octets at its present position.
-    fn fits(&self, text: u8, e: &Encoder<'_>) -> bool {
-        let (mine, other) = (self.code_sets, e.code_sets());
-        self.order == e.order()
-            && self.lead == e.position() % 8
-            && (text & TEXT::CHAR == 0 || mine.char_data == other.char_data)
-            && (text & TEXT::WIDE == 0
-                || (mine.wchar_data == other.wchar_data && self.version == e.version()))
-    }
-}
-
-/// What is here was let in, or made, under the limits of the one who did it.
-static LOCAL_LIMITS: Limits = Limits {
-    message_octets: usize::MAX,
-    nesting_depth: 256,
-    sequence_elements: u32::MAX,
-    empty_elements: u32::MAX,
-    type_code_nodes: u32::MAX,
-    dynamic_values: u32::MAX,
-};
 
 impl Any {
     /// An any that holds a value of a type known at build time.
@@ -100,16 +58,42 @@ impl Any {
         type_code: TypeCode,
         write: impl FnOnce(&mut Encoder<'v>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let mut e = Encoder::native();
-        // Nothing is lost, whatever a connection agrees upon later.
-        let code_sets = CodeSets { char_data: CodeSet::LOCAL, wchar_data: CodeSet::UTF_16 };
-        e.set_code_sets(code_sets);
-        write(&mut e)?;
-        let (order, version) = (e.order(), e.version());
-        let data = if e.is_contiguous() { e.into_buffer() } else { e.to_vec() };
-        let data = data.into_boxed_slice();
-        let octets = Some(Arc::new(Encoded { data, lead: 0, order, version, code_sets }));
-        Ok(Self { type_code, octets })
+        Ok(Self { encoded: Encoded::written(write)?, type_code })
+    }
+
+    /// Writes its value without the TypeCode, as an argument or a result.
+    ///
+    /// # Errors
+    /// What cannot be sent on this connection, see [`Value::encode`].
+    pub fn encode_value<'a>(&'a self, e: &mut Encoder<'a>) -> Result<(), Error> {
+        if self.encoded.write_as_is(&self.type_code, e) {
+            return Ok(());
+        }
+        transcode(&self.type_code, &mut self.encoded.decoder(None), Some(e))
+    }
+
+    /// Reads a value of a type that is known already, as an argument or a result: it is walked
+    /// over once and kept as octets.
+    ///
+    /// # Errors
+    /// When the octets are no such value or a limit is exceeded, see [`Value::decode`].
+    pub fn decode_value(type_code: TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
+        if exception_id(&type_code).is_some() {
+            // With its repository id, even when the peer left it out.
+            return Self::written(type_code.clone(), |e| transcode(&type_code, d, Some(e)));
+        }
+        let start = d.position();
+        transcode(&type_code, d, None)?;
+        Ok(Self { type_code, encoded: Encoded::read_since(start, d) })
+    }
+
+    /// Reads the members of a user exception, as a reply has them: its repository id stands
+    /// before them and has been read.
+    ///
+    /// # Errors
+    /// As [`Any::decode_value`]; `BadTypeCode` when the type is no exception.
+    pub fn decode_exception(type_code: TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
+        Self::written(type_code.clone(), |e| transcode_exception(&type_code, d, e))
     }
 
     /// The type of its value.
@@ -168,10 +152,14 @@ impl Any {
         context: Option<&(dyn Context + Send + Sync)>,
         read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        match &self.octets {
-            Some(encoded) => read(&mut encoded.decoder(context)),
-            None => read(&mut Decoder::new(&[], ByteOrder::NATIVE)),
-        }
+        read(&mut self.encoded.decoder(context))
+    }
+}
+
+impl Default for Any {
+    /// An any of type `null`.
+    fn default() -> Self {
+        Self { type_code: TypeCode::NULL, encoded: Encoded::nothing() }
     }
 }
 
@@ -183,8 +171,10 @@ fn exception_id(type_code: &TypeCode) -> Option<String> {
 }
 
 fn is_reference_to_any(asked: &TypeCode, held: &TypeCode) -> bool {
-    let is_reference = held.unaliased().is_some_and(|held| held.kind() == TcKind::ObjRef);
-    is_reference && asked.equivalent(&TypeCode::object())
+    let is_reference = |of: &TypeCode| {
+        of.unaliased().is_some_and(|plain| plain.kind() == TcKind::ObjRef)
+    };
+    is_reference(held) && is_reference(asked) && asked.equivalent(&TypeCode::object())
 }
 
 impl Marshal for Any {
@@ -194,36 +184,13 @@ impl Marshal for Any {
 
     fn encode<'a>(value: &'a Self, e: &mut Encoder<'a>) -> Result<(), Error> {
         <TypeCode as Marshal>::encode(&value.type_code, e)?;
-        let Some(encoded) = &value.octets else { return Ok(()) };
-        if encoded.fits(value.type_code.text(), e) {
-            let octets = encoded.data.get(encoded.lead..).unwrap_or_default();
-            e.write_borrowed_octets(octets);
-            return Ok(());
-        }
-        transcode(&value.type_code, &mut encoded.decoder(None), Some(e))
+        value.encode_value(e)
     }
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
         d.nested(|d| {
             let type_code = <TypeCode as Marshal>::decode(d)?;
-            if exception_id(&type_code).is_some() {
-                // With its repository id, even when the peer left it out.
-                return Self::written(type_code.clone(), |e| transcode(&type_code, d, Some(e)));
-            }
-            let start = d.position();
-            transcode(&type_code, d, None)?;
-            let octets = d.octets_since(start);
-            if octets.is_empty() {
-                return Ok(Self { type_code, octets: None });
-            }
-            let lead = start % 8;
-            let mut data = Vec::with_capacity(lead + octets.len());
-            data.resize(lead, 0);
-            data.extend_from_slice(octets);
-            let (order, version, code_sets) = (d.order(), d.version(), d.code_sets());
-            let data = data.into_boxed_slice();
-            let encoded = Encoded { data, lead, order, version, code_sets };
-            Ok(Self { type_code, octets: Some(Arc::new(encoded)) })
+            Self::decode_value(type_code, d)
         })
     }
 }

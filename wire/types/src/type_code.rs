@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use access::{Member, UnionMember, ValueMember};
 pub use kind::{TcKind, ValueModifier, Visibility};
-pub(crate) use shape::TEXT;
+pub(crate) use shape::{Alignment, TEXT};
 use shape::{Body, Shape};
 pub(crate) use wire::{read_label, write_label};
 
@@ -141,6 +141,15 @@ impl TypeCode {
             Repr::Basic(kind) => shape::text_of(*kind),
             Repr::Shared(shape, _) => shape.text,
             Repr::Recursive(..) => 0, // what the enclosing definition has
+        }
+    }
+
+    /// How its values lie in a message.
+    pub(crate) fn alignment(&self) -> Alignment {
+        match &self.0 {
+            Repr::Basic(kind) => shape::alignment_of(*kind),
+            Repr::Shared(shape, _) => shape.alignment,
+            Repr::Recursive(..) => Alignment::ANY,
         }
     }
 

@@ -10,7 +10,7 @@ use corbie_cdr::{LongDouble, WChar};
 
 use crate::{Any, Ior, TypeCode};
 
-pub(crate) use transcode::transcode;
+pub(crate) use transcode::{transcode, transcode_exception};
 
 /// A value of any IDL type. Which variant belongs to a TypeCode is told at each; aliases are
 /// looked through.

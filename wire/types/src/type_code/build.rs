@@ -1,10 +1,18 @@
 //! Constructors of TypeCodes, one for each kind (CORBA 3.3 P1 §14.8.4). Called by generated code,
 //! once for each type, and by `corbie call`. Names and ids are taken as they are.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::shape::{Body, Case, Field, Named, Shape};
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
+
+/// Those without parameters of their own are made once.
+static OBJECT: LazyLock<TypeCode> =
+    LazyLock::new(|| TypeCode::interface("IDL:omg.org/CORBA/Object:1.0", "Object"));
+static STRING: LazyLock<TypeCode> =
+    LazyLock::new(|| TypeCode::shared(TcKind::String, Body::Bounded { bound: 0 }));
+static WSTRING: LazyLock<TypeCode> =
+    LazyLock::new(|| TypeCode::shared(TcKind::WString, Body::Bounded { bound: 0 }));
 
 macro_rules! basic {
     ($($name:ident $kind:ident $idl:literal;)+) => {$(
@@ -67,18 +75,24 @@ impl TypeCode {
     /// `Object`, the base of all interfaces.
     #[must_use]
     pub fn object() -> Self {
-        Self::interface("IDL:omg.org/CORBA/Object:1.0", "Object")
+        OBJECT.clone()
     }
 
     /// `string<bound>`; 0: unbounded.
     #[must_use]
     pub fn string(bound: u32) -> Self {
+        if bound == 0 {
+            return STRING.clone();
+        }
         Self::shared(TcKind::String, Body::Bounded { bound })
     }
 
     /// `wstring<bound>`; 0: unbounded.
     #[must_use]
     pub fn wstring(bound: u32) -> Self {
+        if bound == 0 {
+            return WSTRING.clone();
+        }
         Self::shared(TcKind::WString, Body::Bounded { bound })
     }
 

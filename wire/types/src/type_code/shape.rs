@@ -25,6 +25,31 @@ pub(super) struct Shape {
     pub(super) free: Box<[Arc<str>]>,
     /// Bits of `TEXT`.
     pub(super) text: u8,
+    /// How values lie in a message.
+    pub(super) alignment: Alignment,
+}
+
+/// How values of a type lie in a message (CORBA 3.3 P2 §9.3.1).
+#[derive(Clone, Copy)]
+pub(crate) struct Alignment {
+    /// Of the first octet that is no padding; 1 when it is not known.
+    pub(crate) first: u8,
+    /// The largest of anything inside.
+    pub(crate) largest: u8,
+}
+
+impl Alignment {
+    /// Nothing is known.
+    pub(super) const ANY: Self = Self { first: 1, largest: 8 };
+
+    const fn all(of: u8) -> Self {
+        Self { first: of, largest: of }
+    }
+
+    /// Of values that begin with one of these and go on with one of those.
+    fn then(self, next: Self) -> Self {
+        Self { first: self.first, largest: self.largest.max(next.largest) }
+    }
 }
 
 /// The parameters, by kind.
@@ -115,13 +140,15 @@ impl Body {
 impl Shape {
     pub(super) fn new(kind: TcKind, body: Body) -> Self {
         let min_octets = min_octets(kind, &body);
+        let alignment = alignment(kind, &body);
         let (mut weight, mut text, mut free) = (1u32, text_of(kind), Vec::new());
         for part in body.parts() {
             weight = weight.saturating_add(part.weight());
             text |= part.text();
             free.extend_from_slice(part.free());
         }
-        let mut shape = Self { kind, body, min_octets, weight, free: Box::default(), text };
+        let free_none = Box::default();
+        let mut shape = Self { kind, body, min_octets, weight, free: free_none, text, alignment };
         if !free.is_empty() {
             free.sort();
             free.dedup();
@@ -156,6 +183,58 @@ fn min_octets(kind: TcKind, body: &Body) -> usize {
         }
         Body::Union { discriminator, .. } => discriminator.min_octets(),
         _ => kind.min_octets(),
+    }
+}
+
+/// CORBA 3.3 P2 §9.3.1, §9.3.2; values in encapsulations are aligned by themselves.
+pub(super) fn alignment_of(kind: TcKind) -> Alignment {
+    match kind {
+        TcKind::Null
+        | TcKind::Void
+        | TcKind::Boolean
+        | TcKind::Char
+        | TcKind::Octet
+        | TcKind::Fixed => Alignment::all(1),
+        TcKind::Short | TcKind::UShort => Alignment::all(2),
+        // An octet with the length from GIOP 1.2 on, before that two or four octets.
+        TcKind::WChar => Alignment { first: 1, largest: 4 },
+        TcKind::Long
+        | TcKind::ULong
+        | TcKind::Float
+        | TcKind::Enum
+        | TcKind::String
+        | TcKind::WString
+        | TcKind::TypeCode
+        | TcKind::Principal
+        | TcKind::ObjRef
+        | TcKind::Component
+        | TcKind::Home => Alignment::all(4),
+        TcKind::LongLong | TcKind::ULongLong | TcKind::Double | TcKind::LongDouble => {
+            Alignment::all(8)
+        }
+        _ => Alignment::ANY,
+    }
+}
+
+fn alignment(kind: TcKind, body: &Body) -> Alignment {
+    let length = Alignment::all(4);
+    match body {
+        // Perhaps there is nothing at all.
+        Body::Repeated { element, .. } if kind == TcKind::Array => {
+            Alignment { first: 1, ..element.alignment() }
+        }
+        Body::Repeated { element, .. } => length.then(element.alignment()),
+        Body::Wrapped { content, .. } if kind == TcKind::Alias => content.alignment(),
+        Body::Members { members, .. } => {
+            let start = (kind == TcKind::Except).then_some(length);
+            let parts = start.into_iter().chain(members.iter().map(|(_, part)| part.alignment()));
+            parts.reduce(Alignment::then).unwrap_or(Alignment::all(1))
+        }
+        Body::Union { discriminator, cases, .. } => {
+            let cases = cases.iter().map(|case| case.type_code.alignment());
+            cases.fold(discriminator.alignment(), Alignment::then)
+        }
+        _ => alignment_of(kind),
     }
 }
 

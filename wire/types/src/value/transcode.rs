@@ -22,6 +22,26 @@ pub(crate) fn transcode(
     Walk { to, budget }.value(type_code, d)
 }
 
+/// Reads the members of an exception, whose repository id was read before, and writes them after
+/// its id.
+///
+/// # Errors
+/// As [`transcode`]; `BadTypeCode` when the type is no exception.
+pub(crate) fn transcode_exception(
+    type_code: &TypeCode,
+    d: &mut Decoder<'_>,
+    to: &mut Encoder<'_>,
+) -> Result<(), Error> {
+    let Some(plain) = type_code.unaliased().filter(|plain| plain.kind() == TcKind::Except) else {
+        let found = format!("{type_code}");
+        return Err(d.error(ErrorKind::BadTypeCode, "user exception", found, "an exception"));
+    };
+    to.write_str(&plain.id())?;
+    let budget = Budget::new(d);
+    let mut walk = Walk { to: Some(to), budget };
+    d.nested(|d| plain.try_members(|_, part| walk.value(&part, d)))
+}
+
 struct Walk<'e, 'a> {
     to: Option<&'e mut Encoder<'a>>,
     budget: Budget,

@@ -1,0 +1,166 @@
+//! The octets of an any's value, with what is needed to read them: byte order, alignment, GIOP
+//! version, code sets. Small values are kept in place, so that anys of numbers and short strings
+//! cost no allocation; larger ones are shared between clones.
+
+use std::any::Any as Context;
+use std::cell::Cell;
+use std::sync::Arc;
+
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Error, Limits, Version};
+
+use crate::TypeCode;
+use crate::type_code::TEXT;
+
+/// Values of up to this many octets are kept in place.
+const INLINE_OCTETS: usize = 23;
+
+/// A scratch buffer larger than this is given back.
+const SCRATCH_OCTETS: usize = 64 << 10;
+
+thread_local! {
+    /// Where values are written before their length is known.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// What is here was let in, or made, under the limits of the one who did it.
+static LOCAL_LIMITS: Limits = Limits {
+    message_octets: usize::MAX,
+    nesting_depth: 256,
+    sequence_elements: u32::MAX,
+    empty_elements: u32::MAX,
+    type_code_nodes: u32::MAX,
+    dynamic_values: u32::MAX,
+};
+
+/// Nothing is lost, whatever a connection agrees upon later.
+const LOCAL_CODE_SETS: CodeSets =
+    CodeSets { char_data: CodeSet::LOCAL, wchar_data: CodeSet::UTF_16 };
+
+/// Octets of a value and how they are to be read.
+#[derive(Clone)]
+pub(super) struct Encoded {
+    /// Begins with `lead` octets of padding, so that the alignment origin is at index 0.
+    octets: Octets,
+    /// Alignment of the first octet, 0 to 7.
+    lead: u8,
+    order: ByteOrder,
+    version: Version,
+    code_sets: CodeSets,
+}
+
+#[derive(Clone)]
+enum Octets {
+    /// The first so many of these.
+    Inline(u8, [u8; INLINE_OCTETS]),
+    Shared(Arc<[u8]>),
+    /// Gathered from pieces.
+    Gathered(Arc<Vec<u8>>),
+}
+
+impl Octets {
+    /// `lead` octets of padding and these.
+    fn copied(lead: usize, octets: &[u8]) -> Self {
+        let length = lead + octets.len();
+        if length <= INLINE_OCTETS {
+            let mut place = [0; INLINE_OCTETS];
+            if let Some(place) = place.get_mut(lead..length) {
+                place.copy_from_slice(octets);
+            }
+            return Self::Inline(length as u8, place);
+        }
+        if lead == 0 {
+            return Self::Shared(octets.into());
+        }
+        let mut data = Vec::with_capacity(length);
+        data.resize(lead, 0);
+        data.extend_from_slice(octets);
+        Self::Gathered(Arc::new(data))
+    }
+
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Inline(length, octets) => octets.get(..usize::from(*length)).unwrap_or_default(),
+            Self::Shared(octets) => octets,
+            Self::Gathered(octets) => octets,
+        }
+    }
+}
+
+impl Encoded {
+    /// No octets, as for `null`.
+    pub(super) fn nothing() -> Self {
+        Self::own(Octets::Inline(0, [0; INLINE_OCTETS]))
+    }
+
+    fn own(octets: Octets) -> Self {
+        let (order, version) = (ByteOrder::NATIVE, Version::V1_2);
+        Self { octets, lead: 0, order, version, code_sets: LOCAL_CODE_SETS }
+    }
+
+    /// What `write` writes.
+    pub(super) fn written<'v>(
+        write: impl FnOnce(&mut Encoder<'v>) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        // While a thread ends its buffer may be gone: then a new one is made.
+        let scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
+        let mut e = Encoder::new(scratch, ByteOrder::NATIVE);
+        e.set_version(Version::V1_2);
+        e.set_code_sets(LOCAL_CODE_SETS);
+        let result = write(&mut e);
+        let octets = match e.is_contiguous() {
+            true => Octets::copied(0, e.own_octets()),
+            false => Octets::Gathered(Arc::new(e.to_vec())),
+        };
+        let scratch = e.into_buffer();
+        if scratch.capacity() <= SCRATCH_OCTETS {
+            let _ = SCRATCH.try_with(|place| place.set(scratch));
+        }
+        result.map(|()| Self::own(octets))
+    }
+
+    /// The octets that `d` has read since the position `start`.
+    pub(super) fn read_since(start: usize, d: &Decoder<'_>) -> Self {
+        let lead = start % 8;
+        let octets = Octets::copied(lead, d.octets_since(start));
+        let (order, version, code_sets) = (d.order(), d.version(), d.code_sets());
+        Self { octets, lead: lead as u8, order, version, code_sets }
+    }
+
+    pub(super) fn decoder<'a>(
+        &'a self,
+        context: Option<&'a (dyn Context + Send + Sync)>,
+    ) -> Decoder<'a> {
+        let lead = usize::from(self.lead);
+        let mut d = Decoder::with_position(self.octets.all(), lead, self.order);
+        d.set_version(self.version);
+        d.set_code_sets(self.code_sets);
+        d.set_limits(&LOCAL_LIMITS);
+        d.set_context(context);
+        d
+    }
+
+    /// Writes the octets as they are when an encoder would write the same ones; whether it did.
+    pub(super) fn write_as_is<'a>(&'a self, of: &TypeCode, e: &mut Encoder<'a>) -> bool {
+        let (mine, other) = (self.code_sets, e.code_sets());
+        let text = of.text();
+        if self.order != e.order()
+            || (text & TEXT::CHAR != 0 && mine.char_data != other.char_data)
+            || (text & TEXT::WIDE != 0
+                && (mine.wchar_data != other.wchar_data || self.version != e.version()))
+        {
+            return false;
+        }
+        let alignment = of.alignment();
+        let (first, largest) = (usize::from(alignment.first), usize::from(alignment.largest));
+        let start = usize::from(self.lead).next_multiple_of(first);
+        if start % largest != e.position().next_multiple_of(first) % largest {
+            return false;
+        }
+        // Without octets there is no padding either.
+        if let Some(octets @ [_, ..]) = self.octets.all().get(start..) {
+            e.align(first);
+            e.write_borrowed_octets(octets);
+        }
+        true
+    }
+}
