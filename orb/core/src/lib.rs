@@ -13,6 +13,7 @@ mod housekeeping;
 pub mod init;
 mod initial_references;
 mod interface;
+pub mod messaging;
 mod object;
 mod operation;
 mod orb;
