@@ -36,7 +36,7 @@ pub use corbie_core::init::{
 };
 pub use corbie_core::policy;
 pub use corbie_core::server::{
-    ForwardServant, ResponseHandler, Servant, ServerRequest, TypedServant,
+    ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
 pub use corbie_core::{Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
@@ -67,7 +67,10 @@ pub mod codegen {
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
-    pub use corbie_core::server::{ResponseHandler, Servant, ServerRequest, TypedServant};
+    pub use corbie_core::server::{
+        DynamicResponse, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
+        not_raised,
+    };
     pub use corbie_core::{
         Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, decode_reference, encode_object, encode_reference,
     };

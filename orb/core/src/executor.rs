@@ -65,13 +65,17 @@ impl Orb {
     /// # Errors
     /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the ORB has none.
     pub fn spawn(&self, task: Task) -> Result<(), SystemException> {
-        let Some(executor) = self.executor() else {
-            return Err(SystemException::bad_inv_order(0, CompletionStatus::No).with_detail(
+        self.executor_for_servants()?.spawn(task);
+        Ok(())
+    }
+
+    /// The executor, which async servants cannot do without.
+    pub(crate) fn executor_for_servants(&self) -> Result<Arc<dyn Executor>, SystemException> {
+        self.executor().ok_or_else(|| {
+            SystemException::bad_inv_order(0, CompletionStatus::No).with_detail(
                 "an async servant was called, but the ORB has no executor: call \
                  Orb::set_executor with that of your runtime before activating the servant",
-            ));
-        };
-        executor.spawn(task);
-        Ok(())
+            )
+        })
     }
 }

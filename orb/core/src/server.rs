@@ -23,12 +23,14 @@ mod servant;
 mod shutdown;
 mod thread_per_connection;
 mod thread_pool;
+mod typed_response;
 
 pub use adapter::{Adapter, Location};
 pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use response_handler::ResponseHandler;
 pub use servant::{Servant, TypedServant};
+pub use typed_response::{DynamicResponse, TypedResponse, not_raised};
 
 pub(crate) use listener::start;
 pub(crate) use object_keys::ObjectKeys;

@@ -1,0 +1,136 @@
+//! What generated response types of AMH have in common, and how `async` servants are started.
+//!
+//! Used by code that `corbie_codegen` writes. The typed form, [`TypedResponse`], is consumed by its
+//! answer, so that a second one does not compile; [`DynamicResponse`] is asked again and refuses
+//! (paper AMH §2: `BAD_INV_ORDER`).
+
+use crate::Object;
+use crate::server::request::second_answer;
+use crate::server::{ResponseHandler, ServerRequest};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::fmt;
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+
+/// The response to one operation, in the form that the IDL gives it.
+///
+/// Its own methods, which the IDL names, answer with results or an exception; these here are the
+/// same for all. Dropped unanswered, it answers with `NO_RESPONSE`.
+pub trait TypedResponse: Sized + Send + 'static {
+    /// What the operation of an ordinary servant returns: `Result<i32, GetQuoteError>`.
+    type Outcome;
+
+    /// Answers with what an ordinary servant would have returned.
+    ///
+    /// # Errors
+    /// As [`ResponseHandler::reply`].
+    fn finish(self, outcome: Self::Outcome) -> Result<(), SystemException>;
+
+    /// What it answers through.
+    fn handler(&self) -> &ResponseHandler;
+
+    /// The same without its type.
+    fn into_handler(self) -> ResponseHandler;
+
+    /// Whether an answer would reach nobody; see [`ResponseHandler::is_client_gone`].
+    fn is_client_gone(&self) -> bool {
+        self.handler().is_client_gone()
+    }
+
+    /// Sends the client on to `object`, for this request and later ones.
+    ///
+    /// # Errors
+    /// As [`ResponseHandler::reply`].
+    fn forward_to(self, object: &Object) -> Result<(), SystemException> {
+        self.into_handler().forward(object)
+    }
+}
+
+/// A response that any operation of an interface may be the answer to, and that is shared rather
+/// than consumed. Lock "dynamic response": never held across a call.
+pub struct DynamicResponse {
+    operation: &'static str,
+    handler: Mutex<Option<ResponseHandler>>,
+}
+
+impl DynamicResponse {
+    /// The response to the operation of this name on the wire.
+    #[must_use]
+    pub fn new(operation: &'static str, handler: ResponseHandler) -> Self {
+        DynamicResponse { operation, handler: Mutex::new(Some(handler)) }
+    }
+
+    /// The name of the operation on the wire.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    /// Takes the handler, in order to answer `operation`.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` (`COMPLETED_YES`) when it was taken before; `BAD_OPERATION`
+    /// (`COMPLETED_NO`) when the request is for another operation: it can still be answered.
+    pub fn take(&self, operation: &str) -> Result<ResponseHandler, SystemException> {
+        let mut handler = self.handler.lock().unwrap_or_else(PoisonError::into_inner);
+        if handler.is_some() && operation != self.operation {
+            return Err(other_operation(self.operation, operation));
+        }
+        handler.take().ok_or_else(|| second_answer(self.operation))
+    }
+
+    /// Whether an answer would reach nobody: the client is gone, or the request is answered.
+    #[must_use]
+    pub fn is_client_gone(&self) -> bool {
+        let handler = self.handler.lock().unwrap_or_else(PoisonError::into_inner);
+        handler.as_ref().is_none_or(ResponseHandler::is_client_gone)
+    }
+}
+
+impl fmt::Debug for DynamicResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicResponse")
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cold]
+fn other_operation(asked: &str, answered: &str) -> SystemException {
+    SystemException::bad_operation(minor::BAD_OPERATION_UNKNOWN, CompletionStatus::No).with_detail(
+        format!("the client called {asked}, so results of {answered} cannot be the answer"),
+    )
+}
+
+/// The exception for one that the operation does not raise: `UNKNOWN`, as if the servant of a
+/// language with unchecked exceptions had raised it.
+#[cold]
+#[must_use]
+pub fn not_raised(operation: &str, exception: &dyn fmt::Display) -> SystemException {
+    SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, CompletionStatus::Maybe)
+        .with_detail(format!("{operation} does not raise {exception}: it is not in its IDL"))
+}
+
+impl ServerRequest<'_> {
+    /// Runs a future on the executor of the ORB; it answers the request when it is done.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the ORB has no executor.
+    pub fn spawn<F>(
+        &mut self,
+        serve: impl FnOnce(ResponseHandler) -> F,
+    ) -> Result<(), SystemException>
+    where
+        F: Future<Output = Result<(), SystemException>> + Send + 'static,
+    {
+        let executor = self.orb().executor_for_servants()?;
+        let response = self.defer();
+        let served = serve(response);
+        executor.spawn(Box::pin(async move {
+            if let Err(exception) = served.await {
+                tracing::debug!(%exception, "the answer of an async servant was not sent");
+            }
+        }));
+        Ok(())
+    }
+}
