@@ -9,6 +9,7 @@
 mod acceptor;
 mod endpoint;
 mod link;
+mod oneshot;
 mod readiness;
 mod tcp;
 mod wait;
@@ -16,5 +17,6 @@ mod wait;
 pub use acceptor::Acceptor;
 pub use endpoint::Endpoint;
 pub use link::Link;
-pub use readiness::{Interest, Readiness};
+pub use oneshot::{Interest, OneShotReadiness};
+pub use readiness::{Event, Events, Readiness};
 pub use wait::{WaitStrategy, Waiter};

@@ -1,30 +1,49 @@
-//! Which of many links can be read: the leader of a thread pool waits here.
+//! Which of many links can be read or written: the threads of a reactor wait here.
 //!
-//! Each link is registered once and armed for one event at a time, so that exactly one thread gets
-//! it; the thread arms it again when it has taken what it wanted. [`Readiness::wake`] ends one wait
-//! from another thread.
+//! Each descriptor is registered once, edge-triggered: an event says that octets (or space for
+//! them) have come since the last one, so that nothing has to be armed again for each message.
+//! Whoever gets an event takes all there is, or remembers that there is more.
+//! [`Readiness::wake`] ends one wait from another thread.
 
-use crate::Link;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 /// The token that stands for [`Readiness::wake`].
 const WAKE: u64 = u64::MAX;
 
-/// What a link is armed for.
+/// What has come to a descriptor since its last event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interest {
-    /// The next octets, or the peer's close.
-    Octets,
-    /// At once: the link has octets that were received but not handled yet, and any other thread
-    /// shall take them.
-    Now,
+pub struct Event {
+    /// What it was added under.
+    pub token: u64,
+    /// There is something to receive or to accept, or the peer has closed.
+    pub input: bool,
+    /// There is room for sending.
+    pub output: bool,
+    /// The peer has closed its side, or the link broke: nothing comes after what is there.
+    pub end: bool,
 }
 
-/// A set of links, waited on by one thread at a time.
+/// Events that one wait takes at most.
+const BATCH: usize = 64;
+
+/// Room for the events of one wait.
+#[derive(Debug)]
+pub struct Events {
+    space: [MaybeUninit<epoll::Event>; BATCH],
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Events { space: [const { MaybeUninit::uninit() }; BATCH] }
+    }
+}
+
+/// A set of descriptors that threads wait on; an event goes to one of them.
 #[derive(Debug)]
 pub struct Readiness {
     epoll: OwnedFd,
@@ -39,66 +58,114 @@ impl Readiness {
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), flags)?;
         Ok(Readiness { epoll, wake })
     }
 
-    /// Adds `link` under `token` (less than `u64::MAX`), armed for the next octets.
+    /// Adds `source` under `token` (less than `u64::MAX`). What is there already is its first event.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn add(&self, link: &Link, token: u64) -> io::Result<()> {
+    /// What the system says, for example that its limit of watched descriptors is reached.
+    pub fn add(&self, source: impl AsFd, token: u64) -> io::Result<()> {
+        let both = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP;
         let data = epoll::EventData::new_u64(token);
-        Ok(epoll::add(&self.epoll, link, data, flags(Interest::Octets))?)
+        Ok(epoll::add(&self.epoll, source, data, both | epoll::EventFlags::ET)?)
     }
 
-    /// Arms `link` again after an event.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn arm(&self, link: &Link, token: u64, interest: Interest) -> io::Result<()> {
-        let data = epoll::EventData::new_u64(token);
-        Ok(epoll::modify(&self.epoll, link, data, flags(interest))?)
-    }
-
-    /// Takes `link` out of the set.
-    pub fn remove(&self, link: &Link) {
+    /// Takes `source` out of the set.
+    pub fn remove(&self, source: impl AsFd) {
         // It may have gone already with its descriptor.
-        let _ = epoll::delete(&self.epoll, link);
+        let _ = epoll::delete(&self.epoll, source);
     }
 
-    /// The token of one link that is ready; `None` after [`Readiness::wake`] or `timeout`.
+    /// Waits until something comes, at most for `timeout` (`None`: for ever), and takes up to `most`
+    /// events (at least 1, at most 64). None after [`Readiness::wake`], a signal, or the time-out.
     ///
     /// # Errors
     /// What the system says.
-    pub fn wait(&self, timeout: Duration) -> io::Result<Option<u64>> {
-        let timeout = Timespec {
+    pub fn wait<'e>(
+        &self,
+        events: &'e mut Events,
+        most: usize,
+        timeout: Option<Duration>,
+    ) -> io::Result<impl Iterator<Item = Event> + 'e> {
+        let timeout = timeout.map(|timeout| Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
+        });
+        let space = &mut events.space[..most.clamp(1, BATCH)];
+        let came: &[epoll::Event] = match epoll::wait(&self.epoll, space, timeout.as_ref()) {
+            Ok((events, _)) => events,
+            Err(Errno::INTR) => &[],
+            Err(error) => return Err(error.into()),
         };
-        let mut space = [const { std::mem::MaybeUninit::<epoll::Event>::uninit() }; 1];
-        match epoll::wait(&self.epoll, &mut space[..], Some(&timeout)) {
-            Ok((events, _)) => {
-                let token = events.first().map(|event| event.data.u64());
-                Ok(token.filter(|token| *token != WAKE))
-            }
-            Err(Errno::INTR) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(came.iter().filter(|event| event.data.u64() != WAKE).map(event))
     }
 
-    /// Ends this and every later wait at once: the set is being closed.
+    /// Ends one wait: of a thread that waits now, or else the next.
     pub fn wake(&self) {
-        // The counter is never read, so the event stays: each waiting thread sees it.
+        // The counter is never read: each write is an edge.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 }
 
-fn flags(interest: Interest) -> epoll::EventFlags {
-    let one = epoll::EventFlags::ONESHOT | epoll::EventFlags::IN | epoll::EventFlags::RDHUP;
-    match interest {
-        Interest::Octets => one,
-        // A link can nearly always be written to, which makes this event fire at once.
-        Interest::Now => one | epoll::EventFlags::OUT,
+fn event(event: &epoll::Event) -> Event {
+    use epoll::EventFlags as Flags;
+    let flags = event.flags;
+    let end = flags.intersects(Flags::RDHUP | Flags::HUP | Flags::ERR);
+    Event {
+        token: event.data.u64(),
+        input: end || flags.contains(Flags::IN),
+        output: end || flags.contains(Flags::OUT),
+        end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, Events, Readiness};
+    use crate::{Acceptor, Endpoint, Link};
+    use std::time::Duration;
+
+    const NOW: Option<Duration> = Some(Duration::ZERO);
+
+    fn events(readiness: &Readiness, timeout: Option<Duration>) -> Vec<Event> {
+        readiness.wait(&mut Events::default(), 64, timeout).unwrap().collect()
+    }
+
+    #[test]
+    fn what_comes_is_told_once() {
+        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
+        let ours = Link::connect(&endpoint, None, None).unwrap();
+        let theirs = acceptor.accept().unwrap();
+        let readiness = Readiness::new().unwrap();
+        readiness.add(&ours, 7).unwrap();
+        let can_send = Event { token: 7, input: false, output: true, end: false };
+        assert_eq!(events(&readiness, None), [can_send], "the first event");
+        assert_eq!(events(&readiness, NOW), []);
+        theirs.send_one(b"x").unwrap();
+        let has_octets = Event { input: true, ..can_send };
+        assert_eq!(events(&readiness, None), [has_octets]);
+        assert_eq!(events(&readiness, NOW), [], "though nobody has received it");
+        theirs.send_one(b"y").unwrap();
+        assert_eq!(events(&readiness, None), [has_octets], "more has come");
+        theirs.shutdown();
+        assert!(events(&readiness, None)[0].end);
+        readiness.remove(&ours);
+    }
+
+    #[test]
+    fn a_wake_ends_one_wait() {
+        let readiness = Readiness::new().unwrap();
+        for _ in 0..3 {
+            readiness.wake();
+            assert_eq!(events(&readiness, None), [], "returns, though it may wait for ever");
+            let begun = std::time::Instant::now();
+            let patience = Duration::from_millis(5);
+            assert_eq!(events(&readiness, Some(patience)), []);
+            assert!(begun.elapsed() >= patience, "one wake, one wait");
+        }
     }
 }

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use corbie_transport::{Acceptor, Endpoint, Interest, Link, Readiness, WaitStrategy, Waiter};
+use corbie_transport::{
+    Acceptor, Endpoint, Interest, Link, OneShotReadiness, WaitStrategy, Waiter,
+};
 use std::io::{ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::thread;
@@ -206,7 +208,7 @@ fn a_wildcard_of_ipv6_serves_ipv4_as_well() {
 
 #[test]
 fn an_event_comes_once_until_the_link_is_armed_again() {
-    let readiness = Readiness::new().unwrap();
+    let readiness = OneShotReadiness::new().unwrap();
     let (ours, theirs) = pair();
     readiness.add(&theirs, 7).unwrap();
     assert_eq!(readiness.wait(SOON).unwrap(), None, "nothing was sent");
@@ -230,7 +232,7 @@ fn an_event_comes_once_until_the_link_is_armed_again() {
 
 #[test]
 fn wake_ends_this_and_every_later_wait() {
-    let readiness = Readiness::new().unwrap();
+    let readiness = OneShotReadiness::new().unwrap();
     thread::scope(|scope| {
         let waits: Vec<_> = (0..3).map(|_| scope.spawn(|| readiness.wait(PATIENCE * 9))).collect();
         let begun = Instant::now();

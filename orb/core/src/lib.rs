@@ -18,6 +18,7 @@ mod object;
 mod operation;
 mod orb;
 pub mod policy;
+mod reactor;
 pub mod server;
 
 pub use client::{PendingReply, Reply, ReplySink, ReplyStub};

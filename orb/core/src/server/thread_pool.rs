@@ -10,7 +10,7 @@ use crate::connection::driver::ReceiveFailure;
 use crate::server::connection::{Buffers, Taken};
 use crate::server::{ServerConnection, dispatch, pending, relief, thread_per_connection};
 use corbie_giop::{MessageKind, OwnedMessage};
-use corbie_transport::{Interest, Readiness};
+use corbie_transport::{Interest, OneShotReadiness};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -23,7 +23,7 @@ const LEADER_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The threads and what they wait on.
 pub(crate) struct ThreadPool {
-    readiness: Readiness,
+    readiness: OneShotReadiness,
     /// Lock "leader": whether some thread leads. Never held while waiting for octets.
     has_leader: Mutex<bool>,
     lead_is_free: Condvar,
@@ -36,7 +36,7 @@ pub(crate) struct ThreadPool {
 impl ThreadPool {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(ThreadPool {
-            readiness: Readiness::new()?,
+            readiness: OneShotReadiness::new()?,
             has_leader: Mutex::new(false),
             lead_is_free: Condvar::new(),
             threads: AtomicU32::new(0),

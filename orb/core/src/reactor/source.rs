@@ -1,0 +1,128 @@
+//! One source of a reactor: its handler, and who handles it.
+//!
+//! A source is idle, among the ready, or in hand of one thread. Events that come while it is in
+//! hand are remembered and put it among the ready when it is given back, so nothing has to be armed
+//! with a system call.
+
+use super::{EventHandler, Token};
+use corbie_transport::Event;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What came, and how the source stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bits(u8);
+
+impl Bits {
+    pub(super) const INPUT: Bits = Bits(1);
+    const OUTPUT: Bits = Bits(2);
+    const END: Bits = Bits(4);
+    const CAME: u8 = 7;
+    /// A thread handles it.
+    const IN_HAND: u8 = 8;
+    /// It is among the ready.
+    const READY: u8 = 16;
+
+    pub(super) fn of(event: &Event) -> Bits {
+        let bit = |holds: bool, Bits(bit)| if holds { bit } else { 0 };
+        let (input, output) = (bit(event.input, Bits::INPUT), bit(event.output, Bits::OUTPUT));
+        Bits(input | output | bit(event.end, Bits::END))
+    }
+
+    pub(super) fn has_input(self) -> bool {
+        self.0 & Bits::INPUT.0 != 0
+    }
+
+    pub(super) fn has_output(self) -> bool {
+        self.0 & Bits::OUTPUT.0 != 0
+    }
+
+    pub(super) fn has_end(self) -> bool {
+        self.0 & Bits::END.0 != 0
+    }
+}
+
+pub(super) struct Source {
+    pub(super) handler: Arc<dyn EventHandler>,
+    pub(super) token: Token,
+    state: AtomicU8,
+}
+
+impl Source {
+    /// Notes what came; whether the source is to be put among the ready.
+    pub(super) fn mark(&self, came: Bits) -> bool {
+        let next = |state: u8| {
+            let wants_room = if state & Bits::IN_HAND == 0 { Bits::READY } else { 0 };
+            Some(state | came.0 | wants_room)
+        };
+        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        before.unwrap_or_else(|state| state) & (Bits::IN_HAND | Bits::READY) == 0
+    }
+
+    /// Takes the source, which was among the ready, in hand; what came.
+    pub(super) fn take(&self) -> Bits {
+        Bits(self.state.swap(Bits::IN_HAND, Ordering::AcqRel) & Bits::CAME)
+    }
+
+    /// Gives the source back; whether it is to be put among the ready, as something came meanwhile.
+    pub(super) fn give_back(&self) -> bool {
+        let next = |state: u8| {
+            let came = state & Bits::CAME;
+            Some(if came == 0 { 0 } else { came | Bits::READY })
+        };
+        let before = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        before.unwrap_or_else(|state| state) & Bits::CAME != 0
+    }
+}
+
+/// All sources of a reactor, by token: index and generation.
+#[derive(Default)]
+pub(super) struct Sources {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Slot {
+    generation: u32,
+    source: Option<Arc<Source>>,
+}
+
+impl Sources {
+    pub(super) fn insert(&mut self, handler: Arc<dyn EventHandler>) -> Arc<Source> {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+        });
+        let slot = &mut self.slots[index as usize];
+        // The highest token of all is the readiness' own.
+        slot.generation = (slot.generation + 1) & (u32::MAX >> 1);
+        let token = Token(u64::from(slot.generation) << 32 | u64::from(index));
+        let source = Arc::new(Source { handler, token, state: AtomicU8::new(0) });
+        slot.source = Some(Arc::clone(&source));
+        source
+    }
+
+    pub(super) fn get(&self, token: Token) -> Option<Arc<Source>> {
+        let slot = self.slots.get(token.index())?;
+        slot.source.as_ref().filter(|source| source.token == token).cloned()
+    }
+
+    pub(super) fn remove(&mut self, token: Token) -> Option<Arc<Source>> {
+        let slot = self.slots.get_mut(token.index())?;
+        let removed = slot.source.take_if(|source| source.token == token)?;
+        self.free.extend(u32::try_from(token.index()));
+        Some(removed)
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<dyn EventHandler>> {
+        let sources = self.slots.iter().filter_map(|slot| slot.source.as_ref());
+        sources.map(|source| Arc::clone(&source.handler)).collect()
+    }
+}
+
+impl Token {
+    fn index(self) -> usize {
+        (self.0 & u64::from(u32::MAX)) as usize
+    }
+}
