@@ -31,14 +31,16 @@ pub use corbie_cdr::{
     WChar,
 };
 pub use corbie_core::init::{
-    AddressFamily, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
+    AddressFamily, EventLoop, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
     ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,
 };
 pub use corbie_core::policy;
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
-pub use corbie_core::{Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task};
+pub use corbie_core::{
+    Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task,
+};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
 pub use corbie_types as types;
 pub use corbie_types::{
@@ -72,7 +74,8 @@ pub mod codegen {
         not_raised,
     };
     pub use corbie_core::{
-        Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, decode_reference, encode_object, encode_reference,
+        Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, decode_reference,
+        encode_object, encode_reference,
     };
     pub use corbie_types::{
         Any, CompletionStatus, SystemException, SystemExceptionKind, TypeCode, Typed,

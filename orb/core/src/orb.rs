@@ -3,6 +3,7 @@
 //! [`Orb`] is a cheap handle that everything else is reached from. It is made by the façade's
 //! `Orb::init` and `Orb::builder`.
 
+mod event_loop;
 mod publish;
 
 use crate::Object;
@@ -17,6 +18,7 @@ use corbie_cdr::{Limits, Version};
 use corbie_giop::ReaderLimits;
 use corbie_transport::WaitStrategy as Wait;
 use corbie_types::{CompletionStatus, SystemException, minor};
+use event_loop::MainLoop;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,6 +38,7 @@ pub(crate) struct OrbInner {
     initial_references: InitialReferences,
     housekeeping: Housekeeping,
     executor: ExecutorSlot,
+    main_loop: MainLoop,
     /// Lock "shutdown": whether the ORB has been shut down.
     is_shut_down: Mutex<bool>,
     shut_down: Condvar,
@@ -62,6 +65,7 @@ impl Orb {
             initial_references: InitialReferences::default(),
             housekeeping: Housekeeping::default(),
             executor: ExecutorSlot::default(),
+            main_loop: MainLoop::default(),
             is_shut_down: Mutex::new(false),
             shut_down: Condvar::new(),
         }))
@@ -71,13 +75,6 @@ impl Orb {
     #[inline]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
-    }
-
-    /// Blocks until [`Orb::shutdown`] is called. Requests are served by other threads whether this
-    /// is called or not.
-    pub fn run(&self) {
-        let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
-        let _done = self.0.shut_down.wait_while(guard, |is_shut_down| !*is_shut_down);
     }
 
     /// Stops serving and closes all connections. Requests that are in servants are finished, and
@@ -91,6 +88,7 @@ impl Orb {
         self.0.initial_references.lock().clear();
         *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.shut_down.notify_all();
+        self.close_event_loop();
     }
 
     /// Whether [`Orb::shutdown`] was called.
@@ -166,6 +164,15 @@ impl Orb {
 
     pub(crate) fn initial_references(&self) -> &InitialReferences {
         &self.0.initial_references
+    }
+
+    pub(crate) fn main_loop(&self) -> &MainLoop {
+        &self.0.main_loop
+    }
+
+    fn wait_for_end(&self) {
+        let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
+        let _done = self.0.shut_down.wait_while(guard, |is_shut_down| !*is_shut_down);
     }
 
     pub(crate) fn executor_slot(&self) -> &ExecutorSlot {

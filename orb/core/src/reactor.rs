@@ -11,6 +11,8 @@ mod deadlines;
 mod flushing;
 mod lead;
 mod source;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub(crate) use lead::Sleeper;
@@ -21,6 +23,7 @@ use deadlines::Deadlines;
 use flushing::Flushing;
 use lead::Lead;
 use source::{Bits, Source, Sources};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -261,6 +264,23 @@ impl Reactor {
         }
     }
 
+    /// Handles what comes until the reactor is closed or there is no ORB any more; the ORB is held
+    /// only while something is handled. For a thread that must not keep its ORB alive.
+    pub(crate) fn run_while(&self, orb: impl Fn() -> Option<Orb>) {
+        while !self.is_closed() {
+            let Some(_lead) = self.try_lead() else {
+                self.lead.follow(&|| false, None, || self.is_closed());
+                continue;
+            };
+            let _awake = self.stay_awake();
+            while !self.is_closed() && self.leads() {
+                self.wait(None);
+                let Some(orb) = orb() else { return };
+                while self.handle_next(&orb) && self.leads() {}
+            }
+        }
+    }
+
     /// Handles the next source that is ready; whether there was one.
     fn handle_next(&self, orb: &Orb) -> bool {
         if self.deadlines.have_passed() {
@@ -363,20 +383,38 @@ impl Reactor {
     }
 
     fn stay_awake(&self) -> StayAwake<'_> {
-        self.awake.fetch_add(1, Ordering::SeqCst);
-        StayAwake(self)
+        let me = std::ptr::from_ref(self).addr();
+        let outer = AWAKE_IN.replace(me);
+        let counts = outer != me;
+        if counts {
+            self.awake.fetch_add(1, Ordering::SeqCst);
+        }
+        StayAwake { reactor: self, outer, counts }
     }
 }
 
+thread_local! {
+    /// The reactor that this thread runs (its address, or 0), so that a loop nested in an upcall is
+    /// not counted as a second thread.
+    static AWAKE_IN: Cell<usize> = const { Cell::new(0) };
+}
+
 /// This thread is awake in the loop; dropped, it leaves and flushes.
-struct StayAwake<'r>(&'r Reactor);
+struct StayAwake<'r> {
+    reactor: &'r Reactor,
+    outer: usize,
+    counts: bool,
+}
 
 impl Drop for StayAwake<'_> {
     fn drop(&mut self) {
-        self.0.awake.fetch_sub(1, Ordering::SeqCst);
-        self.0.flushing.flush();
+        AWAKE_IN.set(self.outer);
+        if self.counts {
+            self.reactor.awake.fetch_sub(1, Ordering::SeqCst);
+            self.reactor.flushing.flush();
+        }
         // What is left is for others.
-        self.0.wake_for_ready();
+        self.reactor.wake_for_ready();
     }
 }
 

@@ -65,6 +65,17 @@ choice! {
 }
 
 choice! {
+    /// Who runs the ORB's event loop: who delivers replies to asynchronous calls.
+    EventLoop, "`background` or `application`" {
+        /// A thread of the ORB, started at the first need.
+        Background = "background",
+        /// Threads of the application: in `Orb::run` and `Orb::perform_work`, and those that wait
+        /// for a reply with the event loop. No reply handler runs anywhere else.
+        Application = "application",
+    }
+}
+
+choice! {
     /// What a server does with a new connection when it has as many as it may have.
     WhenFull, "`close-idle`, `refuse` or `wait`" {
         /// Close the connection that was silent longest and has no request under way

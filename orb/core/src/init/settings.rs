@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use corbie_cdr::{CodeSet, Limits, Version};
 
-use super::choice::{AddressFamily, ServerConcurrency, WaitStrategy, WhenFull};
+use super::choice::{AddressFamily, EventLoop, ServerConcurrency, WaitStrategy, WhenFull};
 use super::endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
 use super::table::{Places, Setting, settings};
 use super::value::SettingValue;
@@ -105,6 +105,10 @@ settings! {
     /// `thread-pool` for many connections.
     server_concurrency: ServerConcurrency = ServerConcurrency::ThreadPerConnection,
         "-ORBServerConcurrency";
+
+    /// Who delivers replies to asynchronous calls: a thread of the ORB, or only threads that the
+    /// application lends it by `Orb::run` and `Orb::perform_work`.
+    event_loop: EventLoop = EventLoop::Background, "-ORBEventLoop";
 
     /// Threads that a pool keeps when there is nothing to do.
     pool_threads_min: u32 = 2, "-ORBPoolThreadsMin", within (1, 10_000);

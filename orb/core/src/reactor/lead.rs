@@ -5,7 +5,6 @@
 //! and taken again after it.
 
 use super::{Reactor, Waiting, lock};
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;

@@ -1,0 +1,128 @@
+//! Running the ORB: the methods by which an application lends it threads, and the thread that the
+//! ORB starts where it lends none (CORBA 3.3 P1 §8.2.3).
+//!
+//! One [`Reactor`] an ORB serves its clients' replies and, with `server_concurrency = reactive`, its
+//! servers' requests. It is made at the first need.
+
+use super::OrbInner;
+use crate::init::EventLoop;
+use crate::reactor::{Reactor, Waiting};
+use crate::{Orb, server};
+use corbie_types::{CompletionStatus, SystemException};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// The reactor of one ORB, and its thread.
+#[derive(Default)]
+pub(crate) struct MainLoop {
+    reactor: OnceLock<Arc<Reactor>>,
+    /// Lock "making the reactor".
+    making: Mutex<()>,
+    has_thread: AtomicBool,
+}
+
+impl Drop for MainLoop {
+    fn drop(&mut self) {
+        if let Some(reactor) = self.reactor.get() {
+            reactor.close();
+        }
+    }
+}
+
+impl Orb {
+    /// Serves until [`Orb::shutdown`] is called. With `event_loop = application` this thread does
+    /// the work, together with others that are in here; else the ORB's own threads do, and this one
+    /// only waits.
+    pub fn run(&self) {
+        if self.is_driven_by_application()
+            && let Ok(reactor) = self.reactor()
+        {
+            while !self.is_shut_down() && !reactor.is_closed() {
+                reactor.run_until(self, &|| self.is_shut_down(), None);
+            }
+        }
+        self.wait_for_end();
+    }
+
+    /// Whether [`Orb::perform_work`] would find something to do. Always `false` while the ORB's own
+    /// thread does the work (`event_loop = background`).
+    #[must_use]
+    pub fn work_pending(&self) -> bool {
+        self.is_driven_by_application()
+            && self.main_loop().reactor.get().is_some_and(|reactor| reactor.has_work())
+    }
+
+    /// Does one unit of work, such as to serve one request or to deliver one reply, if there is
+    /// one; never waits for one. Whether there was one.
+    pub fn perform_work(&self) -> bool {
+        self.is_driven_by_application()
+            && self
+                .reactor()
+                .is_ok_and(|reactor| reactor.run_once(self, Some(std::time::Duration::ZERO)))
+    }
+
+    /// Whether only threads in [`Orb::run`], [`Orb::perform_work`] and calls that wait with the
+    /// event loop do the work. Reactive servers have no other threads.
+    pub(crate) fn is_driven_by_application(&self) -> bool {
+        self.settings().event_loop == EventLoop::Application
+    }
+
+    /// The event loop of this ORB.
+    ///
+    /// # Errors
+    /// `NO_RESOURCES` (`COMPLETED_NO`) when the system has no descriptors left.
+    pub(crate) fn reactor(&self) -> Result<&Arc<Reactor>, SystemException> {
+        let main = self.main_loop();
+        if let Some(reactor) = main.reactor.get() {
+            return Ok(reactor);
+        }
+        let _making = main.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error: std::io::Error| {
+            SystemException::no_resources(0, CompletionStatus::No).with_detail(format!(
+                "no event loop: {error}; raise the limit of open descriptors (ulimit -n)"
+            ))
+        };
+        if main.reactor.get().is_none() {
+            let reactor = Reactor::new(Waiting::OneAtATime).map_err(failed)?;
+            if self.is_shut_down() {
+                reactor.close();
+            }
+            let _ = main.reactor.set(Arc::new(reactor));
+        }
+        main.reactor.get().ok_or_else(|| failed(std::io::Error::other("it is gone")))
+    }
+
+    /// Sees to it that the event loop is run by somebody: with `event_loop = background` by a
+    /// thread of the ORB, which is started once. `even_so` starts it in any case.
+    pub(crate) fn ensure_event_loop(&self, even_so: bool) -> Result<(), SystemException> {
+        if self.is_driven_by_application() && !even_so {
+            return Ok(());
+        }
+        let main = self.main_loop();
+        let reactor = Arc::clone(self.reactor()?);
+        if main.has_thread.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let weak = self.downgrade();
+        let thread = std::thread::Builder::new().name("corbie-reactor".to_owned());
+        let started = thread.spawn(move || run_in_background(&reactor, &weak));
+        started.map(|_| ()).map_err(|error| {
+            main.has_thread.store(false, Ordering::Release);
+            SystemException::no_resources(0, CompletionStatus::No)
+                .with_detail(format!("no thread for the event loop: {error}"))
+        })
+    }
+
+    /// Closes the event loop: threads inside leave it.
+    pub(super) fn close_event_loop(&self) {
+        if let Some(reactor) = self.main_loop().reactor.get() {
+            reactor.close();
+        }
+    }
+}
+
+/// Ends with the ORB, which it does not keep alive.
+fn run_in_background(reactor: &Reactor, orb: &Weak<OrbInner>) {
+    server::relief::begin_serving();
+    reactor.run_while(|| Orb::upgrade(orb));
+}
