@@ -105,7 +105,7 @@ impl PendingReply {
     /// # Errors
     /// That exception; `NO_RESPONSE` (`COMPLETED_MAYBE`) when there is no outcome yet, and
     /// `BAD_INV_ORDER` when it was taken already.
-    pub fn take(&mut self) -> Result<Reply, SystemException> {
+    pub fn take(&self) -> Result<Reply, SystemException> {
         let mut state = self.waiting.lock();
         match state.outcome.take() {
             Some(outcome) => {
@@ -133,13 +133,15 @@ impl PendingReply {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Reply, SystemException>> {
+        self.poll_ready(context).map(|()| self.take())
+    }
+
+    /// As [`PendingReply::poll_reply`], but leaves the outcome where it is: whether
+    /// [`PendingReply::take`] has one. Only the `context` given last is woken.
+    pub fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.waiting.lock();
-        if let Some(outcome) = state.outcome.take() {
-            state.is_taken = true;
-            return Poll::Ready(outcome);
-        }
-        if state.is_taken {
-            return Poll::Ready(Err(taken_already()));
+        if state.outcome.is_some() || state.is_taken {
+            return Poll::Ready(());
         }
         match &mut state.waker {
             Some(waker) => waker.clone_from(context.waker()),
