@@ -34,13 +34,13 @@ pub use corbie_core::init::{
     AddressFamily, EventLoop, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
     ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,
 };
-pub use corbie_core::policy;
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
 pub use corbie_core::{
     Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task,
 };
+pub use corbie_core::{messaging, policy};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
 pub use corbie_types as types;
 pub use corbie_types::{
@@ -67,6 +67,9 @@ pub mod codegen {
     pub use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar};
     pub use corbie_core::generated_code::{
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
+    };
+    pub use corbie_core::messaging::{
+        ExceptionHolder, Pollable, Poller, ReplyFuture, ReplyHandler, ReplyHandlerServant, ReplyTo,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{

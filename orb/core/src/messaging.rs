@@ -5,6 +5,17 @@
 //! `client/asynchronous`. CORBA 3.3 P2 §10 (CORBA Messaging); paper AMI §1, §2.
 
 mod exception_holder;
+mod pollable;
+mod pollable_set;
+mod poller;
+mod reply_future;
+mod reply_handler;
 mod value_header;
 
 pub use exception_holder::{ExceptionHolder, Raised};
+pub use pollable::Pollable;
+pub(crate) use pollable_set::Membership;
+pub use pollable_set::{GetReadyPollableError, PollableSet, UnknownPollable};
+pub use poller::Poller;
+pub use reply_future::ReplyFuture;
+pub use reply_handler::{ReplyHandler, ReplyHandlerServant, ReplyTo};

@@ -171,9 +171,8 @@ fn exception_id(type_code: &TypeCode) -> Option<String> {
 }
 
 fn is_reference_to_any(asked: &TypeCode, held: &TypeCode) -> bool {
-    let is_reference = |of: &TypeCode| {
-        of.unaliased().is_some_and(|plain| plain.kind() == TcKind::ObjRef)
-    };
+    let is_reference =
+        |of: &TypeCode| of.unaliased().is_some_and(|plain| plain.kind() == TcKind::ObjRef);
     is_reference(held) && is_reference(asked) && asked.equivalent(&TypeCode::object())
 }
 

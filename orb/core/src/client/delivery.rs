@@ -142,7 +142,12 @@ fn complete(call: Call, outcome: Result<Reply, SystemException>) {
     }
 }
 
-fn to_handler(handler: &Object, stub: &'static ReplyStub, outcome: Result<Reply, SystemException>) {
+/// Calls the reply handler.
+pub(crate) fn to_handler(
+    handler: &Object,
+    stub: &'static ReplyStub,
+    outcome: Result<Reply, SystemException>,
+) {
     let delivered = match outcome {
         Ok(mut reply) if !reply.is_user_exception() => {
             match (stub.forward)(&mut reply, handler) {

@@ -190,11 +190,6 @@ impl<'d> StateReader<'_, 'd> {
         Ok(self.d)
     }
 
-    /// The decoder, as it stands.
-    pub(crate) fn decoder(&self) -> &Decoder<'d> {
-        self.d
-    }
-
     /// Reads `length` octets, which any number of chunks may hold.
     ///
     /// # Errors

@@ -1,0 +1,240 @@
+//! `CORBA::PollableSet`: waits for whichever of many replies comes first.
+//!
+//! Every member wakes the set when its reply is here, so looking costs the same for any number of
+//! members. CORBA 3.3 P2 §10.5.4 (Pollable, DIIPollable, PollableSet).
+
+use crate::Orb;
+use crate::messaging::{Pollable, Poller};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Wake, Waker};
+use std::time::{Duration, Instant};
+
+/// Whether a pollable is in a set: in one at most (CORBA 3.3 P1 §A.5, BAD_PARAM minor 43).
+#[derive(Debug, Default)]
+pub(crate) struct Membership(AtomicBool);
+
+impl Membership {
+    pub(crate) fn is_member(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn enter(&self) -> bool {
+        !self.0.swap(true, Ordering::AcqRel)
+    }
+
+    fn leave(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// A set of pollables. Clones are the same set.
+#[derive(Clone)]
+pub struct PollableSet {
+    orb: Orb,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Lock "set": held for a look.
+    members: Mutex<Members>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Members {
+    /// By the order in which they came.
+    all: HashMap<u64, Pollable>,
+    /// Those whose reply is here, in the order of the replies.
+    ready: VecDeque<u64>,
+    next: u64,
+}
+
+/// What [`PollableSet::get_ready_pollable`] can fail with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GetReadyPollableError {
+    /// The set is empty, or all of its members have handed out their replies.
+    NoPossiblePollable,
+    /// `NO_RESPONSE`: nothing is ready and the time-out is zero. `TIMEOUT`: nothing was in time.
+    System(SystemException),
+}
+
+/// What [`PollableSet::remove`] fails with: the pollable is not in the set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownPollable;
+
+impl PollableSet {
+    /// An empty set.
+    #[must_use]
+    pub fn new(orb: &Orb) -> Self {
+        PollableSet { orb: orb.clone(), shared: Arc::default() }
+    }
+
+    /// The ORB that the set belongs to.
+    #[must_use]
+    pub fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    /// Adds a poller or other pollable.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` when it is in a set already.
+    pub fn add_pollable(&self, potential: impl Into<Pollable>) -> Result<(), SystemException> {
+        let pollable = potential.into();
+        if !pollable.membership().enter() {
+            let minor = minor::BAD_PARAM_ALREADY_IN_POLLABLE_SET;
+            return Err(SystemException::bad_param(minor, CompletionStatus::No)
+                .with_detail("the pollable is in a set already; remove it there first"));
+        }
+        let id = {
+            let mut members = self.shared.lock();
+            members.next += 1;
+            let id = members.next;
+            members.all.insert(id, pollable.clone());
+            id
+        };
+        let member = Arc::new(Member { id, set: Arc::downgrade(&self.shared) });
+        let waker = Waker::from(Arc::clone(&member));
+        if pollable.poll_ready(&mut Context::from_waker(&waker)).is_ready() {
+            member.wake();
+        }
+        Ok(())
+    }
+
+    /// A pollable that is ready, taken out of the set: waits for one, at most for `timeout`
+    /// (`None`: as long as the calls may take).
+    ///
+    /// # Errors
+    /// See [`GetReadyPollableError`].
+    pub fn get_ready_pollable(
+        &self,
+        timeout: Option<Duration>,
+    ) -> Result<Pollable, GetReadyPollableError> {
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut members = self.shared.lock();
+        loop {
+            while let Some(id) = members.ready.pop_front() {
+                let Some(pollable) = members.all.remove(&id) else { continue };
+                pollable.membership().leave();
+                // Its reply may have been handed out meanwhile.
+                if pollable.has_reply() {
+                    return Ok(pollable);
+                }
+            }
+            if members.all.is_empty() {
+                return Err(GetReadyPollableError::NoPossiblePollable);
+            }
+            members = match deadline {
+                None => self.shared.changed.wait(members).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(nothing_ready(members.all.len(), timeout));
+                    }
+                    let waited = self.shared.changed.wait_timeout(members, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// Takes a pollable out.
+    ///
+    /// # Errors
+    /// When it is not in this set.
+    pub fn remove(&self, potential: impl Into<Pollable>) -> Result<(), UnknownPollable> {
+        let pollable = potential.into();
+        let mut members = self.shared.lock();
+        let found = members.all.iter().find(|(_, member)| **member == pollable);
+        let id = found.map(|(id, _)| *id).ok_or(UnknownPollable)?;
+        members.all.remove(&id);
+        pollable.membership().leave();
+        Ok(())
+    }
+
+    /// How many pollables are in the set.
+    #[must_use]
+    pub fn number_left(&self) -> usize {
+        self.shared.lock().all.len()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let members = self.members.get_mut().unwrap_or_else(PoisonError::into_inner);
+        members.all.values().for_each(|pollable| pollable.membership().leave());
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells the set that one of its members is ready.
+struct Member {
+    id: u64,
+    set: Weak<Shared>,
+}
+
+impl Wake for Member {
+    fn wake(self: Arc<Self>) {
+        let Some(set) = self.set.upgrade() else { return };
+        let mut members = set.lock();
+        if members.all.contains_key(&self.id) {
+            members.ready.push_back(self.id);
+            drop(members);
+            set.changed.notify_all();
+        }
+    }
+}
+
+#[cold]
+fn nothing_ready(members: usize, timeout: Option<Duration>) -> GetReadyPollableError {
+    let no = CompletionStatus::No;
+    let timeout = timeout.unwrap_or_default();
+    let exception = match timeout.is_zero() {
+        true => SystemException::no_response(minor::NO_RESPONSE_NOT_YET, no)
+            .with_detail(format!("none of {members} replies is here yet")),
+        false => SystemException::timeout(minor::TIMEOUT_POLLER, no)
+            .with_detail(format!("none of {members} replies came within {timeout:?}")),
+    };
+    GetReadyPollableError::System(exception)
+}
+
+impl fmt::Display for GetReadyPollableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPossiblePollable => f.write_str("the pollable set has nothing to wait for"),
+            Self::System(exception) => exception.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GetReadyPollableError {}
+
+impl fmt::Display for UnknownPollable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the pollable is not in this set")
+    }
+}
+
+impl std::error::Error for UnknownPollable {}
+
+impl fmt::Debug for PollableSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PollableSet").field("number_left", &self.number_left()).finish()
+    }
+}
+
+impl PartialEq<Poller> for Pollable {
+    fn eq(&self, other: &Poller) -> bool {
+        self.as_poller() == Some(other)
+    }
+}

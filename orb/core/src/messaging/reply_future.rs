@@ -1,0 +1,87 @@
+//! What `…_async` operations return: the reply as a Rust future.
+//!
+//! The request was sent before the future is handed out, so it borrows nothing; whoever reads the
+//! reply wakes it, under any executor. Paper AMI §1 (futures and promises).
+
+use crate::{PendingReply, Reply};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The outcome of a call that was sent already. Dropped, it forgets the outcome; the call goes on.
+///
+/// Polled again after it was ready it is `BAD_INV_ORDER`.
+pub struct ReplyFuture<T, E> {
+    state: State,
+    read: fn(&mut Reply) -> Result<T, E>,
+}
+
+enum State {
+    /// On its way.
+    Sent(PendingReply),
+    /// It could not be sent.
+    Failed(SystemException),
+    /// The outcome was handed out.
+    Done,
+}
+
+impl<T, E> ReplyFuture<T, E> {
+    /// The future of what `Object::invoke_deferred` returned; `read` takes the results out of the
+    /// reply.
+    #[must_use]
+    pub fn new(
+        sent: Result<PendingReply, SystemException>,
+        read: fn(&mut Reply) -> Result<T, E>,
+    ) -> Self {
+        let state = match sent {
+            Ok(pending) => State::Sent(pending),
+            Err(exception) => State::Failed(exception),
+        };
+        ReplyFuture { state, read }
+    }
+
+    /// Nobody wants the outcome any more: tells the server so, as [`PendingReply::cancel`].
+    pub fn cancel(self) {
+        if let State::Sent(pending) = self.state {
+            pending.cancel();
+        }
+    }
+}
+
+impl<T, E: From<SystemException>> Future for ReplyFuture<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T, E>> {
+        if let State::Sent(pending) = &mut self.state
+            && pending.poll_ready(context).is_pending()
+        {
+            return Poll::Pending;
+        }
+        Poll::Ready(match std::mem::replace(&mut self.state, State::Done) {
+            State::Sent(pending) => match pending.take() {
+                Ok(mut reply) => (self.read)(&mut reply),
+                Err(exception) => Err(exception.into()),
+            },
+            State::Failed(exception) => Err(exception.into()),
+            State::Done => Err(polled_again().into()),
+        })
+    }
+}
+
+#[cold]
+fn polled_again() -> SystemException {
+    SystemException::bad_inv_order(minor::BAD_INV_ORDER_RESULT_TAKEN, CompletionStatus::Yes)
+        .with_detail("the outcome of the call was handed out already, by an earlier poll")
+}
+
+impl<T, E> fmt::Debug for ReplyFuture<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match &self.state {
+            State::Sent(_) => "ReplyFuture(sent)",
+            State::Failed(_) => "ReplyFuture(not sent)",
+            State::Done => "ReplyFuture(done)",
+        })
+    }
+}
