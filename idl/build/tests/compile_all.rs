@@ -60,6 +60,11 @@ fn our_own_files_compile_and_document_without_warnings() {
     for file in idl_files(&workspace().join("idl/codegen/tests/idl")) {
         add(&mut generated, &Builder::new(), "own", &file);
     }
+    // The same again with servants that answer later.
+    let later = Builder::new().amh(true).async_servants(true);
+    for file in idl_files(&workspace().join("idl/codegen/tests/idl")) {
+        add(&mut generated, &later, "later", &file);
+    }
     // The same again, with one module referred to where the lines above have put it.
     let file = workspace().join("idl/codegen/tests/idl/interfaces.idl");
     let there = "crate::own_interfaces::interfaces";

@@ -4,6 +4,10 @@
 //! `call` says what operations and attributes are as Rust methods, `reference` makes the client
 //! side, `servant` and `skeleton` the server side, `local` what never leaves the process.
 
+mod amh;
+mod amh_handler;
+mod amh_response;
+mod async_servant;
 mod call;
 mod local;
 mod reference;
@@ -12,7 +16,7 @@ mod skeleton;
 
 pub(crate) use local::Refusal;
 
-use corbie_frontend::model::InterfaceKind;
+use corbie_frontend::model::{self, ImpliedKind, InterfaceKind};
 use corbie_frontend::{DefId, Definition, DefinitionKind};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -32,7 +36,24 @@ impl Scope<'_, '_> {
         let reference = self.emit_reference(definition, &interface);
         let servant = self.emit_servant(definition, &interface);
         let skeleton = self.emit_skeleton(definition, &interface);
-        quote!(#reference #servant #skeleton)
+        let asynchronous = self.emit_async_servant(definition, &interface);
+        quote!(#reference #servant #skeleton #asynchronous)
+    }
+
+    /// What stands beside the name of a definition of AMH's implied IDL.
+    pub(crate) fn emit_amh(&self, definition: &Definition) -> TokenStream {
+        let Some(model::Implied { kind, origin }) = definition.implied else {
+            return TokenStream::new();
+        };
+        let holder = self.model().implied(origin, ImpliedKind::AmhExceptionHolder);
+        match (kind, holder) {
+            (ImpliedKind::AmhServant, _) => self.emit_amh_servant(definition, origin),
+            (ImpliedKind::AmhResponseHandler, Some(holder)) => {
+                self.emit_response_handler(definition, origin, holder)
+            }
+            (ImpliedKind::AmhExceptionHolder, _) => self.emit_exception_holder(definition, origin),
+            _ => TokenStream::new(),
+        }
     }
 
     /// The error enums of the operations and attributes of an interface or valuetype; they stand in

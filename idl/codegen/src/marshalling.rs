@@ -227,6 +227,23 @@ impl Scope<'_, '_> {
     }
 }
 
+impl Scope<'_, '_> {
+    /// As [`Scope::read_argument`], but nothing is borrowed from the received message.
+    pub(crate) fn read_owned_argument(
+        &self,
+        ty: &Type,
+        name: &Ident,
+        d: &Ident,
+    ) -> (TokenStream, TokenStream) {
+        let pass = match self.shape(ty) {
+            Shape::Plain => quote!(#name),
+            Shape::Reference | Shape::Shared => quote!(#name.as_ref()),
+            Shape::Text | Shape::Sequence | Shape::Whole => quote!(&#name),
+        };
+        (self.read_value(ty, d), pass)
+    }
+}
+
 /// Unbounded sequences of octets are read and written in place.
 fn is_octet_sequence(scope: &Scope<'_, '_>, ty: &Type) -> bool {
     matches!(ty, Type::Sequence { bound: None, .. }) && is_octets(scope, ty)

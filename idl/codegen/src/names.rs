@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use corbie_frontend::diagnostic::Note;
-use corbie_frontend::model::{InterfaceKind, Member, Parameter};
+use corbie_frontend::model::{Access, ImpliedKind, InterfaceKind, Member, Parameter};
 use corbie_frontend::{Code, DefId, Definition, DefinitionKind, Diagnostic, Model, Severity, Span};
 
 use crate::options::Options;
@@ -34,6 +34,12 @@ pub(crate) enum Implied {
     Error,
     /// `enum SetPriceError` of writing an attribute.
     SetError,
+    /// `struct GetQuoteResponse` of an operation of `AMH_Quoter`.
+    Response,
+    /// `trait AsyncQuoterServant`
+    AsyncServant,
+    /// `struct AsyncQuoterSkeleton`
+    AsyncSkeleton,
 }
 
 /// Where a definition's Rust item is.
@@ -93,6 +99,7 @@ impl Names {
         }
         for definition in model.iter() {
             names.add_implied(definition);
+            names.add_asynchronous(definition, options);
         }
         names
     }
@@ -199,6 +206,40 @@ impl Names {
                 self.imply_in(id, SetError, module, format!("Set{name}Error"));
                 let setter = self.free_setter(definition);
                 self.setters.insert(id, setter);
+            }
+            _ => {}
+        }
+    }
+
+    /// Names of asynchronous servants and of what they answer with.
+    fn add_asynchronous(&mut self, definition: &Definition, options: &Options) {
+        let id = definition.id;
+        match (definition.implied, &definition.kind) {
+            (Some(implied), _) if implied.kind == ImpliedKind::AmhServant => {
+                self.imply(id, Implied::Servant, "Servant");
+                self.imply(id, Implied::Skeleton, "Skeleton");
+            }
+            (Some(implied), _) => {
+                let ImpliedKind::AmhOperation(access) = implied.kind else { return };
+                let set = if access == Access::Set { "Set" } else { "" };
+                let name = convert(self.name(implied.origin), Case::Camel);
+                let module = self.module(id).clone();
+                self.imply_in(id, Implied::Response, module, format!("{set}{name}Response"));
+            }
+            (None, DefinitionKind::Interface(x)) if x.kind == InterfaceKind::Local => {}
+            (
+                None,
+                DefinitionKind::Interface(_)
+                | DefinitionKind::Component(_)
+                | DefinitionKind::Home(_),
+            ) if options.async_servants => {
+                for (which, suffix) in
+                    [(Implied::AsyncServant, "Servant"), (Implied::AsyncSkeleton, "Skeleton")]
+                {
+                    let name = self.name(id).trim_end_matches('_');
+                    let name = format!("Async{name}{suffix}");
+                    self.imply_in(id, which, self.module(id).clone(), name);
+                }
             }
             _ => {}
         }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use corbie_frontend::model::{Implied, ImpliedKind};
 use corbie_frontend::{Code, DefId, Definition, DefinitionKind, Diagnostic, Severity};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -67,6 +68,10 @@ impl Tree {
     ) {
         let id = definition.id;
         let scope = cx.scope_of(id);
+        if is_amh(definition) {
+            self.add_amh(cx, definition);
+            return;
+        }
         let items = match &definition.kind {
             DefinitionKind::Module(_) => {
                 let closing = format!("IDL module `{}`.", definition.scoped_name);
@@ -99,6 +104,27 @@ impl Tree {
         };
         self.node(cx.names.module(id)).items.push(items);
         self.add_inner(cx, definition);
+    }
+
+    /// Servant, response handler or exception holder of AMH, and the types of its responses.
+    fn add_amh(&mut self, cx: &Context<'_>, definition: &Definition) {
+        let items = cx.scope_of(definition.id).emit_amh(definition);
+        if items.is_empty() {
+            return;
+        }
+        self.node(cx.names.module(definition.id)).items.push(items);
+        let Some(Implied { kind: ImpliedKind::AmhServant, origin }) = definition.implied else {
+            return;
+        };
+        let inner = cx.names.inner_module(definition.id);
+        let responses = cx.scope(&inner).emit_responses(origin);
+        if !responses.is_empty() {
+            let name = &cx.model.get(origin).scoped_name;
+            let closing = format!("What an asynchronous servant of `{name}` answers with.");
+            let node = self.node(&inner);
+            node.docs = docs_with("", &closing);
+            node.items.push(responses);
+        }
     }
 
     /// The error enums of an interface's operations; its nested types come by themselves.
@@ -197,6 +223,26 @@ fn not_generated(definition: &Definition, what: &str) -> Diagnostic {
         hint: "write the equivalent IDL (CORBA 3.3 P3 §6) where the rest is needed".to_owned(),
         notes: Vec::new(),
     }
+}
+
+/// Whether a definition is of the implied IDL of AMH, which is mapped in its own way.
+fn is_amh(definition: &Definition) -> bool {
+    use ImpliedKind::{
+        AmhExcep, AmhExceptionHolder, AmhOperation, AmhRaise, AmhReply, AmhResponseHandler,
+        AmhServant,
+    };
+    definition.implied.is_some_and(|implied| {
+        matches!(
+            implied.kind,
+            AmhServant
+                | AmhResponseHandler
+                | AmhExceptionHolder
+                | AmhOperation(_)
+                | AmhReply(_)
+                | AmhExcep(_)
+                | AmhRaise(_)
+        )
+    })
 }
 
 /// Whether a definition makes an item in the module of the one around it.

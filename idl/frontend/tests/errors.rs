@@ -181,11 +181,6 @@ const EXAMPLES: &[(Code, &str)] = &[
          u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, \
          ar, as, at, au, av, aw, ax, ay, az; };\n",
     ),
-    (Code::ImpliedClash, "// implied\ninterface X { attribute long level; void get_level(); };\n"),
-    (
-        Code::ImpliedClash,
-        "// implied\ninterface B { void op(); }; interface X : B { void op_excep(); };\n",
-    ),
     (
         Code::ImpliedClash,
         "// implied\nmodule Messaging { interface ReplyHandler {}; }; interface X {};\n",
@@ -610,10 +605,6 @@ fn wording() {
         test.idl:1:186: error[E0902]: more than 100 tokens
             hint: split the input into several files
         test.idl:1:186: error[E0201]: expected `}`, found the end of the file
-        test.idl:2:30: error[E0419]: `AMI_XHandler` implies two operations `get_level`
-            hint: rename one of them, or switch this implied IDL off
-        test.idl:2:52: error[E0419]: `AMI_XHandler` implies two operations `op_excep`
-            hint: rename one of them, or switch this implied IDL off
         test.idl:2:30: error[E0419]: `Messaging::ReplyHandler` is not what CORBA means by that name
             hint: asynchronous calls need the Messaging module of CORBA: rename yours
         test.idl:1:1: error[E0420]: there is no interface `Quoter` that is not local

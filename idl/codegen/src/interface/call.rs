@@ -203,13 +203,19 @@ impl<'m> Scope<'_, 'm> {
 
     /// `&self, stock_name: &str`
     fn arguments(&self, call: &Call<'_>) -> TokenStream {
+        let parameters = self.parameter_list(call);
+        quote!(&self #parameters)
+    }
+
+    /// `, stock_name: &str`
+    pub(crate) fn parameter_list(&self, call: &Call<'_>) -> TokenStream {
         let names = call.sent().map(|p| &p.name);
         let types = call.sent().map(|p| self.parameter(&p.ty));
         let context = (!call.contexts.is_empty()).then(|| {
             let (name, string) = (call.context_name(), self.std("String"));
             quote!(, #name: &[(#string, #string)])
         });
-        quote!(&self #(, #names: #types)* #context)
+        quote!(#(, #names: #types)* #context)
     }
 
     /// `fn get_quote(&self, stock_name: &str) -> Result<i32, GetQuoteError>`

@@ -3,23 +3,23 @@
 //! One function for each operation, generic over the servant, so that the skeleton of a derived
 //! interface uses those of its bases. The operation is found as `Options::operation_demux` says.
 
-use corbie_frontend::Definition;
 use corbie_frontend::model::Interface;
+use corbie_frontend::{DefId, Definition};
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 
-use super::call::{Call, tuple};
+use super::call::{Call, Output, tuple};
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
-use crate::marshalling::{Place, Step, closure};
+use crate::marshalling::{Place, closure};
 use crate::names::Implied;
 use crate::options::OperationDemux;
 use crate::perfect_hash;
 use crate::rust_name::ident;
 
 /// An operation that a skeleton serves: its name on the wire and the function for it.
-struct Served {
+pub(super) struct Served {
     wire_name: String,
     function: TokenStream,
 }
@@ -27,10 +27,8 @@ struct Served {
 impl Scope<'_, '_> {
     /// The skeleton of an interface.
     pub(super) fn emit_skeleton(&self, definition: &Definition, x: &Interface) -> TokenStream {
-        let orb = self.orb();
         let name = ident(self.cx.names.implied(definition.id, Implied::Skeleton));
         let servant = ident(self.cx.names.implied(definition.id, Implied::Servant));
-        let reference = ident(self.cx.names.name(definition.id));
         let s = self.generic("S");
         let docs = docs_with(
             "",
@@ -42,9 +40,8 @@ impl Scope<'_, '_> {
                 functions.extend(self.dispatch_function(&call, &servant, &s));
             }
         }
-        let dispatch = self.dispatch(definition, x, &s);
-        let ids = self.all_repository_ids(definition);
-        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        let served = self.served(definition, |level| self.implied(level, Implied::Skeleton));
+        let serving = self.emit_serving(definition, &name, &servant, &served);
         quote! {
             #docs
             #[derive(Debug)]
@@ -56,7 +53,26 @@ impl Scope<'_, '_> {
                 }
                 #functions
             }
-            impl<#s: #servant> #orb::Servant for #name<#s> {
+            #serving
+        }
+    }
+
+    /// What a skeleton is to the object adapter: the real interface, and its operations.
+    pub(super) fn emit_serving(
+        &self,
+        definition: &Definition,
+        skeleton: &Ident,
+        servant: &Ident,
+        served: &[Served],
+    ) -> TokenStream {
+        let orb = self.orb();
+        let s = self.generic("S");
+        let reference = ident(self.cx.names.name(definition.id));
+        let ids = self.all_repository_ids(definition);
+        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        let dispatch = self.dispatch(served);
+        quote! {
+            impl<#s: #servant> #orb::Servant for #skeleton<#s> {
                 fn _interfaces(&self) -> &'static [&'static str] {
                     &[#(#ids),*]
                 }
@@ -64,7 +80,7 @@ impl Scope<'_, '_> {
                     #dispatch
                 }
             }
-            impl<#s: #servant> #orb::TypedServant for #name<#s> {
+            impl<#s: #servant> #orb::TypedServant for #skeleton<#s> {
                 type Reference = #reference;
             }
         }
@@ -76,10 +92,9 @@ impl Scope<'_, '_> {
         std::iter::once(definition.repository_id.clone()).chain(bases).collect()
     }
 
-    /// The body of `_dispatch`: own operations first, then those of the bases.
-    fn dispatch(&self, definition: &Definition, x: &Interface, s: &Ident) -> TokenStream {
+    /// The body of `_dispatch`.
+    fn dispatch(&self, served: &[Served]) -> TokenStream {
         let (err, some) = (self.std("Err"), self.std("Some"));
-        let served = self.served(definition, x, s);
         if served.is_empty() {
             return quote!(#err(request.unknown_operation()));
         }
@@ -98,15 +113,19 @@ impl Scope<'_, '_> {
         }
     }
 
-    fn served(&self, definition: &Definition, x: &Interface, s: &Ident) -> Vec<Served> {
+    /// What a skeleton serves: own operations first, then those of the bases. `skeleton` says whose
+    /// functions serve those of an interface.
+    pub(super) fn served(
+        &self,
+        definition: &Definition,
+        skeleton: impl Fn(DefId) -> TokenStream,
+    ) -> Vec<Served> {
+        let s = self.generic("S");
         let mut served: Vec<Served> = Vec::new();
-        let bases = self.cx.all_bases(definition.id);
-        let levels =
-            std::iter::once((definition.id, x.contents.clone())).chain(bases.iter().map(|&base| {
-                (base, self.cx.interface(base).map(|x| x.contents).unwrap_or_default())
-            }));
-        for (level, contents) in levels {
-            let skeleton = self.implied(level, Implied::Skeleton);
+        let levels = std::iter::once(definition.id).chain(self.cx.all_bases(definition.id));
+        for level in levels {
+            let contents = self.cx.interface(level).map(|x| x.contents).unwrap_or_default();
+            let skeleton = skeleton(level);
             for operation in self.cx.own_operations(&contents) {
                 for call in self.calls(operation) {
                     let function = dispatch_name(&call);
@@ -163,18 +182,49 @@ impl Scope<'_, '_> {
     }
 
     /// The function that serves one operation.
-    fn dispatch_function(&self, call: &Call<'_>, servant: &Ident, s: &Ident) -> TokenStream {
+    pub(super) fn dispatch_function(
+        &self,
+        call: &Call<'_>,
+        servant: &Ident,
+        s: &Ident,
+    ) -> TokenStream {
         let orb = self.orb();
         let function = dispatch_name(call);
         let names = call.sent_names();
         let object = local("servant", &names);
         let request = local("request", &names);
-        let d = local("d", &names);
+        let (reads, passed) = self.read_arguments(call, &request, false);
+        let method = &call.method;
+        let upcall = quote!(#servant::#method(#object #(, #passed)*));
+        let answer = self.answer(call, &upcall, &Answering::Request(&request));
+        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        quote! {
+            #[doc(hidden)]
+            pub fn #function(#object: &#s, #request: &mut #orb::ServerRequest<'_>) -> #done {
+                #reads
+                #answer
+            }
+        }
+    }
+
+    /// Statements that read the arguments of a request, and what is then passed to the servant.
+    /// `owned`: nothing is borrowed from the message received.
+    pub(super) fn read_arguments(
+        &self,
+        call: &Call<'_>,
+        request: &Ident,
+        owned: bool,
+    ) -> (TokenStream, Vec<TokenStream>) {
+        let orb = self.orb();
+        let d = local("d", &call.sent_names());
         let mut reads = TokenStream::new();
         let mut passed = Vec::new();
         for parameter in call.sent() {
             let name = &parameter.name;
-            let (read, pass) = self.read_argument(&parameter.ty, name, &d);
+            let (read, pass) = match owned {
+                true => self.read_owned_argument(&parameter.ty, name, &d),
+                false => self.read_argument(&parameter.ty, name, &d),
+            };
             reads.extend(quote!(let #name = #read;));
             passed.push(pass);
         }
@@ -184,51 +234,46 @@ impl Scope<'_, '_> {
             passed.push(quote!(&#name));
         }
         let decoder = (!reads.is_empty()).then(|| quote!(let #d = &mut #request.arguments();));
-        let method = &call.method;
-        let upcall = quote!(#servant::#method(#object #(, #passed)*));
-        let answer = self.answer(call, &upcall, &request);
-        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
-        quote! {
-            #[doc(hidden)]
-            pub fn #function(#object: &#s, #request: &mut #orb::ServerRequest<'_>) -> #done {
-                #decoder
-                #reads
-                #answer
-            }
-        }
+        (quote!(#decoder #reads), passed)
     }
 
-    /// Calls the servant and writes what it returns.
-    fn answer(&self, call: &Call<'_>, upcall: &TokenStream, request: &Ident) -> TokenStream {
+    /// Takes what the servant returns, `outcome`, and writes it.
+    pub(super) fn answer(
+        &self,
+        call: &Call<'_>,
+        outcome: &TokenStream,
+        through: &Answering<'_>,
+    ) -> TokenStream {
         let orb = self.orb();
         let (ok, err) = (self.std("Ok"), self.std("Err"));
-        let e = local("e", &call.outputs().into_iter().map(|o| o.name).collect::<Vec<_>>());
         let outputs = call.outputs();
-        let steps: Vec<Step> = outputs
-            .iter()
-            .map(|output| {
-                let name = &output.name;
-                self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
-            })
-            .collect();
-        let writes = closure(self, &e, steps);
-        let returned: Vec<TokenStream> = call
-            .returned()
-            .iter()
-            .map(|output| {
-                let name = &output.name;
-                quote!(#name)
-            })
-            .collect();
+        let e = local("e", &outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>());
+        let write = |output: &Output| {
+            let name = &output.name;
+            self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
+        };
+        let writes = closure(self, &e, outputs.iter().map(write).collect());
+        let returned: Vec<TokenStream> =
+            call.returned().iter().map(|output| output.name.to_token_stream()).collect();
         let pattern = tuple(&returned);
+        let (target, raised) = match through {
+            Answering::Request(request) => (request, quote!(#err(exception))),
+            Answering::Handler(handler) => (handler, quote!(#handler.raise(&exception))),
+        };
         if call.error.is_none() {
-            let binding = match returned.is_empty() {
-                true => quote!(#upcall?;),
-                false => quote!(let #pattern = #upcall?;),
-            };
-            return quote! {
-                #binding
-                #request.reply(&#writes)
+            return match through {
+                Answering::Request(_) if returned.is_empty() => {
+                    quote!(#outcome?; #target.reply(&#writes))
+                }
+                Answering::Request(_) => {
+                    quote!(let #pattern = #outcome?; #target.reply(&#writes))
+                }
+                Answering::Handler(_) => quote! {
+                    match #outcome {
+                        #ok(#pattern) => #target.reply(&#writes),
+                        #err(exception) => #raised,
+                    }
+                },
             };
         }
         let error = self.error_type(call);
@@ -237,24 +282,32 @@ impl Scope<'_, '_> {
             quote! {
                 #err(#error::#variant(exception)) => {
                     let id = #exception::REPOSITORY_ID;
-                    #request.reply_exception(id, &|e| {
+                    #target.reply_exception(id, &|e| {
                         <#exception as #orb::Marshal>::encode(&exception, e)
                     })
                 }
             }
         });
         quote! {
-            match #upcall {
-                #ok(#pattern) => #request.reply(&#writes),
+            match #outcome {
+                #ok(#pattern) => #target.reply(&#writes),
                 #(#arms)*
-                #err(#error::System(exception)) => #err(exception),
+                #err(#error::System(exception)) => #raised,
             }
         }
     }
 }
 
+/// Through what a skeleton answers.
+pub(super) enum Answering<'a> {
+    /// The request itself; a system exception is returned to the dispatcher.
+    Request(&'a Ident),
+    /// A response handler, which the answer consumes.
+    Handler(&'a Ident),
+}
+
 /// `dispatch_get_quote`, `dispatch_get_price` (of an attribute), `dispatch_set_price`.
-fn dispatch_name(call: &Call<'_>) -> Ident {
+pub(super) fn dispatch_name(call: &Call<'_>) -> Ident {
     let method = call.method.to_string();
     format_ident!("dispatch_{}", method.trim_start_matches("r#"))
 }

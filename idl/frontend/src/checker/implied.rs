@@ -79,8 +79,10 @@ impl Checker<'_> {
         if !self.options.implied.any() {
             return;
         }
-        let interfaces: Vec<DefId> =
-            self.model.iter().filter(|d| implies(d)).map(|d| d.id).collect();
+        let all = self.model.iter();
+        let mut interfaces: Vec<DefId> = all.filter(|d| implies(d)).map(|d| d.id).collect();
+        // Bases first: one that was declared before them may come after what derives from it.
+        interfaces.sort_by_cached_key(|&id| self.model.all_bases(id).len());
         self.imply_ami(&interfaces);
         self.imply_amh(&interfaces);
     }
@@ -247,29 +249,28 @@ impl Checker<'_> {
         None
     }
 
-    /// Reports operations that got one name in one implied interface: an attribute `x` beside an
-    /// operation `get_x`, or `op_excep` in a derived interface.
-    fn check_implied_names(&mut self, implied: DefId) {
-        let mut reports = Vec::new();
-        let mut seen: std::collections::HashMap<String, DefId> = std::collections::HashMap::new();
-        let mut all = self.model.all_operations(implied);
-        all.reverse();
-        for id in all {
-            let definition = self.model.get(id);
-            let Some(first) = seen.insert(key(&definition.name), id) else { continue };
-            let message = format!(
-                "`{}` implies two operations `{}`",
-                self.model.get(implied).scoped_name,
-                definition.name
-            );
-            let report = Report::new(Code::ImpliedClash, definition.span, message);
-            let report = report.note("the other comes from here", self.model.get(first).span);
-            let hint = "rename one of them, or switch this implied IDL off";
-            reports.push(report.hint(hint));
-        }
-        for report in reports {
-            self.diagnostics.report(report);
-        }
+    /// Names for the operations of an implied type, one for each request: those of the requests,
+    /// unless an inherited one, or an operation beside an attribute, has the name. The
+    /// specification says nothing about these; what is inserted is as for its other clashes.
+    fn implied_names(&self, implied: DefId, requests: &[Request], word: &str) -> Vec<String> {
+        let inherited: HashSet<String> = self
+            .model
+            .all_operations(implied)
+            .iter()
+            .map(|&id| key(&self.model.get(id).name))
+            .collect();
+        let calls = requests.iter().filter(|request| request.access == Access::Call);
+        let mut taken: HashSet<String> =
+            calls.map(|request| key(&request.name)).chain(inherited.iter().cloned()).collect();
+        let name = |request: &Request| match request.access {
+            Access::Call if !inherited.contains(&key(&request.name)) => request.name.clone(),
+            Access::Call => free(&request.name, &format!("_{word}"), "", &mut taken),
+            Access::Get | Access::Set => {
+                let (verb, attribute) = request.name.split_at("get_".len());
+                free(verb, &format!("{word}_"), attribute, &mut taken)
+            }
+        };
+        requests.iter().map(name).collect()
     }
 }
 

@@ -165,7 +165,7 @@ codes! {
     SameRepositoryId = 417 Warning;
     /// A rule of component declarations is broken.
     ComponentRules = 418 Error;
-    /// Two definitions imply the same name, or one that cannot be.
+    /// Implied IDL needs a name that stands for something else.
     ImpliedClash = 419 Error;
     /// The options name an interface or operation that is not there.
     UnknownOperation = 420 Error;

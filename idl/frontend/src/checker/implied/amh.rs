@@ -35,11 +35,6 @@ impl Checker<'_> {
             self.fill_response_handler(id, &requests);
             self.fill_exception_holder(id);
         }
-        for &id in &chosen {
-            if let Some(handler) = self.model.implied(id, ImpliedKind::AmhResponseHandler) {
-                self.check_implied_names(handler);
-            }
-        }
     }
 
     /// The interfaces and operations named in the options must be there.
@@ -92,7 +87,8 @@ impl Checker<'_> {
         if let DefinitionKind::Interface(x) = &mut self.model.get_mut(servant).kind {
             x.bases = bases;
         }
-        for request in requests {
+        let names = self.implied_names(servant, requests, "amh");
+        for (request, name) in requests.iter().zip(names) {
             let role = ImpliedKind::AmhOperation;
             let implied = if self.is_deferred(id, request) {
                 let mut parameters =
@@ -103,7 +99,7 @@ impl Checker<'_> {
             } else {
                 request.operation.clone()
             };
-            self.add_implied_operation(servant, request, request.name.clone(), role, implied);
+            self.add_implied_operation(servant, request, name, role, implied);
         }
     }
 
@@ -114,18 +110,19 @@ impl Checker<'_> {
         if let DefinitionKind::Interface(x) = &mut self.model.get_mut(handler).kind {
             x.bases = bases;
         }
-        let all = requests.iter();
-        let deferred: Vec<&Request> = all.filter(|request| self.is_deferred(id, request)).collect();
+        let all = requests.iter().cloned();
+        let deferred: Vec<Request> = all.filter(|request| self.is_deferred(id, request)).collect();
+        let names = self.implied_names(handler, &deferred, "amh");
         let mut taken = self.names_of_operations(id);
-        for request in &deferred {
-            taken.insert(key(&request.name));
+        taken.extend(names.iter().map(|name| key(name)));
+        for (request, name) in deferred.iter().zip(&names) {
             let reply = operation(request.results("return_value", Direction::In));
-            let name = request.name.clone();
-            self.add_implied_operation(handler, request, name, ImpliedKind::AmhReply, reply);
+            let role = ImpliedKind::AmhReply;
+            self.add_implied_operation(handler, request, name.clone(), role, reply);
         }
-        for request in &deferred {
+        for (request, name) in deferred.iter().zip(&names) {
             let holder = parameter(Direction::In, &Type::Named(holder), "holder");
-            let name = free(&request.name, "_amh", "_excep", &mut taken);
+            let name = free(name, "_amh", "_excep", &mut taken);
             let excep = operation(vec![holder]);
             self.add_implied_operation(handler, request, name, ImpliedKind::AmhExcep, excep);
         }

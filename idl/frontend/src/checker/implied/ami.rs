@@ -38,13 +38,6 @@ impl Checker<'_> {
             }
             self.add_sends(id, &requests);
         }
-        for &id in interfaces {
-            for role in [ImpliedKind::AmiHandler, ImpliedKind::AmiPoller] {
-                if let Some(implied) = self.model.implied(id, role) {
-                    self.check_implied_names(implied);
-                }
-            }
-        }
     }
 
     fn fill_handler(&mut self, id: DefId, requests: &[Request]) {
@@ -58,17 +51,18 @@ impl Checker<'_> {
         if let DefinitionKind::Interface(x) = &mut self.model.get_mut(handler).kind {
             x.bases = bases;
         }
+        let names = self.implied_names(handler, requests, "ami");
         let mut taken = self.names_of_operations(id);
-        for request in requests {
-            taken.insert(key(&request.name));
+        taken.extend(names.iter().map(|name| key(name)));
+        for (request, name) in requests.iter().zip(&names) {
             let reply = operation(request.results("ami_return_val", Direction::In));
-            let name = request.name.clone();
-            self.add_implied_operation(handler, request, name, ImpliedKind::AmiReply, reply);
+            let role = ImpliedKind::AmiReply;
+            self.add_implied_operation(handler, request, name.clone(), role, reply);
         }
-        for request in requests {
+        for (request, name) in requests.iter().zip(&names) {
             let excep =
                 operation(vec![parameter(Direction::In, &Type::Named(holder), "excep_holder")]);
-            let name = free(&request.name, "_ami", "_excep", &mut taken);
+            let name = free(name, "_ami", "_excep", &mut taken);
             self.add_implied_operation(handler, request, name, ImpliedKind::AmiExcep, excep);
         }
     }
@@ -83,12 +77,12 @@ impl Checker<'_> {
         if let DefinitionKind::ValueType(x) = &mut self.model.get_mut(poller).kind {
             x.bases = bases;
         }
-        for request in requests {
+        let names = self.implied_names(poller, requests, "ami");
+        for (request, name) in requests.iter().zip(names) {
             let mut parameters = vec![parameter(Direction::In, &Type::ULong, "ami_timeout")];
             parameters.extend(request.results("ami_return_val", Direction::Out));
             let raises = request.operation.raises.clone();
             let poll = Operation { raises, ..operation(parameters) };
-            let name = request.name.clone();
             self.add_implied_operation(poller, request, name, ImpliedKind::AmiPoll, poll);
         }
     }
