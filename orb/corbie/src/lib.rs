@@ -30,6 +30,10 @@ pub use corbie_cdr::{
     ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Fixed, Limits, LongDouble, Marshal, Version,
     WChar,
 };
+pub use corbie_core::dynamic::{
+    self, ARG_IN, ARG_INOUT, ARG_OUT, DynamicImplementation, DynamicResponse, DynamicServant,
+    DynamicServerRequest, NamedValue, NvList, Request,
+};
 pub use corbie_core::init::{
     AddressFamily, EventLoop, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
     ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,

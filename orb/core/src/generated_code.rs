@@ -153,14 +153,14 @@ impl PartialEq for dyn ValueBase {
 /// # Errors
 /// The encoder's.
 pub fn encode_context(
-    clause: &[&str],
+    clause: &[impl AsRef<str>],
     context: &[(String, String)],
     e: &mut Encoder<'_>,
 ) -> Result<(), Error> {
     let is_wanted = |name: &str| {
-        clause.iter().any(|pattern| match pattern.strip_suffix('*') {
+        clause.iter().map(AsRef::as_ref).any(|pattern| match pattern.strip_suffix('*') {
             Some(start) => name.starts_with(start),
-            None => name == *pattern,
+            None => name == pattern,
         })
     };
     let wanted = context.iter().filter(|(name, _)| is_wanted(name));

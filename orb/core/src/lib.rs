@@ -7,6 +7,7 @@
 
 mod client;
 mod connection;
+pub mod dynamic;
 mod executor;
 pub mod generated_code;
 mod housekeeping;

@@ -8,6 +8,7 @@ mod publish;
 
 use crate::Object;
 use crate::connection::ConnectionCache;
+use crate::dynamic::DeferredRequests;
 use crate::executor::ExecutorSlot;
 use crate::housekeeping;
 use crate::init::{Settings, WaitStrategy};
@@ -36,6 +37,7 @@ pub(crate) struct OrbInner {
     connections: ConnectionCache,
     server: Server,
     initial_references: InitialReferences,
+    deferred_requests: DeferredRequests,
     housekeeping: Housekeeping,
     executor: ExecutorSlot,
     main_loop: MainLoop,
@@ -63,6 +65,7 @@ impl Orb {
             connections: ConnectionCache::default(),
             server: Server::default(),
             initial_references: InitialReferences::default(),
+            deferred_requests: DeferredRequests::default(),
             housekeeping: Housekeeping::default(),
             executor: ExecutorSlot::default(),
             main_loop: MainLoop::default(),
@@ -86,6 +89,7 @@ impl Orb {
         server::stop(self, wait, patience);
         self.0.connections.close();
         self.0.initial_references.lock().clear();
+        self.0.deferred_requests.clear();
         *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.shut_down.notify_all();
         self.close_event_loop();
@@ -160,6 +164,10 @@ impl Orb {
     #[inline]
     pub(crate) fn server(&self) -> &Server {
         &self.0.server
+    }
+
+    pub(crate) fn deferred_requests(&self) -> &DeferredRequests {
+        &self.0.deferred_requests
     }
 
     pub(crate) fn initial_references(&self) -> &InitialReferences {

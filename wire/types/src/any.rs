@@ -7,9 +7,9 @@ mod encoded;
 use std::any::Any as Context;
 use std::fmt;
 
-use corbie_cdr::{Decoder, Encoder, Error, Marshal};
+use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
-use crate::value::{transcode, transcode_exception};
+use crate::value::{skip_exception_id, transcode, transcode_members};
 use crate::{CompletionStatus, SystemException, TcKind, TypeCode, Typed, Value, minor};
 use encoded::Encoded;
 
@@ -66,10 +66,34 @@ impl Any {
     /// # Errors
     /// What cannot be sent on this connection, see [`Value::encode`].
     pub fn encode_value<'a>(&'a self, e: &mut Encoder<'a>) -> Result<(), Error> {
+        if !self.has_value() {
+            return Err(self.no_value(e));
+        }
         if self.encoded.write_as_is(&self.type_code, e) {
             return Ok(());
         }
         transcode(&self.type_code, &mut self.encoded.decoder(None), Some(e))
+    }
+
+    /// Writes the members of the exception that it holds, without the repository id that stands
+    /// before them.
+    ///
+    /// # Errors
+    /// As [`Any::encode_value`]; `BadTypeCode` when it holds no exception.
+    pub fn encode_exception(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        if !self.has_value() {
+            return Err(self.no_value(e));
+        }
+        let d = &mut self.encoded.decoder(None);
+        let plain = self.type_code.unaliased().unwrap_or_default();
+        skip_exception_id(&plain, d)?;
+        transcode_members(&plain, d, e)
+    }
+
+    #[cold]
+    fn no_value(&self, e: &Encoder<'_>) -> Error {
+        let found = format!("an any of type {} without a value", self.type_code);
+        e.error(ErrorKind::BadParameter, "any", found, "a value")
     }
 
     /// Reads a value of a type that is known already, as an argument or a result: it is walked
@@ -93,7 +117,23 @@ impl Any {
     /// # Errors
     /// As [`Any::decode_value`]; `BadTypeCode` when the type is no exception.
     pub fn decode_exception(type_code: TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
-        Self::written(type_code.clone(), |e| transcode_exception(&type_code, d, e))
+        Self::written(type_code.clone(), |e| {
+            e.write_str(&exception_id(&type_code).unwrap_or_default())?;
+            transcode_members(&type_code, d, e)
+        })
+    }
+
+    /// An any that has a type, but no value yet: an out parameter before the call. It cannot be
+    /// sent, unless its type is `null` or `void`.
+    #[must_use]
+    pub fn without_value(type_code: TypeCode) -> Self {
+        Self { type_code, encoded: Encoded::absent() }
+    }
+
+    /// Whether it has a value.
+    #[must_use]
+    pub fn has_value(&self) -> bool {
+        !self.encoded.is_absent() || matches!(self.type_code.kind(), TcKind::Null | TcKind::Void)
     }
 
     /// The type of its value.
@@ -147,6 +187,14 @@ impl Any {
         Ok(self.read(None, |d| Value::decode(&self.type_code, d))?)
     }
 
+    /// The value of a `string`, as [`Any::from_value`], from a borrowed text.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` when it contains a NUL.
+    pub fn string(text: &str) -> Result<Self, SystemException> {
+        Ok(Self::written(TypeCode::string(0), |e| e.write_string(text))?)
+    }
+
     fn read<T>(
         &self,
         context: Option<&(dyn Context + Send + Sync)>,
@@ -159,7 +207,7 @@ impl Any {
 impl Default for Any {
     /// An any of type `null`.
     fn default() -> Self {
-        Self { type_code: TypeCode::NULL, encoded: Encoded::nothing() }
+        Self::without_value(TypeCode::NULL)
     }
 }
 

@@ -10,7 +10,8 @@ use corbie_cdr::{LongDouble, WChar};
 
 use crate::{Any, Ior, TypeCode};
 
-pub(crate) use transcode::{transcode, transcode_exception};
+pub(crate) use decode::skip_exception_id;
+pub(crate) use transcode::{transcode, transcode_members};
 
 /// A value of any IDL type. Which variant belongs to a TypeCode is told at each; aliases are
 /// looked through.

@@ -50,6 +50,8 @@ pub(super) struct Encoded {
 
 #[derive(Clone)]
 enum Octets {
+    /// There is no value.
+    Absent,
     /// The first so many of these.
     Inline(u8, [u8; INLINE_OCTETS]),
     Shared(Arc<[u8]>),
@@ -79,6 +81,7 @@ impl Octets {
 
     fn all(&self) -> &[u8] {
         match self {
+            Self::Absent => &[],
             Self::Inline(length, octets) => octets.get(..usize::from(*length)).unwrap_or_default(),
             Self::Shared(octets) => octets,
             Self::Gathered(octets) => octets,
@@ -87,9 +90,13 @@ impl Octets {
 }
 
 impl Encoded {
-    /// No octets, as for `null`.
-    pub(super) fn nothing() -> Self {
-        Self::own(Octets::Inline(0, [0; INLINE_OCTETS]))
+    /// No value.
+    pub(super) fn absent() -> Self {
+        Self::own(Octets::Absent)
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        matches!(self.octets, Octets::Absent)
     }
 
     fn own(octets: Octets) -> Self {

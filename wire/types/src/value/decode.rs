@@ -152,7 +152,7 @@ fn decode_list(
 
 /// Reads the repository id before the members of an exception (CORBA 3.3 P2 §9.3.5.2). omniORB
 /// leaves it out of anys: then nothing is read.
-pub(super) fn skip_exception_id(of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+pub(crate) fn skip_exception_id(of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
     let id = of.id();
     let mut ahead = d.clone();
     match ahead.read_string_octets() {

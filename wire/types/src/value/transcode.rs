@@ -22,12 +22,12 @@ pub(crate) fn transcode(
     Walk { to, budget }.value(type_code, d)
 }
 
-/// Reads the members of an exception, whose repository id was read before, and writes them after
-/// its id.
+/// Reads the members of an exception and writes them, both without the repository id that stands
+/// before them.
 ///
 /// # Errors
 /// As [`transcode`]; `BadTypeCode` when the type is no exception.
-pub(crate) fn transcode_exception(
+pub(crate) fn transcode_members(
     type_code: &TypeCode,
     d: &mut Decoder<'_>,
     to: &mut Encoder<'_>,
@@ -36,7 +36,6 @@ pub(crate) fn transcode_exception(
         let found = format!("{type_code}");
         return Err(d.error(ErrorKind::BadTypeCode, "user exception", found, "an exception"));
     };
-    to.write_str(&plain.id())?;
     let budget = Budget::new(d);
     let mut walk = Walk { to: Some(to), budget };
     d.nested(|d| plain.try_members(|_, part| walk.value(&part, d)))

@@ -1,0 +1,177 @@
+//! Many dynamic requests at once, whose answers are taken as they come (CORBA 3.3 P1 §11.3:
+//! `send_multiple_requests`, `get_next_response`), and the lists that requests are made of.
+//!
+//! The ORB keeps the deferred ones; whoever delivers a reply notes here which of them it is for.
+
+use super::{Flags, NvList, Request};
+use crate::Orb;
+use corbie_types::{CompletionStatus, SystemException, TypeCode, minor};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Wake, Waker};
+
+/// The deferred requests of an ORB.
+#[derive(Default)]
+pub(crate) struct DeferredRequests(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// Lock "deferred requests": taken before that of a pending reply, never after.
+    outstanding: Mutex<Outstanding>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Outstanding {
+    requests: HashMap<u64, Request>,
+    /// Those that were answered, in the order of the answers.
+    answered: VecDeque<u64>,
+    next: u64,
+}
+
+/// Wakes whoever waits for the next answer: that to this request is there.
+struct Answered {
+    shared: Arc<Shared>,
+    request: u64,
+}
+
+impl Wake for Answered {
+    fn wake(self: Arc<Self>) {
+        self.shared.lock().answered.push_back(self.request);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Outstanding> {
+        self.outstanding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DeferredRequests {
+    fn add(&self, mut request: Request) {
+        let mut outstanding = self.0.lock();
+        let id = outstanding.next;
+        outstanding.next += 1;
+        if request.arrive(&mut Context::from_waker(&self.waker(id))) {
+            outstanding.answered.push_back(id);
+            self.0.changed.notify_all();
+        }
+        outstanding.requests.insert(id, request);
+    }
+
+    fn waker(&self, request: u64) -> Waker {
+        Waker::from(Arc::new(Answered { shared: Arc::clone(&self.0), request }))
+    }
+
+    /// Whether one was answered; `None`: there are none.
+    fn poll(&self) -> Option<bool> {
+        let outstanding = self.0.lock();
+        (!outstanding.requests.is_empty()).then(|| !outstanding.answered.is_empty())
+    }
+
+    /// Waits for the next answer; `None`: there are no requests.
+    fn next(&self) -> Option<Request> {
+        let mut outstanding = self.0.lock();
+        loop {
+            if let Some(request) = self.take_answered(&mut outstanding) {
+                return Some(request);
+            }
+            if outstanding.requests.is_empty() {
+                return None;
+            }
+            outstanding = self.0.changed.wait(outstanding).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn take_answered(&self, outstanding: &mut Outstanding) -> Option<Request> {
+        while let Some(id) = outstanding.answered.pop_front() {
+            let waker = self.waker(id);
+            let Some(request) = outstanding.requests.get_mut(&id) else { continue };
+            if request.arrive(&mut Context::from_waker(&waker)) {
+                let request = outstanding.requests.remove(&id);
+                self.0.changed.notify_all();
+                return request;
+            }
+        }
+        None
+    }
+
+    /// Forgets all of them: the ORB has shut down.
+    pub(crate) fn clear(&self) {
+        let forgotten = std::mem::take(&mut *self.0.lock());
+        self.0.changed.notify_all();
+        drop(forgotten);
+    }
+}
+
+impl Orb {
+    /// An empty argument list with room for `count` arguments.
+    #[must_use]
+    pub fn create_list(&self, count: usize) -> NvList {
+        NvList::with_capacity(count)
+    }
+
+    /// The argument list of an operation with these parameters, none of which has a value yet.
+    /// (CORBA's `create_operation_list` asks an Interface Repository for them.)
+    #[must_use]
+    pub fn create_operation_list(&self, parameters: &[(&str, TypeCode, Flags)]) -> NvList {
+        let mut list = NvList::with_capacity(parameters.len());
+        for (name, type_code, flags) in parameters {
+            list.add_item((*name).to_owned(), type_code.clone(), *flags);
+        }
+        list
+    }
+
+    /// Sends all of them, as [`Request::send_oneway`] does each.
+    ///
+    /// # Errors
+    /// That of the first that could not be sent; the others are sent all the same.
+    pub fn send_multiple_requests_oneway(
+        &self,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<(), SystemException> {
+        let mut first = Ok(());
+        for mut request in requests {
+            first = first.and(request.send_oneway());
+        }
+        first
+    }
+
+    /// Sends all of them, as [`Request::send_deferred`] does each, and keeps them until
+    /// [`Orb::get_next_response`] hands them out. One that cannot be sent is answered with the
+    /// exception that says why.
+    pub fn send_multiple_requests_deferred(&self, requests: impl IntoIterator<Item = Request>) {
+        for mut request in requests {
+            if let Err(exception) = request.send_deferred() {
+                request.refused(exception);
+            }
+            self.deferred_requests().add(request);
+        }
+    }
+
+    /// Whether [`Orb::get_next_response`] would not wait.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` (`COMPLETED_NO`), minor 11, when no request is outstanding.
+    pub fn poll_next_response(&self) -> Result<bool, SystemException> {
+        self.deferred_requests().poll().ok_or_else(none_outstanding)
+    }
+
+    /// Waits until any of the requests sent by [`Orb::send_multiple_requests_deferred`] is
+    /// answered, and hands it out; its [`Request::get_response`] does not wait. They come in the
+    /// order of their answers.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` (`COMPLETED_NO`), minor 11, when no request is outstanding, or none is left
+    /// as other threads took them or the ORB was shut down.
+    pub fn get_next_response(&self) -> Result<Request, SystemException> {
+        self.deferred_requests().next().ok_or_else(none_outstanding)
+    }
+}
+
+#[cold]
+fn none_outstanding() -> SystemException {
+    SystemException::bad_inv_order(minor::BAD_INV_ORDER_REQUEST_NOT_SENT, CompletionStatus::No)
+        .with_detail("no request sent by send_multiple_requests_deferred waits for its answer")
+}
