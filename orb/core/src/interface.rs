@@ -3,6 +3,7 @@
 //! Narrowing follows CORBA 3.3 P1 §8.3.3: the type id of the reference is believed where it says
 //! yes, else the object is asked with `_is_a`.
 
+use crate::policy::{Policy, PolicyError, PolicyType, SetOverrideType};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, ErrorKind, Marshal};
 use corbie_types::{Ior, SystemException, TypeCode, Typed};
@@ -28,6 +29,50 @@ pub trait Interface: Clone + Send + Sync + 'static {
     /// What [`Object::is_a`] says.
     fn narrow(object: &Object) -> Result<Option<Self>, SystemException> {
         Ok(object.is_a(Self::REPOSITORY_ID)?.then(|| Self::from_object(object.clone())))
+    }
+
+    /// A reference to the same object with other policies of its own; this one is unchanged.
+    ///
+    /// # Errors
+    /// What [`Object::set_policy_overrides`] says.
+    fn set_policy_overrides(
+        &self,
+        policies: &[Policy],
+        how: SetOverrideType,
+    ) -> Result<Self, PolicyError> {
+        Ok(Self::from_object(self.as_object().set_policy_overrides(policies, how)?))
+    }
+
+    /// As [`Object::get_policy_overrides`].
+    fn get_policy_overrides(&self, types: &[PolicyType]) -> Vec<Policy> {
+        self.as_object().get_policy_overrides(types)
+    }
+
+    /// As [`Object::get_policy`].
+    ///
+    /// # Errors
+    /// As there.
+    fn get_policy(&self, policy_type: PolicyType) -> Result<Option<Policy>, SystemException> {
+        self.as_object().get_policy(policy_type)
+    }
+
+    /// As [`Object::get_client_policy`].
+    ///
+    /// # Errors
+    /// As there.
+    fn get_client_policy(
+        &self,
+        policy_type: PolicyType,
+    ) -> Result<Option<Policy>, SystemException> {
+        self.as_object().get_client_policy(policy_type)
+    }
+
+    /// As [`Object::validate_connection`].
+    ///
+    /// # Errors
+    /// As there.
+    fn validate_connection(&self) -> Result<Vec<Policy>, SystemException> {
+        self.as_object().validate_connection()
     }
 
     /// The typed view of `object` on the caller's word.

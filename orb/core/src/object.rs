@@ -25,6 +25,8 @@ struct ObjectInner {
     forwarded: Mutex<Option<Arc<Binding>>>,
     /// Whether `forwarded` holds something: spares the lock on every call that was not forwarded.
     is_forwarded: AtomicBool,
+    /// Whether a call was answered: from then on rebinding is what `RebindPolicy` restricts.
+    is_bound: AtomicBool,
     /// Policies set on this reference.
     policy_overrides: PolicySet,
     /// What the server says of its policies in the reference.
@@ -47,6 +49,7 @@ impl Object {
             binding: OnceLock::new(),
             forwarded: Mutex::new(None),
             is_forwarded: AtomicBool::new(false),
+            is_bound: AtomicBool::new(false),
             policy_overrides,
             exposed_policies: OnceLock::new(),
             policies: OnceLock::new(),
@@ -171,6 +174,19 @@ impl Object {
     /// As [`Object::invoke`]; `OBJECT_NOT_EXIST` when the server does not know the object.
     pub fn locate(&self) -> Result<(), SystemException> {
         client::locate(self)
+    }
+
+    /// A call was answered.
+    #[inline]
+    pub(crate) fn note_bound(&self) {
+        if !self.0.is_bound.load(Ordering::Relaxed) {
+            self.0.is_bound.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a call was ever answered.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.0.is_bound.load(Ordering::Relaxed)
     }
 
     /// Policies set on this reference.

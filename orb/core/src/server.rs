@@ -5,6 +5,7 @@
 //! the [`Adapter`] (the POA) for the servant. `registry` keeps the open connections.
 
 mod adapter;
+mod admission;
 mod answer;
 mod connection;
 pub(crate) mod dispatch;

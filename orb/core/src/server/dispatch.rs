@@ -6,7 +6,7 @@
 //! [`Adapter`]: crate::server::Adapter
 
 use crate::Orb;
-use crate::server::{Location, ServerConnection, ServerRequest, relief};
+use crate::server::{Location, ServerConnection, ServerRequest, admission, relief};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{
     GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, RequestHeader,
@@ -48,11 +48,11 @@ fn request(
     reply_buffer: &mut Vec<u8>,
 ) -> Result<bool, GiopError> {
     let (header, mut arguments) = message.request()?;
-    if !header.service_contexts.is_empty()
-        && let Some(code_sets) = header.service_contexts.code_sets()?
-    {
+    let has_contexts = !header.service_contexts.is_empty();
+    if has_contexts && let Some(code_sets) = header.service_contexts.code_sets()? {
         connection.set_code_sets(code_sets);
     }
+    let to_admit = has_contexts | (header.response == ResponseFlags::WithServer);
     arguments.set_code_sets(connection.code_sets());
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
@@ -61,7 +61,8 @@ fn request(
     let object_key = object_key(&header.target);
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);
-    let outcome = serve(orb, &mut request);
+    let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
+    let outcome = admitted.and_then(|()| serve(orb, &mut request));
     request.conclude(outcome);
     Ok(true)
 }

@@ -6,9 +6,10 @@
 
 use crate::server::answer::{self, Body, ReplyTo};
 use crate::server::{ResponseHandler, ServerConnection};
+use crate::policy::InvocationPolicies;
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
-use corbie_giop::{ReplyStatus, RequestHeader, ResponseFlags};
+use corbie_giop::{ReplyStatus, RequestHeader, ResponseFlags, service_context_id};
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -76,6 +77,34 @@ impl<'r> ServerRequest<'r> {
     #[must_use]
     pub fn response_expected(&self) -> bool {
         self.header.response.response_expected()
+    }
+
+    /// The policies that the client sent with the request: its end time, priorities and so on.
+    /// Corbie's strategies serve requests as they come; what order and priority mean to the
+    /// application is up to its servants.
+    ///
+    /// # Errors
+    /// `MARSHAL` (`COMPLETED_NO`) when they cannot be read.
+    pub fn invocation_policies(&self) -> Result<Option<InvocationPolicies>, SystemException> {
+        let id = service_context_id::INVOCATION_POLICIES;
+        self.header.service_contexts.find(id).map(InvocationPolicies::read).transpose()
+    }
+
+    /// Whether and when the client gets an answer.
+    pub(crate) fn response(&self) -> ResponseFlags {
+        self.header.response
+    }
+
+    /// Tells the client that the request is here, before the upcall (`SYNC_WITH_SERVER`); nothing
+    /// else is sent afterwards.
+    ///
+    /// # Errors
+    /// As [`ServerRequest::reply`].
+    pub(crate) fn acknowledge(&mut self) -> Result<(), SystemException> {
+        self.answer(ReplyStatus::NoException, &|_| Ok(()))?;
+        self.header.response = ResponseFlags::None;
+        self.progress = Progress::Unanswered;
+        Ok(())
     }
 
     /// Who sent the request; `127.0.0.1:0` when it comes from this process without a connection,

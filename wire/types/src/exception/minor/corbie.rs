@@ -60,4 +60,8 @@ super::minor_codes! { super::VMCID;
         0x0b0 INTERNAL_STATE "the ORB is in a state that it should not reach";
         0x0b1 INTERNAL_SERVANT_PANIC "the servant panicked";
     }
+    Rebind {
+        0x0c0 REBIND_FORWARD "the server forwards to a reference that has other policies";
+        0x0c1 REBIND_RECONNECT "a connection would have to be opened again";
+    }
 }

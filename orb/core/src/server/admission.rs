@@ -1,0 +1,32 @@
+//! What is settled between receiving a request and its upcall, where the request asks for it: is
+//! there still time, and is it to be acknowledged first (CORBA Messaging §22.2.2, §22.2.4).
+//!
+//! Called by `dispatch` only for requests that carry service contexts or ask for an answer from
+//! the server instead of the target.
+
+use crate::Orb;
+use crate::server::{Location, ServerRequest};
+use corbie_giop::ResponseFlags;
+use corbie_types::SystemException;
+
+/// Settles it; the upcall may begin then.
+///
+/// # Errors
+/// `TIMEOUT` (`COMPLETED_NO`) when the end time of the request or its reply has passed, `MARSHAL`
+/// (`COMPLETED_NO`) when its policies cannot be read.
+#[cold]
+pub(crate) fn admit(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    if let Some(policies) = request.invocation_policies()? {
+        policies.check_in_time(request.operation())?;
+    }
+    // Where the object is not here, the ordinary way raises OBJECT_NOT_EXIST or forwards.
+    if request.response() == ResponseFlags::WithServer && is_here(orb, request.object_key()) {
+        request.acknowledge()?;
+    }
+    Ok(())
+}
+
+fn is_here(orb: &Orb, object_key: &[u8]) -> bool {
+    let adapter = orb.server().adapter.get();
+    adapter.is_some_and(|adapter| adapter.locate(object_key) == Location::Here)
+}
