@@ -67,6 +67,16 @@ impl Link {
         }
     }
 
+    /// Sends what of `octets` can be sent without waiting; how many that were.
+    ///
+    /// # Errors
+    /// What the system says; never `WouldBlock`.
+    pub fn try_send(&self, octets: &[u8]) -> io::Result<usize> {
+        match self {
+            Link::Tcp(link) => link.try_send(octets),
+        }
+    }
+
     /// Blocks until some octets arrive, at most for the receive time-out (see
     /// [`Link::set_receive_timeout`]). `Ok(0)` means that the peer has closed its side.
     ///

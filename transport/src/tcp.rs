@@ -109,6 +109,17 @@ impl TcpLink {
         let _ = send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
 
+    pub(crate) fn try_send(&self, octets: &[u8]) -> io::Result<usize> {
+        loop {
+            match send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(sent) => return Ok(sent),
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
         self.receive_with(space, RecvFlags::empty())

@@ -13,6 +13,7 @@ mod failure;
 mod invoke;
 mod locate;
 mod pending_reply;
+pub(crate) mod rebind;
 mod reply;
 mod reply_sink;
 
@@ -21,7 +22,7 @@ pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
 pub(crate) use failure::{CallFailure, Retry};
 pub(crate) use invoke::{invoke, invoke_oneway};
-pub(crate) use locate::locate;
+pub(crate) use locate::{locate, locate_with};
 pub use pending_reply::PendingReply;
 pub use reply::Reply;
 pub use reply_sink::{ReplySink, ReplyStub};

@@ -15,4 +15,4 @@ mod reply_table;
 pub(crate) use cache::ConnectionCache;
 pub(crate) use client::ClientConnection;
 pub(crate) use muxed::MuxedConnection;
-pub(crate) use pool::{ConnectionPool, PooledConnection};
+pub(crate) use pool::{ConnectionPool, Opening, PooledConnection};

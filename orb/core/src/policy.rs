@@ -24,7 +24,7 @@ pub use levels::PolicyManager;
 pub use set::{PolicyError, SetOverrideType};
 pub use time::UtcT;
 
-pub(crate) use call::{CachedPolicies, CallPolicies, Effective};
+pub(crate) use call::{CachedPolicies, CallPolicies, reconciled_for};
 pub(crate) use levels::OrbPolicies;
 pub(crate) use set::PolicySet;
 pub(crate) use wire::{InvocationContext, exposed_by};

@@ -119,7 +119,7 @@ impl Servant for EchoServant {
             "note" => {
                 // A test that does not listen has dropped the receiver.
                 let _ = self.notes.send(d.read_longlong()?);
-                Ok(())
+                request.reply(&|_| Ok(()))
             }
             "wait" => {
                 let milliseconds = d.read_longlong()?;

@@ -11,7 +11,7 @@ use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, minor};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI16, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI16, AtomicU64, AtomicUsize, Ordering};
 
 /// Where the calls of one reference go.
 pub(crate) struct Binding {
@@ -36,7 +36,12 @@ pub(crate) struct Target {
     pub(crate) profile: u32,
     /// How the server wants to be addressed; changed by `NEEDS_ADDRESSING_MODE`.
     addressing: AtomicI16,
+    /// How many connections the pool had lost when a call with `NO_RECONNECT` was answered last,
+    /// or [`NOT_BOUND`].
+    losses_when_bound: AtomicU64,
 }
+
+const NOT_BOUND: u64 = u64::MAX;
 
 impl Binding {
     /// The binding of a reference that a server sent us on to.
@@ -72,6 +77,16 @@ impl Target {
     pub(crate) fn addressing(&self) -> AddressingDisposition {
         let value = self.addressing.load(Ordering::Relaxed);
         AddressingDisposition::from_short(value).unwrap_or(AddressingDisposition::Key)
+    }
+
+    /// A call with `NO_RECONNECT` was answered here.
+    pub(crate) fn note_bound(&self) {
+        self.losses_when_bound.store(u64::from(self.pool.losses()), Ordering::Relaxed);
+    }
+
+    /// The losses of the pool at [`Target::note_bound`].
+    pub(crate) fn losses_when_bound(&self) -> Option<u32> {
+        u32::try_from(self.losses_when_bound.load(Ordering::Relaxed)).ok()
     }
 
     pub(crate) fn set_addressing(&self, disposition: AddressingDisposition) {
@@ -148,6 +163,7 @@ fn add_targets(
             announces_code_sets: negotiated.is_some(),
             profile: u32::try_from(index).unwrap_or(0),
             addressing: AtomicI16::new(AddressingDisposition::Key as i16),
+            losses_when_bound: AtomicU64::new(NOT_BOUND),
         });
     }
     Ok(())

@@ -10,6 +10,7 @@ use crate::client::reply_sink::{ReplyStub, Sink};
 use crate::client::{Reply, ReplySink};
 use crate::connection::MuxedConnection;
 use crate::connection::driver::ReceiveFailure;
+use crate::policy::CallPolicies;
 use crate::{Object, Orb};
 use corbie_cdr::ByteOrder;
 use corbie_giop::{OwnedMessage, ReplyStatus};
@@ -65,7 +66,9 @@ fn forwarded(mut pending: PendingRequest, elsewhere: Elsewhere) {
     let call = &mut pending.call;
     let followed = count_forward(call).and_then(|()| {
         let binding = call.object.binding()?;
-        follow(&call.object, &binding, elsewhere)
+        // Those of the thread that made the call are not known any more.
+        let policies = CallPolicies::effective(&call.object)?;
+        follow(&call.object, &binding, &policies, elsewhere)
     });
     match followed {
         Ok(()) => again(pending),

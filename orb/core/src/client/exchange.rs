@@ -51,25 +51,47 @@ pub(crate) fn call(
     loop {
         let Some(connection) = pooled.get() else { return Err(lost_connection()) };
         if let Err(failure) = receive(connection, clock) {
-            cancel(connection, target, id, &failure);
+            give_up(&mut pooled, target, id, &failure);
             return Err(no_reply(request.operation, &pooled, failure, clock));
         }
         let Some(message) = connection.message() else { return Err(lost_connection()) };
         let kind = message.header.kind;
-        if kind != MessageKind::Reply {
-            return Err(instead_of_reply(request.operation, &pooled, kind));
+        if kind == MessageKind::Reply {
+            let (header, decoder) = message.reply().map_err(|error| {
+                CallFailure::from(error.to_system_exception(CompletionStatus::Maybe))
+            })?;
+            if header.request_id == id {
+                let (status, body) = (header.status, decoder.position());
+                pooled.set_reusable();
+                return Ok(Reply::new(orb, pooled, status, body));
+            }
         }
-        let (header, decoder) = message.reply().map_err(|error| {
-            CallFailure::from(error.to_system_exception(CompletionStatus::Maybe))
-        })?;
-        if header.request_id == id {
-            let (status, body) = (header.status, decoder.position());
-            pooled.set_reusable();
-            return Ok(Reply::new(orb, pooled, status, body));
-        }
-        // A late reply to a request that was cancelled: nobody waits for it.
-        tracing::debug!(id = header.request_id, "reply to an unknown request ignored");
+        pass_over(&mut pooled, request.operation, kind)?;
         clock.has_waited = true;
+    }
+}
+
+/// A message came that does not answer the request: a late reply to one that was given up, or the
+/// end of the connection.
+///
+/// # Errors
+/// For what is no late reply.
+#[cold]
+pub(crate) fn pass_over(
+    pooled: &mut PooledConnection,
+    operation: &Operation,
+    kind: MessageKind,
+) -> Result<(), CallFailure> {
+    match (kind, pooled.get()) {
+        (MessageKind::Reply | MessageKind::LocateReply, Some(connection))
+            if connection.owes_replies() =>
+        {
+            connection.note_late_reply();
+            Ok(())
+        }
+        // An answer to a question that was never asked says nothing of ours.
+        (MessageKind::Reply, _) => Ok(()),
+        _ => Err(instead_of_reply(operation, pooled, kind)),
     }
 }
 
@@ -261,12 +283,25 @@ pub(crate) fn addressed<'t>(
     }
 }
 
-/// Tells the server that nobody waits any more, as far as that is possible.
+/// Tells the server that nobody waits any more, and keeps the connection where only time ran out:
+/// the late reply is passed over when it comes (CORBA 3.3 P2 §9.4.4).
 #[cold]
-fn cancel(connection: &ClientConnection, target: &Target, id: u32, failure: &ReceiveFailure) {
-    if matches!(failure, ReceiveFailure::NothingCame) {
-        // When it cannot be sent, no matter: the connection is about to be closed anyway.
-        connection.link.send_now(&cancel_request(target.version, ByteOrder::NATIVE, id));
+pub(crate) fn give_up(
+    pooled: &mut PooledConnection,
+    target: &Target,
+    id: u32,
+    failure: &ReceiveFailure,
+) {
+    if !matches!(failure, ReceiveFailure::NothingCame | ReceiveFailure::TooSlow) {
+        return;
+    }
+    let Some(connection) = pooled.get() else { return };
+    let cancel = cancel_request(target.version, ByteOrder::NATIVE, id);
+    // Half a message would make the connection useless; none at all only means that the server
+    // learns nothing.
+    if matches!(connection.link.try_send(&cancel), Ok(sent) if sent == 0 || sent == cancel.len()) {
+        connection.owe_reply();
+        pooled.set_reusable();
     }
 }
 

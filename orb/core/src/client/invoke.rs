@@ -6,7 +6,7 @@
 
 use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
-use crate::client::{Binding, Clock, Reply, Target, bind};
+use crate::client::{Binding, Clock, Reply, Target, bind, rebind};
 use crate::connection::PooledConnection;
 use crate::object::BindingRef;
 use crate::policy::{CallPolicies, SyncScope};
@@ -111,15 +111,19 @@ pub(crate) fn carry_out<T>(
     loop {
         let binding = object.binding()?;
         let ior = binding.ior().unwrap_or(object.ior());
-        let answer = attempt(object, &binding, &mut clock, |connection, target, clock| {
-            exchange(connection, target, ior, clock)
-        });
+        let answer =
+            attempt(object, &binding, policies, &mut clock, |connection, target, clock| {
+                exchange(connection, target, ior, clock)
+            });
         match answer {
-            Ok(Answer::Done(done)) => return Ok(done),
+            Ok(Answer::Done(done)) => {
+                rebind::note_bound(object, policies, binding.target(0));
+                return Ok(done);
+            }
             Ok(Answer::Elsewhere(elsewhere)) => {
                 forwards = count_forward(forwards, operation)?;
                 clock.sending_again();
-                follow(object, &binding, elsewhere)?;
+                follow(object, &binding, policies, elsewhere)?;
             }
             Ok(Answer::Raised(exception)) => {
                 let gone = exception.kind == SystemExceptionKind::ObjectNotExist
@@ -139,6 +143,7 @@ pub(crate) fn carry_out<T>(
 fn attempt<T>(
     object: &Object,
     binding: &Binding,
+    policies: &CallPolicies,
     clock: &mut Clock,
     exchange: impl Fn(PooledConnection, &Target, &mut Clock) -> Result<T, CallFailure>,
 ) -> Result<T, CallFailure> {
@@ -146,7 +151,8 @@ fn attempt<T>(
     let mut retried = false;
     loop {
         let target = binding.target(failed);
-        let taken = target.pool.take(object.orb(), clock);
+        let opening = rebind::opening(object, policies, target);
+        let taken = target.pool.take(object.orb(), clock, opening);
         match taken.and_then(|connection| exchange(connection, target, clock)) {
             Ok(answer) => {
                 binding.prefer(failed);
@@ -207,10 +213,12 @@ fn fall_back(
 pub(crate) fn follow(
     object: &Object,
     binding: &BindingRef<'_>,
+    policies: &CallPolicies,
     elsewhere: Elsewhere,
 ) -> Result<(), SystemException> {
     match elsewhere {
         Elsewhere::Reference(ior) => {
+            rebind::check_forward(object, policies, &ior)?;
             let forwarded = bind(object.orb(), &ior)?.forwarded_to(ior);
             object.set_forwarded(Some(Arc::new(forwarded)));
         }

@@ -4,17 +4,17 @@
 //! is.
 
 use crate::client::exchange::{
-    addressed, instead_of_reply, no_reply, not_sent, receive, send_in_time, tagged_profiles,
+    addressed, give_up, no_reply, not_sent, pass_over, receive, send_in_time, tagged_profiles,
 };
 use crate::client::invoke::{Answer, Elsewhere, carry_out};
 use crate::client::{CallFailure, Clock, Target};
 use crate::connection::{ClientConnection, PooledConnection};
 use crate::policy::CallPolicies;
 use crate::{Object, Operation, Orb};
-use corbie_cdr::Marshal as _;
+use corbie_cdr::{Decoder, Marshal as _};
 use corbie_giop::{
-    AddressingDisposition, LocateRequestHeader, LocateStatus, MessageKind, finish_message,
-    write_locate_request,
+    AddressingDisposition, GiopError, LocateRequestHeader, LocateStatus, MessageKind,
+    finish_message, write_locate_request,
 };
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 
@@ -25,9 +25,16 @@ const LOCATE: Operation = Operation::twoway("LocateRequest");
 /// # Errors
 /// `OBJECT_NOT_EXIST` when the server does not know it, else as [`Object::invoke`].
 pub(crate) fn locate(object: &Object) -> Result<(), SystemException> {
+    locate_with(object, &*CallPolicies::effective(object)?)
+}
+
+/// As [`locate`], with these policies.
+///
+/// # Errors
+/// As there.
+pub(crate) fn locate_with(object: &Object, policies: &CallPolicies) -> Result<(), SystemException> {
     let orb = object.orb();
-    let policies = CallPolicies::effective(object)?;
-    carry_out(object, &LOCATE, &policies, |connection, target, ior, clock| {
+    carry_out(object, &LOCATE, policies, |connection, target, ior, clock| {
         ask(orb, connection, ior, target, clock)
     })
 }
@@ -42,38 +49,60 @@ fn ask(
 ) -> Result<Answer<()>, CallFailure> {
     let Some(connection) = pooled.get() else { return Err(unanswered(target, "no connection")) };
     let id = send(orb, connection, ior, target, clock)?;
-    if let Err(failure) = receive(connection, clock) {
-        return Err(no_reply(&LOCATE, &pooled, failure, clock));
-    }
-    let Some(message) = connection.message() else { return Err(unanswered(target, "no message")) };
-    let kind = message.header.kind;
-    if kind != MessageKind::LocateReply {
-        return Err(instead_of_reply(&LOCATE, &pooled, kind));
-    }
-    let malformed = |error: corbie_giop::GiopError| error.to_system_exception(CompletionStatus::No);
-    let (header, mut decoder) = message.locate_reply().map_err(malformed)?;
-    if header.request_id != id {
-        return Err(unanswered(target, "the reply is to another request"));
-    }
-    let answer = match header.status {
+    clock.sent();
+    let (status, body) = loop {
+        let Some(connection) = pooled.get() else { return Err(unanswered(target, "it is gone")) };
+        if let Err(failure) = receive(connection, clock) {
+            give_up(&mut pooled, target, id, &failure);
+            return Err(no_reply(&LOCATE, &pooled, failure, clock));
+        }
+        let Some(message) = connection.message() else {
+            return Err(unanswered(target, "no message"));
+        };
+        let kind = message.header.kind;
+        if kind == MessageKind::LocateReply {
+            let (header, decoder) = message.locate_reply().map_err(malformed)?;
+            if header.request_id == id {
+                break (header.status, decoder.position());
+            }
+        }
+        pass_over(&mut pooled, &LOCATE, kind)?;
+        clock.has_waited = true;
+    };
+    let Some(message) = pooled.peek().and_then(ClientConnection::message) else {
+        return Err(unanswered(target, "no message"));
+    };
+    let mut decoder = Decoder::with_position(message.octets, body, message.header.order);
+    decoder.set_version(message.header.version);
+    let answer = read(status, &mut decoder, target)?;
+    pooled.set_reusable();
+    Ok(answer)
+}
+
+fn malformed(error: GiopError) -> SystemException {
+    error.to_system_exception(CompletionStatus::No)
+}
+
+/// What the LocateReply says; `decoder` stands at its body.
+fn read(
+    status: LocateStatus,
+    decoder: &mut Decoder<'_>,
+    target: &Target,
+) -> Result<Answer<()>, SystemException> {
+    Ok(match status {
         LocateStatus::ObjectHere => Answer::Done(()),
         LocateStatus::UnknownObject => Answer::Raised(
             SystemException::object_not_exist(0, CompletionStatus::No)
                 .with_detail(format!("{} does not know the object", target.pool.endpoint)),
         ),
         LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {
-            let ior = Ior::decode(&mut decoder).map_err(SystemException::from)?;
-            Answer::Elsewhere(Elsewhere::Reference(ior))
+            Answer::Elsewhere(Elsewhere::Reference(Ior::decode(decoder)?))
         }
-        LocateStatus::SystemException => Answer::Raised(
-            SystemException::decode_reply(&mut decoder).map_err(SystemException::from)?,
-        ),
+        LocateStatus::SystemException => Answer::Raised(SystemException::decode_reply(decoder)?),
         LocateStatus::NeedsAddressingMode => Answer::Elsewhere(Elsewhere::Addressing(
-            AddressingDisposition::decode(&mut decoder).map_err(malformed)?,
+            AddressingDisposition::decode(decoder).map_err(malformed)?,
         )),
-    };
-    pooled.set_reusable();
-    Ok(answer)
+    })
 }
 
 fn send(

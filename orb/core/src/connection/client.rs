@@ -5,7 +5,7 @@
 
 use crate::connection::driver;
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
-use corbie_giop::{Message, MessageReader, ReaderLimits, Role};
+use corbie_giop::{Message, MessageKind, MessageReader, ReaderLimits, Role};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
 use std::time::Instant;
@@ -23,6 +23,8 @@ pub(crate) struct ClientConnection {
     pub(crate) code_sets: CodeSets,
     /// Whether the server has been told the code sets on this connection.
     pub(crate) code_sets_announced: bool,
+    /// Replies that are still to come to requests that nobody waits for any more.
+    owed: u32,
     /// When the last call began: tells whether the connection may have gone stale.
     pub(crate) last_used: Instant,
 }
@@ -42,6 +44,7 @@ impl ClientConnection {
             next_request_id: 0,
             code_sets,
             code_sets_announced: false,
+            owed: 0,
             last_used: Instant::now(),
         }
     }
@@ -94,5 +97,47 @@ impl ClientConnection {
     #[inline]
     pub(crate) fn message(&self) -> Option<Message<'_>> {
         self.reader.current()
+    }
+
+    /// A request was given up: its reply may come later.
+    #[cold]
+    pub(crate) fn owe_reply(&mut self) {
+        self.owed = self.owed.saturating_add(1);
+    }
+
+    /// A reply came that nobody waits for any more.
+    #[cold]
+    pub(crate) fn note_late_reply(&mut self) {
+        self.owed = self.owed.saturating_sub(1);
+    }
+
+    /// Whether replies are still to come that nobody waits for: the server may be busy with their
+    /// requests, and would begin the next one later.
+    #[inline]
+    pub(crate) fn owes_replies(&self) -> bool {
+        self.owed > 0
+    }
+
+    /// Takes late replies that are here, without waiting; whether all of them have come.
+    ///
+    /// # Errors
+    /// Why the connection is of no use any more.
+    #[cold]
+    pub(crate) fn settle(&mut self) -> Result<bool, driver::ReceiveFailure> {
+        while self.owes_replies() {
+            while let Some(message) = self.reader.next().map_err(driver::ReceiveFailure::Giop)? {
+                match message.header.kind {
+                    MessageKind::Reply | MessageKind::LocateReply => self.note_late_reply(),
+                    _ => return Err(driver::ReceiveFailure::Closed),
+                }
+            }
+            let space = self.reader.space();
+            match self.link.try_receive(space).map_err(driver::ReceiveFailure::Io)? {
+                None => return Ok(!self.owes_replies()),
+                Some(0) => return Err(driver::ReceiveFailure::Closed),
+                Some(octets) => self.reader.received(octets),
+            }
+        }
+        Ok(true)
     }
 }

@@ -12,6 +12,7 @@ use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -19,11 +20,43 @@ use std::time::{Duration, Instant};
 /// restarted meanwhile has closed it. In a row of calls the look, a system call, is spared.
 const STALE_AFTER: Duration = Duration::from_millis(50);
 
+/// Whether a call may open a connection (`RebindPolicy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    Free,
+    /// As long as the pool has lost no more connections than this.
+    WithoutLoss(u32),
+    Forbidden,
+}
+
+impl Opening {
+    #[inline]
+    fn check(self, pool: &ConnectionPool) -> Result<(), CallFailure> {
+        match self {
+            Opening::Free => Ok(()),
+            Opening::WithoutLoss(losses) if losses == pool.losses() => Ok(()),
+            _ => Err(may_not_open(&pool.endpoint)),
+        }
+    }
+}
+
+#[cold]
+fn may_not_open(endpoint: &Endpoint) -> CallFailure {
+    SystemException::rebind(minor::REBIND_RECONNECT, CompletionStatus::No)
+        .with_detail(format!(
+            "a connection to {endpoint} would have to be opened, which the policy NO_RECONNECT of \
+             the reference forbids; call validate_connection to bind it again"
+        ))
+        .into()
+}
+
 pub(crate) struct ConnectionPool {
     pub(crate) endpoint: Endpoint,
     code_sets: CodeSets,
     /// Lock "client pool": held for a push or a pop.
     state: Mutex<State>,
+    /// Connections that were closed since the pool was made, for `RebindPolicy`.
+    losses: AtomicU32,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
     returned: Condvar,
     /// The connection that asynchronous calls share. Lock "muxed": held while it is opened.
@@ -37,6 +70,9 @@ struct State {
         reason = "moved out and in by every call: a pointer, not 400 octets"
     )]
     idle: Vec<Box<ClientConnection>>,
+    /// Idle, but replies that nobody waits for are still to come: taken last.
+    #[expect(clippy::vec_box, reason = "as above")]
+    indebted: Vec<Box<ClientConnection>>,
     /// Idle and in use; more than `connections_per_endpoint` only while nested calls need them.
     open: u32,
     waiting: u32,
@@ -49,22 +85,25 @@ impl ConnectionPool {
             endpoint,
             code_sets,
             state: Mutex::default(),
+            losses: AtomicU32::new(0),
             returned: Condvar::new(),
             muxed: Mutex::default(),
         }
     }
 
-    /// A connection for one call: an idle one, else a new one, else the next that is put back.
-    /// `clock` notes when that took time.
+    /// A connection for one call: an idle one, else a new one, else one that still owes a reply,
+    /// else the next that is put back. `clock` notes when that took time.
     ///
     /// # Errors
     /// `TRANSIENT` when the endpoint cannot be reached, `TIMEOUT` when the call's time ends before
-    /// there is a connection, `BAD_INV_ORDER` after shutdown; all `COMPLETED_NO`.
+    /// there is a connection, `BAD_INV_ORDER` after shutdown, `REBIND` when one would have to be
+    /// opened and `opening` forbids it; all `COMPLETED_NO`.
     #[inline]
     pub(crate) fn take(
         self: &Arc<Self>,
         orb: &Orb,
         clock: &mut Clock,
+        opening: Opening,
     ) -> Result<PooledConnection, CallFailure> {
         let most = orb.settings().connections_per_endpoint;
         let mut state = self.lock();
@@ -86,13 +125,46 @@ impl ConnectionPool {
             if state.closed {
                 return Err(orb.already_shut_down("opening a connection").into());
             }
+            if !state.indebted.is_empty() {
+                state = self.settle_debts(state);
+                if !state.idle.is_empty() {
+                    continue;
+                }
+            }
             if state.open < most || relief::is_serving() {
+                opening.check(self)?;
                 state.open += 1;
                 drop(state);
                 return self.open(orb, clock, most);
             }
+            if let Some(mut connection) = state.indebted.pop() {
+                drop(state);
+                connection.last_used = clock.start;
+                return Ok(self.taken(connection, most));
+            }
             state = self.wait_for_one(state, most, clock.deadline())?;
         }
+    }
+
+    /// Makes those connections idle whose late replies have come, and drops those that are broken.
+    #[cold]
+    fn settle_debts<'l>(&'l self, mut state: MutexGuard<'l, State>) -> MutexGuard<'l, State> {
+        let mut indebted = std::mem::take(&mut state.indebted);
+        drop(state);
+        let (mut settled, before) = (Vec::new(), indebted.len());
+        indebted.retain_mut(|connection| connection.settle().is_ok());
+        let broken = before - indebted.len();
+        settled.extend(indebted.extract_if(.., |connection| !connection.owes_replies()));
+        (0..broken).for_each(|_| self.forget_one());
+        let mut state = self.lock();
+        if state.closed {
+            let owned = u32::try_from(settled.len() + indebted.len()).unwrap_or(0);
+            state.open -= owned;
+            return state;
+        }
+        state.idle.extend(settled);
+        state.indebted.extend(indebted);
+        state
     }
 
     #[inline]
@@ -193,7 +265,8 @@ impl ConnectionPool {
         };
         state.waiting -= 1;
         let passed = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if passed && state.idle.is_empty() && state.open >= most && !state.closed {
+        let none = state.idle.is_empty() && state.indebted.is_empty();
+        if passed && none && state.open >= most && !state.closed {
             let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No)
                 .with_detail(format!(
                     "all {} connections to {} stayed in use; raise connections_per_endpoint",
@@ -213,14 +286,20 @@ impl ConnectionPool {
             drop(state);
             return drop(connection);
         }
-        state.idle.push(connection);
+        if connection.owes_replies() {
+            state.indebted.push(connection);
+        } else {
+            state.idle.push(connection);
+        }
         if state.waiting > 0 {
             drop(state);
             self.returned.notify_one();
         }
     }
 
+    /// A connection was closed.
     fn forget_one(&self) {
+        self.losses.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();
         state.open -= 1;
         if state.waiting > 0 {
@@ -234,8 +313,11 @@ impl ConnectionPool {
         let mut state = self.lock();
         // The one used last is at the end, so the old ones are in front.
         let old = state.idle.iter().take_while(|c| c.last_used < cutoff).count();
-        let old: Vec<_> = state.idle.drain(..old).collect();
-        state.open -= u32::try_from(old.len()).unwrap_or(0);
+        let mut old: Vec<_> = state.idle.drain(..old).collect();
+        old.extend(state.indebted.extract_if(.., |c| c.last_used < cutoff));
+        let closed = u32::try_from(old.len()).unwrap_or(0);
+        state.open -= closed;
+        self.losses.fetch_add(closed, Ordering::Relaxed);
         let open = state.open;
         drop(state);
         drop(old);
@@ -244,7 +326,9 @@ impl ConnectionPool {
 
     /// When the connection that waits longest was used last.
     pub(crate) fn oldest_idle(&self) -> Option<Instant> {
-        self.lock().idle.first().map(|connection| connection.last_used)
+        let state = self.lock();
+        let idle = state.idle.first().into_iter().chain(&state.indebted);
+        idle.map(|connection| connection.last_used).min()
     }
 
     /// How many connections are open, idle or in use.
@@ -252,11 +336,17 @@ impl ConnectionPool {
         self.lock().open
     }
 
+    /// How many connections were closed until now; wraps around.
+    pub(crate) fn losses(&self) -> u32 {
+        self.losses.load(Ordering::Relaxed)
+    }
+
     /// Closes idle connections now and those in use when their calls end.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let idle = std::mem::take(&mut state.idle);
+        let mut idle = std::mem::take(&mut state.idle);
+        idle.append(&mut state.indebted);
         state.open -= u32::try_from(idle.len()).unwrap_or(0);
         drop(state);
         self.returned.notify_all();

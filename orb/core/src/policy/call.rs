@@ -193,6 +193,17 @@ pub(crate) fn overrides(object: &Object, thread: &PolicySet) -> PolicySet {
     orb.overridden_by(thread).overridden_by(object.policy_overrides())
 }
 
+/// What calls of `object` by this thread go by where the server has `exposed`.
+///
+/// # Errors
+/// As [`reconciled`].
+pub(crate) fn reconciled_for(
+    object: &Object,
+    exposed: &PolicySet,
+) -> Result<PolicySet, SystemException> {
+    reconciled(&overrides(object, &current::overrides()), exposed)
+}
+
 /// What is left of `set` where the server of a reference has `exposed`.
 ///
 /// # Errors

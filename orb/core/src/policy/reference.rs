@@ -2,9 +2,11 @@
 //!
 //! `Interface` repeats them for typed references.
 
-use crate::Object;
 use crate::policy::call::{overrides, reconciled};
-use crate::policy::{Policy, PolicyError, PolicySet, PolicyType, SetOverrideType, current};
+use crate::policy::{
+    CallPolicies, Policy, PolicyError, PolicyType, RebindMode, SetOverrideType, current,
+};
+use crate::{Object, client};
 use corbie_types::{CompletionStatus, SystemException, minor};
 
 impl Object {
@@ -44,13 +46,9 @@ impl Object {
     /// minor 2 when the kind is not known.
     pub fn get_policy(&self, policy_type: PolicyType) -> Result<Option<Policy>, SystemException> {
         check_known(policy_type)?;
-        let only = |set: &PolicySet| {
-            let mut only = PolicySet::default();
-            set.get(policy_type).into_iter().for_each(|policy| only.insert(policy));
-            only
-        };
         let here = overrides(self, &current::overrides());
-        Ok(reconciled(&only(&here), &only(self.exposed_policies()?))?.get(policy_type))
+        let exposed = self.exposed_policies()?.only(policy_type);
+        Ok(reconciled(&here.only(policy_type), &exposed)?.get(policy_type))
     }
 
     /// The policy set here, at the reference, thread or ORB, whatever the server says.
@@ -63,6 +61,31 @@ impl Object {
     ) -> Result<Option<Policy>, SystemException> {
         check_known(policy_type)?;
         Ok(overrides(self, &current::overrides()).get(policy_type))
+    }
+
+    /// Binds the reference, opening a connection and following forwards whatever its
+    /// `RebindPolicy` says; which of the policies set here the server's exclude. When that list is
+    /// not empty, nothing was sent, and calls would raise `INV_POLICY`.
+    ///
+    /// # Errors
+    /// As [`Object::locate`]; `INV_POLICY` (`COMPLETED_NO`) when the place that the server forwards
+    /// to excludes what is set here.
+    pub fn validate_connection(&self) -> Result<Vec<Policy>, SystemException> {
+        let here = overrides(self, &current::overrides());
+        let exposed = self.exposed_policies()?;
+        let is_excluded = |policy: &Policy| {
+            let only = here.only(policy.policy_type());
+            reconciled(&only, &exposed.only(policy.policy_type())).is_err()
+        };
+        let excluded: Vec<Policy> = here.select(&[]).into_iter().filter(is_excluded).collect();
+        if excluded.is_empty() {
+            let effective = CallPolicies::effective(self)?;
+            let mut told_to = (*effective).clone();
+            told_to.rebind = RebindMode::Transparent;
+            client::locate_with(self, &told_to)?;
+            client::rebind::note_bound(self, &effective, self.binding()?.target(0));
+        }
+        Ok(excluded)
     }
 }
 

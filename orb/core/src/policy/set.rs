@@ -29,6 +29,15 @@ impl PolicySet {
         self.slots[policy_type.slot()?]
     }
 
+    /// The set with nothing but the policy of this kind.
+    pub(crate) fn only(&self, policy_type: PolicyType) -> PolicySet {
+        let mut only = PolicySet::default();
+        if let Some(policy) = self.get(policy_type) {
+            only.insert(policy);
+        }
+        only
+    }
+
     /// Takes `policy` in, instead of one of its kind.
     pub(crate) fn insert(&mut self, policy: Policy) {
         if let Some(slot) = policy.policy_type().slot() {

@@ -4,9 +4,9 @@
 //! reply is written into the thread's own buffer, so nothing is allocated (invariant 4). What is to
 //! be answered after the upcall is taken out of it by [`ServerRequest::defer`] (paper AMH §3).
 
+use crate::policy::InvocationPolicies;
 use crate::server::answer::{self, Body, ReplyTo};
 use crate::server::{ResponseHandler, ServerConnection};
-use crate::policy::InvocationPolicies;
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{ReplyStatus, RequestHeader, ResponseFlags, service_context_id};
