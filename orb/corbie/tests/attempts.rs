@@ -4,81 +4,18 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod echo;
+mod script;
 
-use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, SystemExceptionKind};
 use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, EchoServant, as_client, loopback_orb, serve};
+use script::{PATIENCE, accept, answer_all, client, id_of, is, message, reply, scripted};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::thread::{self, JoinHandle};
+use std::net::TcpStream;
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// Far more than any of the times waited for here.
-const PATIENCE: Duration = Duration::from_secs(20);
 const NEEDS_ADDRESSING_MODE: u32 = 5;
-
-/// A server whose connections are served by `script`, one after the other.
-fn scripted<T: Send + 'static>(
-    script: impl FnOnce(&TcpListener) -> T + Send + 'static,
-) -> (String, JoinHandle<T>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("corbaloc:iiop:1.2@{}/Echo", listener.local_addr().unwrap());
-    (url, thread::spawn(move || script(&listener)))
-}
-
-fn accept(listener: &TcpListener) -> TcpStream {
-    let (stream, _) = listener.accept().unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
-
-fn client(url: &str, more: &[&str]) -> (Orb, Echo) {
-    let orb = loopback_orb(more);
-    let echo = Echo(orb.string_to_object(url).unwrap());
-    (orb, echo)
-}
-
-/// The next message of the client; `None` when it has closed.
-fn message(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut octets = vec![0; 12];
-    if stream.read(&mut octets[..1]).unwrap() == 0 {
-        return None;
-    }
-    stream.read_exact(&mut octets[1..]).unwrap();
-    let size = *octets.last_chunk().unwrap();
-    let little = octets[6] & 1 == 1;
-    let size = if little { u32::from_le_bytes(size) } else { u32::from_be_bytes(size) };
-    octets.resize(12 + size as usize, 0);
-    stream.read_exact(&mut octets[12..]).unwrap();
-    Some(octets)
-}
-
-/// The id of a request in the client's order, as a big-endian number.
-fn id_of(request: &[u8]) -> u32 {
-    let id = *request[12..].first_chunk().unwrap();
-    if request[6] & 1 == 1 { u32::from_le_bytes(id) } else { u32::from_be_bytes(id) }
-}
-
-fn reply(id: u32, status: u32, body: &[u8]) -> Vec<u8> {
-    let size = u32::try_from(12 + body.len()).unwrap();
-    let header = message_header(MessageKind::Reply, false, size);
-    [&header[..], &id.to_be_bytes(), &status.to_be_bytes(), &[0; 4], body].concat()
-}
-
-/// Answers requests with 42 until the client closes; how many there were.
-fn answer_all(stream: &mut TcpStream) -> u32 {
-    let mut answered = 0;
-    while let Some(request) = message(stream) {
-        stream.write_all(&reply(id_of(&request), 0, &42i64.to_be_bytes())).unwrap();
-        answered += 1;
-    }
-    answered
-}
-
-#[track_caller]
-fn is(exception: &SystemException, kind: SystemExceptionKind, completed: CompletionStatus) {
-    assert_eq!((exception.kind, exception.completed), (kind, completed), "{exception}");
-}
 
 #[test]
 fn a_request_that_met_a_closing_connection_is_sent_again() {
@@ -149,8 +86,8 @@ fn a_call_ends_in_time_whatever_the_server_sends() {
         let exception = echo.double(1).unwrap_err();
         is(&exception, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
         assert!(begun.elapsed() < Duration::from_secs(5), "script {number}: {:?}", begun.elapsed());
-        assert!(server.join().unwrap(), "script {number}");
         client.shutdown(true);
+        assert!(server.join().unwrap(), "script {number}");
     }
 }
 

@@ -82,17 +82,13 @@ pub(crate) fn pass_over(
     operation: &Operation,
     kind: MessageKind,
 ) -> Result<(), CallFailure> {
-    match (kind, pooled.get()) {
-        (MessageKind::Reply | MessageKind::LocateReply, Some(connection))
-            if connection.owes_replies() =>
-        {
-            connection.note_late_reply();
-            Ok(())
-        }
-        // An answer to a question that was never asked says nothing of ours.
-        (MessageKind::Reply, _) => Ok(()),
-        _ => Err(instead_of_reply(operation, pooled, kind)),
+    let Some(connection) = pooled.get() else { return Err(lost_connection()) };
+    match kind {
+        MessageKind::Reply => connection.note_late_reply(),
+        MessageKind::LocateReply if connection.owes_replies() => connection.note_late_reply(),
+        _ => return Err(instead_of_reply(operation, pooled, kind)),
     }
+    Ok(())
 }
 
 /// Receives the next message, in the time that the call has left.
@@ -295,7 +291,9 @@ pub(crate) fn give_up(
     if !matches!(failure, ReceiveFailure::NothingCame | ReceiveFailure::TooSlow) {
         return;
     }
-    let Some(connection) = pooled.get() else { return };
+    let Some(connection) = pooled.get().filter(|connection| !connection.is_confused()) else {
+        return;
+    };
     let cancel = cancel_request(target.version, ByteOrder::NATIVE, id);
     // Half a message would make the connection useless; none at all only means that the server
     // learns nothing.

@@ -56,7 +56,7 @@ pub(crate) fn check_forward(
     if policies.rebind == RebindMode::NoReconnect {
         return Err(may_not_follow("NO_RECONNECT", "which needs a connection of its own"));
     }
-    if there? != reconciled_for(object, object.exposed_policies()?)? {
+    if there.ok() != Some(reconciled_for(object, object.exposed_policies()?)?) {
         return Err(may_not_follow("NO_REBIND", "where other policies hold"));
     }
     Ok(())

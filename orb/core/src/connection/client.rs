@@ -25,6 +25,8 @@ pub(crate) struct ClientConnection {
     pub(crate) code_sets_announced: bool,
     /// Replies that are still to come to requests that nobody waits for any more.
     owed: u32,
+    /// The server answered what was never asked.
+    is_confused: bool,
     /// When the last call began: tells whether the connection may have gone stale.
     pub(crate) last_used: Instant,
 }
@@ -45,6 +47,7 @@ impl ClientConnection {
             code_sets,
             code_sets_announced: false,
             owed: 0,
+            is_confused: false,
             last_used: Instant::now(),
         }
     }
@@ -108,7 +111,13 @@ impl ClientConnection {
     /// A reply came that nobody waits for any more.
     #[cold]
     pub(crate) fn note_late_reply(&mut self) {
+        self.is_confused |= self.owed == 0;
         self.owed = self.owed.saturating_sub(1);
+    }
+
+    /// Whether the server answered what was never asked.
+    pub(crate) fn is_confused(&self) -> bool {
+        self.is_confused
     }
 
     /// Whether replies are still to come that nobody waits for: the server may be busy with their

@@ -59,8 +59,13 @@ impl InvocationPolicies {
     ///
     /// # Errors
     /// `TIMEOUT` (`COMPLETED_NO`) when the end time of the request or of its reply has passed.
-    pub(crate) fn check_in_time(&self, operation: &str) -> Result<(), SystemException> {
-        let (minor, end, what) = match (self.request_end(), self.reply_end()) {
+    pub(crate) fn check_in_time(
+        &self,
+        operation: &str,
+        has_reply: bool,
+    ) -> Result<(), SystemException> {
+        let reply_end = self.reply_end().filter(|_| has_reply);
+        let (minor, end, what) = match (self.request_end(), reply_end) {
             (Some(end), _) if end.has_passed() => (minor::TIMEOUT_REQUEST_END, end, "request"),
             (_, Some(end)) if end.has_passed() => (minor::TIMEOUT_REPLY_END, end, "reply"),
             _ => return Ok(()),

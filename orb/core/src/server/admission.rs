@@ -17,7 +17,7 @@ use corbie_types::SystemException;
 #[cold]
 pub(crate) fn admit(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     if let Some(policies) = request.invocation_policies()? {
-        policies.check_in_time(request.operation())?;
+        policies.check_in_time(request.operation(), request.response_expected())?;
     }
     // Where the object is not here, the ordinary way raises OBJECT_NOT_EXIST or forwards.
     if request.response() == ResponseFlags::WithServer && is_here(orb, request.object_key()) {

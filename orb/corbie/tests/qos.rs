@@ -1,0 +1,516 @@
+//! Policies of CORBA Messaging over real sockets: times, levels, scopes, rebinding, priorities;
+//! which exception, minor code and completion status they lead to.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod echo;
+mod script;
+
+use corbie::policy::{
+    Policy, PolicyError, PolicyType, PriorityRange, QueueOrder, RebindMode, SetOverrideType,
+    SyncScope, UtcT,
+};
+use corbie::{
+    ByteOrder, CompletionStatus, Encoder, Interface, Ior, Marshal, Operation, SystemException,
+    SystemExceptionKind, minor,
+};
+use corbie_testkit::{MessageKind, RawPeer, message_header};
+use echo::{Echo, WAITING, as_client, loopback_orb, serve};
+use script::{PATIENCE, accept, answer_all, client, id_of, message, reply, scripted};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// As long as a servant takes that nobody waits for.
+const LONG: Duration = Duration::from_secs(3);
+/// What a call that does not wait for that takes at most.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// Two server strategies that hand requests over in different ways.
+const CONCURRENCY: [&str; 2] = ["thread-per-connection", "thread-pool"];
+
+#[track_caller]
+fn is(exception: &SystemException, kind: SystemExceptionKind, code: u32, done: CompletionStatus) {
+    let found = (exception.kind, exception.minor, exception.completed);
+    assert_eq!(found, (kind, code, done), "{exception}");
+}
+
+fn with(echo: &Echo, policies: &[Policy]) -> Echo {
+    echo.set_policy_overrides(policies, SetOverrideType::Add).unwrap()
+}
+
+fn milliseconds(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+/// Calls the operation `name`, which takes and gives an integer, as a oneway.
+fn oneway(echo: &Echo, name: &'static str, value: i64) -> Result<(), SystemException> {
+    echo.0.invoke_oneway(&Operation::oneway(name), &|e| {
+        e.write_longlong(value);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_roundtrip_time_ends_the_calls_of_its_level_only() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&[]);
+    let echo = as_client(&orb, &echo);
+    let timed_out = |result: Result<i64, SystemException>| {
+        let (kind, done) = (SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+        is(&result.unwrap_err(), kind, minor::TIMEOUT_CALL, done);
+    };
+    let short = Policy::RelativeRoundtripTimeout(milliseconds(50));
+    let long = Policy::RelativeRoundtripTimeout(PATIENCE);
+
+    timed_out(with(&echo, &[short]).wait(milliseconds(300)));
+    assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "that reference only");
+
+    let scope = orb.policy_current().scope(&[short]).unwrap();
+    timed_out(echo.wait(milliseconds(300)));
+    assert_eq!(with(&echo, &[long]).wait(milliseconds(100)).unwrap(), 100, "it wins");
+    std::thread::scope(|s| {
+        s.spawn(|| assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "another thread"));
+    });
+    drop(scope);
+    assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "the scope has ended");
+
+    let manager = orb.policy_manager();
+    manager.set_policy_overrides(&[short], SetOverrideType::Set).unwrap();
+    timed_out(echo.wait(milliseconds(300)));
+    {
+        let _scope = orb.policy_current().scope(&[long]).unwrap();
+        assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "the thread wins over the ORB");
+    }
+    manager.set_policy_overrides(&[], SetOverrideType::Set).unwrap();
+    assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "as it was");
+    orb.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_reply_time_counts_from_when_the_request_was_sent() {
+    let (server, echo, _noted) = serve(&[]);
+    let short = with(&echo, &[Policy::RelativeReplyTimeout(milliseconds(50))]);
+    let exception = short.wait(milliseconds(300)).unwrap_err();
+    let (kind, done) = (SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+    is(&exception, kind, minor::TIMEOUT_CALL, done);
+    // The request may take its time to leave: it is not part of the reply's.
+    let begun = Instant::now();
+    let later = Policy::RequestStartTime(UtcT::after(milliseconds(200)));
+    assert_eq!(with(&short, &[later]).double(4).unwrap(), 8);
+    assert!(begun.elapsed() >= milliseconds(190), "{:?}", begun.elapsed());
+    server.shutdown(true);
+}
+
+#[test]
+fn what_cannot_be_in_time_is_not_sent() {
+    let (url, server) = scripted(|listener| answer_all(&mut accept(listener)));
+    let (orb, echo) = client(&url, &[]);
+    let (kind, no) = (SystemExceptionKind::Timeout, CompletionStatus::No);
+    let past = UtcT { time: UtcT::now().time - 10_000, ..UtcT::default() };
+    let later = UtcT::after(PATIENCE);
+    for (policies, code) in [
+        (&[Policy::RequestEndTime(past)][..], minor::TIMEOUT_REQUEST_END),
+        (&[Policy::ReplyEndTime(past)], minor::TIMEOUT_REPLY_END),
+        (
+            &[Policy::RelativeRequestTimeout(SHORT), Policy::RequestStartTime(later)],
+            minor::TIMEOUT_REQUEST_END,
+        ),
+        (
+            &[Policy::RelativeRoundtripTimeout(SHORT), Policy::RequestStartTime(later)],
+            minor::TIMEOUT_REPLY_END,
+        ),
+    ] {
+        let begun = Instant::now();
+        is(&with(&echo, policies).double(1).unwrap_err(), kind, code, no);
+        assert!(begun.elapsed() < SHORT, "{policies:?}");
+    }
+    assert_eq!(echo.double(1).unwrap(), 42);
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), 1, "none of them was sent");
+}
+
+#[test]
+fn a_reply_is_held_until_its_start_time() {
+    let (server, echo, _noted) = serve(&[]);
+    let begun = Instant::now();
+    let start = Policy::ReplyStartTime(UtcT::after(milliseconds(200)));
+    assert_eq!(with(&echo, &[start]).double(2).unwrap(), 4);
+    assert!(begun.elapsed() >= milliseconds(190), "{:?}", begun.elapsed());
+    server.shutdown(true);
+}
+
+/// The request that a client with this policy sends to the object with the key `Echo`.
+fn captured(policy: Policy) -> Vec<u8> {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        let request = message(&mut stream).unwrap();
+        stream.write_all(&reply(id_of(&request), 0, &[0; 8])).unwrap();
+        request
+    });
+    let (orb, echo) = client(&url, &["-ORBGIOPVersion", "1.2"]);
+    assert_eq!(with(&echo, &[policy]).double(1).unwrap(), 0);
+    let request = server.join().unwrap();
+    orb.shutdown(true);
+    request
+}
+
+#[test]
+fn a_request_that_comes_too_late_is_not_served() {
+    let far = UtcT::after(Duration::from_secs(1000));
+    for (policy, code) in [
+        (Policy::RequestEndTime(far), minor::TIMEOUT_REQUEST_END),
+        (Policy::ReplyEndTime(far), minor::TIMEOUT_REPLY_END),
+    ] {
+        let request = captured(policy);
+        let mut late = request.clone();
+        replace(&mut late, &far.time.to_ne_bytes(), &(UtcT::now().time - 1).to_ne_bytes());
+        for concurrency in CONCURRENCY {
+            let (server, echo, _noted) = serve(&["-ORBServerConcurrency", concurrency]);
+            server.bind_object_key("Echo", &echo.0);
+            let mut peer = RawPeer::connect(server.listen_addresses()[0]).unwrap();
+            peer.send(&late).unwrap();
+            let answer = peer.receive_message(PATIENCE).unwrap();
+            let text = String::from_utf8_lossy(&answer);
+            assert!(text.contains("IDL:omg.org/CORBA/TIMEOUT:1.0"), "{concurrency}: {text}");
+            let no = CompletionStatus::No as u32;
+            let end: Vec<u8> = [code, no].iter().flat_map(|n| n.to_ne_bytes()).collect();
+            assert!(answer.ends_with(&end), "{concurrency}: {answer:x?}");
+            // In time it would be sent on to the object, as the plain key says.
+            peer.send(&request).unwrap();
+            let answer = peer.receive_message(PATIENCE).unwrap();
+            let text = String::from_utf8_lossy(&answer);
+            assert!(text.contains("IDL:Test/Echo:1.0"), "{concurrency}: {text}");
+            server.shutdown(true);
+        }
+    }
+}
+
+fn replace(octets: &mut [u8], from: &[u8], to: &[u8]) {
+    let at = octets.windows(from.len()).position(|window| window == from).unwrap();
+    octets[at..at + to.len()].copy_from_slice(to);
+}
+
+/// The policies in the INVOCATION_POLICIES context of a captured little- or big-endian request.
+fn policies_in(request: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let ulong = |octets: &[u8], at: usize| u32::from_ne_bytes(*octets[at..].first_chunk().unwrap());
+    let tag = 7u32.to_ne_bytes();
+    let at = request.windows(4).rposition(|window| window == tag).unwrap();
+    let data = &request[at + 8..at + 8 + ulong(request, at + 4) as usize];
+    assert_eq!(data[0], u8::from(cfg!(target_endian = "little")));
+    let (mut at, mut policies) = (8usize, Vec::new());
+    for _ in 0..ulong(data, 4) {
+        at = at.next_multiple_of(4);
+        let length = ulong(data, at + 4) as usize;
+        policies.push((ulong(data, at), data[at + 8..at + 8 + length].to_vec()));
+        at += 8 + length;
+    }
+    assert_eq!(at, data.len());
+    policies
+}
+
+#[test]
+fn policies_travel_as_the_specification_says() {
+    let (url, captured) = scripted(|listener| {
+        let mut stream = accept(listener);
+        let mut requests = Vec::new();
+        while let Some(request) = message(&mut stream) {
+            stream.write_all(&reply(id_of(&request), 0, &[0; 8])).unwrap();
+            requests.push(request);
+        }
+        requests
+    });
+    let (orb, echo) = client(&url, &["-ORBGIOPVersion", "1.2"]);
+    let before = UtcT::now().time;
+    echo.double(1).unwrap();
+    with(
+        &echo,
+        &[
+            Policy::RelativeRoundtripTimeout(PATIENCE),
+            Policy::RelativeRequestTimeout(SHORT),
+            Policy::RequestPriority(PriorityRange { min: 2, max: 5 }),
+            Policy::ReplyPriority(PriorityRange { min: -3, max: -3 }),
+            Policy::QueueOrder(QueueOrder::DEADLINE),
+            Policy::SyncScope(SyncScope::None),
+            Policy::Rebind(RebindMode::NoRebind),
+        ],
+    )
+    .double(2)
+    .unwrap();
+    orb.shutdown(true);
+    let requests = captured.join().unwrap();
+    let no_context = b"double\0\0\0\0\0\0";
+    assert!(requests[0].windows(12).any(|window| window == no_context), "nothing is set");
+    let policies = policies_in(&requests[1]);
+    let types: Vec<u32> = policies.iter().map(|(policy_type, _)| *policy_type).collect();
+    assert_eq!(types, [28, 30, 25, 26, 35], "scope and rebind mode stay here");
+    let order = [u8::from(cfg!(target_endian = "little")), 0];
+    for (index, time) in [(0, SHORT), (1, PATIENCE)] {
+        let (_, value) = &policies[index];
+        assert_eq!((value.len(), &value[..2]), (24, &order[..]));
+        let end = u64::from_ne_bytes(*value[8..].first_chunk().unwrap());
+        let left = Duration::from_nanos(end.saturating_sub(before) * 100);
+        assert!(left >= time && left < time + PATIENCE, "{left:?}");
+    }
+    let shorts = |values: &[i16]| -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+    };
+    assert_eq!(policies[2].1, [&order[..], &shorts(&[2, 5])].concat());
+    assert_eq!(policies[3].1, [&order[..], &shorts(&[-3, -3])].concat());
+    assert_eq!(policies[4].1, [&order[..], &shorts(&[8])].concat());
+}
+
+#[test]
+fn each_scope_of_a_oneway_waits_for_what_it_says() {
+    for concurrency in CONCURRENCY {
+        let (server, echo, noted) = serve(&["-ORBServerConcurrency", concurrency]);
+        let in_time = Policy::RelativeRoundtripTimeout(SHORT);
+        let wait = |scope| {
+            // A connection of its own each: the servants of the others are still waiting.
+            let orb = loopback_orb(&[]);
+            let echo = with(&as_client(&orb, &echo), &[in_time, Policy::SyncScope(scope)]);
+            let outcome = oneway(&echo, "wait", LONG.as_millis() as i64);
+            assert_eq!(noted.recv_timeout(PATIENCE), Ok(WAITING), "{concurrency}, {scope:?}");
+            outcome
+        };
+        for scope in [SyncScope::None, SyncScope::WithTransport, SyncScope::WithServer] {
+            let begun = Instant::now();
+            wait(scope).unwrap();
+            assert!(begun.elapsed() < LONG, "{concurrency}, {scope:?}");
+        }
+        let exception = wait(SyncScope::WithTarget).unwrap_err();
+        let (kind, maybe) = (SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+        is(&exception, kind, minor::TIMEOUT_CALL, maybe);
+        let orb = loopback_orb(&[]);
+        let echo = as_client(&orb, &echo);
+        let patient = with(&echo, &[Policy::SyncScope(SyncScope::WithTarget)]);
+        let begun = Instant::now();
+        oneway(&patient, "wait", 200).unwrap();
+        assert!(begun.elapsed() >= milliseconds(200), "{concurrency}: {:?}", begun.elapsed());
+        orb.shutdown(true);
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn what_goes_wrong_shows_as_far_as_the_scope_reaches() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&[]);
+    let echo = as_client(&orb, &echo);
+    let scope = |echo: &Echo, scope| with(echo, &[Policy::SyncScope(scope)]);
+    let gone = {
+        let mut profile = echo.0.ior().iiop_profiles().unwrap().remove(0);
+        profile.object_key = b"nobody".to_vec();
+        Echo(corbie::Object::new(&orb, Ior::from_iiop("", &profile).unwrap()))
+    };
+    for here in [SyncScope::None, SyncScope::WithTransport] {
+        oneway(&scope(&gone, here), "note", 1).unwrap();
+        oneway(&scope(&echo, here), "panic", 1).unwrap();
+    }
+    for here in [SyncScope::WithServer, SyncScope::WithTarget] {
+        let exception = oneway(&scope(&gone, here), "note", 1).unwrap_err();
+        assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist, "{here:?}: {exception}");
+    }
+    oneway(&scope(&echo, SyncScope::WithServer), "panic", 1).unwrap();
+    let exception = oneway(&scope(&echo, SyncScope::WithTarget), "panic", 1).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::Unknown, "{exception}");
+    // The two-way operations of the same reference wait for their results all the same.
+    assert_eq!(scope(&echo, SyncScope::None).double(4).unwrap(), 8);
+    orb.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_oneway_that_waits_for_the_server_is_forwarded() {
+    let (server, echo, noted) = serve(&[]);
+    server.bind_object_key("Plain", &echo.0);
+    let orb = loopback_orb(&[]);
+    let url = format!("corbaloc::{}/Plain", server.listen_addresses()[0]);
+    for (value, here) in [(1, SyncScope::WithServer), (2, SyncScope::WithTarget)] {
+        let plain = Echo(orb.string_to_object(&url).unwrap());
+        oneway(&with(&plain, &[Policy::SyncScope(here)]), "note", value).unwrap();
+        assert_eq!(noted.recv_timeout(PATIENCE), Ok(value), "{here:?}");
+    }
+    orb.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn response_flags_say_what_is_waited_for() {
+    let (url, captured) = scripted(|listener| {
+        let mut stream = accept(listener);
+        let mut flags = Vec::new();
+        while let Some(request) = message(&mut stream) {
+            flags.push(request[16]);
+            if request[16] != 0 {
+                stream.write_all(&reply(id_of(&request), 0, &[])).unwrap();
+            }
+        }
+        flags
+    });
+    let (orb, echo) = client(&url, &["-ORBGIOPVersion", "1.2"]);
+    for here in [SyncScope::WithTransport, SyncScope::WithServer, SyncScope::WithTarget] {
+        oneway(&with(&echo, &[Policy::SyncScope(here)]), "note", 1).unwrap();
+    }
+    orb.shutdown(true);
+    assert_eq!(captured.join().unwrap(), [0, 1, 3]);
+}
+
+#[test]
+fn a_lost_connection_is_opened_again_only_when_told_to() {
+    let (url, server) = scripted(|listener| {
+        for _ in 0..3 {
+            let mut stream = accept(listener);
+            let request = message(&mut stream).unwrap();
+            // The second connection begins with the LocateRequest of validate_connection.
+            let answer = match request[7] {
+                3 => {
+                    let size = [&id_of(&request).to_be_bytes()[..], &1u32.to_be_bytes()].concat();
+                    let header = message_header(MessageKind::LocateReply, false, 8);
+                    [&header[..], &size].concat()
+                }
+                _ => reply(id_of(&request), 0, &42i64.to_be_bytes()),
+            };
+            stream.write_all(&answer).unwrap();
+            if request[7] == 3 {
+                assert_eq!(answer_all(&mut stream), 1);
+                return;
+            }
+            stream.write_all(&message_header(MessageKind::CloseConnection, false, 0)).unwrap();
+        }
+    });
+    let (orb, echo) = client(&url, &[]);
+    let echo = with(&echo, &[Policy::Rebind(RebindMode::NoReconnect)]);
+    assert_eq!(echo.double(1).unwrap(), 42, "the first call binds");
+    let (kind, no) = (SystemExceptionKind::Rebind, CompletionStatus::No);
+    // The server has closed the connection by now or does before it reads the request.
+    is(&echo.double(1).unwrap_err(), kind, minor::REBIND_RECONNECT, no);
+    is(&echo.double(1).unwrap_err(), kind, minor::REBIND_RECONNECT, no);
+    assert_eq!(echo.validate_connection().unwrap(), []);
+    assert_eq!(echo.double(1).unwrap(), 42);
+    orb.shutdown(true);
+    server.join().unwrap();
+}
+
+/// The reference of `echo` as a server with these policies would make it.
+fn exposing(echo: &Echo, policies: &[(u32, &[u8])]) -> Ior {
+    let mut data = vec![0, 0, 0, 0];
+    data.extend((policies.len() as u32).to_be_bytes());
+    for (policy_type, value) in policies {
+        data.resize(data.len().next_multiple_of(4), 0);
+        data.extend(policy_type.to_be_bytes());
+        data.extend((value.len() as u32).to_be_bytes());
+        data.extend(*value);
+    }
+    let mut profile = echo.0.ior().iiop_profiles().unwrap().remove(0);
+    profile.components.push(corbie::types::ior::TaggedComponent { tag: 2, data });
+    Ior::from_iiop(Echo::REPOSITORY_ID, &profile).unwrap()
+}
+
+/// A range of priorities as an encapsulation, big-endian.
+fn range(min: i16, max: i16) -> Vec<u8> {
+    [&[0, 0][..], &min.to_be_bytes(), &max.to_be_bytes()].concat()
+}
+
+#[test]
+fn what_a_reference_says_narrows_what_is_set() {
+    let (server, echo, _noted) = serve(&[]);
+    let priority = PolicyType::REQUEST_PRIORITY;
+    let (number, exposed) = (priority.0, range(0, 10));
+    let ior = exposing(&echo, &[(number, &exposed), (0x7777, b"?")]);
+    let echo = Echo(corbie::Object::new(&server, ior));
+    let of = |min, max| Policy::RequestPriority(PriorityRange { min, max });
+    assert_eq!(echo.get_policy(priority).unwrap(), Some(of(0, 10)), "nothing is set here");
+    assert_eq!(echo.get_client_policy(priority).unwrap(), None);
+    let narrowed = with(&echo, &[of(5, 20)]);
+    assert_eq!(narrowed.get_policy(priority).unwrap(), Some(of(5, 10)));
+    assert_eq!(narrowed.get_client_policy(priority).unwrap(), Some(of(5, 20)));
+    assert_eq!(narrowed.validate_connection().unwrap(), []);
+    assert_eq!(narrowed.double(1).unwrap(), 2);
+
+    let excluded = with(&echo, &[of(11, 20)]);
+    let (kind, no) = (SystemExceptionKind::InvPolicy, CompletionStatus::No);
+    is(&excluded.double(1).unwrap_err(), kind, minor::INV_POLICY_IRRECONCILABLE, no);
+    let exception = excluded.get_policy(priority).unwrap_err();
+    is(&exception, kind, minor::INV_POLICY_IRRECONCILABLE, no);
+    assert_eq!(excluded.validate_connection().unwrap(), [of(11, 20)]);
+    let exception = echo.get_policy(PolicyType(0x7777)).unwrap_err();
+    is(&exception, kind, minor::INV_POLICY_TYPE, no);
+    server.shutdown(true);
+}
+
+/// A server that answers the first request and sends all others on to `ior`.
+fn moving(ior: &Ior) -> (String, std::thread::JoinHandle<()>) {
+    let mut e = Encoder::new(Vec::new(), ByteOrder::BigEndian);
+    Ior::encode(ior, &mut e).unwrap();
+    let forward = e.to_vec();
+    scripted(move |listener| {
+        let mut stream = accept(listener);
+        let first = message(&mut stream).unwrap();
+        stream.write_all(&reply(id_of(&first), 0, &42i64.to_be_bytes())).unwrap();
+        while let Some(request) = message(&mut stream) {
+            stream.write_all(&reply(id_of(&request), 3, &forward)).unwrap();
+        }
+    })
+}
+
+#[test]
+fn forwards_are_followed_as_the_rebind_policy_says() {
+    let (server, echo, _noted) = serve(&[]);
+    let of = |min, max| Policy::RequestPriority(PriorityRange { min, max });
+    let plain = echo.0.ior().clone();
+    let (narrow, other) = (range(4, 9), range(30, 40));
+    let narrower = exposing(&echo, &[(25, &narrow)]);
+    let contrary = exposing(&echo, &[(25, &other)]);
+    let (transparent, no_rebind) = (RebindMode::Transparent, RebindMode::NoRebind);
+    let rebind = Some((SystemExceptionKind::Rebind, minor::REBIND_FORWARD));
+    let excluded = Some((SystemExceptionKind::InvPolicy, minor::INV_POLICY_IRRECONCILABLE));
+    for (ior, mode, outcome) in [
+        (&plain, transparent, None),
+        (&narrower, transparent, None),
+        (&contrary, transparent, excluded),
+        (&plain, no_rebind, None),
+        (&narrower, no_rebind, rebind),
+        (&contrary, no_rebind, rebind),
+        (&plain, RebindMode::NoReconnect, rebind),
+    ] {
+        let (url, forwarder) = moving(ior);
+        let (orb, moves) = client(&url, &[]);
+        let moves = with(&moves, &[Policy::Rebind(mode), of(3, 5)]);
+        assert_eq!(moves.double(1).unwrap(), 42, "{mode:?}");
+        match outcome {
+            None => assert_eq!(moves.double(4).unwrap(), 8, "{mode:?}"),
+            Some((kind, code)) => {
+                is(&moves.double(4).unwrap_err(), kind, code, CompletionStatus::No);
+            }
+        }
+        orb.shutdown(true);
+        forwarder.join().unwrap();
+    }
+    server.shutdown(true);
+}
+
+#[test]
+fn policies_that_can_never_be_met_are_refused() {
+    let (server, echo, _noted) = serve(&[]);
+    let upside_down = Policy::ReplyPriority(PriorityRange { min: 2, max: 1 });
+    let fine = Policy::SyncScope(SyncScope::WithServer);
+    let set = |policies: &[Policy]| {
+        server.policy_manager().set_policy_overrides(policies, SetOverrideType::Add).unwrap_err()
+    };
+    let PolicyError::InvalidPolicies { indices, .. } = set(&[fine, upside_down]) else { panic!() };
+    assert_eq!(indices, [1]);
+    assert_eq!(server.policy_manager().get_policy_overrides(&[]), [], "nothing was changed");
+    let PolicyError::System(exception) = set(&[fine, fine]) else { panic!() };
+    let (kind, no) = (SystemExceptionKind::BadParam, CompletionStatus::No);
+    is(&exception, kind, minor::BAD_PARAM_DUPLICATE_POLICY, no);
+    let object = &echo.0;
+    assert!(object.set_policy_overrides(&[upside_down], SetOverrideType::Set).is_err());
+    let both = [fine, Policy::Rebind(RebindMode::NoRebind)];
+    let other = object.set_policy_overrides(&both, SetOverrideType::Set).unwrap();
+    assert_eq!(other.get_policy_overrides(&[PolicyType::SYNC_SCOPE]), [fine]);
+    let other = other.set_policy_overrides(&[fine], SetOverrideType::Set).unwrap();
+    assert_eq!(other.get_policy_overrides(&[]), [fine]);
+    assert_eq!(object.get_policy_overrides(&[]), [], "the first reference is unchanged");
+    server.shutdown(true);
+}
