@@ -9,30 +9,55 @@ mod generated_crate;
 use corbie_build::Builder;
 use generated_crate::{GeneratedCrate, workspace};
 
-fn crate_of(name: &str, stems: &[&str]) -> GeneratedCrate {
+/// A crate with the code of these files in modules `own_…`.
+fn crate_of(name: &str, builder: &Builder, stems: &[&str]) -> GeneratedCrate {
     let mut generated = GeneratedCrate::new(name);
     for stem in stems {
-        let file = workspace().join("idl/codegen/tests/idl").join(format!("{stem}.idl"));
-        let output = Builder::new().generate(&file);
-        let output = output.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        generated.module(&format!("own_{stem}"), &output.source);
+        add(&mut generated, "own", builder, stem);
     }
     generated
+}
+
+fn add(generated: &mut GeneratedCrate, prefix: &str, builder: &Builder, stem: &str) {
+    let file = workspace().join("idl/codegen/tests/idl").join(format!("{stem}.idl"));
+    let output = builder.generate(&file);
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    generated.module(&format!("{prefix}_{stem}"), &output.source);
+}
+
+/// Runs a program, which must say that all is well and nothing else.
+#[track_caller]
+fn run(generated: &GeneratedCrate, program: &str) {
+    let output = generated.cargo(&["run", "--example", program]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "all well");
+    assert!(said.is_empty(), "{said}");
 }
 
 #[test]
 fn generated_code_works() {
     let stems = ["stock", "types", "unions", "interfaces", "constants", "calls", "values"];
-    let generated = crate_of("behaviour", &stems);
+    let generated = crate_of("behaviour", &Builder::new(), &stems);
     generated.example("behaviour", include_str!("programs/behaviour.rs"));
     generated.example("calls", include_str!("programs/calls.rs"));
     for program in ["behaviour", "calls"] {
-        let output = generated.cargo(&["run", "--example", program]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
-        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "all well");
-        assert!(said.is_empty(), "{said}");
+        run(&generated, program);
     }
+}
+
+#[test]
+fn servants_may_answer_later() {
+    let builder = Builder::new().amh(true).async_servants(true);
+    let stems = ["stock", "interfaces", "calls", "values"];
+    let mut generated = crate_of("asynchronous", &builder, &stems);
+    let mixed = Builder::new().amh_operations("Stock::Quoter", &["get_quote"]);
+    add(&mut generated, "mixed", &mixed, "stock");
+    generated.example("asynchronous", include_str!("programs/asynchronous.rs"));
+    let calls = include_str!("programs/calls.rs").replace("behaviour::", "asynchronous::");
+    generated.example_part("calls", &calls);
+    generated.example_part("responses", include_str!("programs/responses.rs"));
+    run(&generated, "asynchronous");
 }
 
 /// `program` must not compile, and the compiler must say `expected`.
@@ -48,7 +73,7 @@ fn check_misuse(generated: &GeneratedCrate, program: &str, expected: &str) {
 
 #[test]
 fn misuse_does_not_compile() {
-    let generated = crate_of("misuse", &["stock"]);
+    let generated = crate_of("misuse", &Builder::new().amh(true), &["stock"]);
     let wrong_signature = "struct S;
         impl stock::QuoterServant for S {
             fn quotes_served(&self) -> Result<u64, corbie::SystemException> { Ok(0) }
@@ -66,6 +91,22 @@ fn misuse_does_not_compile() {
             fn get_quote(&self, _: &str) -> Result<i32, stock::quoter::GetQuoteError> { Ok(0) }
         }";
     check_misuse(&generated, not_shareable, "cannot be sent between threads safely");
+    let second_answer = "fn f(response: stock::amh_quoter::GetQuoteResponse) {
+            let _ = response.get_quote(1);
+            let _ = response.get_quote(2);
+        }";
+    check_misuse(&generated, second_answer, "use of moved value: `response`");
+    let answer_and_exception = "fn f(response: stock::amh_quoter::GetQuoteResponse) {
+            let invalid = stock::InvalidStockSymbol { symbol: String::new() };
+            let _ = response.get_quote_excep(invalid);
+            let _ = response.get_quote(2);
+        }";
+    check_misuse(&generated, answer_and_exception, "use of moved value: `response`");
+    let another_exception = "fn f(response: stock::amh_quoter::QuotesServedResponse) {
+            let invalid = stock::InvalidStockSymbol { symbol: String::new() };
+            let _ = response.quotes_served_excep(invalid);
+        }";
+    check_misuse(&generated, another_exception, "is not satisfied");
     let wrong_argument = "fn f(quoter: stock::Quoter) { let _ = quoter.get_quote(5); }";
     check_misuse(&generated, wrong_argument, "mismatched types");
 }

@@ -1,6 +1,6 @@
 //! Makes and serves every call of `idl/codegen/tests/idl/calls.idl` over IIOP.
 //!
-//! Compiled and run by `tests/behaviour.rs`. The servant answers with something made of all that it
+//! Compiled and run by `tests/behaviour.rs`, and a module of `asynchronous.rs`. The servant answers with something made of all that it
 //! was given, so that a parameter that is lost or misplaced shows.
 
 use std::sync::Arc;
@@ -15,12 +15,20 @@ use calls::ways::{FillError, LevelError, SetLevelError};
 use corbie::codegen::{Any, Decoder, Encoder, ErrorKind, Fixed, Marshal, Object, Operation, WChar};
 use corbie::{ByteOrder, Orb, SystemException, SystemExceptionKind};
 
-struct Servant {
+pub struct Servant {
     level: AtomicI32,
     told: SyncSender<String>,
 }
 
-type Answer<T> = Result<T, SystemException>;
+impl Servant {
+    /// A servant, and what hears the oneways that it is told.
+    pub fn new() -> (Servant, Receiver<String>) {
+        let (told, hear) = sync_channel(1);
+        (Servant { level: AtomicI32::new(0), told }, hear)
+    }
+}
+
+pub type Answer<T> = Result<T, SystemException>;
 
 impl calls::DescribedServant for Servant {
     fn describe(&self) -> Answer<String> {
@@ -144,17 +152,21 @@ impl calls::WaysServant for Servant {
 fn main() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
-    let (told, hear) = sync_channel(1);
-    let servant = Servant { level: AtomicI32::new(0), told };
+    let (servant, hear) = Servant::new();
     let ways = poa.activate(calls::WaysSkeleton::new(servant)).expect("active");
-    parameters(&ways, &hear);
-    composed_types(&ways);
-    references(&ways);
-    attributes(&ways);
-    object_operations(ways.as_object());
+    all_calls(&ways, &hear);
     what_stays_in_the_process();
     orb.shutdown(true);
     println!("all well");
+}
+
+/// Every call, made by a client that cannot tell how the object is served.
+pub fn all_calls(ways: &calls::Ways, hear: &Receiver<String>) {
+    parameters(ways, hear);
+    composed_types(ways);
+    references(ways);
+    attributes(ways);
+    object_operations(ways.as_object());
 }
 
 fn parameters(ways: &calls::Ways, hear: &Receiver<String>) {
@@ -233,6 +245,7 @@ fn object_operations(object: &Object) {
     }
     assert_eq!(object.is_a("IDL:omg.org/CORBA/Object:1.0"), Ok(true));
     assert_eq!(object.is_a("IDL:Calls/Way:1.0"), Ok(false));
+    assert_eq!(object.is_a("IDL:Calls/AMH_Ways:1.0"), Ok(false));
     assert_eq!(object.non_existent(), Ok(false));
     static DOMAIN_MANAGERS: Operation = Operation::twoway("_domain_managers");
     let mut reply = object.invoke(&DOMAIN_MANAGERS, &|_| Ok(())).expect("answered");

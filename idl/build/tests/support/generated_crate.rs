@@ -63,6 +63,14 @@ impl GeneratedCrate {
         fs::write(file, source).expect("writable");
     }
 
+    /// Adds a module of programs, beside them.
+    pub(crate) fn example_part(&self, name: &str, source: &str) {
+        let folder = self.folder.join("examples");
+        // A file there would be a program of its own.
+        fs::create_dir_all(folder.join("parts")).expect("a folder");
+        fs::write(folder.join("parts").join(format!("{name}.rs")), source).expect("writable");
+    }
+
     /// Runs a cargo command on the crate and returns what it said.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Output {
         let root = format!("//! Generated code.\n{DENIED}\n{}", self.modules);

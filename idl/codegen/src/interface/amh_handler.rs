@@ -177,7 +177,7 @@ impl<'m> Scope<'_, 'm> {
         for (variant, id) in self.error_variants(all) {
             match own.iter().find(|(_, raised)| *raised == id) {
                 Some((own, _)) => arms.extend(quote! {
-                    Self::#variant(exception) => #err(#error::#own(exception.clone())),
+                    Self::#variant(exception) => #err(#error::#own(::std::clone::Clone::clone(exception))),
                 }),
                 None => others.push(variant),
             }
@@ -185,10 +185,11 @@ impl<'m> Scope<'_, 'm> {
         let title = call.title();
         let unknown = quote!(#orb::not_raised(#title, exception));
         let (system, unknown) = match call.error {
-            Some(_) => {
-                (quote!(#error::System(exception.clone())), quote!(#error::System(#unknown)))
-            }
-            None => (quote!(exception.clone()), unknown),
+            Some(_) => (
+                quote!(#error::System(::std::clone::Clone::clone(exception))),
+                quote!(#error::System(#unknown)),
+            ),
+            None => (quote!(::std::clone::Clone::clone(exception)), unknown),
         };
         let docs = docs_with(
             "",
