@@ -77,7 +77,7 @@ pub mod codegen {
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{
-        DynamicResponse, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
+        ResponseHandler, Servant, ServerRequest, SharedResponse, TypedResponse, TypedServant,
         not_raised,
     };
     pub use corbie_core::{

@@ -31,7 +31,7 @@ pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use response_handler::ResponseHandler;
 pub use servant::{Servant, TypedServant};
-pub use typed_response::{DynamicResponse, TypedResponse, not_raised};
+pub use typed_response::{SharedResponse, TypedResponse, not_raised};
 
 pub(crate) use listener::start;
 pub(crate) use object_keys::ObjectKeys;

@@ -2,8 +2,10 @@
 //!
 //! A module of `asynchronous.rs`.
 
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use asynchronous::own_interfaces::interfaces::{self, Bottom, amh_bottom, amh_left, amh_top};
@@ -12,7 +14,11 @@ use asynchronous::own_stock::stock::{
     amh_quoter, quoter::GetQuoteError,
 };
 use asynchronous::mixed_stock::stock as mixed;
-use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind, TypedResponse};
+use corbie::SystemExceptionKind::CommFailure;
+use corbie::types::IiopProfile;
+use corbie::{
+    CompletionStatus, Ior, Object, Orb, SystemException, SystemExceptionKind, TypedResponse,
+};
 
 type Kept = (amh_quoter::GetQuoteResponse, String);
 
@@ -41,7 +47,7 @@ pub fn check(orb: &Orb) {
     dropped(&quoter, &kept);
     dynamic(&quoter, &kept);
     holders();
-    client_gone(orb, &quoter, &kept);
+    client_gone(&quoter, &kept);
     inherited(orb);
     some_operations(orb);
 }
@@ -153,24 +159,45 @@ fn holders() {
     assert_eq!(raised, exception);
 }
 
-fn client_gone(orb: &Orb, quoter: &Quoter, kept: &Receiver<Kept>) {
-    let client = Orb::init(Vec::<String>::new()).expect("another ORB");
-    let text = orb.object_to_string(quoter.as_object());
-    let far = client.string_to_object(&text).expect("a reference");
-    let far = Quoter::unchecked_narrow(far);
+/// The client is behind a proxy, whose connections end when the program says so.
+fn client_gone(quoter: &Quoter, kept: &Receiver<Kept>) {
+    let profile = quoter.as_object().ior().iiop_profiles().expect("profiles").remove(0);
+    let server = (profile.host.clone(), profile.port);
+    let proxy = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = proxy.local_addr().expect("its address").port();
+    let near = IiopProfile { port, host: "127.0.0.1".to_owned(), ..profile };
+    let ior = Ior::from_iiop(Quoter::REPOSITORY_ID, &near).expect("an IOR");
+    let far = Quoter::unchecked_narrow(Object::new(quoter.as_object().orb(), ior));
     let calling = std::thread::spawn(move || far.get_quote("IBM"));
+    let (client, _) = proxy.accept().expect("the client connects");
+    let server = TcpStream::connect(server).expect("the server is there");
+    let copying = copy(&client, &server);
     let (response, _) = take(kept);
     assert!(!response.is_client_gone());
-    client.shutdown(false);
-    drop(client);
+    for side in [&client, &server] {
+        side.shutdown(Shutdown::Both).expect("it was open");
+    }
+    drop(proxy);
     let end = Instant::now() + Duration::from_secs(30);
     while !response.is_client_gone() {
         assert!(Instant::now() < end, "the response does not see that the client is gone");
         std::thread::yield_now();
     }
     let error = response.get_quote(1).expect_err("nobody hears it");
-    assert_eq!(error.kind, SystemExceptionKind::CommFailure);
+    assert_eq!((error.kind, error.completed), (CommFailure, CompletionStatus::Yes));
     assert!(calling.join().expect("no panic").is_err());
+    copying.join().expect("no panic");
+    assert_eq!(quoter.quotes_served(), Ok(7));
+}
+
+/// Passes on what the client sends.
+fn copy(client: &TcpStream, server: &TcpStream) -> JoinHandle<()> {
+    let mut client = client.try_clone().expect("a handle");
+    let mut server = server.try_clone().expect("a handle");
+    std::thread::spawn(move || {
+        // It ends with the connection, which is no failure here.
+        let _ = std::io::copy(&mut client, &mut server);
+    })
 }
 
 /// An asynchronous servant of a derived interface serves the bases, too.

@@ -88,7 +88,7 @@ impl<'m> Scope<'_, 'm> {
                 impl #from<#response> for #name {
                     fn from(response: #response) -> Self {
                         let handler = #orb::TypedResponse::into_handler(response);
-                        Self(#orb::DynamicResponse::new(#wire_name, handler))
+                        Self(#orb::SharedResponse::new(#wire_name, handler))
                     }
                 }
             });
@@ -96,12 +96,12 @@ impl<'m> Scope<'_, 'm> {
         quote! {
             #docs
             #[derive(Debug)]
-            pub struct #name(#orb::DynamicResponse);
+            pub struct #name(#orb::SharedResponse);
             impl #name {
                 #methods
             }
-            impl AsRef<#orb::DynamicResponse> for #name {
-                fn as_ref(&self) -> &#orb::DynamicResponse {
+            impl AsRef<#orb::SharedResponse> for #name {
+                fn as_ref(&self) -> &#orb::SharedResponse {
                     &self.0
                 }
             }

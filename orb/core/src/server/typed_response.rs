@@ -1,7 +1,7 @@
 //! What generated response types of AMH have in common, and how `async` servants are started.
 //!
 //! Used by code that `corbie_codegen` writes. The typed form, [`TypedResponse`], is consumed by its
-//! answer, so that a second one does not compile; [`DynamicResponse`] is asked again and refuses
+//! answer, so that a second one does not compile; [`SharedResponse`] is asked again and refuses
 //! (paper AMH §2: `BAD_INV_ORDER`).
 
 use crate::Object;
@@ -47,17 +47,17 @@ pub trait TypedResponse: Sized + Send + 'static {
 }
 
 /// A response that any operation of an interface may be the answer to, and that is shared rather
-/// than consumed. Lock "dynamic response": never held across a call.
-pub struct DynamicResponse {
+/// than consumed. Lock "shared response": never held across a call.
+pub struct SharedResponse {
     operation: &'static str,
     handler: Mutex<Option<ResponseHandler>>,
 }
 
-impl DynamicResponse {
+impl SharedResponse {
     /// The response to the operation of this name on the wire.
     #[must_use]
     pub fn new(operation: &'static str, handler: ResponseHandler) -> Self {
-        DynamicResponse { operation, handler: Mutex::new(Some(handler)) }
+        SharedResponse { operation, handler: Mutex::new(Some(handler)) }
     }
 
     /// The name of the operation on the wire.
@@ -87,11 +87,9 @@ impl DynamicResponse {
     }
 }
 
-impl fmt::Debug for DynamicResponse {
+impl fmt::Debug for SharedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicResponse")
-            .field("operation", &self.operation)
-            .finish_non_exhaustive()
+        f.debug_struct("SharedResponse").field("operation", &self.operation).finish_non_exhaustive()
     }
 }
 
