@@ -1,16 +1,18 @@
-//! Sends the call and turns what comes back into JSON.
+//! Sends the call by the dynamic invocation interface and turns what comes back into JSON.
 //!
-//! Arguments travel in the order of the IDL, in and inout ones; the reply has the return value,
-//! then inout and out parameters (CORBA 3.3 P2 §9.4.4.2).
+//! The request knows its types from the IDL file, and so does the user exception that may come back
+//! (CORBA 3.3 P1 §11).
 
-use corbie::cdr::{self, Decoder, Encoder};
+use corbie::dynamic::Exception;
 use corbie::types::Value;
-use corbie::{Object, Operation, Reply};
+use corbie::{
+    ARG_IN, ARG_INOUT, ARG_OUT, Any, NamedValue, Object, Request, SystemException, TypeCode,
+};
 use corbie_frontend::model::Direction;
 use serde_json::{Map, Value as Json, json};
 
 use super::known::Known;
-use super::target::{Parameter, Raised, Target};
+use super::target::{Parameter, Target};
 use crate::failure::Failure;
 use crate::json::{self, Place};
 use crate::session::Session;
@@ -34,39 +36,22 @@ pub(crate) fn call(
     given: &[Json],
 ) -> Result<Outcome, Failure> {
     let surroundings = Known { session, type_codes: &target.type_codes };
-    let arguments = arguments(&surroundings, target, given)?;
-    // One call, then the process ends: the name may as well live for ever.
-    let name: &'static str = target.operation.clone().leak();
-    let write = writer(&arguments, target.has_context);
     let failed = |exception| Failure::new(format!("{}: {exception}", target.operation));
+    let mut request = request(&surroundings, object, target, given)?;
     if target.oneway {
-        let operation = Operation::oneway(name);
-        object.invoke_oneway(&operation, &write).map_err(failed)?;
+        request.send_oneway().map_err(failed)?;
         return Ok(Outcome::Results(Json::Null));
     }
-    let operation = Operation::twoway(name);
-    let mut reply = object.invoke(&operation, &write).map_err(failed)?;
-    let raised = reply.user_exception().map(str::to_owned);
-    match raised {
-        None => {
-            let values = reply.results(|d| results(target, d)).map_err(failed)?;
+    match request.invoke() {
+        Ok(()) => {
+            let values = results(target, &request).map_err(failed)?;
             Ok(Outcome::Results(results_to_json(target, values, &surroundings)))
         }
-        Some(id) => {
-            user_exception(target, &id, &mut reply, &surroundings).map(Outcome::UserException)
+        Err(Exception::User(exception)) => {
+            let json = user_exception(&exception, &surroundings).map_err(failed)?;
+            Ok(Outcome::UserException(json))
         }
-    }
-}
-
-/// Writes the arguments; large octet sequences are borrowed from them until they are sent.
-fn writer<'a>(
-    arguments: &'a [(&Parameter, Value)],
-    has_context: bool,
-) -> impl Fn(&mut Encoder<'a>) -> Result<(), cdr::Error> {
-    move |e| {
-        arguments.iter().try_for_each(|(to, value)| value.encode(&to.type_code, e))?;
-        // CORBA 3.3 P2 §9.4.2.2: names and values of the context; this command has none.
-        if has_context { e.write_length(0) } else { Ok(()) }
+        Err(Exception::System(exception)) => Err(failed(exception)),
     }
 }
 
@@ -78,28 +63,49 @@ fn returned(parameter: &&Parameter) -> bool {
     parameter.direction != Direction::In
 }
 
-fn arguments<'t>(
+/// The request with one JSON value for each in and inout parameter.
+fn request(
     surroundings: &Known<'_, '_>,
-    target: &'t Target<'_>,
+    object: &Object,
+    target: &Target<'_>,
     given: &[Json],
-) -> Result<Vec<(&'t Parameter, Value)>, Failure> {
-    let parameters = target.parameters.iter().filter(sent);
-    parameters
-        .zip(given)
-        .enumerate()
-        .map(|(index, (parameter, json))| {
-            let name = format!("args[{index}]");
-            let place = Place::Whole(&name);
-            Ok((parameter, json::decode(json, &parameter.type_code, &place, surroundings)?))
-        })
-        .collect()
+) -> Result<Request, Failure> {
+    let failed =
+        |exception: SystemException| Failure::new(format!("{}: {exception}", target.operation));
+    let mut request = object.request(target.operation.clone());
+    request.set_return_type(target.result.clone().unwrap_or(TypeCode::VOID));
+    let mut given = given.iter().enumerate();
+    for parameter in &target.parameters {
+        let type_code = &parameter.type_code;
+        let flags = match parameter.direction {
+            Direction::In => ARG_IN,
+            Direction::Out => ARG_OUT,
+            Direction::InOut => ARG_INOUT,
+        };
+        let value = match sent(&parameter).then(|| given.next()).flatten() {
+            Some((index, json)) => {
+                let name = format!("args[{index}]");
+                let value = json::decode(json, type_code, &Place::Whole(&name), surroundings)?;
+                Any::from_dynamic(type_code.clone(), &value).map_err(failed)?
+            }
+            None => Any::without_value(type_code.clone()),
+        };
+        request.add_arg(NamedValue::new(parameter.name.clone(), value, flags));
+    }
+    for exception in &target.raises {
+        request.add_exception(exception.clone());
+    }
+    for name in &target.contexts {
+        request.add_context(name);
+    }
+    Ok(request)
 }
 
 /// The values of a reply, in its order.
-fn results(target: &Target<'_>, d: &mut Decoder<'_>) -> Result<Vec<Value>, cdr::Error> {
-    let types = target.result.iter();
-    let types = types.chain(target.parameters.iter().filter(returned).map(|p| &p.type_code));
-    types.map(|type_code| Value::decode(type_code, d)).collect()
+fn results(target: &Target<'_>, request: &Request) -> Result<Vec<Value>, SystemException> {
+    let result = target.result.iter().map(|_| request.return_value());
+    let arguments = request.arguments().iter().filter(|argument| argument.flags().is_returned());
+    result.chain(arguments.map(NamedValue::value)).map(Any::to_value).collect()
 }
 
 fn results_to_json(target: &Target<'_>, values: Vec<Value>, surroundings: &Known<'_, '_>) -> Json {
@@ -127,19 +133,9 @@ fn results_to_json(target: &Target<'_>, values: Vec<Value>, surroundings: &Known
     }
 }
 
-fn user_exception(
-    target: &Target<'_>,
-    id: &str,
-    reply: &mut Reply,
-    surroundings: &Known<'_, '_>,
-) -> Result<Json, Failure> {
-    let failed = |exception| Failure::new(format!("{}: {exception}", target.operation));
-    let Some(Raised { name, members, .. }) =
-        target.raises.iter().find(|raised| raised.repository_id == id)
-    else {
-        return Err(failed(reply.unknown_user_exception()));
-    };
-    let value = reply.results(|d| Value::decode(members, d)).map_err(failed)?;
-    let members = json::encode(&value, members, surroundings);
-    Ok(json!({ "exception": name, "members": members }))
+fn user_exception(exception: &Any, surroundings: &Known<'_, '_>) -> Result<Json, SystemException> {
+    let type_code = exception.type_code();
+    let name = surroundings.type_codes.name_of(type_code).map(str::to_owned);
+    let members = json::encode(&exception.to_value()?, type_code, surroundings);
+    Ok(json!({ "exception": name.unwrap_or_else(|| type_code.id()), "members": members }))
 }

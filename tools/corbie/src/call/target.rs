@@ -18,34 +18,19 @@ pub(crate) struct Parameter {
     pub(crate) type_code: TypeCode,
 }
 
-/// A user exception that the operation may raise.
-pub(crate) struct Raised {
-    /// `Stock::Invalid_Stock_Symbol`.
-    pub(crate) name: String,
-    pub(crate) repository_id: String,
-    /// The members as a struct: a reply's reader has read the repository id before them.
-    pub(crate) members: TypeCode,
-}
-
-fn members_alone(exception: &TypeCode) -> TypeCode {
-    let members = exception.members();
-    let members: Vec<(&str, TypeCode)> =
-        members.iter().map(|m| (m.name.as_str(), m.type_code.clone())).collect();
-    TypeCode::structure(&exception.id(), &exception.name(), &members)
-}
-
 /// An operation as the wire knows it.
 pub(crate) struct Target<'m> {
     pub(crate) type_codes: TypeCodes<'m>,
     /// The name on the wire.
     pub(crate) operation: String,
     pub(crate) oneway: bool,
-    /// Whether the operation has a `context` clause: a context follows the arguments.
-    pub(crate) has_context: bool,
+    /// The names in the `context` clause of the operation: a context follows the arguments.
+    pub(crate) contexts: Vec<String>,
     pub(crate) parameters: Vec<Parameter>,
     /// `None` for `void`.
     pub(crate) result: Option<TypeCode>,
-    pub(crate) raises: Vec<Raised>,
+    /// The user exceptions that it may raise.
+    pub(crate) raises: Vec<TypeCode>,
 }
 
 impl<'m> Target<'m> {
@@ -57,7 +42,7 @@ impl<'m> Target<'m> {
             type_codes: TypeCodes::new(model),
             operation: name.to_owned(),
             oneway: false,
-            has_context: false,
+            contexts: Vec::new(),
             parameters: Vec::new(),
             result: None,
             raises: Vec::new(),
@@ -75,7 +60,7 @@ impl<'m> Target<'m> {
 
     fn operation(&mut self, operation: &Operation) -> Result<(), Failure> {
         self.oneway = operation.oneway;
-        self.has_context = !operation.contexts.is_empty();
+        self.contexts = operation.contexts.clone();
         self.result = match operation.result {
             Type::Void => None,
             ref ty => Some(self.type_codes.of(ty)?),
@@ -116,13 +101,7 @@ impl<'m> Target<'m> {
 
     fn raised(&mut self, raises: &[DefId]) -> Result<(), Failure> {
         for &id in raises {
-            let definition = self.type_codes.model().get(id);
-            let exception = self.type_codes.of(&Type::Named(id))?;
-            self.raises.push(Raised {
-                name: definition.scoped_name.clone(),
-                repository_id: definition.repository_id.clone(),
-                members: members_alone(&exception),
-            });
+            self.raises.push(self.type_codes.of(&Type::Named(id))?);
         }
         Ok(())
     }

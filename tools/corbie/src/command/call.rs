@@ -1,8 +1,7 @@
 //! `corbie call`: calls any operation of any object, with JSON in and JSON out.
 //!
 //! Reads the IDL, finds the operation, converts each argument by the type of its parameter, calls
-//! through the ORB's untyped invoke and converts the results back. CORBA 3.3 P1 §7.2 is the same
-//! idea (the dynamic invocation interface) for programs.
+//! through the dynamic invocation interface (CORBA 3.3 P1 §11) and converts the results back.
 
 use std::io::Write;
 use std::path::PathBuf;
