@@ -7,8 +7,10 @@
 mod cache;
 mod client;
 pub(crate) mod driver;
-mod muxed;
+pub(crate) mod flusher;
+pub(crate) mod muxed;
 pub(crate) mod outbox;
+pub(crate) mod pending;
 mod pool;
 mod reply_table;
 

@@ -8,6 +8,7 @@ mod publish;
 
 use crate::Object;
 use crate::connection::ConnectionCache;
+use crate::connection::flusher::Flusher;
 use crate::dynamic::DeferredRequests;
 use crate::executor::ExecutorSlot;
 use crate::housekeeping;
@@ -41,6 +42,7 @@ pub(crate) struct OrbInner {
     housekeeping: Housekeeping,
     executor: ExecutorSlot,
     main_loop: MainLoop,
+    flusher: Arc<Flusher>,
     /// Lock "shutdown": whether the ORB has been shut down.
     is_shut_down: Mutex<bool>,
     shut_down: Condvar,
@@ -69,6 +71,7 @@ impl Orb {
             housekeeping: Housekeeping::default(),
             executor: ExecutorSlot::default(),
             main_loop: MainLoop::default(),
+            flusher: Arc::default(),
             is_shut_down: Mutex::new(false),
             shut_down: Condvar::new(),
         }))
@@ -88,6 +91,7 @@ impl Orb {
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
         server::stop(self, wait, patience);
         self.0.connections.close();
+        self.0.flusher.close();
         self.0.initial_references.lock().clear();
         self.0.deferred_requests.clear();
         *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner) = true;
@@ -159,6 +163,12 @@ impl Orb {
     #[inline]
     pub(crate) fn connections(&self) -> &ConnectionCache {
         &self.0.connections
+    }
+
+    /// See [`Flusher`].
+    #[inline]
+    pub(crate) fn flusher(&self) -> &Arc<Flusher> {
+        &self.0.flusher
     }
 
     #[inline]

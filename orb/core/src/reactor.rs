@@ -418,6 +418,11 @@ impl Drop for StayAwake<'_> {
     }
 }
 
+/// Whether this thread runs a loop: it is inside a handler.
+pub(crate) fn runs_here() -> bool {
+    AWAKE_IN.get() != 0
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use crate::Reply;
 use crate::connection::MuxedConnection;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,15 @@ struct State {
     /// Whether the outcome was there and was taken.
     is_taken: bool,
     waker: Option<Waker>,
-    /// Where the request was sent last, and under which id.
-    sent: Option<(Arc<MuxedConnection>, u32)>,
+    /// Where the request was sent last.
+    sent: Option<Sent>,
+}
+
+/// Where a request is.
+#[derive(Clone)]
+struct Sent {
+    connection: Weak<MuxedConnection>,
+    id: u32,
 }
 
 impl Waiting {
@@ -54,12 +61,16 @@ impl Waiting {
         }
     }
 
-    /// The request was sent over `connection`.
-    pub(crate) fn note_sent(&self, connection: &Arc<MuxedConnection>, id: u32) {
-        let mut state = self.lock();
-        if state.outcome.is_none() && !state.is_taken {
-            state.sent = Some((Arc::clone(connection), id));
-        }
+    /// The request is about to be sent over `connection`.
+    pub(crate) fn note_sent(&self, connection: &Weak<MuxedConnection>, id: u32) {
+        self.lock().sent = Some(Sent { connection: Weak::clone(connection), id });
+    }
+
+    /// Nobody reads the connection any more: the thread that waits here may.
+    pub(crate) fn wake(&self) {
+        // With the lock held, so that it is not just about to sleep.
+        let _state = self.lock();
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -122,7 +133,9 @@ impl PendingReply {
     /// here already. The server may have carried the call out.
     pub fn cancel(self) {
         let sent = self.waiting.lock().sent.take();
-        if let Some((connection, id)) = sent {
+        if let Some(Sent { connection, id }) = sent
+            && let Some(connection) = connection.upgrade()
+        {
             connection.cancel(id);
         }
     }

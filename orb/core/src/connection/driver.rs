@@ -125,6 +125,24 @@ pub(crate) fn send_message(
     }
 }
 
+/// Gives the octets of the finished message in `encoder`, cut as [`send_message`] would, to `each`.
+pub(crate) fn for_each_segment(
+    encoder: &Encoder<'_>,
+    fragment_octets: Option<usize>,
+    mut each: impl FnMut(&[u8]),
+) {
+    let fragments = fragment_octets.filter(|octets| encoder.len() > *octets);
+    match fragments.and_then(|octets| Fragments::of(encoder, octets)) {
+        None => encoder.segments().for_each(each),
+        Some(fragments) => {
+            for fragment in fragments {
+                each(fragment.head());
+                fragment.pieces(encoder.segments()).for_each(&mut each);
+            }
+        }
+    }
+}
+
 fn send_gathered<'s>(link: &Link, segments: impl Iterator<Item = &'s [u8]>) -> io::Result<()> {
     let mut slices = [IoSlice::new(&[]); MAX_SEGMENTS];
     let mut count = 0;

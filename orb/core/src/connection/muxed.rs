@@ -1,230 +1,331 @@
 //! A connection that many calls share: requests of all threads go out, replies come back in any
 //! order and are found by request id (paper AMI §3.1: muxed multiplexing, reply dispatcher).
 //!
-//! Requests go through the outbox; whoever holds the read lock reads and delivers. What becomes of
-//! a reply is decided in `client/delivery`.
+//! Requests go through the [`Outbox`]: a lone one at once, those that follow closely in batches.
+//! Replies are read by the ORB's event loop, or by a thread that waits for one (`reading`); what
+//! becomes of the requests when time or connection ends is in `ending`.
+
+mod ending;
+mod reading;
 
 use crate::Orb;
-use crate::client::PendingRequest;
-use crate::client::delivery::{self, OwnedReply};
-use crate::connection::driver::{self, ReceiveFailure};
-use crate::connection::outbox::Outbox;
-use crate::connection::reply_table::ReplyTable;
-use corbie_cdr::{ByteOrder, CodeSets, Version};
-use corbie_giop::{GiopError, MessageKind, MessageReader, OwnedMessage, Role, cancel_request};
+use crate::client::{Clock, PendingRequest};
+use crate::connection::flusher::Flush;
+use crate::connection::outbox::{Outbox, Patience, Refused, Urgency};
+use crate::connection::pending::{Begun, NotBegun, Pending};
+use crate::reactor::{self, Token};
+use corbie_cdr::{CodeSets, Encoder, Version};
+use corbie_giop::{MessageReader, Role};
 use corbie_transport::{Endpoint, Link, Waiter};
-use corbie_types::{CompletionStatus, SystemException, minor};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use corbie_types::SystemException;
+use reading::Reading;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
+
+pub(crate) use reading::Follower;
+
+/// With so many requests unanswered and the last one sent this recently (nanoseconds), more are
+/// surely about to follow: they are sent together.
+const BURST_PENDING: usize = 16;
+const BURST_GAP: u64 = 20_000;
 
 pub(crate) struct MuxedConnection {
     pub(crate) endpoint: Endpoint,
     pub(crate) code_sets: CodeSets,
     link: Link,
-    pub(crate) outbox: Outbox,
-    /// Lock "reading": held while a thread waits for and takes one message.
-    reading: Mutex<Reading>,
-    /// Lock "pending": held for a look-up.
-    pending: Mutex<ReplyTable<PendingRequest>>,
+    outbox: Outbox,
+    pending: Pending,
+    reading: Reading,
+    /// Its place in the event loop, once it has one.
+    token: OnceLock<Token>,
+    /// Lock "registering".
+    registering: Mutex<()>,
     /// Whether the server has been told the code sets.
     pub(crate) code_sets_announced: AtomicBool,
     /// The minor GIOP version of the last request, for `CancelRequest`.
     giop_minor: AtomicU8,
+    /// When the last request was put into the outbox: see [`Pending::nanoseconds`].
+    last_request: AtomicU64,
+    /// The ORB's clock tick of the last request; see `housekeeping`.
+    pub(crate) last_used: AtomicU64,
+    /// Oneways sent since the last reply.
+    oneways: AtomicU32,
+    batch_octets: usize,
+    /// Whether the event loop will call `before_waiting`.
+    asked_to_flush: AtomicBool,
+    /// The look of the flusher before the last: what waits since then is old.
+    was_waiting: AtomicBool,
     is_closed: AtomicBool,
+    itself: Weak<MuxedConnection>,
 }
 
-struct Reading {
-    reader: MessageReader,
-    waiter: Waiter,
+/// How a request is to be sent.
+pub(crate) struct Dispatch<'d> {
+    pub(crate) version: Version,
+    pub(crate) fragment_octets: Option<usize>,
+    /// The arguments, to be kept in case the request has to be sent again.
+    pub(crate) body: Option<&'d [u8]>,
+    /// Where the request id stands.
+    pub(crate) id_place: usize,
+    /// By policy: keeps the request until so many octets or messages wait.
+    pub(crate) buffering: Option<Buffering>,
+}
+
+/// By policy, how much is kept back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffering {
+    pub(crate) octets: usize,
+    pub(crate) messages: u32,
+}
+
+/// Why a request was not sent.
+#[derive(Debug)]
+pub(crate) enum NotSent {
+    /// The connection was closed before; another one may do.
+    Closed,
+    /// There are too many already.
+    Full,
+    /// Sending failed; surely the server has not got all of it.
+    Failed(std::io::Error),
 }
 
 impl MuxedConnection {
-    pub(crate) fn new(orb: &Orb, endpoint: Endpoint, code_sets: CodeSets, link: Link) -> Self {
+    pub(crate) fn new(orb: &Orb, endpoint: Endpoint, code_sets: CodeSets, link: Link) -> Arc<Self> {
+        let settings = orb.settings();
         let reader = MessageReader::new(orb.reader_limits(), Role::Client);
-        MuxedConnection {
+        Arc::new_cyclic(|itself| MuxedConnection {
             endpoint,
             code_sets,
             link,
-            outbox: Outbox::default(),
-            reading: Mutex::new(Reading { reader, waiter: Waiter::new(orb.client_wait()) }),
-            pending: Mutex::default(),
+            outbox: Outbox::new(settings.queued_octets_max),
+            pending: Pending::new(settings.pending_requests_max as usize),
+            reading: Reading::new(reader, Waiter::new(orb.client_wait())),
+            token: OnceLock::new(),
+            registering: Mutex::new(()),
             code_sets_announced: AtomicBool::new(false),
             giop_minor: AtomicU8::new(Version::V1_2.minor),
+            last_request: AtomicU64::new(0),
+            last_used: AtomicU64::new(orb.tick()),
+            oneways: AtomicU32::new(0),
+            batch_octets: settings.batch_octets,
+            asked_to_flush: AtomicBool::new(false),
+            was_waiting: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-        }
+            itself: itself.clone(),
+        })
     }
 
     /// Whether requests can be sent.
+    #[inline]
     pub(crate) fn is_open(&self) -> bool {
         !self.is_closed.load(Ordering::Acquire)
     }
 
-    pub(crate) fn link(&self) -> &Link {
-        &self.link
-    }
-
-    /// A request is about to be sent: what waits for its reply; its id.
+    /// Has the ORB's event loop read the connection from now on.
     ///
     /// # Errors
-    /// What waits comes back when too many do.
-    pub(crate) fn begin(&self, waiting: PendingRequest) -> Result<u32, PendingRequest> {
-        self.giop_minor.store(waiting.body.version.minor, Ordering::Relaxed);
-        self.lock_pending().insert(waiting)
+    /// `NO_RESOURCES` (`COMPLETED_NO`): there is no event loop, or no thread for it.
+    #[inline]
+    pub(crate) fn ensure_read(&self, orb: &Orb) -> Result<(), SystemException> {
+        if self.token.get().is_some() { Ok(()) } else { self.register(orb) }
     }
 
-    /// The request could not be sent: what waited for its reply, unless it was told so already.
-    pub(crate) fn withdraw(&self, id: u32) -> Option<PendingRequest> {
-        self.lock_pending().take(id)
-    }
-
-    /// Nobody waits for `id` any more: forgets it, and tells the server.
-    pub(crate) fn cancel(&self, id: u32) {
-        if self.lock_pending().abandon(id).is_some() {
-            let version =
-                Version { minor: self.giop_minor.load(Ordering::Relaxed), ..Version::V1_2 };
-            self.link.send_now(&cancel_request(version, ByteOrder::NATIVE, id));
-        }
-    }
-
-    /// Ends the calls whose time is over.
-    pub(crate) fn expire(&self, now: Instant) {
-        let expired: Vec<u32> = {
-            let pending = self.lock_pending();
-            let is_over =
-                |waiting: &PendingRequest| waiting.call.clock.deadline().is_some_and(|d| d <= now);
-            pending.iter().filter(|(_, waiting)| is_over(waiting)).map(|(id, _)| id).collect()
-        };
-        for id in expired {
-            let Some(waiting) = self.lock_pending().abandon(id) else { continue };
-            let version = waiting.body.version;
-            self.link.send_now(&cancel_request(version, ByteOrder::NATIVE, id));
-            let exception = SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::Maybe)
-                .with_detail(format!(
-                    "{} gave no reply to {} in time; raise request_timeout if it may take \
-                         longer",
-                    self.endpoint,
-                    waiting.call.operation.name()
-                ));
-            delivery::fail(waiting, exception);
-        }
-    }
-
-    /// Waits for the next message and delivers it; whether the connection goes on.
-    pub(crate) fn read_one(self: &Arc<Self>, orb: &Orb) -> bool {
-        let taken = {
-            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-            let Reading { reader, waiter } = &mut *reading;
-            driver::receive_message(reader, &self.link, waiter, || Ok(None))
-                .map(|()| reader.take_message(Vec::new()))
-        };
-        match taken {
-            Ok(Some(message)) => self.handle(orb, message),
-            Ok(None) => true,
-            Err(ReceiveFailure::NothingCame) => true,
-            Err(failure) => {
-                self.fail(orb, &failure);
-                false
-            }
-        }
-    }
-
-    fn handle(self: &Arc<Self>, orb: &Orb, message: OwnedMessage) -> bool {
-        match message.header().kind {
-            MessageKind::Reply => match self.reply(orb, message) {
-                Ok(()) => true,
-                Err(error) => {
-                    self.fail(orb, &ReceiveFailure::Giop(error));
-                    false
-                }
-            },
-            MessageKind::CloseConnection => {
-                self.closed_orderly();
-                false
-            }
-            kind => {
-                tracing::debug!(?kind, endpoint = %self.endpoint, "a message without a meaning here");
-                self.fail(orb, &ReceiveFailure::Closed);
-                false
-            }
-        }
-    }
-
-    fn reply(self: &Arc<Self>, orb: &Orb, message: OwnedMessage) -> Result<(), GiopError> {
-        let (id, status, body) = {
-            let (header, decoder) = message.as_message().reply()?;
-            (header.request_id, header.status, decoder.position())
-        };
-        let Some(waiting) = self.lock_pending().take(id) else {
-            tracing::debug!(id, endpoint = %self.endpoint, "reply to an unknown request ignored");
+    #[cold]
+    fn register(&self, orb: &Orb) -> Result<(), SystemException> {
+        let _registering = self.registering.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(itself) = self.itself.upgrade().filter(|_| self.token.get().is_none()) else {
             return Ok(());
         };
-        let owned = OwnedReply::new(message, Arc::clone(self));
-        delivery::reply(orb, waiting, owned, status, body);
+        let token = orb.reactor()?.add(itself).map_err(|error| {
+            SystemException::no_resources(0, corbie_types::CompletionStatus::No)
+                .with_detail(format!("the event loop takes no connection more: {error}"))
+        })?;
+        let _ = self.token.set(token);
+        orb.ensure_event_loop(false)
+    }
+
+    /// Sends the request in `encoder`, in which the id is still to be filled in. Waits for room
+    /// where this thread may; `clock` bounds that.
+    ///
+    /// `Ok`: the outcome goes to the sink of `request`, also when sending failed.
+    ///
+    /// # Errors
+    /// The request comes back: it was surely not served.
+    #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
+    pub(crate) fn send(
+        &self,
+        orb: &Orb,
+        mut request: PendingRequest,
+        encoder: &mut Encoder<'_>,
+        dispatch: &Dispatch<'_>,
+        clock: &Clock,
+    ) -> Result<(), (PendingRequest, NotSent)> {
+        let must_not_wait = reactor::runs_here() || reading::delivers_here();
+        self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
+        let begun = loop {
+            let waiting = request.call.sink.waiting_clone();
+            let tell = |id| {
+                if let Some(waiting) = &waiting {
+                    waiting.note_sent(&self.itself, id);
+                }
+            };
+            match self.pending.begin(request, dispatch.body, must_not_wait, tell) {
+                Ok(begun) => break begun,
+                Err((back, NotBegun::Closed)) => return Err((back, NotSent::Closed)),
+                Err((back, NotBegun::Full)) => {
+                    if must_not_wait || !self.wait_for_room(orb, clock) {
+                        return Err((back, NotSent::Full));
+                    }
+                    request = back;
+                }
+            }
+        };
+        encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), begun.id);
+        if begun.is_next_deadline
+            && self.token.get().is_some()
+            && let (Some(deadline), Ok(reactor)) = (self.pending.next_deadline(), orb.reactor())
+        {
+            reactor.expect_deadline(deadline);
+        }
+        self.put(orb, encoder, dispatch, &begun, must_not_wait, clock)
+    }
+
+    #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
+    fn put(
+        &self,
+        orb: &Orb,
+        encoder: &Encoder<'_>,
+        dispatch: &Dispatch<'_>,
+        begun: &Begun,
+        must_not_wait: bool,
+        clock: &Clock,
+    ) -> Result<(), (PendingRequest, NotSent)> {
+        let urgency = self.urgency(begun.others, clock.start, dispatch.buffering);
+        let patience = if must_not_wait || orb.is_driven_by_application() {
+            Patience::None
+        } else {
+            let timeout = clock.next_wait().or(orb.settings().message_timeout);
+            // When it cannot be set, the one before holds.
+            let _ = self.link.set_send_timeout(timeout);
+            Patience::Until(clock.deadline())
+        };
+        let fragments = dispatch.fragment_octets;
+        let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
+        if let Err(refused) = put {
+            return self.refused(begun.id, refused);
+        }
+        if let Urgency::Batch(_) = urgency {
+            self.after_deferral(orb, dispatch.buffering.is_some() || self.is_burst(begun.others));
+        }
+        let stuck = self.outbox.waiting() > self.batch_octets.saturating_mul(2);
+        if patience == Patience::None && !must_not_wait && stuck {
+            self.wait_until_sent(orb, clock);
+        }
         Ok(())
     }
 
-    /// The server closed in order: nothing that waits was served (CORBA 3.3 P2 §9.4.7).
-    fn closed_orderly(&self) {
-        for waiting in self.close() {
-            delivery::unserved(waiting, &self.endpoint);
+    /// Whether a request goes out at once. One that follows others closely need not, if somebody
+    /// will flush soon: the thread that reads, when it is awake, or the flusher.
+    #[inline]
+    fn urgency(&self, others: usize, now: Instant, buffering: Option<Buffering>) -> Urgency {
+        let now = self.pending.nanoseconds(now);
+        let last = self.last_request.swap(now, Ordering::Relaxed);
+        if let Some(Buffering { octets, messages }) = buffering {
+            let is_last = messages > 0 && self.outbox.messages() + 1 >= messages;
+            return if is_last { Urgency::Now } else { Urgency::Batch(octets) };
+        }
+        let follows = now.saturating_sub(last) < BURST_GAP;
+        if others > 0 && (self.reading.is_awake() || (follows && self.is_burst(others))) {
+            return Urgency::Batch(self.batch_octets);
+        }
+        Urgency::Now
+    }
+
+    fn is_burst(&self, others: usize) -> bool {
+        others >= BURST_PENDING
+    }
+
+    /// Something was kept back: sees to it that somebody sends it.
+    #[inline]
+    fn after_deferral(&self, orb: &Orb, may_wait: bool) {
+        // The thread that reads looks for it after it said that it sleeps: one of us sees it.
+        if !may_wait && !self.reading.is_awake() {
+            self.flush();
+            return;
+        }
+        orb.flusher().expect(orb);
+        if orb.is_driven_by_application()
+            && !self.asked_to_flush.swap(true, Ordering::SeqCst)
+            && let (Some(itself), Ok(reactor)) = (self.itself.upgrade(), orb.reactor())
+        {
+            reactor.flush_before_waiting(itself);
         }
     }
 
-    /// The connection broke: nobody knows what became of what waits.
-    fn fail(&self, _orb: &Orb, failure: &ReceiveFailure) {
-        for waiting in self.close() {
-            let exception = delivery::broken(&waiting, &self.endpoint, failure);
-            delivery::fail(waiting, exception);
+    /// Sends what waits, as far as that needs no waiting.
+    pub(crate) fn flush(&self) {
+        if self.outbox.flush(&self.link, Patience::None).is_err() {
+            // Whoever reads notices, and tells those who wait.
+            self.link.shutdown();
         }
     }
 
-    /// The ORB is shut down: whoever waits is told so.
-    pub(crate) fn shut_down(&self) {
-        for waiting in self.close() {
-            let minor = minor::BAD_INV_ORDER_ORB_SHUTDOWN;
-            let exception = SystemException::bad_inv_order(minor, CompletionStatus::Maybe)
-                .with_detail(format!(
-                    "the ORB was shut down while {} waited for its reply",
-                    waiting.call.operation.name()
-                ));
-            delivery::fail(waiting, exception);
+    #[cold]
+    #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
+    fn refused(&self, id: u32, refused: Refused) -> Result<(), (PendingRequest, NotSent)> {
+        let (unsent, error) = match refused {
+            Refused::Unsent(error) => (self.pending.take(id, true), error),
+            Refused::Broken(error) => (None, error),
+        };
+        if self.outbox.is_closed() {
+            let error = std::io::Error::new(error.kind(), error.to_string());
+            self.broke(&super::driver::ReceiveFailure::Io(error));
+        }
+        // Where it was told its outcome already, by whoever closed the connection, all is done.
+        let Some(request) = unsent else { return Ok(()) };
+        Err(match error.kind() {
+            std::io::ErrorKind::NotConnected => (request, NotSent::Closed),
+            std::io::ErrorKind::WouldBlock => (request, NotSent::Full),
+            _ => (request, NotSent::Failed(error)),
+        })
+    }
+
+    /// Waits until there are fewer requests pending; whether there are.
+    #[cold]
+    fn wait_for_room(&self, orb: &Orb, clock: &Clock) -> bool {
+        self.flush();
+        // Nobody may be reading yet: all that is pending is waited for, and nobody waits.
+        if self.ensure_read(orb).is_err() {
+            return false;
+        }
+        if orb.is_driven_by_application() {
+            return self.run_until(orb, &|| self.pending.has_room(), clock.deadline());
+        }
+        self.pending.wait_for_room(clock.deadline())
+    }
+
+    /// In a program whose own threads run the event loop, the one that sends must not block while
+    /// the server may be blocked in sending to it: it runs the loop instead.
+    #[cold]
+    fn wait_until_sent(&self, orb: &Orb, clock: &Clock) {
+        if self.ensure_read(orb).is_ok() {
+            let has_room = || self.outbox.waiting() <= self.batch_octets || !self.is_open();
+            self.run_until(orb, &has_room, clock.deadline());
         }
     }
 
-    /// Sends nothing and takes nothing any more; what waited.
-    pub(crate) fn close(&self) -> Vec<PendingRequest> {
-        self.is_closed.store(true, Ordering::Release);
-        self.link.shutdown();
-        self.outbox.close();
-        self.lock_pending().take_all()
-    }
-
-    fn lock_pending(&self) -> MutexGuard<'_, ReplyTable<PendingRequest>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run_until(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {
+        orb.reactor().is_ok_and(|reactor| reactor.run_until(orb, done, deadline))
     }
 }
 
-/// Starts the thread that reads `connection`.
-///
-/// # Errors
-/// `NO_RESOURCES` (`COMPLETED_NO`) when there is no thread.
-pub(crate) fn read_in_background(
-    orb: &Orb,
-    connection: &Arc<MuxedConnection>,
-) -> Result<(), SystemException> {
-    let (weak, connection) = (orb.downgrade(), Arc::clone(connection));
-    let thread = std::thread::Builder::new().name("corbie-replies".to_owned());
-    let run = move || {
-        loop {
-            let Some(orb) = Orb::upgrade(&weak) else { return };
-            if !connection.read_one(&orb) {
-                return;
-            }
+impl Flush for MuxedConnection {
+    fn flush_old(&self) -> bool {
+        let waits = self.outbox.waiting() > 0;
+        if self.was_waiting.swap(waits, Ordering::Relaxed) && waits {
+            self.flush();
         }
-    };
-    thread.spawn(run).map(drop).map_err(|error| {
-        SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
-            .with_detail(format!("no thread to read replies with: {error}"))
-    })
+        waits
+    }
 }

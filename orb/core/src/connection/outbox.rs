@@ -1,71 +1,304 @@
-//! What is to be sent over one connection: sent at once, or kept for a moment so that several small
-//! messages go in one system call.
+//! What is to be sent over one connection: sent at once by its thread, or kept for a moment so that
+//! several small messages go in one system call.
 //!
-//! Order is kept: nothing overtakes what waits here. Used by `connection/muxed` for requests and by
-//! servers for replies.
+//! Order is kept: nothing overtakes what waits here. While one thread sends, the others only add to
+//! the queue, and the sender takes it along; so no lock is held in a system call. What waits is
+//! bounded: beyond that, threads wait for room, except those that must not (inside an upcall).
+//! Used by `connection/muxed` for requests and by servers for replies.
 
 use crate::connection::driver;
 use corbie_cdr::Encoder;
 use corbie_transport::Link;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// An empty buffer larger than this is given back.
+const KEPT_OCTETS: usize = 256 << 10;
+/// A thread that must not wait may fill the queue to so many times its limit.
+const OVERDRAFT: usize = 4;
+
+/// How a thread passes the time when the peer does not take what is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Waits, until this time at most (`None`: the link's send time-out decides).
+    Until(Option<Instant>),
+    /// Does not wait: what is left is sent by the next who flushes.
+    None,
+}
+
+/// When a message is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// At once.
+    Now,
+    /// Soon: somebody will flush. At once all the same when so many octets wait.
+    Batch(usize),
+}
+
+/// Why a message was not taken.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The peer has surely not got all of it: there was no room, or the connection is closed (now).
+    Unsent(io::Error),
+    /// The connection is broken, and nobody knows whether it went out before.
+    Broken(io::Error),
+}
+
+impl Refused {
+    fn into_error(self) -> io::Error {
+        match self {
+            Refused::Unsent(error) | Refused::Broken(error) => error,
+        }
+    }
+}
 
 /// The messages that wait to be sent.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox {
-    /// Lock "outbox": held while something is sent.
+    /// Lock "outbox": held to add to the queue or to take from it, not while sending.
     queue: Mutex<Queue>,
+    /// Threads wait here for room, or for their turn to send.
+    changed: Condvar,
+    /// Octets that wait now: for a look without the lock.
+    waiting: AtomicUsize,
+    /// Octets that may wait.
+    octets_max: usize,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
+    /// `octets[..sent]` are sent; the rest waits.
     octets: Vec<u8>,
+    sent: usize,
+    /// The buffer that the queue used before, for the next time.
+    spare: Vec<u8>,
+    /// Messages put here since it was empty.
+    messages: u32,
+    /// A thread sends; it takes along what is added meanwhile.
+    is_sending: bool,
     is_closed: bool,
+    /// Threads that wait for a change.
+    waiters: u32,
+}
+
+impl Queue {
+    fn waiting(&self) -> usize {
+        self.octets.len() - self.sent
+    }
 }
 
 impl Outbox {
-    /// Sends what waits, then the finished message in `encoder`, in fragments when it has more than
-    /// `fragment_octets`.
+    /// An empty one, in which `octets_max` may wait.
+    pub(crate) fn new(octets_max: usize) -> Self {
+        Outbox {
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            octets_max,
+        }
+    }
+
+    /// Octets that wait to be sent.
+    #[inline]
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    /// Messages that wait to be sent, about.
+    pub(crate) fn messages(&self) -> u32 {
+        self.lock().messages
+    }
+
+    /// Takes the finished message in `encoder` and sends it as `urgency` says, in fragments when
+    /// it has more than `fragment_octets`. After an error of kind `Broken` nothing can be sent.
     ///
     /// # Errors
-    /// `NotConnected` after [`Outbox::close`], else what the system says.
-    pub(crate) fn send_now(
+    /// [`Refused`].
+    pub(crate) fn put(
         &self,
         link: &Link,
         encoder: &Encoder<'_>,
         fragment_octets: Option<usize>,
-    ) -> io::Result<()> {
-        let mut queue = self.lock();
-        if queue.is_closed {
-            return Err(closed());
-        }
-        if !queue.octets.is_empty() {
-            let sent = link.send_one(&queue.octets);
-            queue.octets.clear();
-            sent?;
-        }
-        driver::send_message(link, encoder, fragment_octets)
-    }
-
-    /// Sends what waits.
-    ///
-    /// # Errors
-    /// As [`Outbox::send_now`].
-    pub(crate) fn flush(&self, link: &Link) -> io::Result<()> {
-        let mut queue = self.lock();
-        if queue.is_closed || queue.octets.is_empty() {
+        urgency: Urgency,
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        let mut queue = self.room(encoder.len(), patience)?;
+        if urgency == Urgency::Now
+            && let Patience::Until(_) = patience
+            && !queue.is_sending
+            && queue.waiting() == 0
+        {
+            queue.is_sending = true;
+            drop(queue);
+            let sent = driver::send_message(link, encoder, fragment_octets);
+            queue = self.lock();
+            queue.is_sending = false;
+            if let Err(refused) = self.check(link, &mut queue, sent) {
+                return Err(Refused::Unsent(refused.into_error()));
+            }
+            // This message is sent. If another one cannot be, whoever reads notices.
+            let _ = self.send_queue(link, queue, patience);
             return Ok(());
         }
-        let sent = link.send_one(&queue.octets);
-        queue.octets.clear();
-        sent
+        driver::for_each_segment(encoder, fragment_octets, |segment| {
+            queue.octets.extend_from_slice(segment);
+        });
+        queue.messages += 1;
+        self.waiting.store(queue.waiting(), Ordering::SeqCst);
+        match urgency {
+            Urgency::Batch(octets) if queue.waiting() < octets => Ok(()),
+            _ => self.send_queue(link, queue, patience),
+        }
     }
 
-    /// Nothing is sent any more. What waits is dropped.
+    /// Puts the octets of a small whole message in the queue, whatever is there, and sends what can
+    /// be sent without waiting: for a word that nobody waits for.
+    pub(crate) fn post(&self, link: &Link, message: &[u8]) {
+        let mut queue = self.lock();
+        if queue.is_closed {
+            return;
+        }
+        queue.octets.extend_from_slice(message);
+        self.waiting.store(queue.waiting(), Ordering::SeqCst);
+        // Whoever reads the connection notices that it is broken.
+        let _ = self.send_queue(link, queue, Patience::None);
+    }
+
+    /// Sends what waits, as far as `patience` allows.
+    ///
+    /// # Errors
+    /// What the system says; nothing can be sent then.
+    pub(crate) fn flush(&self, link: &Link, patience: Patience) -> io::Result<()> {
+        if self.waiting() == 0 {
+            return Ok(());
+        }
+        self.send_queue(link, self.lock(), patience).map_err(Refused::into_error)
+    }
+
+    /// Whether nothing can be sent any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Nothing is sent any more. What waits is dropped; threads that wait for room are told.
     pub(crate) fn close(&self) {
         let mut queue = self.lock();
         queue.is_closed = true;
         queue.octets = Vec::new();
+        queue.sent = 0;
+        self.waiting.store(0, Ordering::SeqCst);
+        self.changed.notify_all();
+    }
+
+    /// The queue when it has room for `octets` more.
+    fn room(&self, octets: usize, patience: Patience) -> Result<MutexGuard<'_, Queue>, Refused> {
+        let mut queue = self.lock();
+        loop {
+            if queue.is_closed {
+                return Err(Refused::Unsent(closed()));
+            }
+            let after = queue.waiting().saturating_add(octets);
+            let most = match patience {
+                Patience::Until(_) => self.octets_max,
+                Patience::None => self.octets_max.saturating_mul(OVERDRAFT),
+            };
+            // One message alone is taken, however large it is.
+            if after <= most || queue.waiting() == 0 {
+                return Ok(queue);
+            }
+            // Without a sender nobody would make room; this thread becomes one.
+            if !queue.is_sending && patience != Patience::None {
+                return Ok(queue);
+            }
+            let Patience::Until(deadline) = patience else {
+                return Err(Refused::Unsent(full(queue.waiting())));
+            };
+            queue = self.wait(queue, deadline).ok_or_else(|| Refused::Unsent(too_slow()))?;
+        }
+    }
+
+    /// Waits for a change; `None` when `deadline` has passed.
+    fn wait<'q>(
+        &'q self,
+        mut queue: MutexGuard<'q, Queue>,
+        deadline: Option<Instant>,
+    ) -> Option<MutexGuard<'q, Queue>> {
+        queue.waiters += 1;
+        let mut queue = match deadline {
+            None => self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    queue.waiters -= 1;
+                    return None;
+                }
+                let waited = self.changed.wait_timeout(queue, left);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        queue.waiters -= 1;
+        Some(queue)
+    }
+
+    /// Sends what is in the queue, and what is added meanwhile, unless another thread does.
+    fn send_queue<'q>(
+        &'q self,
+        link: &Link,
+        mut queue: MutexGuard<'q, Queue>,
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        while !queue.is_sending && !queue.is_closed && queue.waiting() > 0 {
+            let spare = std::mem::take(&mut queue.spare);
+            let mut octets = std::mem::replace(&mut queue.octets, spare);
+            let begin = std::mem::take(&mut queue.sent);
+            queue.is_sending = true;
+            queue.messages = 0;
+            drop(queue);
+            let sent = match patience {
+                Patience::Until(_) => link.send_one(&octets[begin..]).map(|()| octets.len()),
+                Patience::None => link.try_send(&octets[begin..]).map(|sent| begin + sent),
+            };
+            queue = self.lock();
+            queue.is_sending = false;
+            let end = *sent.as_ref().unwrap_or(&0);
+            self.check(link, &mut queue, sent.map(drop))?;
+            if queue.is_closed {
+                break;
+            }
+            if end < octets.len() {
+                // What was added meanwhile goes behind what is left.
+                octets.extend_from_slice(&queue.octets);
+                queue.spare = std::mem::replace(&mut queue.octets, octets);
+                queue.spare.clear();
+                queue.sent = end;
+                self.waiting.store(queue.waiting(), Ordering::SeqCst);
+                return Ok(());
+            }
+            octets.clear();
+            if octets.capacity() <= KEPT_OCTETS {
+                queue.spare = octets;
+            }
+            self.waiting.store(queue.waiting(), Ordering::SeqCst);
+            if queue.waiters > 0 {
+                self.changed.notify_all();
+            }
+        }
+        Ok(())
+    }
+
+    /// After a failure nothing can be sent: nobody knows how much of a message went out.
+    fn check(&self, link: &Link, queue: &mut Queue, sent: io::Result<()>) -> Result<(), Refused> {
+        sent.map_err(|error| {
+            link.shutdown();
+            queue.is_closed = true;
+            queue.octets = Vec::new();
+            queue.sent = 0;
+            self.waiting.store(0, Ordering::SeqCst);
+            self.changed.notify_all();
+            Refused::Broken(error)
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -76,4 +309,15 @@ impl Outbox {
 #[cold]
 fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the connection was closed")
+}
+
+#[cold]
+fn full(octets: usize) -> io::Error {
+    let text = format!("{octets} octets wait to be sent already, more than queued_octets_max");
+    io::Error::new(io::ErrorKind::WouldBlock, text)
+}
+
+#[cold]
+fn too_slow() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "there was no room to send in time")
 }

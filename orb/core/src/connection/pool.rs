@@ -6,14 +6,14 @@
 
 use crate::client::{CallFailure, Clock, Retry};
 use crate::connection::ClientConnection;
-use crate::connection::muxed::{self, MuxedConnection};
+use crate::connection::MuxedConnection;
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 /// A connection that waited idle at least this long is looked at before it is used: a server that
@@ -209,8 +209,8 @@ impl ConnectionPool {
         }
         let link = self.connect_link(orb, clock)?;
         let connection = MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, link);
-        let connection = Arc::new(connection);
-        muxed::read_in_background(orb, &connection)?;
+        let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
+        orb.flusher().add(weak);
         *slot = Some(Arc::clone(&connection));
         Ok(connection)
     }

@@ -140,6 +140,20 @@ settings! {
     /// default bounds what one client costs a server, and is more than most clients have threads.
     connections_per_endpoint: u32 = 64, "-ORBConnectionsPerEndpoint", within (1, 100_000);
 
+    /// Asynchronous calls that may wait for their replies on one connection. Beyond it, a thread
+    /// that calls waits until half of them are answered, so that requests go out in batches; inside
+    /// a reply handler, where nobody can wait, four times as many are taken, then TRANSIENT. Bounds
+    /// the memory: some 300 octets and the arguments each.
+    pending_requests_max: u32 = 16_384, "-ORBPendingRequestsMax", within (1, 65_536);
+
+    /// Octets that may wait to be sent over one connection that calls share. Beyond it, a thread
+    /// that calls waits for room.
+    queued_octets_max: usize = 4 * MIB, "-ORBQueuedOctetsMax", within (KIB, GIB);
+
+    /// When requests or replies that follow one another closely are sent in batches: octets after
+    /// which a batch goes out at once.
+    batch_octets: usize = 32 * KIB, "-ORBBatchOctets", within (1, MIB);
+
     /// Connections that a client keeps in all; beyond it the one unused longest is closed.
     client_connections_max: u32 = 1_000, "-ORBClientConnectionsMax", within (1, 1_000_000);
 

@@ -1,0 +1,80 @@
+//! How requests of a shared connection end without a reply: in time-out, cancel, close, break,
+//! shutdown. Each is taken out of the pending first, so that nobody else ends it too.
+
+use super::MuxedConnection;
+use crate::client::PendingRequest;
+use crate::client::delivery;
+use crate::connection::driver::ReceiveFailure;
+use corbie_cdr::{ByteOrder, Version};
+use corbie_giop::cancel_request;
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+impl MuxedConnection {
+    /// Nobody waits for `id` any more: forgets it, and tells the server. Its sink, if it was still
+    /// pending, gets nothing.
+    pub(crate) fn cancel(&self, id: u32) {
+        if self.pending.abandon(id).is_some() {
+            self.tell_cancelled(id);
+        }
+    }
+
+    fn tell_cancelled(&self, id: u32) {
+        let version = Version { minor: self.giop_minor.load(Ordering::Relaxed), ..Version::V1_2 };
+        self.outbox.post(&self.link, &cancel_request(version, ByteOrder::NATIVE, id));
+    }
+
+    /// Ends the requests whose time is over at `now`.
+    pub(crate) fn expire(&self, now: Instant) {
+        for (id, request) in self.pending.take_expired(now) {
+            self.tell_cancelled(id);
+            let minor = minor::TIMEOUT_CALL;
+            let exception =
+                SystemException::timeout(minor, CompletionStatus::Maybe).with_detail(format!(
+                    "{} gave no reply to {} in time; raise request_timeout if it may take longer",
+                    self.endpoint,
+                    request.call.operation.name()
+                ));
+            delivery::fail(request, exception);
+        }
+    }
+
+    /// The server closed in order: nothing that is pending was served (CORBA 3.3 P2 §9.4.7).
+    #[cold]
+    pub(super) fn closed_orderly(&self) {
+        for request in self.close() {
+            delivery::unserved(request, &self.endpoint);
+        }
+    }
+
+    /// The connection broke: nobody knows what became of what is pending.
+    #[cold]
+    pub(super) fn broke(&self, failure: &ReceiveFailure) {
+        for request in self.close() {
+            let exception = delivery::broken(&request, &self.endpoint, failure);
+            delivery::fail(request, exception);
+        }
+    }
+
+    /// The ORB is shut down: whoever waits is told so.
+    pub(crate) fn shut_down(&self) {
+        for request in self.close() {
+            let minor = minor::BAD_INV_ORDER_ORB_SHUTDOWN;
+            let exception = SystemException::bad_inv_order(minor, CompletionStatus::Maybe)
+                .with_detail(format!(
+                    "the ORB was shut down while {} waited for its reply",
+                    request.call.operation.name()
+                ));
+            delivery::fail(request, exception);
+        }
+    }
+
+    /// Sends nothing and takes nothing any more; what was pending.
+    fn close(&self) -> Vec<PendingRequest> {
+        self.is_closed.store(true, Ordering::Release);
+        self.outbox.close();
+        self.link.shutdown();
+        self.pending.close()
+    }
+}

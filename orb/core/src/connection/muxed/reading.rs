@@ -1,0 +1,294 @@
+//! Who reads a shared connection, and how a reply gets from its octets to whom it is for.
+//!
+//! One thread at a time reads: the event loop's, or one that waits for a reply of its own and
+//! delivers those of others meanwhile. An upcall is made after the message was taken out and the
+//! right to read was given back, so a handler may call over the same connection.
+
+use super::MuxedConnection;
+use crate::Orb;
+use crate::client::delivery::{self, OwnedReply};
+use crate::client::{Waiting, spare_buffer};
+use crate::connection::driver::{self, ReceiveFailure};
+use crate::connection::outbox::Patience;
+use crate::reactor::{EventHandler, Next, Turn};
+use corbie_giop::{GiopError, MessageKind, MessageReader, OwnedMessage, ReplyStatus};
+use corbie_transport::Waiter;
+use std::cell::Cell;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// After so many messages in a row other connections get their turn.
+const MESSAGES_PER_TURN: u32 = 256;
+
+/// The reading side of a connection.
+pub(crate) struct Reading {
+    /// Whether some thread has the right to read.
+    is_taken: AtomicBool,
+    /// Whether the thread that reads is awake: it flushes the outbox before it waits.
+    is_awake: AtomicBool,
+    /// The event loop found the right taken: it is to be called when the right is given back.
+    was_missed: AtomicBool,
+    /// Lock "reading": of the thread that has the right, so never contended.
+    state: Mutex<State>,
+    /// Lock "followers": threads that wait for a reply while another one reads.
+    followers: Mutex<Vec<Arc<Waiting>>>,
+}
+
+struct State {
+    reader: MessageReader,
+    waiter: Waiter,
+}
+
+/// A thread among the followers, until dropped.
+pub(crate) struct Follower<'c> {
+    connection: &'c MuxedConnection,
+    waiting: &'c Arc<Waiting>,
+}
+
+/// How an attempt to take a message ended.
+enum Taken {
+    Message(OwnedMessage, More),
+    /// Nothing is there now.
+    Nothing,
+}
+
+/// Whether more may be there to take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum More {
+    Surely,
+    Hardly,
+}
+
+thread_local! {
+    /// Whether this thread delivers replies: it must not wait for room then.
+    static DELIVERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is inside an upcall with a reply.
+pub(super) fn delivers_here() -> bool {
+    DELIVERS.get()
+}
+
+impl Reading {
+    pub(super) fn new(reader: MessageReader, waiter: Waiter) -> Self {
+        Reading {
+            is_taken: AtomicBool::new(false),
+            is_awake: AtomicBool::new(false),
+            was_missed: AtomicBool::new(false),
+            state: Mutex::new(State { reader, waiter }),
+            followers: Mutex::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_awake(&self) -> bool {
+        self.is_awake.load(Ordering::SeqCst)
+    }
+
+    fn try_take(&self) -> bool {
+        self.is_taken.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_followers(&self) -> MutexGuard<'_, Vec<Arc<Waiting>>> {
+        self.followers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MuxedConnection {
+    /// Takes the next message that is here or can be received without waiting.
+    fn try_next(&self, state: &mut State, has_end: bool) -> Result<Taken, ReceiveFailure> {
+        let State { reader, .. } = state;
+        let mut is_drained = false;
+        while reader.next().map_err(ReceiveFailure::Giop)?.is_none() {
+            if is_drained {
+                return Ok(Taken::Nothing);
+            }
+            let space = reader.space();
+            let room = space.len();
+            match self.link.try_receive(space).map_err(ReceiveFailure::Io)? {
+                None => return Ok(Taken::Nothing),
+                Some(0) => {
+                    reader.check_end_of_stream().map_err(ReceiveFailure::Giop)?;
+                    return Err(ReceiveFailure::Closed);
+                }
+                Some(octets) => {
+                    reader.received(octets);
+                    // What comes after this is another event.
+                    is_drained = octets < room && !has_end;
+                }
+            }
+        }
+        let message = reader.take_message(spare_buffer()).ok_or(ReceiveFailure::Closed)?;
+        let more = if reader.is_mid_message() || !is_drained { More::Surely } else { More::Hardly };
+        Ok(Taken::Message(message, more))
+    }
+
+    /// Waits until `until` at most for a message to be delivered, and delivers it; `false`: another
+    /// thread reads. A thread that waits for a reply calls this again and again.
+    pub(crate) fn read_one(&self, orb: &Orb, until: Option<Instant>) -> bool {
+        if !self.reading.try_take() {
+            return false;
+        }
+        self.reading.is_awake.store(false, Ordering::SeqCst);
+        let taken = self.flush_for_reader().and_then(|()| {
+            let mut guard = self.reading.lock();
+            let State { reader, waiter } = &mut *guard;
+            let timeout = until.map(|until| until.saturating_duration_since(Instant::now()));
+            self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
+            driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
+            Ok(reader.take_message(spare_buffer()))
+        });
+        self.give_right_back(orb);
+        match taken {
+            Ok(Some(message)) => self.handle(orb, message),
+            Ok(None) | Err(ReceiveFailure::NothingCame) => {}
+            Err(failure) => self.broke(&failure),
+        }
+        true
+    }
+
+    fn flush_for_reader(&self) -> Result<(), ReceiveFailure> {
+        self.outbox.flush(&self.link, Patience::None).map_err(ReceiveFailure::Io)
+    }
+
+    /// Others may read from now on: a follower, or the event loop.
+    fn give_right_back(&self, orb: &Orb) {
+        self.reading.is_taken.store(false, Ordering::SeqCst);
+        if let Some(next) = self.reading.lock_followers().pop() {
+            next.wake();
+        }
+        if self.reading.was_missed.swap(false, Ordering::SeqCst)
+            && let (Some(token), Ok(reactor)) = (self.token.get(), orb.reactor())
+        {
+            reactor.again(*token);
+        }
+    }
+
+    /// This thread is to be woken when nobody reads any more; `None`: that is so already.
+    pub(crate) fn follow<'c>(&'c self, waiting: &'c Arc<Waiting>) -> Option<Follower<'c>> {
+        self.reading.lock_followers().push(Arc::clone(waiting));
+        let follower = Follower { connection: self, waiting };
+        self.reading.is_taken.load(Ordering::SeqCst).then_some(follower)
+    }
+
+    /// Handles one message.
+    fn handle(&self, orb: &Orb, message: OwnedMessage) {
+        match message.header().kind {
+            MessageKind::Reply => {
+                if let Err(error) = self.reply(orb, message) {
+                    self.broke(&ReceiveFailure::Giop(error));
+                }
+            }
+            MessageKind::CloseConnection => self.closed_orderly(),
+            kind => {
+                tracing::debug!(?kind, endpoint = %self.endpoint, "nothing that a client gets");
+                self.broke(&ReceiveFailure::Closed);
+            }
+        }
+    }
+
+    fn reply(&self, orb: &Orb, message: OwnedMessage) -> Result<(), GiopError> {
+        let (id, status, body) = {
+            let (header, decoder) = message.as_message().reply()?;
+            (header.request_id, header.status, decoder.position())
+        };
+        let is_final = matches!(status, ReplyStatus::NoException | ReplyStatus::UserException);
+        let Some(request) = self.pending.take(id, !is_final) else {
+            tracing::debug!(id, endpoint = %self.endpoint, "reply to an unknown request ignored");
+            return Ok(());
+        };
+        self.oneways.store(0, Ordering::Relaxed);
+        let Some(itself) = self.itself.upgrade() else { return Ok(()) };
+        let outer = DELIVERS.replace(true);
+        delivery::reply(orb, request, OwnedReply::new(message, itself), status, body);
+        DELIVERS.set(outer);
+        Ok(())
+    }
+
+    /// Takes and delivers what is there, for the event loop.
+    fn read_ready(&self, orb: &Orb, turn: &mut Turn<'_>) -> Next {
+        for _ in 0..MESSAGES_PER_TURN {
+            if !self.reading.try_take() {
+                self.reading.was_missed.store(true, Ordering::SeqCst);
+                // Unless it was given back before that store.
+                if self.reading.is_taken.load(Ordering::SeqCst) {
+                    return Next::Wait;
+                }
+                continue;
+            }
+            let taken = self.try_next(&mut self.reading.lock(), turn.has_end());
+            self.give_right_back(orb);
+            match taken {
+                Ok(Taken::Nothing) => return Next::Wait,
+                Ok(Taken::Message(message, more)) => {
+                    turn.release(more == More::Surely);
+                    self.handle(orb, message);
+                    if more == More::Hardly {
+                        return Next::Wait;
+                    }
+                }
+                Err(failure) => {
+                    turn.release(false);
+                    self.broke(&failure);
+                    return Next::Remove;
+                }
+            }
+            if !self.is_open() {
+                return Next::Remove;
+            }
+        }
+        Next::Again
+    }
+}
+
+impl EventHandler for MuxedConnection {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+
+    fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
+        self.reading.is_awake.store(true, Ordering::SeqCst);
+        if self.outbox.waiting() > 0 {
+            self.flush();
+        }
+        let next = self.read_ready(orb, turn);
+        // In this order: who keeps something back looks afterwards whether we are awake.
+        self.reading.is_awake.store(false, Ordering::SeqCst);
+        if self.outbox.waiting() > 0 {
+            self.flush();
+        }
+        next
+    }
+
+    fn handle_output(&self, _orb: &Orb) {
+        if self.outbox.waiting() > 0 && !self.reading.is_awake() {
+            self.flush();
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.pending.next_deadline()
+    }
+
+    fn handle_timeout(self: Arc<Self>, _orb: &Orb, now: Instant) {
+        self.expire(now);
+    }
+
+    fn before_waiting(&self) {
+        self.asked_to_flush.store(false, Ordering::SeqCst);
+        self.flush();
+    }
+}
+
+impl Drop for Follower<'_> {
+    fn drop(&mut self) {
+        let mut followers = self.connection.reading.lock_followers();
+        followers.retain(|follower| !Arc::ptr_eq(follower, self.waiting));
+    }
+}
