@@ -60,17 +60,6 @@ impl Link {
         }
     }
 
-    /// Sends as much of `octets` as can be sent without waiting; how many that were.
-    ///
-    /// # Errors
-    /// What the system says; never `WouldBlock`.
-    #[inline]
-    pub fn try_send(&self, octets: &[u8]) -> io::Result<usize> {
-        match self {
-            Link::Tcp(link) => link.try_send(octets),
-        }
-    }
-
     /// Sends `octets` if that needs no waiting: for a last word to a peer that may not listen.
     pub fn send_now(&self, octets: &[u8]) {
         match self {

@@ -104,18 +104,6 @@ impl TcpLink {
         }
     }
 
-    #[inline]
-    pub(crate) fn try_send(&self, octets: &[u8]) -> io::Result<usize> {
-        loop {
-            match send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-                Ok(sent) => return Ok(sent),
-                Err(Errno::AGAIN) => return Ok(0),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
     pub(crate) fn send_now(&self, octets: &[u8]) {
         // What cannot be said is not said.
         let _ = send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);

@@ -16,13 +16,16 @@ mod pending_reply;
 pub(crate) mod rebind;
 mod reply;
 mod reply_sink;
+mod waiting;
 
 pub(crate) use asynchronous::{PendingRequest, invoke_async, invoke_deferred};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
+pub(crate) use delivery::spare_buffer;
 pub(crate) use failure::{CallFailure, Retry};
 pub(crate) use invoke::{invoke, invoke_oneway};
 pub(crate) use locate::{locate, locate_with};
 pub use pending_reply::PendingReply;
 pub use reply::Reply;
 pub use reply_sink::{ReplySink, ReplyStub};
+pub(crate) use waiting::Waiting;

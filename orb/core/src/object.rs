@@ -23,6 +23,8 @@ struct ObjectInner {
     binding: OnceLock<Result<Arc<Binding>, SystemException>>,
     /// Where a server said that the object is now. Lock "forwarded": never held across a call.
     forwarded: Mutex<Option<Arc<Binding>>>,
+    /// The object's key, where it is in this process.
+    local_key: OnceLock<Option<Vec<u8>>>,
     /// Whether `forwarded` holds something: spares the lock on every call that was not forwarded.
     is_forwarded: AtomicBool,
     /// Whether a call was answered: from then on rebinding is what `RebindPolicy` restricts.
@@ -48,6 +50,7 @@ impl Object {
             ior,
             binding: OnceLock::new(),
             forwarded: Mutex::new(None),
+            local_key: OnceLock::new(),
             is_forwarded: AtomicBool::new(false),
             is_bound: AtomicBool::new(false),
             policy_overrides,
@@ -207,6 +210,11 @@ impl Object {
     #[inline]
     pub(crate) fn cached_policies(&self) -> &CachedPolicies {
         self.0.policies.get_or_init(|| CallPolicies::to_cache(self))
+    }
+
+    /// The object's key, if this ORB serves it: found out once.
+    pub(crate) fn local_key(&self) -> Option<&[u8]> {
+        self.0.local_key.get_or_init(|| self.orb().local_key(self.ior())).as_deref()
     }
 
     /// Where calls go now: where a server forwarded us, or where the reference leads.

@@ -8,18 +8,18 @@
 use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
 use crate::client::invoke::{MAX_FORWARDS, next_attempt, too_many_forwards};
-use crate::client::pending_reply::Waiting;
-use crate::client::reply_sink::{ReplySink, Sink};
-use crate::client::{Clock, PendingReply, Target};
+use crate::client::reply_sink::ReplySink;
+use crate::client::{Clock, PendingReply, Target, Waiting};
 use crate::connection::MuxedConnection;
+use crate::connection::muxed::{Buffering, Dispatch, NotSent};
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Version};
 use corbie_giop::{MessageHeader, ResponseFlags};
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Arguments larger than this are not kept: such a call is not sent a second time.
 const KEPT_BODY_OCTETS: usize = 64 << 10;
@@ -58,16 +58,17 @@ impl Progress {
 pub(crate) struct PendingRequest {
     pub(crate) call: Call,
     pub(crate) body: Body,
+    /// When it is over.
+    pub(crate) deadline: Option<Instant>,
 }
 
 /// The arguments as they were sent, in order to send them again.
 #[derive(Debug)]
 pub(crate) struct Body {
-    pub(crate) version: Version,
     /// Where they began within the message: decides their alignment.
     position: usize,
     /// `None`: they were too many octets.
-    octets: Option<Vec<u8>>,
+    pub(crate) octets: Option<Vec<u8>>,
 }
 
 thread_local! {
@@ -103,7 +104,7 @@ pub(crate) fn invoke_deferred<'a>(
 ) -> Result<PendingReply, SystemException> {
     let waiting = Waiting::new();
     invoke_async(object, operation, arguments, ReplySink::waiting(&waiting))?;
-    Ok(PendingReply::new(waiting))
+    Ok(PendingReply::new(object.orb(), waiting))
 }
 
 /// What a request says.
@@ -172,7 +173,7 @@ pub(crate) fn count_forward(call: &mut Call) -> Result<(), SystemException> {
 /// # Errors
 /// As [`start`]; `TRANSIENT` (`COMPLETED_NO`) when they cannot be sent again as they are.
 pub(crate) fn start_again(pending: PendingRequest) -> Result<(), (Call, SystemException)> {
-    let PendingRequest { call, body } = pending;
+    let PendingRequest { call, body, .. } = pending;
     let Some(octets) = body.octets else {
         let exception = not_kept(&call.operation);
         return Err((call, exception));
@@ -214,6 +215,7 @@ fn not_kept(operation: &Operation) -> SystemException {
 ///
 /// # Errors
 /// The call comes back with what went wrong.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
 fn send<'a>(
     mut call: Call,
     target: &Target,
@@ -225,13 +227,19 @@ fn send<'a>(
         Ok(connection) => connection,
         Err(failure) => return Err((call, failure)),
     };
+    // Where no thread will wait for the reply, the event loop reads it.
+    if call.sink.as_waiting().is_none()
+        && let Err(exception) = connection.ensure_read(&orb)
+    {
+        return Err((call, exception.into()));
+    }
     let buffer = BUFFER.with(RefCell::take);
     let mut encoder: Encoder<'a> = Encoder::new(buffer, ByteOrder::NATIVE);
     let announce =
         target.announces_code_sets && !connection.code_sets_announced.load(Ordering::Relaxed);
     let written = write(&call, &connection, target, ior, content, &mut encoder, announce);
     let sent = match written {
-        Ok(body) => hand_over(call, &connection, target, body, &mut encoder),
+        Ok(position) => hand_over(call, &connection, target, content, position, &mut encoder),
         // Nothing was sent: the caller's arguments are at fault, not the connection.
         Err(error) => Err((call, SystemException::from(error).into())),
     };
@@ -248,7 +256,7 @@ fn keep_buffer(buffer: Vec<u8>) {
     }
 }
 
-/// Writes the request with an id of 0; what has to be kept of it.
+/// Writes the request with an id of 0; where its arguments begin.
 fn write<'a>(
     call: &Call,
     connection: &MuxedConnection,
@@ -257,7 +265,7 @@ fn write<'a>(
     content: Content<'_, 'a>,
     encoder: &mut Encoder<'a>,
     announce: bool,
-) -> Result<Body, corbie_cdr::Error> {
+) -> Result<usize, corbie_cdr::Error> {
     encoder.set_version(target.version);
     encoder.set_code_sets(connection.code_sets);
     let code_sets = announce.then_some(connection.code_sets);
@@ -269,48 +277,42 @@ fn write<'a>(
     let policies = content.policies;
     let request = Request { operation: &call.operation, arguments: &noted, ior, policies };
     exchange::write(encoder, 0, target, &request, ResponseFlags::WithTarget, code_sets)?;
-    let position = begin.get();
-    let kept = encoder.is_contiguous() && encoder.len() <= position + KEPT_BODY_OCTETS;
-    // Without arguments the padding before them was taken back.
-    let octets = kept.then(|| encoder.own_octets().get(position..).unwrap_or_default().to_vec());
-    Ok(Body { version: target.version, position, octets })
+    Ok(begin.get())
 }
 
-/// Gives the written request an id, and sends it.
+/// Gives the written request to the connection.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
 fn hand_over(
     mut call: Call,
-    connection: &Arc<MuxedConnection>,
+    connection: &MuxedConnection,
     target: &Target,
-    body: Body,
+    content: Content<'_, '_>,
+    position: usize,
     encoder: &mut Encoder<'_>,
 ) -> Result<(), (Call, CallFailure)> {
-    let place = match request_id_place(encoder, target.version) {
+    let id_place = match request_id_place(encoder, target.version) {
         Ok(place) => place,
         Err(error) => return Err((call, SystemException::from(error).into())),
     };
-    let operation = call.operation.clone();
-    let fragments = call.object.orb().fragment_octets(target.version);
-    let waiting = match &call.sink.0 {
-        Sink::Waiting(waiting) => Some(Arc::clone(waiting)),
-        _ => None,
-    };
+    let orb = call.object.orb().clone();
+    let sending = call.clock;
     call.clock.sent();
-    let id = match connection.begin(PendingRequest { call, body }) {
-        Ok(id) => id,
-        Err(pending) => return Err((pending.call, too_many(connection).into())),
+    let is_kept = encoder.is_contiguous() && encoder.len() <= position + KEPT_BODY_OCTETS;
+    let dispatch = Dispatch {
+        version: target.version,
+        fragment_octets: orb.fragment_octets(target.version),
+        body_place: is_kept.then_some(position),
+        id_place,
+        buffering: content.policies.buffering.map(Buffering::from),
     };
-    if let Some(waiting) = waiting {
-        waiting.note_sent(connection, id);
-    }
-    encoder.patch_ulong(encoder.placeholder_at(place), id);
-    let Err(error) = connection.outbox.send_now(connection.link(), encoder, fragments) else {
-        return Ok(());
-    };
-    // Where whoever noticed the failure first has told the sink already, there is nothing to do.
-    match connection.withdraw(id) {
-        Some(pending) => Err((pending.call, exchange::not_sent(&operation, target, &error))),
-        None => Ok(()),
-    }
+    let deadline = call.clock.deadline();
+    let body = Body { position, octets: None };
+    let request = PendingRequest { call, body, deadline };
+    let sent = connection.send(&orb, request, encoder, &dispatch, &sending);
+    sent.map_err(|(request, why)| {
+        let failure = not_sent(&request.call.operation, target, why);
+        (request.call, failure)
+    })
 }
 
 /// Where the request id stands in a written request.
@@ -330,7 +332,24 @@ fn request_id_place(encoder: &Encoder<'_>, version: Version) -> Result<usize, co
 }
 
 #[cold]
-fn too_many(connection: &MuxedConnection) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_OVERLOAD, CompletionStatus::No)
-        .with_detail(format!("too many requests to {} wait for their replies", connection.endpoint))
+fn not_sent(operation: &Operation, target: &Target, why: NotSent) -> CallFailure {
+    match why {
+        NotSent::Failed(error) => exchange::not_sent(operation, target, &error),
+        NotSent::Closed => {
+            let error = std::io::ErrorKind::NotConnected.into();
+            exchange::not_sent(operation, target, &error)
+        }
+        NotSent::Full => {
+            let minor = minor::TRANSIENT_OVERLOAD;
+            let exception = SystemException::transient(minor, CompletionStatus::No);
+            exception
+                .with_detail(format!(
+                    "{} was not sent: too many calls to {} wait for their replies; wait for \
+                     some, or raise pending_requests_max",
+                    operation.name(),
+                    target.pool.endpoint
+                ))
+                .into()
+        }
+    }
 }

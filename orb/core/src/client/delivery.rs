@@ -10,24 +10,62 @@ use crate::client::reply_sink::{ReplyStub, Sink};
 use crate::client::{Reply, ReplySink};
 use crate::connection::MuxedConnection;
 use crate::connection::driver::ReceiveFailure;
+use crate::messaging::ExceptionHolder;
 use crate::policy::CallPolicies;
+use crate::server::dispatch;
 use crate::{Object, Orb};
-use corbie_cdr::ByteOrder;
-use corbie_giop::{OwnedMessage, ReplyStatus};
+use corbie_cdr::{ByteOrder, Decoder, Encoder};
+use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// Buffers of replies that a thread keeps for later ones, and how large they may be.
+const SPARE_BUFFERS: usize = 4;
+const SPARE_OCTETS: usize = 64 << 10;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer for the next reply: one of this thread's earlier ones.
+pub(crate) fn spare_buffer() -> Vec<u8> {
+    SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default()
+}
+
 /// A reply that was taken out of the connection's reader.
 pub(crate) struct OwnedReply {
-    pub(crate) message: OwnedMessage,
+    /// `Some` until dropped.
+    message: Option<OwnedMessage>,
     pub(crate) connection: Arc<MuxedConnection>,
 }
 
 impl OwnedReply {
+    #[inline]
     pub(crate) fn new(message: OwnedMessage, connection: Arc<MuxedConnection>) -> Self {
-        OwnedReply { message, connection }
+        OwnedReply { message: Some(message), connection }
+    }
+
+    #[inline]
+    pub(crate) fn message(&self) -> Option<Message<'_>> {
+        self.message.as_ref().map(OwnedMessage::as_message)
+    }
+}
+
+impl Drop for OwnedReply {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(message) = self.message.take() else { return };
+        let buffer = message.into_buffer();
+        // When the thread ends, its buffers are gone already.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARE_BUFFERS && buffer.capacity() <= SPARE_OCTETS {
+                spare.push(buffer);
+            }
+        });
     }
 }
 
@@ -145,69 +183,90 @@ fn complete(call: Call, outcome: Result<Reply, SystemException>) {
     }
 }
 
-/// Calls the reply handler.
+/// Calls the reply handler with the outcome.
 pub(crate) fn to_handler(
     handler: &Object,
     stub: &'static ReplyStub,
     outcome: Result<Reply, SystemException>,
 ) {
     let delivered = match outcome {
-        Ok(mut reply) if !reply.is_user_exception() => {
-            match (stub.forward)(&mut reply, handler) {
-                // The results could not be decoded: that is an outcome of the call, too.
-                Err(exception) if exception.kind == SystemExceptionKind::Marshal => {
-                    send_exception(handler, stub, &Raised::System(&exception))
-                }
-                delivered => delivered,
-            }
-        }
-        Ok(reply) => send_exception(handler, stub, &Raised::User(&reply)),
-        Err(exception) => send_exception(handler, stub, &Raised::System(&exception)),
+        Ok(reply) if !reply.is_user_exception() => results(handler, stub, reply),
+        Ok(reply) => raise(handler, stub, &Raised::User(&reply)),
+        Err(exception) => raise(handler, stub, &Raised::System(&exception)),
     };
     if let Err(exception) = delivered {
         let operation = stub.operation.name();
-        tracing::warn!(operation, %exception, "a reply handler could not be called");
+        tracing::warn!(operation, %exception, "a reply handler did not take a reply");
     }
 }
 
+/// The body of the reply is the list of arguments of the handler's operation: a handler of this
+/// process reads it where it lies.
+fn results(
+    handler: &Object,
+    stub: &'static ReplyStub,
+    mut reply: Reply,
+) -> Result<(), SystemException> {
+    if let Some(key) = handler.local_key()
+        && let Some(arguments) = reply.decoder()
+    {
+        return dispatch::local(handler.orb(), key, stub.operation.name(), arguments);
+    }
+    match (stub.forward)(&mut reply, handler) {
+        // The results could not be decoded: that is an outcome of the call, too.
+        Err(exception) if exception.kind == SystemExceptionKind::Marshal => {
+            raise(handler, stub, &Raised::System(&exception))
+        }
+        delivered => delivered,
+    }
+}
+
+/// An exception for a reply handler.
 enum Raised<'r> {
     User(&'r Reply),
     System(&'r SystemException),
 }
 
-/// Sends an exception to the `_excep` operation of a handler, as the value
-/// `Messaging::ExceptionHolder` (CORBA Messaging §22.7).
+/// Calls the `_excep` operation of a handler with the value `Messaging::ExceptionHolder` (CORBA
+/// Messaging §22.7).
 #[cold]
-fn send_exception(
+fn raise(
     handler: &Object,
     stub: &'static ReplyStub,
     raised: &Raised<'_>,
 ) -> Result<(), SystemException> {
-    let (is_system, order, octets) = match raised {
-        Raised::System(exception) => {
-            let mut e = corbie_cdr::Encoder::native();
-            exception.encode_reply(&mut e).map_err(SystemException::from)?;
-            (true, ByteOrder::NATIVE, e.into_buffer())
-        }
+    let system;
+    let (is_system, order, body) = match raised {
         Raised::User(reply) => {
-            let (order, octets) = reply.body_octets();
-            (false, order, octets.to_vec())
+            let (order, body) = reply.body_octets();
+            (false, order, body)
+        }
+        Raised::System(exception) => {
+            let mut encoder = Encoder::native();
+            exception.encode_reply(&mut encoder)?;
+            system = encoder.into_buffer();
+            (true, ByteOrder::NATIVE, system.as_slice())
         }
     };
-    let octets = octets.as_slice();
-    handler.invoke_async(
-        &stub.excep_operation,
-        &|e| {
-            /// A value with one repository id, not in chunks (CORBA 3.3 P2 §9.3.4.1).
-            const VALUE_WITH_ID: u32 = 0x7fff_ff02;
-            e.write_ulong(VALUE_WITH_ID);
-            e.write_string("IDL:omg.org/Messaging/ExceptionHolder:1.0")?;
-            e.write_boolean(is_system);
-            e.write_boolean(order == ByteOrder::LittleEndian);
-            e.write_length(octets.len())?;
-            e.write_octets(octets);
-            Ok(())
-        },
-        ReplySink::discard(),
-    )
+    let Some(key) = handler.local_key() else {
+        return handler.invoke_async(
+            &stub.excep_operation,
+            &|e| ExceptionHolder::write(is_system, order, body, e),
+            ReplySink::discard(),
+        );
+    };
+    let mut encoder = Encoder::native();
+    ExceptionHolder::write(is_system, order, body, &mut encoder)?;
+    let octets = encoder.to_vec();
+    let mut arguments = Decoder::new(&octets, ByteOrder::NATIVE);
+    if let Raised::User(reply) = raised
+        && let Some(decoder) = reply.decoder()
+    {
+        arguments.set_version(decoder.version());
+        arguments.set_code_sets(decoder.code_sets());
+    }
+    let orb = handler.orb();
+    arguments.set_limits(orb.limits());
+    arguments.set_context(Some(orb));
+    dispatch::local(orb, key, stub.excep_operation.name(), arguments)
 }

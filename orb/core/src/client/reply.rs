@@ -173,7 +173,7 @@ impl Reply {
     fn message(&self) -> Option<Message<'_>> {
         match &self.source {
             Source::Exclusive(connection) => connection.peek()?.message(),
-            Source::Owned(owned) => Some(owned.message.as_message()),
+            Source::Owned(owned) => owned.message(),
         }
     }
 
@@ -184,14 +184,15 @@ impl Reply {
         }
     }
 
+    /// A decoder that stands at the body.
     #[inline]
-    fn decoder(&self) -> Option<Decoder<'_>> {
+    pub(crate) fn decoder(&self) -> Option<Decoder<'_>> {
         let (message, code_sets) = match &self.source {
             Source::Exclusive(connection) => {
                 let connection = connection.peek()?;
                 (connection.message()?, connection.code_sets)
             }
-            Source::Owned(owned) => (owned.message.as_message(), owned.connection.code_sets),
+            Source::Owned(owned) => (owned.message()?, owned.connection.code_sets),
         };
         let mut decoder = Decoder::with_position(message.octets, self.body, message.header.order);
         decoder.set_version(message.header.version);

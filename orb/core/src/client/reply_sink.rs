@@ -4,7 +4,7 @@
 //! Made by generated code (`sendc_…`) and by `Object::invoke_deferred`; kept with the request until
 //! `client/delivery` gives it the reply. Paper AMI §2, §3.1; CORBA Messaging §22.7.
 
-use crate::client::pending_reply::Waiting;
+use crate::client::Waiting;
 use crate::{Object, Operation, Reply};
 use corbie_types::{SystemException, TypeCode};
 use std::fmt;
@@ -57,6 +57,15 @@ impl ReplySink {
     #[must_use]
     pub fn discard() -> Self {
         ReplySink(Sink::Discard)
+    }
+
+    /// What shares the outcome with the thread or future that waits for it.
+    #[inline]
+    pub(crate) fn as_waiting(&self) -> Option<&Arc<Waiting>> {
+        match &self.0 {
+            Sink::Waiting(waiting) => Some(waiting),
+            _ => None,
+        }
     }
 
     pub(crate) fn waiting(waiting: &Arc<Waiting>) -> Self {

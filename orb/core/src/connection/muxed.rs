@@ -9,7 +9,7 @@ mod ending;
 mod reading;
 
 use crate::Orb;
-use crate::client::{Clock, PendingRequest};
+use crate::client::{Clock, PendingRequest, Waiting};
 use crate::connection::flusher::Flush;
 use crate::connection::outbox::{Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::{Begun, NotBegun, Pending};
@@ -22,8 +22,6 @@ use reading::Reading;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
-
-pub(crate) use reading::Follower;
 
 /// With so many requests unanswered and the last one sent this recently (nanoseconds), more are
 /// surely about to follow: they are sent together.
@@ -61,11 +59,11 @@ pub(crate) struct MuxedConnection {
 }
 
 /// How a request is to be sent.
-pub(crate) struct Dispatch<'d> {
+pub(crate) struct Dispatch {
     pub(crate) version: Version,
     pub(crate) fragment_octets: Option<usize>,
-    /// The arguments, to be kept in case the request has to be sent again.
-    pub(crate) body: Option<&'d [u8]>,
+    /// Where the arguments begin, to be kept in case the request has to be sent again.
+    pub(crate) body_place: Option<usize>,
     /// Where the request id stands.
     pub(crate) id_place: usize,
     /// By policy: keeps the request until so many octets or messages wait.
@@ -77,6 +75,13 @@ pub(crate) struct Dispatch<'d> {
 pub(crate) struct Buffering {
     pub(crate) octets: usize,
     pub(crate) messages: u32,
+}
+
+impl From<crate::policy::BufferingConstraint> for Buffering {
+    fn from(constraint: crate::policy::BufferingConstraint) -> Self {
+        let messages = constraint.count.unwrap_or(0);
+        Buffering { octets: constraint.octets.map_or(usize::MAX, |o| o as usize), messages }
+    }
 }
 
 /// Why a request was not sent.
@@ -158,19 +163,22 @@ impl MuxedConnection {
         orb: &Orb,
         mut request: PendingRequest,
         encoder: &mut Encoder<'_>,
-        dispatch: &Dispatch<'_>,
+        dispatch: &Dispatch,
         clock: &Clock,
     ) -> Result<(), (PendingRequest, NotSent)> {
         let must_not_wait = reactor::runs_here() || reading::delivers_here();
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
+        let mut is_watched = false;
         let begun = loop {
-            let waiting = request.call.sink.waiting_clone();
+            let (waiting, deadline) = (request.call.sink.as_waiting().cloned(), request.deadline);
             let tell = |id| {
-                if let Some(waiting) = &waiting {
-                    waiting.note_sent(&self.itself, id);
-                }
+                let note = |w: Arc<Waiting>| w.note_sent(&self.itself, id, deadline);
+                is_watched = waiting.is_some_and(note);
             };
-            match self.pending.begin(request, dispatch.body, must_not_wait, tell) {
+            // Without arguments the padding before them was taken back.
+            let from = |place| encoder.own_octets().get(place..).unwrap_or_default();
+            let body = dispatch.body_place.map(from);
+            match self.pending.begin(request, body, must_not_wait, tell) {
                 Ok(begun) => break begun,
                 Err((back, NotBegun::Closed)) => return Err((back, NotSent::Closed)),
                 Err((back, NotBegun::Full)) => {
@@ -181,6 +189,9 @@ impl MuxedConnection {
                 }
             }
         };
+        if is_watched && let Err(exception) = self.ensure_read(orb) {
+            tracing::warn!(%exception, "nobody reads the reply to a call");
+        }
         encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), begun.id);
         if begun.is_next_deadline
             && self.token.get().is_some()
@@ -196,7 +207,7 @@ impl MuxedConnection {
         &self,
         orb: &Orb,
         encoder: &Encoder<'_>,
-        dispatch: &Dispatch<'_>,
+        dispatch: &Dispatch,
         begun: &Begun,
         must_not_wait: bool,
         clock: &Clock,

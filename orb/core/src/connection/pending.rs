@@ -125,9 +125,12 @@ impl Pending {
     pub(crate) fn wait_for_room(&self, deadline: Option<Instant>) -> bool {
         let mut state = self.lock();
         state.waiters += 1;
-        let full = |state: &mut State| !state.is_closed && state.table.len() > self.requests_max / 2;
+        let full =
+            |state: &mut State| !state.is_closed && state.table.len() > self.requests_max / 2;
         let (mut state, has_room) = match deadline {
-            None => (self.room.wait_while(state, full).unwrap_or_else(PoisonError::into_inner), true),
+            None => {
+                (self.room.wait_while(state, full).unwrap_or_else(PoisonError::into_inner), true)
+            }
             Some(deadline) => {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let waited = self.room.wait_timeout_while(state, left, full);

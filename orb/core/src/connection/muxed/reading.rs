@@ -211,6 +211,20 @@ impl MuxedConnection {
         Ok(())
     }
 
+    /// Takes and delivers what is there, for a thread that looks for a reply. Nothing when another
+    /// one reads.
+    pub(crate) fn read_available(&self, orb: &Orb) {
+        while self.is_open() && self.reading.try_take() {
+            let taken = self.try_next(&mut self.reading.lock(), false);
+            self.give_right_back(orb);
+            match taken {
+                Ok(Taken::Nothing) => return self.flush(),
+                Ok(Taken::Message(message, _)) => self.handle(orb, message),
+                Err(failure) => return self.broke(&failure),
+            }
+        }
+    }
+
     /// Takes and delivers what is there, for the event loop.
     fn read_ready(&self, orb: &Orb, turn: &mut Turn<'_>) -> Next {
         for _ in 0..MESSAGES_PER_TURN {

@@ -1,0 +1,236 @@
+//! What the thread that waits for a reply shares with the one that delivers it.
+//!
+//! Who waits reads the connection itself if nobody else does (wait-on-read), and delivers what is
+//! for others; else it sleeps until its outcome is here or it is to read on. Used by
+//! `pending_reply` and by synchronous calls over shared connections. Paper AMI §3.1.
+
+use crate::connection::MuxedConnection;
+use crate::{Orb, Reply};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
+use std::time::Instant;
+
+/// The outcome of a call.
+pub(crate) type Outcome = Result<Reply, SystemException>;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// Lock "waiting": held for a look.
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    outcome: Option<Outcome>,
+    /// Whether the outcome was there and was taken.
+    is_taken: bool,
+    /// Where the request was sent last; `None` between two attempts, too.
+    sent: Option<Sent>,
+    waker: Option<Waker>,
+    /// Whether the event loop has to read the reply, as no thread waits for it.
+    is_watched: bool,
+    /// The thread that waits is to look again.
+    is_called: bool,
+    sleepers: u32,
+}
+
+/// Where a request is.
+#[derive(Clone)]
+struct Sent {
+    connection: Weak<MuxedConnection>,
+    id: u32,
+    deadline: Option<Instant>,
+}
+
+impl State {
+    fn is_ready(&self) -> bool {
+        self.outcome.is_some() || self.is_taken
+    }
+}
+
+impl Waiting {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// The outcome is here.
+    pub(crate) fn complete(&self, outcome: Outcome) {
+        let mut state = self.lock();
+        state.outcome = Some(outcome);
+        state.sent = None;
+        let waker = state.waker.take();
+        self.call(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The request is about to be sent over `connection`; whether the event loop has to read it.
+    pub(crate) fn note_sent(
+        &self,
+        connection: &Weak<MuxedConnection>,
+        id: u32,
+        deadline: Option<Instant>,
+    ) -> bool {
+        let mut state = self.lock();
+        state.sent = Some(Sent { connection: Weak::clone(connection), id, deadline });
+        let is_watched = state.is_watched;
+        self.call(state);
+        is_watched
+    }
+
+    /// Nobody reads the connection any more: the thread that waits here may.
+    pub(crate) fn wake(&self) {
+        self.call(self.lock());
+    }
+
+    /// Has the thread that waits here look again.
+    fn call(&self, mut state: MutexGuard<'_, State>) {
+        state.is_called = true;
+        if state.sleepers > 0 {
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.lock().is_ready()
+    }
+
+    /// Takes what has arrived, and looks at the clock; whether the outcome is here then.
+    pub(crate) fn look(&self, orb: &Orb) -> bool {
+        let sent = self.lock().sent.clone();
+        if let Some(sent) = sent
+            && let Some(connection) = sent.connection.upgrade()
+        {
+            connection.read_available(orb);
+            if sent.deadline.is_some() {
+                connection.expire(Instant::now());
+            }
+        }
+        self.is_ready()
+    }
+
+    /// Waits until the outcome is here or `deadline` has passed; whether it is here.
+    pub(crate) fn wait(self: &Arc<Self>, orb: &Orb, deadline: Option<Instant>) -> bool {
+        loop {
+            let (sent, is_ready) = {
+                let mut state = self.lock();
+                state.is_called = false;
+                (state.sent.clone(), state.is_ready())
+            };
+            if is_ready {
+                return true;
+            }
+            let passed = |time: Option<Instant>| time.is_some_and(|time| time <= Instant::now());
+            if passed(deadline) {
+                return self.is_ready();
+            }
+            let open = sent.and_then(|sent| Some((sent.connection.upgrade()?, sent.deadline)));
+            let Some((connection, over)) = open.filter(|(connection, _)| connection.is_open())
+            else {
+                // Somebody is about to tell the outcome, or to send it again.
+                self.sleep(deadline);
+                continue;
+            };
+            if passed(over) {
+                connection.expire(Instant::now());
+                // If it is not among those, somebody is about to tell the outcome.
+                self.sleep(deadline);
+                continue;
+            }
+            let until = deadline.into_iter().chain(over).min();
+            if !connection.read_one(orb, until)
+                && let Some(_follower) = connection.follow(self)
+            {
+                self.sleep(until);
+            }
+        }
+    }
+
+    /// Sleeps until something changes.
+    fn sleep(&self, until: Option<Instant>) {
+        let mut state = self.lock();
+        state.sleepers += 1;
+        while !state.is_called && !state.is_ready() {
+            state = match until {
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    let waited = self.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        state.sleepers -= 1;
+    }
+
+    /// The outcome, once.
+    ///
+    /// # Errors
+    /// The exception that the call ended with; `NO_RESPONSE`, `BAD_INV_ORDER`.
+    pub(crate) fn take(&self) -> Outcome {
+        let mut state = self.lock();
+        match state.outcome.take() {
+            Some(outcome) => {
+                state.is_taken = true;
+                outcome
+            }
+            None if state.is_taken => Err(taken_already()),
+            None => Err(SystemException::no_response(0, CompletionStatus::Maybe)
+                .with_detail("the reply is not here yet; wait for it, or poll again later")),
+        }
+    }
+
+    /// Nobody wants the outcome any more.
+    pub(crate) fn cancel(&self) {
+        let sent = self.lock().sent.take();
+        if let Some(Sent { connection, id, .. }) = sent
+            && let Some(connection) = connection.upgrade()
+        {
+            connection.cancel(id);
+        }
+    }
+
+    /// No thread waits from now on: `waker` is to be woken. Whether the outcome is here.
+    pub(crate) fn watch(&self, waker: Option<&Waker>) -> bool {
+        let mut state = self.lock();
+        if state.is_ready() {
+            return true;
+        }
+        state.is_watched = true;
+        match (&mut state.waker, waker) {
+            (Some(slot), Some(waker)) => slot.clone_from(waker),
+            (slot, waker) => *slot = waker.cloned(),
+        }
+        false
+    }
+
+    /// Has the event loop read the reply; `even_so`: also where only the application runs it.
+    ///
+    /// # Errors
+    /// As [`MuxedConnection::ensure_read`].
+    pub(crate) fn ensure_read(&self, orb: &Orb, even_so: bool) -> Result<(), SystemException> {
+        let sent = self.lock().sent.clone();
+        if let Some(connection) = sent.and_then(|sent| sent.connection.upgrade()) {
+            connection.ensure_read(orb)?;
+        }
+        if even_so { orb.ensure_event_loop(true) } else { Ok(()) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cold]
+fn taken_already() -> SystemException {
+    SystemException::bad_inv_order(minor::BAD_INV_ORDER_RESULT_TAKEN, CompletionStatus::Yes)
+        .with_detail("the reply was taken already; it is handed out once")
+}
