@@ -38,6 +38,12 @@ impl<'m> Context<'m> {
         self.externs.contains_key(&id)
     }
 
+    /// Whether a definition is `Messaging::ExceptionHolder`, which is passed like a struct.
+    pub(crate) fn is_exception_holder(&self, id: DefId) -> bool {
+        let definition = self.model.get(id);
+        definition.is_messaging() && definition.scoped_name == "Messaging::ExceptionHolder"
+    }
+
     /// The view from a Rust module.
     pub(crate) fn scope<'c>(&'c self, module: &[String]) -> Scope<'c, 'm> {
         Scope { cx: self, module: module.to_vec() }
@@ -98,6 +104,9 @@ fn externs(
 ) -> HashMap<DefId, (TokenStream, usize)> {
     let mut externs = HashMap::new();
     for definition in model.iter() {
+        if is_ready_made(definition) {
+            externs.insert(definition.id, (quote!(::corbie::codegen), 1));
+        }
         for (idl, rust) in modules {
             let idl = idl.trim_start_matches("::");
             let inside = definition.scoped_name.strip_prefix(idl);
@@ -126,6 +135,25 @@ fn externs(
         }
     }
     externs
+}
+
+/// Whether the ORB itself has the type: what asynchronous calls build on (CORBA 3.3 P2 §10.5).
+fn is_ready_made(definition: &Definition) -> bool {
+    const READY_MADE: &[&str] = &[
+        "Messaging::UserExceptionBase",
+        "Messaging::MarshaledException",
+        "Messaging::ExceptionHolder",
+        "Messaging::ReplyHandler",
+        "Messaging::Poller",
+        "CORBA::Pollable",
+        "CORBA::DIIPollable",
+        "CORBA::PollableSet",
+    ];
+    let name = &definition.scoped_name;
+    definition.is_messaging()
+        && READY_MADE.iter().any(|ready| {
+            name.strip_prefix(ready).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        })
 }
 
 /// The view from one Rust module.

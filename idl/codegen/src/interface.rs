@@ -7,6 +7,8 @@
 mod amh;
 mod amh_handler;
 mod amh_response;
+mod ami;
+mod ami_types;
 mod async_servant;
 mod call;
 mod local;
@@ -37,7 +39,10 @@ impl Scope<'_, '_> {
         let servant = self.emit_servant(definition, &interface);
         let skeleton = self.emit_skeleton(definition, &interface);
         let asynchronous = self.emit_async_servant(definition, &interface);
-        quote!(#reference #servant #skeleton #asynchronous)
+        let role = definition.implied.map(|implied| implied.kind);
+        let holder = (role == Some(ImpliedKind::AmiHandler))
+            .then(|| self.emit_ami_exception_holder(definition));
+        quote!(#reference #servant #skeleton #asynchronous #holder)
     }
 
     /// What stands beside the name of a definition of AMH's implied IDL.

@@ -40,6 +40,8 @@ pub(crate) enum Implied {
     AsyncServant,
     /// `struct AsyncQuoterSkeleton`
     AsyncSkeleton,
+    /// `struct AmiQuoterExceptionHolder` of a reply handler.
+    AmiExceptionHolder,
 }
 
 /// Where a definition's Rust item is.
@@ -177,7 +179,9 @@ impl Names {
     }
 
     fn add_implied(&mut self, definition: &Definition) {
-        use Implied::{Error, Factory, Marker, Servant, SetError, Skeleton, State};
+        use Implied::{
+            AmiExceptionHolder, Error, Factory, Marker, Servant, SetError, Skeleton, State,
+        };
         let id = definition.id;
         match &definition.kind {
             DefinitionKind::Interface(x) if x.kind == InterfaceKind::Local => {
@@ -188,6 +192,12 @@ impl Names {
             | DefinitionKind::Home(_) => {
                 self.imply(id, Servant, "Servant");
                 self.imply(id, Skeleton, "Skeleton");
+                if definition.implied.is_some_and(|x| x.kind == ImpliedKind::AmiHandler) {
+                    let name = self.name(id).trim_end_matches('_');
+                    let name = name.strip_suffix("Handler").unwrap_or(name);
+                    let name = format!("{name}ExceptionHolder");
+                    self.imply_in(id, AmiExceptionHolder, self.module(id).clone(), name);
+                }
             }
             DefinitionKind::Typedef(_) => self.imply(id, Marker, "Idl"),
             DefinitionKind::ValueType(_) => {

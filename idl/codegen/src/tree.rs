@@ -73,7 +73,10 @@ impl Tree {
             return;
         }
         let items = match &definition.kind {
-            DefinitionKind::Module(_) => {
+            DefinitionKind::Module(x) => {
+                if !x.children.is_empty() && x.children.iter().all(|&child| cx.is_extern(child)) {
+                    return;
+                }
                 let closing = format!("IDL module `{}`.", definition.scoped_name);
                 self.node(&cx.names.inner_module(id)).docs = docs_with(&definition.docs, &closing);
                 return;
@@ -89,6 +92,12 @@ impl Tree {
             DefinitionKind::Typedef(x) => scope.emit_typedef(definition, x),
             DefinitionKind::Constant(x) => scope.emit_constant(definition, x),
             DefinitionKind::Exception(x) => scope.emit_exception(definition, x),
+            DefinitionKind::ValueType(_) if is_poller(definition) => {
+                // Its operations have the error types of the interface.
+                let poller = scope.emit_poller(definition);
+                self.node(cx.names.module(id)).items.push(poller);
+                return;
+            }
             DefinitionKind::ValueType(x) => scope.emit_value(definition, x),
             DefinitionKind::ValueBox(x) => scope.emit_value_box(definition, x),
             DefinitionKind::Native(_) => scope.emit_native(definition),
@@ -243,6 +252,10 @@ fn is_amh(definition: &Definition) -> bool {
                 | AmhRaise(_)
         )
     })
+}
+
+fn is_poller(definition: &Definition) -> bool {
+    definition.implied.is_some_and(|implied| implied.kind == ImpliedKind::AmiPoller)
 }
 
 /// Whether a definition makes an item in the module of the one around it.

@@ -41,6 +41,7 @@ impl Scope<'_, '_> {
             Type::Any | Type::TypeCode | Type::Array { .. } => Shape::Whole,
             Type::Object | Type::AbstractBase => Shape::Reference,
             Type::ValueBase => Shape::Shared,
+            Type::Named(id) if self.cx.is_exception_holder(*id) => Shape::Whole,
             Type::Named(id) => match &self.model().get(*id).kind {
                 DefinitionKind::Interface(x) if x.kind == InterfaceKind::Local => Shape::Shared,
                 DefinitionKind::Interface(_)
@@ -92,6 +93,7 @@ impl Scope<'_, '_> {
             Type::AbstractBase => quote!(#orb::AbstractBase),
             Type::ValueBase => quote!(dyn #orb::ValueBase),
             Type::TypeCode => quote!(#orb::TypeCode),
+            Type::Named(id) if self.cx.is_exception_holder(*id) => self.path(*id),
             Type::Named(id) => {
                 let path = self.path(*id);
                 match &self.model().get(*id).kind {
@@ -204,6 +206,7 @@ impl Scope<'_, '_> {
                 marker
             }
             Type::ValueBase => quote!(#orb::idl::ValueBase),
+            Type::Named(id) if self.cx.is_exception_holder(*id) => self.path(*id),
             Type::Named(id) => match &self.model().get(*id).kind {
                 DefinitionKind::Typedef(alias) if !keep_aliases => {
                     self.marker_with(&alias.ty, keep_aliases)

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use corbie_codegen::{Generated, OperationDemux, Options, generate};
-use corbie_frontend::{Compilation, MemoryLoader};
+use corbie_frontend::{Compilation, ImpliedIdl, MemoryLoader};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
@@ -24,14 +24,20 @@ fn loader() -> MemoryLoader {
     loader
 }
 
-fn compile(file: &str) -> Compilation {
-    let compilation = corbie_frontend::compile(file, &loader(), &corbie_frontend::Options::new());
+fn compile(file: &str, implied: &ImpliedIdl) -> Compilation {
+    let mut options = corbie_frontend::Options::new();
+    options.implied = implied.clone();
+    let compilation = corbie_frontend::compile(file, &loader(), &options);
     assert!(!compilation.has_errors(), "{}", compilation.render_diagnostics());
     compilation
 }
 
 fn generate_file(file: &str, options: &Options) -> Generated {
-    let compilation = compile(file);
+    generate_implied(file, &ImpliedIdl::default(), options)
+}
+
+fn generate_implied(file: &str, implied: &ImpliedIdl, options: &Options) -> Generated {
+    let compilation = compile(file, implied);
     let generated = generate(&compilation.model, options);
     let sources = &compilation.model.sources;
     let rendered: String = generated.diagnostics.iter().map(|d| d.render(sources)).collect();
@@ -40,13 +46,16 @@ fn generate_file(file: &str, options: &Options) -> Generated {
 }
 
 fn check(file: &str, golden: &str, options: &Options) {
-    let source = generate_file(file, options).source;
+    check_source(&generate_file(file, options).source, golden);
+}
+
+fn check_source(source: &str, golden: &str) {
     let path = folder("golden").join(golden);
     if std::env::var_os("CORBIE_UPDATE").is_some() {
-        fs::write(&path, &source).expect("writable");
+        fs::write(&path, source).expect("writable");
     }
     let expected = fs::read_to_string(&path).unwrap_or_default();
-    if let Some((at, (new, old))) = first_difference(&source, &expected) {
+    if let Some((at, (new, old))) = first_difference(source, &expected) {
         panic!(
             "{golden} is out of date at line {at}:\n  is   {old}\n  made {new}\n\
              run `CORBIE_UPDATE=1 cargo test -p corbie-codegen --test golden` and look at the diff"
@@ -101,6 +110,38 @@ fn options_change_what_they_say() {
     options.operation_demux = OperationDemux::LinearSearch;
     let source = generate_file("stock.idl", &options).source;
     assert!(source.contains("orb::LinearSearch"), "{source}");
+}
+
+/// Callbacks and pollers as asked for.
+fn ami(callback: bool, poller: bool) -> ImpliedIdl {
+    let mut implied = ImpliedIdl::default();
+    (implied.ami_callback, implied.ami_poller) = (callback, poller);
+    implied
+}
+
+#[test]
+fn asynchronous_calls() {
+    for (file, golden) in
+        [("stock.idl", "stock_ami.rs.golden"), ("interfaces.idl", "interfaces_ami.rs.golden")]
+    {
+        check_source(&generate_implied(file, &ami(true, true), &Options::new()).source, golden);
+    }
+}
+
+#[test]
+fn what_is_switched_off_generates_nothing() {
+    let mut options = Options::new();
+    options.futures = false;
+    let made = |callback, poller, options: &Options| {
+        generate_implied("interfaces.idl", &ami(callback, poller), options).source
+    };
+    let words = ["sendc_", "Handler", "ReplyStub", "sendp_", "Poller", "ReplyFuture"];
+    let has = |source: &str| words.map(|word| source.contains(word));
+    assert_eq!(has(&made(false, false, &options)), [false; 6]);
+    let (yes, no) = (true, false);
+    assert_eq!(has(&made(true, false, &options)), [yes, yes, yes, no, no, no]);
+    assert_eq!(has(&made(false, true, &options)), [no, no, no, yes, yes, no]);
+    assert_eq!(has(&made(false, false, &Options::new())), [no, no, no, no, no, yes]);
 }
 
 #[test]

@@ -74,6 +74,7 @@ pub mod codegen {
     };
     pub use corbie_core::messaging::{
         ExceptionHolder, Pollable, Poller, ReplyFuture, ReplyHandler, ReplyHandlerServant, ReplyTo,
+        TypedPoller,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{

@@ -16,6 +16,6 @@ pub use exception_holder::{ExceptionHolder, Raised};
 pub use pollable::Pollable;
 pub(crate) use pollable_set::Membership;
 pub use pollable_set::{GetReadyPollableError, PollableSet, UnknownPollable};
-pub use poller::Poller;
+pub use poller::{Poller, TypedPoller};
 pub use reply_future::ReplyFuture;
 pub use reply_handler::{ReplyHandler, ReplyHandlerServant, ReplyTo};

@@ -19,7 +19,7 @@ use crate::rust_name::ident;
 impl Scope<'_, '_> {
     /// Trait and skeleton; nothing unless asked for.
     pub(super) fn emit_async_servant(&self, definition: &Definition, x: &Interface) -> TokenStream {
-        if !self.cx.options.async_servants {
+        if !self.cx.options.async_servants || definition.is_implied() {
             return TokenStream::new();
         }
         let servant = self.emit_async_trait(definition, x);

@@ -201,12 +201,6 @@ impl<'m> Scope<'_, 'm> {
         }
     }
 
-    /// `&self, stock_name: &str`
-    fn arguments(&self, call: &Call<'_>) -> TokenStream {
-        let parameters = self.parameter_list(call);
-        quote!(&self #parameters)
-    }
-
     /// `, stock_name: &str`
     pub(crate) fn parameter_list(&self, call: &Call<'_>) -> TokenStream {
         let names = call.sent().map(|p| &p.name);
@@ -218,6 +212,12 @@ impl<'m> Scope<'_, 'm> {
         quote!(#(, #names: #types)* #context)
     }
 
+    /// `Result<i32, GetQuoteError>`
+    pub(super) fn result_of(&self, call: &Call<'_>) -> TokenStream {
+        let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
+        self.result(&tuple(&types), &self.error_type(call))
+    }
+
     /// `fn get_quote(&self, stock_name: &str) -> Result<i32, GetQuoteError>`
     pub(crate) fn signature(&self, call: &Call<'_>) -> TokenStream {
         self.signature_named(call, &call.method)
@@ -225,9 +225,7 @@ impl<'m> Scope<'_, 'm> {
 
     /// As [`Scope::signature`], with another name for the method.
     pub(crate) fn signature_named(&self, call: &Call<'_>, method: &Ident) -> TokenStream {
-        let arguments = self.arguments(call);
-        let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
-        let result = self.result(&tuple(&types), &self.error_type(call));
-        quote!(fn #method(#arguments) -> #result)
+        let (parameters, result) = (self.parameter_list(call), self.result_of(call));
+        quote!(fn #method(&self #parameters) -> #result)
     }
 }

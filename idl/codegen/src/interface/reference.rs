@@ -10,6 +10,7 @@ use corbie_frontend::model::{Interface, InterfaceKind};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+use super::ami::{reader_name, unique};
 use super::call::{Call, tuple};
 use crate::context::Scope;
 use crate::docs::docs_with;
@@ -17,7 +18,7 @@ use crate::locals::local;
 use crate::marshalling::{Step, closure};
 use crate::rust_name::ident;
 
-impl Scope<'_, '_> {
+impl<'m> Scope<'_, 'm> {
     /// The reference type of an interface, its methods and conversions.
     pub(super) fn emit_reference(&self, definition: &Definition, x: &Interface) -> TokenStream {
         let orb = self.orb();
@@ -30,7 +31,7 @@ impl Scope<'_, '_> {
             &format!("Reference to an object of the IDL {word} `{idl_name}`; nil is `None`."),
         );
         let basics = self.reference_basics(definition, &name);
-        let calls = self.stubs(definition, x);
+        let calls = self.stubs(definition);
         let marshal = self.marshal_reference(&name, x.kind == InterfaceKind::Abstract);
         let typed = self.emit_typed(definition, &name);
         let bases = self.cx.all_bases(definition.id);
@@ -147,31 +148,42 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// A method for every operation, own ones first, then those of the bases.
-    fn stubs(&self, definition: &Definition, x: &Interface) -> TokenStream {
-        let mut stubs = TokenStream::new();
+    /// Every method of a reference: own operations first, then those of the bases.
+    pub(super) fn all_calls(&self, definition: &Definition) -> Vec<Call<'m>> {
         let mut taken = HashSet::new();
-        let mut contents = x.contents.clone();
-        for base in self.cx.all_bases(definition.id) {
-            contents.extend(self.cx.interface(base).map(|x| x.contents).unwrap_or_default());
-        }
-        for operation in self.cx.own_operations(&contents) {
-            for mut call in self.calls(operation) {
-                // Two IDL names, one here and one in a base, may become one Rust name.
-                while !taken.insert(call.method.to_string()) {
-                    call.method = format_ident!("{}_", call.method);
+        let mut calls = Vec::new();
+        for interface in std::iter::once(definition.id).chain(self.cx.all_bases(definition.id)) {
+            let contents = self.cx.interface(interface).map(|x| x.contents).unwrap_or_default();
+            for operation in self.cx.own_operations(&contents) {
+                for mut call in self.calls(operation) {
+                    // Two IDL names, one here and one in a base, may become one Rust name.
+                    while !taken.insert(call.method.to_string()) {
+                        call.method = format_ident!("{}_", call.method);
+                    }
+                    calls.push(call);
                 }
-                stubs.extend(self.stub(&call));
             }
+        }
+        calls
+    }
+
+    /// The methods of a reference, synchronous and asynchronous.
+    fn stubs(&self, definition: &Definition) -> TokenStream {
+        let calls = self.all_calls(definition);
+        let mut taken: HashSet<String> = calls.iter().map(|call| call.method.to_string()).collect();
+        let mut stubs = TokenStream::new();
+        for call in &calls {
+            stubs.extend(self.stub(definition, call));
+            stubs.extend(
+                self.asynchronous_stubs(definition, call, &mut |wanted| unique(wanted, &mut taken)),
+            );
         }
         stubs
     }
 
-    fn stub(&self, call: &Call<'_>) -> TokenStream {
+    /// The closure that writes what is sent.
+    pub(super) fn written_arguments(&self, call: &Call<'_>) -> TokenStream {
         let orb = self.orb();
-        let docs = call.docs();
-        let signature = self.signature(call);
-        let wire_name = &call.wire_name;
         let e = local("e", &call.sent_names());
         let mut steps: Vec<Step> =
             call.sent().map(|p| self.write_parameter(&p.ty, &p.name, &e)).collect();
@@ -179,7 +191,15 @@ impl Scope<'_, '_> {
             let (names, context) = (&call.contexts, call.context_name());
             steps.push(Step::Fallible(quote!(#orb::encode_context(&[#(#names),*], #context, #e))));
         }
-        let arguments = closure(self, &e, steps);
+        closure(self, &e, steps)
+    }
+
+    fn stub(&self, definition: &Definition, call: &Call<'_>) -> TokenStream {
+        let orb = self.orb();
+        let docs = call.docs();
+        let signature = self.signature(call);
+        let wire_name = &call.wire_name;
+        let arguments = self.written_arguments(call);
         if call.oneway {
             return quote! {
                 #docs
@@ -189,7 +209,13 @@ impl Scope<'_, '_> {
                 }
             };
         }
-        let finish = self.finish_stub(call);
+        let finish = match self.forms(definition).share_reading() {
+            true => {
+                let reader = reader_name(call);
+                quote!(Self::#reader(&mut reply))
+            }
+            false => self.finish_stub(call),
+        };
         quote! {
             #docs
             pub #signature {
@@ -201,7 +227,7 @@ impl Scope<'_, '_> {
     }
 
     /// Reads results or a user exception.
-    fn finish_stub(&self, call: &Call<'_>) -> TokenStream {
+    pub(super) fn finish_stub(&self, call: &Call<'_>) -> TokenStream {
         let orb = self.orb();
         let results = self.read_results(call);
         let Some(_) = call.error else {

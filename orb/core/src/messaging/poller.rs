@@ -4,7 +4,7 @@
 //! CORBA 3.3 P2 §10.5.3, §10.10 (pollers), §10.6 (what the exceptions mean).
 
 use crate::client::{ReplyStub, delivery};
-use crate::messaging::{Membership, PollableSet, ReplyHandler};
+use crate::messaging::{Membership, Pollable, PollableSet, ReplyHandler};
 use crate::{Interface, Object, PendingReply, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
@@ -263,5 +263,22 @@ impl fmt::Debug for Poller {
             .field("operation", &self.0.operation)
             .field("is_ready", &self.is_ready())
             .finish_non_exhaustive()
+    }
+}
+
+/// A typed poller. Implemented by generated code.
+pub trait TypedPoller: Clone + Send + Sync + 'static {
+    /// The repository id of the typed poller.
+    const TYPE_ID: &'static str;
+
+    /// The typed view of a poller, unchecked.
+    fn from_poller(poller: Poller) -> Self;
+    /// The poller without its type.
+    fn as_poller(&self) -> &Poller;
+
+    /// The typed view of what a pollable set returned, if it is of this type.
+    fn downcast(pollable: &Pollable) -> Option<Self> {
+        let poller = pollable.as_poller()?;
+        (poller.type_id() == Self::TYPE_ID).then(|| Self::from_poller(poller.clone()))
     }
 }

@@ -1,0 +1,280 @@
+//! The asynchronous stubs of a reference: `sendc_…`, `sendp_…` and `…_async`.
+//!
+//! Each is one `Object::invoke_async` or `invoke_deferred`, with the arguments written as by the
+//! synchronous stub; what is done with the reply stands in functions that all of them share.
+//! CORBA 3.3 P2 §10.9, §10.10; paper AMI §2, §3.1 ("minimize stub footprint").
+
+use corbie_frontend::model::{Access, ImpliedKind};
+use corbie_frontend::{DefId, Definition, DefinitionKind};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::call::{Call, tuple};
+use crate::context::Scope;
+use crate::docs::docs_with;
+use crate::locals::local;
+use crate::marshalling::{Place, Step, closure};
+use crate::rust_name::ident;
+
+/// Which asynchronous forms the methods of a reference have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Forms {
+    pub(super) futures: bool,
+    pub(super) pollers: bool,
+}
+
+impl Forms {
+    /// Whether the reply is read in more places than the synchronous stub.
+    pub(super) fn share_reading(self) -> bool {
+        self.futures || self.pollers
+    }
+}
+
+/// `_read_get_quote`: reads the reply. IDL has no names that begin so.
+pub(super) fn reader_name(call: &Call<'_>) -> Ident {
+    format_ident!("_read_{}", plain(&call.method))
+}
+
+/// `_reply_stub_get_quote`: what is done with the reply to a callback.
+fn reply_stub_name(call: &Call<'_>) -> Ident {
+    format_ident!("_reply_stub_{}", plain(&call.method))
+}
+
+fn plain(name: &Ident) -> String {
+    name.to_string().trim_start_matches("r#").to_owned()
+}
+
+impl<'m> Scope<'_, 'm> {
+    /// Which forms an interface has.
+    pub(super) fn forms(&self, interface: &Definition) -> Forms {
+        Forms {
+            futures: self.cx.options.futures && !interface.is_implied(),
+            pollers: self.model().implied(interface.id, ImpliedKind::AmiPoller).is_some(),
+        }
+    }
+
+    /// The asynchronous methods for one synchronous one; `name` makes their names unique.
+    pub(super) fn asynchronous_stubs(
+        &self,
+        interface: &Definition,
+        call: &Call<'_>,
+        name: &mut dyn FnMut(String) -> Ident,
+    ) -> TokenStream {
+        if call.oneway {
+            return TokenStream::new();
+        }
+        let forms = self.forms(interface);
+        let reader = forms.share_reading().then(|| self.reader_function(call));
+        let reply_stub = self.reply_stub(call);
+        let has_callback = reply_stub.is_some();
+        let sendc = self.sendc(call, name);
+        let sendp = forms.pollers.then(|| self.sendp(call, has_callback, name)).flatten();
+        let future = forms.futures.then(|| self.future_stub(call, name));
+        quote!(#reader #reply_stub #sendc #sendp #future)
+    }
+
+    /// The function that reads the reply.
+    fn reader_function(&self, call: &Call<'_>) -> TokenStream {
+        let orb = self.orb();
+        let (name, result) = (reader_name(call), self.result_of(call));
+        let finish = self.finish_stub(call);
+        quote! {
+            #[inline]
+            fn #name(reply: &mut #orb::Reply) -> #result {
+                #finish
+            }
+        }
+    }
+
+    /// What the model has implied for a call.
+    fn implied_for(
+        &self,
+        call: &Call<'_>,
+        role: fn(Access) -> ImpliedKind,
+    ) -> Option<&'m Definition> {
+        let id = self.model().implied(call.definition.id, role(call.access()))?;
+        Some(self.model().get(id))
+    }
+
+    /// The handler or poller of the interface that declares the call.
+    fn declared_with(&self, call: &Call<'_>, role: ImpliedKind) -> Option<DefId> {
+        self.model().implied(call.definition.parent?, role)
+    }
+
+    /// The function that returns the `ReplyStub` of an operation; none without callbacks.
+    fn reply_stub(&self, call: &Call<'_>) -> Option<TokenStream> {
+        let orb = self.orb();
+        let reply = &self.implied_for(call, ImpliedKind::AmiReply)?.name;
+        let excep = &self.implied_for(call, ImpliedKind::AmiExcep)?.name;
+        let name = reply_stub_name(call);
+        let forward = self.forward_function(call);
+        let exceptions = self.error_variants(&call.raises).into_iter().map(|(_, id)| {
+            let exception = self.path(id);
+            quote!((#exception::REPOSITORY_ID, <#exception as #orb::Typed>::type_code))
+        });
+        Some(quote! {
+            fn #name() -> &'static #orb::ReplyStub {
+                #forward
+                static STUB: #orb::ReplyStub = #orb::ReplyStub {
+                    operation: #orb::Operation::twoway(#reply),
+                    excep_operation: #orb::Operation::twoway(#excep),
+                    forward,
+                    exceptions: &[#(#exceptions),*],
+                };
+                &STUB
+            }
+        })
+    }
+
+    /// Reads the results and sends them to a handler elsewhere; both are in the order of the IDL.
+    fn forward_function(&self, call: &Call<'_>) -> TokenStream {
+        let (orb, ok) = (self.orb(), self.std("Ok"));
+        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        let outputs = call.outputs();
+        let names: Vec<Ident> = outputs.iter().map(|output| output.name.clone()).collect();
+        let [reply, handler, d, e] =
+            ["reply", "handler", "d", "e"].map(|wanted| local(wanted, &names));
+        let reads: Vec<_> = outputs.iter().map(|o| self.read_value(&o.ty, &d)).collect();
+        let read = match outputs.as_slice() {
+            [] => quote!(|_| #ok(())),
+            [only] => self.reader(&only.ty),
+            _ => {
+                let reads = tuple(&reads);
+                quote!(|#d| #ok(#reads))
+            }
+        };
+        let steps: Vec<Step> = outputs
+            .iter()
+            .map(|output| {
+                let name = &output.name;
+                self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
+            })
+            .collect();
+        let write = closure(self, &e, steps);
+        let results: Vec<_> = names.iter().map(|name| quote!(#name)).collect();
+        let binding = match results.as_slice() {
+            [] => quote!(#reply.results_only(#read)?;),
+            results => {
+                let pattern = tuple(results);
+                quote!(let #pattern = #reply.results_only(#read)?;)
+            }
+        };
+        quote! {
+            fn forward(#reply: &mut #orb::Reply, #handler: &#orb::Object) -> #done {
+                #binding
+                #handler.invoke_async(&STUB.operation, &#write, #orb::ReplySink::discard())
+            }
+        }
+    }
+
+    /// `sendc_get_quote`: the reply goes to a handler.
+    fn sendc(&self, call: &Call<'_>, name: &mut dyn FnMut(String) -> Ident) -> Option<TokenStream> {
+        let orb = self.orb();
+        let sendc = self.implied_for(call, ImpliedKind::AmiSendc)?;
+        let handler_type = self.path(self.declared_with(call, ImpliedKind::AmiHandler)?);
+        let method = name(self.cx.names.name(sendc.id).to_owned());
+        let docs = asynchronous_docs(call, "the reply goes to a handler, as a call of its own.");
+        let handler = local("ami_handler", &call.sent_names());
+        let parameters = self.parameter_list(call);
+        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
+        let stub = reply_stub_name(call);
+        Some(quote! {
+            #docs
+            pub fn #method<'h>(
+                &self,
+                #handler: impl ::std::convert::Into<#orb::ReplyTo<'h, #handler_type>>
+                #parameters
+            ) -> #done {
+                #operation
+                let #handler = #handler.into().sink(Self::#stub());
+                self.0.invoke_async(&OPERATION, &#arguments, #handler)
+            }
+        })
+    }
+
+    /// `sendp_get_quote`: the reply is asked for later.
+    fn sendp(
+        &self,
+        call: &Call<'_>,
+        has_callback: bool,
+        name: &mut dyn FnMut(String) -> Ident,
+    ) -> Option<TokenStream> {
+        let orb = self.orb();
+        let sendp = self.implied_for(call, ImpliedKind::AmiSendp)?;
+        let poller = self.path(self.declared_with(call, ImpliedKind::AmiPoller)?);
+        let method = name(self.cx.names.name(sendp.id).to_owned());
+        let docs = asynchronous_docs(call, "the reply is asked for later.");
+        let parameters = self.parameter_list(call);
+        let result = self.result(&poller, &quote!(#orb::SystemException));
+        let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
+        let wire_name = &call.wire_name;
+        let (ok, some, none) = (self.std("Ok"), self.std("Some"), self.std("None"));
+        let stub = reply_stub_name(call);
+        let stub = if has_callback { quote!(#some(Self::#stub())) } else { none };
+        Some(quote! {
+            #docs
+            pub fn #method(&self #parameters) -> #result {
+                #operation
+                let poller = #orb::Poller::new(
+                    <#poller as #orb::TypedPoller>::TYPE_ID,
+                    &self.0,
+                    #wire_name,
+                    #stub,
+                    self.0.invoke_deferred(&OPERATION, &#arguments)?,
+                );
+                #ok(<#poller as #orb::TypedPoller>::from_poller(poller))
+            }
+        })
+    }
+
+    /// `get_quote_async`: the reply as a future.
+    fn future_stub(&self, call: &Call<'_>, name: &mut dyn FnMut(String) -> Ident) -> TokenStream {
+        let orb = self.orb();
+        let method = name(format!("{}_async", plain(&call.method).trim_end_matches('_')));
+        let docs = asynchronous_docs(call, "as a future. The call is on its way already.");
+        let parameters = self.parameter_list(call);
+        let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
+        let (value, error) = (tuple(&types), self.error_type(call));
+        let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
+        let reader = reader_name(call);
+        quote! {
+            #docs
+            pub fn #method(&self #parameters) -> #orb::ReplyFuture<#value, #error> {
+                #operation
+                let sent = self.0.invoke_deferred(&OPERATION, &#arguments);
+                #orb::ReplyFuture::new(sent, Self::#reader)
+            }
+        }
+    }
+
+    /// `static OPERATION: … = …;`
+    fn operation_static(&self, call: &Call<'_>) -> TokenStream {
+        let (orb, wire_name) = (self.orb(), &call.wire_name);
+        quote!(static OPERATION: #orb::Operation = #orb::Operation::twoway(#wire_name);)
+    }
+}
+
+impl Call<'_> {
+    /// Which of the requests of its operation or attribute it is.
+    pub(super) fn access(&self) -> Access {
+        match &self.definition.kind {
+            DefinitionKind::Attribute(_) if self.wire_name.starts_with("_set_") => Access::Set,
+            DefinitionKind::Attribute(_) => Access::Get,
+            _ => Access::Call,
+        }
+    }
+}
+
+fn asynchronous_docs(call: &Call<'_>, what: &str) -> TokenStream {
+    docs_with("", &format!("`{}` without waiting: {what}", plain(&call.method)))
+}
+
+/// An identifier that is none of the names taken so far, which it joins.
+pub(super) fn unique(wanted: String, taken: &mut std::collections::HashSet<String>) -> Ident {
+    let mut name = wanted;
+    while !taken.insert(name.clone()) {
+        name.push('_');
+    }
+    ident(&name)
+}
