@@ -44,7 +44,7 @@ pub use corbie_core::server::{
 pub use corbie_core::{
     Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task,
 };
-pub use corbie_core::{messaging, policy};
+pub use corbie_core::{interceptor, messaging, policy};
 pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
 pub use corbie_types as types;
 pub use corbie_types::{

@@ -13,6 +13,7 @@ pub mod generated_code;
 mod housekeeping;
 pub mod init;
 mod initial_references;
+pub mod interceptor;
 mod interface;
 pub mod messaging;
 mod object;

@@ -14,6 +14,7 @@ use crate::executor::ExecutorSlot;
 use crate::housekeeping;
 use crate::init::{Settings, WaitStrategy};
 use crate::initial_references::InitialReferences;
+use crate::interceptor::Interceptors;
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::server::{self, Adapter, Server};
 use corbie_cdr::{Limits, Version};
@@ -35,6 +36,7 @@ pub(crate) struct OrbInner {
     settings: Settings,
     limits: Limits,
     policies: OrbPolicies,
+    interceptors: Interceptors,
     connections: ConnectionCache,
     server: Server,
     initial_references: InitialReferences,
@@ -64,6 +66,7 @@ impl Orb {
             settings,
             limits,
             policies: OrbPolicies::default(),
+            interceptors: Interceptors::default(),
             connections: ConnectionCache::default(),
             server: Server::default(),
             initial_references: InitialReferences::default(),
@@ -147,6 +150,11 @@ impl Orb {
     /// The policies of the calling thread.
     pub fn policy_current(&self) -> PolicyCurrent {
         PolicyCurrent::default()
+    }
+
+    #[inline]
+    pub(crate) fn interceptors(&self) -> &Interceptors {
+        &self.0.interceptors
     }
 
     #[inline]

@@ -1,10 +1,12 @@
 //! What is settled between receiving a request and its upcall, where the request asks for it: is
-//! there still time, and is it to be acknowledged first (CORBA Messaging §22.2.2, §22.2.4).
+//! there still time, and is it to be acknowledged first (CORBA Messaging §22.2.2, §22.2.4). And
+//! interceptors see it.
 //!
 //! Called by `dispatch` only for requests that carry service contexts or ask for an answer from
-//! the server instead of the target.
+//! the server instead of the target, and where there are interceptors.
 
 use crate::Orb;
+use crate::interceptor::Intercepted;
 use crate::server::{Location, ServerRequest};
 use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
@@ -13,9 +15,12 @@ use corbie_types::SystemException;
 ///
 /// # Errors
 /// `TIMEOUT` (`COMPLETED_NO`) when the end time of the request or its reply has passed, `MARSHAL`
-/// (`COMPLETED_NO`) when its policies cannot be read.
+/// (`COMPLETED_NO`) when its policies cannot be read; what an interceptor raised.
 #[cold]
 pub(crate) fn admit(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    if orb.interceptors().exist() {
+        Intercepted::receive(request)?;
+    }
     if let Some(policies) = request.invocation_policies()? {
         policies.check_in_time(request.operation(), request.response_expected())?;
     }

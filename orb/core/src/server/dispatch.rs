@@ -61,6 +61,7 @@ fn request(
     let object_key = object_key(&header.target);
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);
+    let to_admit = to_admit | orb.interceptors().exist();
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
     let outcome = admitted.and_then(|()| serve(orb, &mut request));
     request.conclude(outcome);

@@ -4,12 +4,13 @@
 //! reply is written into the thread's own buffer, so nothing is allocated (invariant 4). What is to
 //! be answered after the upcall is taken out of it by [`ServerRequest::defer`] (paper AMH §3).
 
+use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::policy::InvocationPolicies;
 use crate::server::answer::{self, Body, ReplyTo};
 use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
-use corbie_giop::{ReplyStatus, RequestHeader, ResponseFlags, service_context_id};
+use corbie_giop::{RequestHeader, ResponseFlags, service_context_id};
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -25,6 +26,8 @@ pub struct ServerRequest<'r> {
     arguments: Decoder<'r>,
     buffer: &'r mut Vec<u8>,
     progress: Progress,
+    /// What interceptors keep of it; `None` without interceptors.
+    intercepted: Option<Box<Intercepted>>,
 }
 
 /// How far the answer is.
@@ -48,7 +51,17 @@ impl<'r> ServerRequest<'r> {
         buffer: &'r mut Vec<u8>,
     ) -> Self {
         let progress = Progress::Unanswered;
-        ServerRequest { orb, connection, header, object_key, arguments, buffer, progress }
+        let intercepted = None;
+        ServerRequest {
+            orb,
+            connection,
+            header,
+            object_key,
+            arguments,
+            buffer,
+            progress,
+            intercepted,
+        }
     }
 
     /// The name of the operation on the wire: `_get_x` and `_set_x` for an attribute `x`.
@@ -101,7 +114,9 @@ impl<'r> ServerRequest<'r> {
     /// # Errors
     /// As [`ServerRequest::reply`].
     pub(crate) fn acknowledge(&mut self) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::NoException, &|_| Ok(()))?;
+        let intercepted = self.intercepted.take();
+        self.answer(Outcome::Results, &|_| Ok(()))?;
+        self.intercepted = intercepted;
         self.header.response = ResponseFlags::None;
         self.progress = Progress::Unanswered;
         Ok(())
@@ -132,7 +147,7 @@ impl<'r> ServerRequest<'r> {
         &mut self,
         results: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::NoException, results)
+        self.answer(Outcome::Results, results)
     }
 
     /// Answers with a user exception: `members` writes its members.
@@ -144,7 +159,7 @@ impl<'r> ServerRequest<'r> {
         repository_id: &'a str,
         members: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::UserException, &|e: &mut Encoder<'a>| {
+        self.answer(Outcome::UserException(repository_id), &|e: &mut Encoder<'a>| {
             answer::write_exception(e, repository_id, members)
         })
     }
@@ -154,7 +169,7 @@ impl<'r> ServerRequest<'r> {
     /// # Errors
     /// As [`ServerRequest::reply`].
     pub fn forward(&mut self, object: &Object) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::LocationForward, &|e| Ior::encode(object.ior(), e))
+        self.answer(Outcome::Forward, &|e| Ior::encode(object.ior(), e))
     }
 
     /// Takes the answer out of the upcall: the servant may return, and whoever holds the
@@ -169,7 +184,10 @@ impl<'r> ServerRequest<'r> {
             return ResponseHandler::second(self.orb, operation);
         }
         self.progress = Progress::Deferred;
-        ResponseHandler::new(self.orb, self.connection, self.reply_to(), operation)
+        let mut handler =
+            ResponseHandler::new(self.orb, self.connection, self.reply_to(), operation);
+        handler.intercepted = self.intercepted.take();
+        handler
     }
 
     /// The exception for an operation that the interface does not have: `BAD_OPERATION`,
@@ -191,7 +209,7 @@ impl<'r> ServerRequest<'r> {
     }
 
     #[inline]
-    fn answer(&mut self, status: ReplyStatus, body: Body<'_, '_>) -> Result<(), SystemException> {
+    fn answer(&mut self, outcome: Outcome<'_>, body: Body<'_, '_>) -> Result<(), SystemException> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
@@ -199,11 +217,28 @@ impl<'r> ServerRequest<'r> {
             && let Some(connection) = self.connection
         {
             let to = self.reply_to();
-            answer::send(self.orb, connection, &to, self.buffer, status, body)
+            answer::send(self.orb, connection, &to, self.buffer, outcome.status(), body)
                 .map_err(answer::unwritable)?;
         }
         self.progress = Progress::Answered;
+        if self.intercepted.is_some() {
+            let waits = self.header.response != ResponseFlags::None;
+            self.tell_interceptors(if waits { outcome } else { Outcome::NoReply });
+        }
         Ok(())
+    }
+
+    /// What interceptors keep of the request from now on.
+    pub(crate) fn set_intercepted(&mut self, intercepted: Box<Intercepted>) {
+        self.intercepted = Some(intercepted);
+    }
+
+    #[cold]
+    fn tell_interceptors(&mut self, outcome: Outcome<'_>) {
+        let Some(intercepted) = self.intercepted.take() else { return };
+        let (operation, request_id) = (self.operation(), self.header.request_id);
+        let answered = AnsweredRequest { operation, request_id, peer: self.peer(), outcome };
+        intercepted.done(self.orb, &answered);
     }
 
     /// The servant has returned: sends the exception it ended with, if any.
@@ -211,7 +246,11 @@ impl<'r> ServerRequest<'r> {
     pub(crate) fn conclude(mut self, outcome: Result<(), SystemException>) {
         match (outcome, self.progress) {
             (Ok(()), Progress::Answered | Progress::Deferred) => {}
-            (Ok(()), Progress::Unanswered) if !self.response_expected() => {}
+            (Ok(()), Progress::Unanswered) if !self.response_expected() => {
+                if self.intercepted.is_some() {
+                    self.tell_interceptors(Outcome::NoReply);
+                }
+            }
             (Ok(()), Progress::Unanswered) => self.raise(&no_answer(self.operation())),
             (Err(exception), _) => self.raise(&exception),
         }
@@ -221,7 +260,8 @@ impl<'r> ServerRequest<'r> {
     fn raise(&mut self, exception: &SystemException) {
         let (peer, operation) = (self.peer(), self.operation());
         tracing::debug!(%peer, operation, %exception, "a request failed");
-        let answered = self.answer(ReplyStatus::SystemException, &|e| exception.encode_reply(e));
+        let outcome = Outcome::SystemException(exception);
+        let answered = self.answer(outcome, &|e| exception.encode_reply(e));
         if let Err(second) = answered {
             tracing::warn!(%peer, operation, %exception, %second, "an exception could not be sent");
         }

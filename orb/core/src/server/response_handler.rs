@@ -6,6 +6,7 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
+use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::answer::{self, Body, ReplyTo};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{peer_of, second_answer};
@@ -32,6 +33,8 @@ pub struct ResponseHandler {
     to: ReplyTo,
     operation: OperationName,
     progress: Progress,
+    /// What interceptors keep of the request; `None` without interceptors.
+    pub(super) intercepted: Option<Box<Intercepted>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,7 @@ impl ResponseHandler {
             to,
             operation: OperationName::new(operation),
             progress: Progress::Unanswered,
+            intercepted: None,
         }
     }
 
@@ -82,7 +86,7 @@ impl ResponseHandler {
         mut self,
         results: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::NoException, results)
+        self.answer(Outcome::Results, results)
     }
 
     /// Answers with a user exception: `members` writes its members.
@@ -94,7 +98,7 @@ impl ResponseHandler {
         repository_id: &'a str,
         members: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::UserException, &|e: &mut Encoder<'a>| {
+        self.answer(Outcome::UserException(repository_id), &|e: &mut Encoder<'a>| {
             answer::write_exception(e, repository_id, members)
         })
     }
@@ -104,7 +108,7 @@ impl ResponseHandler {
     /// # Errors
     /// As [`ResponseHandler::reply`].
     pub fn raise(mut self, exception: &SystemException) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::SystemException, &|e| exception.encode_reply(e))
+        self.answer(Outcome::SystemException(exception), &|e| exception.encode_reply(e))
     }
 
     /// Sends the client on to `object`, for this request and later ones (CORBA 3.3 P2 §9.4.3.2).
@@ -112,7 +116,7 @@ impl ResponseHandler {
     /// # Errors
     /// As [`ResponseHandler::reply`].
     pub fn forward(mut self, object: &Object) -> Result<(), SystemException> {
-        self.answer(ReplyStatus::LocationForward, &|e| Ior::encode(object.ior(), e))
+        self.answer(Outcome::Forward, &|e| Ior::encode(object.ior(), e))
     }
 
     /// Whether the connection of the client is closed, so that an answer would reach nobody. `true`
@@ -146,11 +150,31 @@ impl ResponseHandler {
         &self.orb
     }
 
-    fn answer(&mut self, status: ReplyStatus, body: Body<'_, '_>) -> Result<(), SystemException> {
+    fn answer(&mut self, outcome: Outcome<'_>, body: Body<'_, '_>) -> Result<(), SystemException> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
         self.progress = Progress::Answered;
+        let sent = self.send(outcome.status(), body);
+        if self.intercepted.is_some() {
+            self.tell_interceptors(match &sent {
+                Ok(()) if self.response_expected() => outcome,
+                Err(exception) if !self.is_client_gone() => Outcome::SystemException(exception),
+                _ => Outcome::NoReply,
+            });
+        }
+        sent
+    }
+
+    #[cold]
+    fn tell_interceptors(&mut self, outcome: Outcome<'_>) {
+        let Some(intercepted) = self.intercepted.take() else { return };
+        let (operation, request_id) = (self.operation(), self.to.request_id);
+        let answered = AnsweredRequest { operation, request_id, peer: self.peer(), outcome };
+        intercepted.done(&self.orb, &answered);
+    }
+
+    fn send(&mut self, status: ReplyStatus, body: Body<'_, '_>) -> Result<(), SystemException> {
         let Some(connection) = &self.connection else { return Ok(()) };
         if self.to.response == ResponseFlags::None {
             return Ok(());
@@ -181,10 +205,13 @@ impl Drop for ResponseHandler {
             let (peer, operation) = (self.peer(), self.operation());
             tracing::warn!(%peer, operation, "a response was dropped unanswered");
             let answered =
-                self.answer(ReplyStatus::SystemException, &|e| exception.encode_reply(e));
+                self.answer(Outcome::SystemException(&exception), &|e| exception.encode_reply(e));
             if let Err(gone) = answered {
                 tracing::debug!(%gone, "nobody waits for the response that was dropped");
             }
+        }
+        if self.intercepted.is_some() {
+            self.tell_interceptors(Outcome::NoReply);
         }
         if let Some(connection) = &self.connection {
             pending::end(&self.orb, connection);
