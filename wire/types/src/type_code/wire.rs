@@ -272,11 +272,12 @@ impl Reader {
         let default = d.read_long()?;
         let length = d.read_length(9)?;
         let case = |index: usize| {
-            let label = read_label(&discriminator, d)?;
             let is_default = i32::try_from(index) == Ok(default);
-            let name = d.read_str()?.into();
-            let label = (!is_default).then_some(label);
-            Ok(Case { label, name, type_code: self.read(d)? })
+            let (label, name) = match is_default {
+                true => (None, read_default_case(&discriminator, d)?),
+                false => (Some(read_label(&discriminator, d)?), d.read_str()?),
+            };
+            Ok(Case { label, name: name.into(), type_code: self.read(d)? })
         };
         let cases = (0..length).map(case).collect::<Result<_, Error>>()?;
         Ok(Body::Union { name, discriminator, cases })
@@ -307,6 +308,20 @@ impl Reader {
         let members = (0..length).map(field).collect::<Result<_, Error>>()?;
         Ok(Body::Value { name, modifier, base, members })
     }
+}
+
+/// Reads the label of `default`, which has no meaning, and the name behind it. CORBA 3.3 P2
+/// §9.3.5.1 has a value of the discriminator's type there; JacORB writes an octet, which makes a
+/// difference when the discriminator has eight.
+fn read_default_case<'d>(discriminator: &TypeCode, d: &mut Decoder<'d>) -> Result<&'d str, Error> {
+    let mut ahead = d.clone();
+    let by_the_book = read_label(discriminator, &mut ahead).and_then(|_| ahead.read_str());
+    if by_the_book.is_ok() || discriminator.alignment().first != 8 {
+        *d = ahead;
+        return by_the_book;
+    }
+    d.read_octet()?;
+    d.read_str()
 }
 
 /// Reads a value of a union's discriminator as a number; see [`TypeCode::union`].
