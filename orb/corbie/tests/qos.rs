@@ -514,3 +514,15 @@ fn policies_that_can_never_be_met_are_refused() {
     assert_eq!(object.get_policy_overrides(&[]), [], "the first reference is unchanged");
     server.shutdown(true);
 }
+
+#[test]
+fn the_setting_for_scopes_holds_where_no_policy_speaks() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&["-ORBSyncScope", "with-target"]);
+    let echo = as_client(&orb, &echo);
+    oneway(&echo, "panic", 1).unwrap_err();
+    assert_eq!(echo.get_policy(PolicyType::SYNC_SCOPE).unwrap(), None, "it is no policy");
+    oneway(&with(&echo, &[Policy::SyncScope(SyncScope::WithTransport)]), "panic", 1).unwrap();
+    orb.shutdown(true);
+    server.shutdown(true);
+}

@@ -98,3 +98,18 @@ choice! {
         Ipv6 = "ipv6",
     }
 }
+
+choice! {
+    /// What a oneway waits for before it returns (CORBA Messaging §22.2.2).
+    SyncScope, "`none`, `with-transport`, `with-server` or `with-target`" {
+        /// Nothing: the request may be sent later, together with others.
+        None = "none",
+        /// That the transport has taken the request.
+        WithTransport = "with-transport",
+        /// That the server has the request and knows the object: forwards have been followed. To
+        /// a server of GIOP 1.0 or 1.1, which has no word for it, the same as `with-target`.
+        WithServer = "with-server",
+        /// That the operation is done: its system exceptions are raised here.
+        WithTarget = "with-target",
+    }
+}

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use corbie_cdr::{CodeSet, Limits, Version};
 
-use super::choice::{AddressFamily, EventLoop, ServerConcurrency, WaitStrategy, WhenFull};
+use super::choice::{
+    AddressFamily, EventLoop, ServerConcurrency, SyncScope, WaitStrategy, WhenFull,
+};
 use super::endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
 use super::table::{Places, Setting, settings};
 use super::value::SettingValue;
@@ -153,6 +155,10 @@ settings! {
     /// When requests or replies that follow one another closely are sent in batches: octets after
     /// which a batch goes out at once.
     batch_octets: usize = 32 * KIB, "-ORBBatchOctets", within (1, MIB);
+
+    /// What a oneway waits for where no `SyncScopePolicy` says otherwise. `with-transport`: a
+    /// oneway that cannot be sent raises an exception, and one that can costs no round trip.
+    sync_scope: SyncScope = SyncScope::WithTransport, "-ORBSyncScope";
 
     /// Connections that a client keeps in all; beyond it the one unused longest is closed.
     client_connections_max: u32 = 1_000, "-ORBClientConnectionsMax", within (1, 1_000_000);

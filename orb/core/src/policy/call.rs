@@ -110,7 +110,7 @@ impl CallPolicies {
             request_priority: value!(REQUEST_PRIORITY, RequestPriority),
             reply_priority: value!(REPLY_PRIORITY, ReplyPriority),
             queue_order: value!(QUEUE_ORDER, QueueOrder),
-            sync_scope: value!(SYNC_SCOPE, SyncScope).unwrap_or_default(),
+            sync_scope: value!(SYNC_SCOPE, SyncScope).unwrap_or(settings.sync_scope),
             rebind: value!(REBIND, Rebind).unwrap_or_default(),
             buffering: value!(BUFFERING_CONSTRAINT, BufferingConstraint),
             has_times: false,

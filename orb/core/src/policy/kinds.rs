@@ -2,6 +2,7 @@
 //!
 //! A policy is a plain value; what `create_policy` makes elsewhere is written down here.
 
+pub use crate::init::SyncScope;
 use crate::policy::UtcT;
 use std::fmt;
 use std::time::Duration;
@@ -94,21 +95,6 @@ pub enum RebindMode {
     /// As `NoRebind`; besides, a connection that must be opened after the first is a `REBIND`
     /// exception, too.
     NoReconnect = 2,
-}
-
-/// What a oneway waits for before it returns (CORBA Messaging §22.2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(i16)]
-pub enum SyncScope {
-    /// Nothing: the request may be sent later, together with others.
-    None = 0,
-    /// That the transport has taken the request. The default.
-    #[default]
-    WithTransport = 1,
-    /// That the server has the request and knows the object: forwards have been followed.
-    WithServer = 2,
-    /// That the operation is done: its system exceptions are raised here.
-    WithTarget = 3,
 }
 
 /// Priorities from `min` to `max`; higher is more urgent (CORBA Messaging §22.2.3.1).
