@@ -107,6 +107,17 @@ impl Scope<'_, '_> {
         raises: &[DefId],
         of: &Definition,
     ) -> TokenStream {
+        let docs = format!("What `{}` can fail with.", of.scoped_name);
+        self.emit_exception_enum(name, raises, &docs)
+    }
+
+    /// An enum of exceptions and every system exception.
+    pub(crate) fn emit_exception_enum(
+        &self,
+        name: &str,
+        raises: &[DefId],
+        docs: &str,
+    ) -> TokenStream {
         let orb = self.orb();
         let (from, option) =
             (self.std("From"), self.option(&quote!(&(dyn ::std::error::Error + 'static))));
@@ -115,7 +126,7 @@ impl Scope<'_, '_> {
         let (variants, ids): (Vec<Ident>, Vec<DefId>) =
             self.error_variants(raises).into_iter().unzip();
         let types: Vec<TokenStream> = ids.iter().map(|&id| self.path(id)).collect();
-        let docs = docs_with("", &format!("What `{}` can fail with.", of.scoped_name));
+        let docs = docs_with("", docs);
         let all: Vec<Ident> = variants.iter().cloned().chain([format_ident!("System")]).collect();
         let each_docs = ids.iter().map(|&id| {
             docs_with(

@@ -3,6 +3,7 @@
 //! `CORBIE_UPDATE=1 cargo test -p corbie-codegen --test golden` writes the files anew;
 //! `cargo xtask codegen --check` runs this test. That the files compile is tested in `idl/build`.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -119,6 +120,12 @@ fn ami(callback: bool, poller: bool) -> ImpliedIdl {
     implied
 }
 
+fn amh() -> ImpliedIdl {
+    let mut implied = ImpliedIdl::default();
+    implied.amh = true;
+    implied
+}
+
 #[test]
 fn asynchronous_calls() {
     for (file, golden) in
@@ -142,6 +149,52 @@ fn what_is_switched_off_generates_nothing() {
     assert_eq!(has(&made(true, false, &options)), [yes, yes, yes, no, no, no]);
     assert_eq!(has(&made(false, true, &options)), [no, no, no, yes, yes, no]);
     assert_eq!(has(&made(false, false, &Options::new())), [no, no, no, no, no, yes]);
+}
+
+fn without_futures() -> Options {
+    let mut options = Options::new();
+    options.futures = false;
+    options
+}
+
+#[test]
+fn asynchronous_servants() {
+    for (file, golden) in
+        [("stock.idl", "stock_amh.rs.golden"), ("interfaces.idl", "interfaces_amh.rs.golden")]
+    {
+        check_source(&generate_implied(file, &amh(), &without_futures()).source, golden);
+    }
+    let mut options = without_futures();
+    options.async_servants = true;
+    check("stock.idl", "stock_async.rs.golden", &options);
+}
+
+#[test]
+fn one_operation_may_be_asynchronous() {
+    let mut implied = ImpliedIdl::default();
+    implied.amh_operations.push(("Stock::Quoter".to_owned(), vec!["get_quote".to_owned()]));
+    let source = generate_implied("stock.idl", &implied, &without_futures()).source;
+    check_source(&source, "stock_mixed.rs.golden");
+    let attribute = "fn quotes_served(&self) -> Result<u64, orb::SystemException>;";
+    assert_eq!(source.matches(attribute).count(), 2, "in both servants");
+    assert!(!source.contains("QuotesServedResponse"), "{source}");
+}
+
+/// What is switched off leaves no trace, and what is switched on changes nothing of the rest.
+#[test]
+fn off_generates_nothing() {
+    let mut options = Options::new();
+    options.async_servants = true;
+    for file in ["stock.idl", "interfaces.idl", "calls.idl", "names.idl", "values.idl"] {
+        let plain = generate_file(file, &Options::new()).source;
+        let words = ["Amh", "amh_", "Async", "Ami", "ami_", "sendc_", "sendp_", "Response"];
+        let found: Vec<&&str> = words.iter().filter(|word| plain.contains(**word)).collect();
+        assert!(found.is_empty(), "{file} has {found:?}");
+        let all = generate_implied(file, &amh(), &options).source;
+        let all: HashSet<&str> = all.lines().collect();
+        let missing = plain.lines().find(|line| !all.contains(line));
+        assert_eq!(missing, None, "{file}");
+    }
 }
 
 #[test]

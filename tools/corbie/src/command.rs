@@ -46,7 +46,7 @@ Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quot
 /// Runs the subcommand that was asked for.
 pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     match matches.subcommand() {
-        Some(("idl", rest)) => idl::run(rest),
+        Some(("idl", rest)) => idl::run(rest, output),
         Some(("ior", rest)) => ior::run(rest, output),
         Some(("ping", rest)) => ping::run(rest, output),
         Some(("call", rest)) => call::run(rest, output),

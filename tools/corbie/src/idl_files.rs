@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use corbie_build::FileLoader;
-use corbie_frontend::{Compilation, Options};
+use corbie_frontend::{Compilation, ImpliedIdl, Options};
 
 use crate::failure::Failure;
 
@@ -38,7 +38,11 @@ pub(crate) fn arguments() -> [Arg; 3] {
 /// Compiles one file with the options of the command line.
 ///
 /// A file that cannot be read is a diagnostic of the compilation, as every other error.
-pub(crate) fn compile(file: &Path, matches: &ArgMatches) -> Result<Compilation, Failure> {
+pub(crate) fn compile(
+    file: &Path,
+    matches: &ArgMatches,
+    implied: ImpliedIdl,
+) -> Result<Compilation, Failure> {
     let Some(path) = file.to_str() else {
         return Err(Failure::usage(format!("`{}` is not a name in UTF-8", file.display())));
     };
@@ -47,6 +51,7 @@ pub(crate) fn compile(file: &Path, matches: &ArgMatches) -> Result<Compilation, 
         options = options.define(definition);
     }
     options.undefines = matches.get_many("undefine").into_iter().flatten().cloned().collect();
+    options.implied = implied;
     let folders: Vec<PathBuf> =
         matches.get_many("include").into_iter().flatten().cloned().collect();
     let loader = FileLoader::new(&folders);

@@ -119,6 +119,66 @@ fn compile_writes_one_rust_file_for_each_idl_file() {
     assert!(other.contains("pub struct Offer") && other.contains("Hash"), "{other}");
 }
 
+const QUOTER: &str = "module Stock { exception Bad {}; interface Quoter { \
+                      long quote(in string name, out long age) raises (Bad); }; };\n";
+
+#[test]
+fn check_shows_what_interfaces_imply() {
+    let folder = scratch_folder("implied");
+    let idl = folder.join("stock.idl");
+    std::fs::write(&idl, QUOTER).unwrap();
+    let idl = idl.to_str().unwrap();
+    assert_eq!(corbie(&["idl", "check", idl]), Outcome::default());
+    let outcome = corbie(&["idl", "check", "--implied=ami-callback", idl]);
+    let expected = "\
+module Stock {
+  interface Quoter {
+    void sendc_quote(in ::Stock::AMI_QuoterHandler ami_handler, in string name);
+  };
+  interface AMI_QuoterHandler : ::Messaging::ReplyHandler {
+    void quote(in long ami_return_val, in long age);
+    void quote_excep(in ::Messaging::ExceptionHolder excep_holder);
+  };
+};
+";
+    assert_eq!(outcome, Outcome { stdout: expected.to_owned(), ..Outcome::default() });
+    let all = corbie(&["idl", "check", "--implied", "--", idl]).stdout;
+    for part in ["AMI_QuoterHandler", "AMI_QuoterPoller", "AMH_QuoterResponseHandler"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    let two = corbie(&["idl", "check", "--implied=ami-poller,amh", idl]).stdout;
+    assert!(two.contains("AMI_QuoterPoller") && two.contains("AMH_Quoter {"), "{two}");
+    assert!(!two.contains("AMI_QuoterHandler"), "{two}");
+}
+
+#[test]
+fn compile_generates_the_asynchronous_forms_asked_for() {
+    let folder = scratch_folder("asynchronous");
+    let idl = folder.join("stock.idl");
+    std::fs::write(&idl, QUOTER).unwrap();
+    let compile = |flags: &[&str]| {
+        let mut arguments = vec!["idl", "compile", "-o", folder.to_str().unwrap()];
+        arguments.extend(flags);
+        arguments.push(idl.to_str().unwrap());
+        assert_eq!(corbie(&arguments), Outcome::default(), "{flags:?}");
+        std::fs::read_to_string(folder.join("stock.rs")).unwrap()
+    };
+    // A flag, and what is there only with it.
+    let forms = [
+        ("--ami-callback", "AmiQuoterHandler"),
+        ("--ami-poller", "AmiQuoterPoller"),
+        ("--amh", "AmhQuoterServant"),
+        ("--amh-operations=Stock::Quoter=quote", "AmhQuoterServant"),
+        ("--async-servants", "AsyncQuoterServant"),
+    ];
+    let plain = compile(&[]);
+    for (flag, part) in forms {
+        assert!(!plain.contains(part), "{part} without {flag}");
+        assert!(compile(&[flag]).contains(part), "{flag} gives no {part}");
+    }
+    assert!(!compile(&["--no-futures"]).contains("quote_async"));
+}
+
 #[test]
 fn nothing_is_written_when_there_are_errors() {
     let folder = scratch_folder("errors");

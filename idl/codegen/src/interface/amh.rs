@@ -163,7 +163,7 @@ impl<'m> Scope<'_, 'm> {
             #[doc(hidden)]
             pub fn #function(#object: &#s, #request: &mut #orb::ServerRequest<'_>) -> #done {
                 #reads
-                let #response_name = #response::new(#request.defer());
+                let #response_name: #response = #orb::TypedResponse::from_handler(#request.defer());
                 #servant::#method(#object, #response_name #(, #passed)*);
                 #ok(())
             }

@@ -117,7 +117,7 @@ impl<'m> Scope<'_, 'm> {
         let names: Vec<Ident> = outputs.iter().map(|output| output.name.clone()).collect();
         let types = outputs.iter().map(|output| self.parameter(&output.ty));
         let done = self.result(&quote!(()), &quote!(#orb::SystemException));
-        let (ok, err) = (self.std("Ok"), self.std("Err"));
+        let err = self.std("Err");
         let wire_name = &call.wire_name;
         let method = &call.method;
         let docs = docs_with(
@@ -129,18 +129,15 @@ impl<'m> Scope<'_, 'm> {
             #docs
             pub fn #reply(&self #(, #names: #types)*) -> #done {
                 let #handler = self.0.take(#wire_name)?;
-                #response::new(#handler).#method(#(#names),*)
+                let #handler: #response = #orb::TypedResponse::from_handler(#handler);
+                #handler.#method(#(#names),*)
             }
             /// Answers with the exception that `holder` raises.
             pub fn #excep(&self, holder: &#holder) -> #done {
+                let #err(exception) = holder.#raise();
                 let handler = self.0.take(#wire_name)?;
-                match holder.#raise() {
-                    #err(exception) => {
-                        #orb::TypedResponse::finish(#response::new(handler), #err(exception))
-                    }
-                    // A holder always raises.
-                    #ok(never) => match never {},
-                }
+                let response: #response = #orb::TypedResponse::from_handler(handler);
+                #orb::TypedResponse::finish(response, #err(exception))
             }
         }
     }
@@ -155,7 +152,11 @@ impl<'m> Scope<'_, 'm> {
             }
         }
         let name = self.cx.names.name(holder.id);
-        let item = self.emit_error_enum(name, &raises, self.model().get(of));
+        let docs = format!(
+            "An exception that an operation of `{}` raises, for its response handler.",
+            self.model().get(of).scoped_name
+        );
+        let item = self.emit_exception_enum(name, &raises, &docs);
         let name = ident(name);
         let methods = answered.iter().map(|one| self.raise_method(one, &raises));
         quote! {

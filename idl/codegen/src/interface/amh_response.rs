@@ -55,10 +55,6 @@ impl Scope<'_, '_> {
             #[must_use = "dropped, it answers with NO_RESPONSE"]
             pub struct #name(#orb::ResponseHandler);
             impl #name {
-                #[doc(hidden)]
-                pub fn new(handler: #orb::ResponseHandler) -> Self {
-                    Self(handler)
-                }
                 #reply
                 /// Answers with an exception.
                 ///
@@ -106,6 +102,9 @@ impl Scope<'_, '_> {
         quote! {
             impl #orb::TypedResponse for #name {
                 type Outcome = #outcome;
+                fn from_handler(handler: #orb::ResponseHandler) -> Self {
+                    Self(handler)
+                }
                 fn finish(self, outcome: Self::Outcome) -> #done {
                     let handler = self.0;
                     #finish

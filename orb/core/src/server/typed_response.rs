@@ -20,6 +20,10 @@ pub trait TypedResponse: Sized + Send + 'static {
     /// What the operation of an ordinary servant returns: `Result<i32, GetQuoteError>`.
     type Outcome;
 
+    /// For generated code: the response to a request of this operation.
+    #[doc(hidden)]
+    fn from_handler(handler: ResponseHandler) -> Self;
+
     /// Answers with what an ordinary servant would have returned.
     ///
     /// # Errors

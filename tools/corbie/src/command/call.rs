@@ -108,7 +108,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 /// The model of the IDL file; warnings about it are for `idl check`, not for a call.
 fn compile(matches: &ArgMatches) -> Result<corbie_frontend::Compilation, Failure> {
     let file = matches.get_one::<PathBuf>("idl").cloned().unwrap_or_default();
-    let compilation = idl_files::compile(&file, matches)?;
+    let compilation = idl_files::compile(&file, matches, corbie_frontend::ImpliedIdl::default())?;
     if compilation.has_errors() {
         return Err(Failure::text(compilation.render_diagnostics()));
     }

@@ -3,6 +3,9 @@
 //! The same steps and options as `corbie_build` in a `build.rs`. Diagnostics go to standard error
 //! as the front end renders them, all of all files; the exit status is 1 if any is an error.
 
+mod asynchronous;
+
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -26,6 +29,7 @@ fn check_table() -> Command {
         .about("Reports every error and warning in IDL files")
         .arg(files())
         .args(idl_files::arguments())
+        .arg(asynchronous::check_argument())
         .after_help("Example: corbie idl check -I /usr/share/idl/omniORB stock.idl")
 }
 
@@ -66,6 +70,7 @@ fn compile_table() -> Command {
             pairs("rename", "NAME=RUST")
                 .help("Another Rust name for a definition: Stock::Quoter::set_x=put_x"),
         )
+        .args(asynchronous::compile_arguments())
         .after_help("Example: corbie idl compile -I idl -o src/generated idl/stock.idl")
 }
 
@@ -101,9 +106,9 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-pub(super) fn run(matches: &ArgMatches) -> Result<(), Failure> {
+pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     match matches.subcommand() {
-        Some(("check", rest)) => for_each_file(rest, |file| check(file, rest)),
+        Some(("check", rest)) => for_each_file(rest, |file| check(file, rest, output)),
         Some(("compile", rest)) => for_each_file(rest, |file| compile(file, rest)),
         _ => Err(Failure::usage("say what to do: try `corbie idl --help`")),
     }
@@ -124,14 +129,15 @@ fn for_each_file(
     if failed { Err(Failure::silent()) } else { Ok(()) }
 }
 
-fn check(file: &Path, matches: &ArgMatches) -> Result<(), Failure> {
-    let compilation = idl_files::compile(file, matches)?;
+fn check(file: &Path, matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let compilation = idl_files::compile(file, matches, asynchronous::of_check(matches))?;
     let text = compilation.render_diagnostics();
     if compilation.has_errors() {
         return Err(Failure::text(text));
     }
     warn(text);
-    Ok(())
+    let implied = compilation.model.implied_idl();
+    Ok(output.write_all(implied.as_bytes())?)
 }
 
 /// Warnings go to standard error, and the command goes on.
@@ -142,7 +148,7 @@ fn warn(text: String) {
 }
 
 fn compile(file: &Path, matches: &ArgMatches) -> Result<(), Failure> {
-    let compilation = idl_files::compile(file, matches)?;
+    let compilation = idl_files::compile(file, matches, asynchronous::of_compile(matches))?;
     let mut text = compilation.render_diagnostics();
     if compilation.has_errors() {
         return Err(Failure::text(text));
@@ -174,6 +180,7 @@ fn options(matches: &ArgMatches) -> corbie_codegen::Options {
     options.extra_derives = many(matches, "derive");
     options.extern_modules = many(matches, "extern");
     options.renames = many(matches, "rename");
+    asynchronous::set_options(matches, &mut options);
     options
 }
 
