@@ -9,6 +9,8 @@
 
 mod client;
 mod client_features;
+#[cfg(test)]
+mod dynamic_tests;
 pub(crate) mod rows;
 mod servants;
 mod server;
