@@ -1,12 +1,33 @@
-//! A record as an SVG picture: bars for one number per contender, lines for a number along a size.
+//! A record as SVG pictures: bars for one number per contender, lines for a number along a size,
+//! and what happened over time.
 //!
-//! `main.rs` writes it beside the JSON. Bars carry the spread over rounds as a thin line.
+//! `main.rs` writes them beside the JSON. Bars carry the spread over rounds as a thin line.
+
+mod over_time;
 
 use crate::experiment::Experiment;
 use crate::record::{Record, Row};
 use crate::table::place;
-use plotters::coord::ranged1d::SegmentValue;
+use plotters::coord::ranged1d::{Ranged, SegmentValue, ValueFormatter};
 use plotters::prelude::*;
+
+/// One picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plot {
+    /// What its file's name has behind the experiment's; empty for the first.
+    pub(crate) name: &'static str,
+    /// What is drawn.
+    pub(crate) metric: &'static str,
+    /// How.
+    pub(crate) chart: Chart,
+}
+
+impl Plot {
+    /// The first picture of an experiment.
+    pub(crate) const fn of_rows(metric: &'static str, chart: Chart) -> Plot {
+        Plot { name: "", metric, chart }
+    }
+}
 
 /// How a plot looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,31 +37,46 @@ pub(crate) enum Chart {
         /// Name of the value.
         by: &'static str,
     },
-    /// One line for each series and configuration, along this value of `x` (logarithmic).
+    /// One line for each series and configuration, along this value of `x`.
     Lines {
         /// Name of the value.
         along: &'static str,
+        /// Whether the axes go in powers: both, or none.
+        logarithmic: bool,
     },
+    /// What `Record::timelines` has: the rate, and the memory below it.
+    OverTime,
 }
 
 /// Why a picture could not be drawn.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The picture of the experiment's own metric.
+/// A picture of an experiment.
 ///
 /// # Errors
 /// When nothing was measured, or the drawing library refuses.
-pub(crate) fn svg(experiment: &Experiment, record: &Record) -> Result<String, Failure> {
-    let rows: Vec<&Row> =
-        record.rows.iter().filter(|row| row.metric == experiment.metric).collect();
+pub(crate) fn svg(
+    experiment: &Experiment,
+    plot: &Plot,
+    record: &Record,
+) -> Result<String, Failure> {
+    let mut picture = String::new();
+    let (name, metric) = (experiment.name, plot.metric);
+    if plot.chart == Chart::OverTime {
+        over_time::draw(&mut picture, &format!("{name}: {}", plot.name), &record.timelines)?;
+        return Ok(picture);
+    }
+    let rows: Vec<&Row> = record.rows.iter().filter(|row| row.metric == metric).collect();
     if rows.is_empty() {
         return Err("there is nothing to draw".into());
     }
-    let mut picture = String::new();
-    let title = format!("{} ({}), {} rounds", experiment.name, experiment.metric, record.rounds);
-    match experiment.chart {
+    let title = format!("{name} ({metric}), {} rounds", record.rounds);
+    match plot.chart {
         Chart::Bars { by } => bars(&mut picture, &title, by, rows)?,
-        Chart::Lines { along } => lines(&mut picture, &title, along, &rows)?,
+        Chart::Lines { along, logarithmic } => {
+            lines(&mut picture, &title, along, logarithmic, &rows)?;
+        }
+        Chart::OverTime => {}
     }
     Ok(picture)
 }
@@ -90,28 +126,78 @@ fn bars(picture: &mut String, title: &str, by: &str, mut rows: Vec<&Row>) -> Res
     Ok(())
 }
 
-fn lines(picture: &mut String, title: &str, along: &str, rows: &[&Row]) -> Result<(), Failure> {
+/// Colours of lines: those of one family would be alike.
+const PALETTE: [RGBColor; 10] = [
+    RGBColor(0x1b, 0x5e, 0xa8),
+    RGBColor(0xd9, 0x7a, 0x1c),
+    RGBColor(0x2e, 0x8b, 0x57),
+    RGBColor(0x9c, 0x36, 0x3c),
+    RGBColor(0x6a, 0x4c, 0x9c),
+    RGBColor(0x8c, 0x6d, 0x46),
+    RGBColor(0xc7, 0x4b, 0x9b),
+    RGBColor(0x17, 0x9b, 0xae),
+    RGBColor(0x8a, 0x9a, 0x1b),
+    RGBColor(0x44, 0x44, 0x44),
+];
+
+/// The colour of the line at a place in the legend; what is ideal is black.
+fn line_colour(name: &str, at: usize) -> RGBColor {
+    if name.starts_with("ideal") { BLACK } else { PALETTE[at % PALETTE.len()] }
+}
+
+fn lines(
+    picture: &mut String,
+    title: &str,
+    along: &str,
+    logarithmic: bool,
+    rows: &[&Row],
+) -> Result<(), Failure> {
     let x = |row: &Row| row.x.get(along).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
-    let (first, last) = rows
-        .iter()
-        .map(|row| x(row))
-        .fold((f64::MAX, f64::MIN), |(first, last), x| (first.min(x), last.max(x)));
-    let largest = rows.iter().map(|row| row.value).fold(0.0, f64::max) * 1.1;
+    let range = |of: &dyn Fn(&Row) -> f64| {
+        rows.iter()
+            .map(|row| of(row))
+            .fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let ((first, last), (least, most)) = (range(&x), range(&|row| row.value));
     let root = SVGBackend::with_string(picture, (900, 560)).into_drawing_area();
     root.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&root)
-        .caption(title, ("sans-serif", 16))
-        .margin(10)
-        .x_label_area_size(40)
-        .y_label_area_size(70)
-        .build_cartesian_2d((first..last * 1.01).log_scale().base(2.0), 0.0..largest)?;
+    let mut builder = ChartBuilder::on(&root);
+    builder.caption(title, ("sans-serif", 16)).margin(10);
+    builder.x_label_area_size(40).y_label_area_size(70);
+    let (across, up) = (first..last * 1.01, least.max(most / 1e6) / 1.2..most * 1.2);
+    if logarithmic {
+        let chart = builder.build_cartesian_2d(
+            across.log_scale().base(2.0),
+            up.log_scale().base(10.0),
+        )?;
+        draw_lines(chart, along, rows, &x)?;
+    } else {
+        draw_lines(builder.build_cartesian_2d(across, 0.0..most * 1.1)?, along, rows, &x)?;
+    }
+    root.present()?;
+    Ok(())
+}
+
+/// A chart whose axes are numbers, in powers or not.
+type Numbers<'a, 'b, X, Y> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, Y>>;
+
+fn draw_lines<X, Y>(
+    mut chart: Numbers<'_, '_, X, Y>,
+    along: &str,
+    rows: &[&Row],
+    x: &dyn Fn(&Row) -> f64,
+) -> Result<(), Failure>
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
     chart.configure_mesh().x_desc(along).draw()?;
     for (at, name) in line_names(rows, along).iter().enumerate() {
         let of_line = |row: &&&Row| line_name(row, along) == *name;
         let points: Vec<(f64, f64)> =
             rows.iter().filter(of_line).map(|row| (x(row), row.value)).collect();
-        let style =
-            ShapeStyle { color: colour(name).mix(shade(name, at)), filled: true, stroke_width: 2 };
+        let color = line_colour(name, at).into();
+        let style = ShapeStyle { color, filled: true, stroke_width: 2 };
         chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, style)))?;
         chart
             .draw_series(LineSeries::new(points, style))?
@@ -124,13 +210,7 @@ fn lines(picture: &mut String, title: &str, along: &str, rows: &[&Row]) -> Resul
         .background_style(WHITE.mix(0.8))
         .border_style(BLACK)
         .draw()?;
-    root.present()?;
     Ok(())
-}
-
-/// Lines of one family differ in strength.
-fn shade(name: &str, at: usize) -> f64 {
-    if name.contains(',') { 0.45 + 0.1 * (at % 3) as f64 } else { 1.0 }
 }
 
 /// A line's name: series, pin and configuration, without what changes along it.
@@ -156,15 +236,20 @@ fn line_names(rows: &[&Row], along: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::experiment::EXPERIMENTS;
-    use crate::record::{At, Collected};
+    use crate::orders::Step;
+    use crate::record::{At, Collected, Timeline};
     use serde_json::json;
 
     fn record(experiment: &Experiment) -> Record {
         let mut collected = Collected::default();
         for (series, value) in [("raw-tcp", 10.0), ("corbie-smi", 12.0)] {
-            for octets in [1_024, 65_536] {
-                let x = At::from([("octets".into(), json!(octets)), ("pin".into(), json!("none"))]);
-                collected.add(series, &x, experiment.metric, value);
+            for size in [1_024, 65_536] {
+                let along = ["octets", "clients", "delay_ms"].map(|x| (x.to_owned(), json!(size)));
+                let mut x = At::from(along);
+                x.insert("pin".into(), json!("none"));
+                for plot in experiment.charts {
+                    collected.add(series, &x, plot.metric, value);
+                }
             }
         }
         Record {
@@ -173,26 +258,43 @@ mod tests {
             machine: json!({}),
             rounds: 1,
             rows: collected.rows(),
+            timelines: vec![Timeline {
+                series: "corbie-ami-unbounded".into(),
+                x: At::new(),
+                steps: vec![
+                    Step { at_us: 100, replies: 5, pending: 6, resident_kib: 7_000 },
+                    Step { at_us: 200, replies: 6, pending: 4, resident_kib: 7_100 },
+                ],
+            }],
             ratios: Default::default(),
             missing: vec![],
         }
     }
 
     #[test]
-    fn every_experiment_has_a_picture_that_names_its_series() {
+    fn every_experiment_has_pictures_that_name_their_series() {
         for experiment in EXPERIMENTS {
-            let picture = svg(experiment, &record(experiment)).unwrap();
-            assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
-            for series in ["raw-tcp", "corbie-smi"] {
-                assert!(picture.contains(series), "{}: no {series}", experiment.name);
+            for plot in experiment.charts {
+                let picture = svg(experiment, plot, &record(experiment)).unwrap();
+                assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
+                let series: &[&str] = match plot.chart {
+                    Chart::OverTime => &["corbie-ami-unbounded"],
+                    _ => &["raw-tcp", "corbie-smi"],
+                };
+                for series in series {
+                    assert!(picture.contains(series), "{}: no {series}", experiment.name);
+                }
             }
         }
     }
 
     #[test]
     fn nothing_measured_is_an_error() {
-        let experiment = EXPERIMENTS[0];
-        let empty = Record { rows: vec![], ..record(experiment) };
-        assert!(svg(experiment, &empty).is_err());
+        for experiment in EXPERIMENTS {
+            let empty = Record { rows: vec![], timelines: vec![], ..record(experiment) };
+            for plot in experiment.charts {
+                assert!(svg(experiment, plot, &empty).is_err());
+            }
+        }
     }
 }

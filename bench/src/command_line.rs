@@ -4,6 +4,7 @@
 use crate::driver::Failure;
 use crate::raw::{RawClient, Sizes};
 use crate::raw_stream::Address;
+use crate::tier::Model;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -62,6 +63,25 @@ pub(crate) enum Command {
         /// `-ORB…` arguments.
         arguments: Vec<String>,
     },
+    /// Be the sink of the three tiers.
+    ServeSink {
+        /// Milliseconds before it answers.
+        delay_ms: u64,
+    },
+    /// Be the source clients of the three tiers.
+    DriveSources {
+        /// The middle tier's object.
+        reference: String,
+    },
+    /// Be a middle tier of Corbie.
+    TierCorbie {
+        /// How it serves.
+        model: Model,
+        /// The sink's object.
+        sink: String,
+        /// `-ORB…` arguments.
+        arguments: Vec<String>,
+    },
     /// Be the client of a contender of Corbie.
     DriveCorbie {
         /// The server's object.
@@ -107,11 +127,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             Long("out") => run.out = parser.value()?.into(),
             Long("rounds") => run.rounds = parser.value()?.parse()?,
             Long("only") => run.only = Some(parser.value()?.string()?),
-            Value(word) if run.experiments.is_empty() && word == "serve" => {
-                return process(&mut parser, true);
-            }
-            Value(word) if run.experiments.is_empty() && word == "drive" => {
-                return process(&mut parser, false);
+            Value(word)
+                if run.experiments.is_empty()
+                    && (word == "serve" || word == "drive" || word == "tier") =>
+            {
+                return process(&mut parser, &word.string()?);
             }
             Value(word) if word == "all" => {
                 let names = crate::experiment::EXPERIMENTS.iter().map(|e| e.name.to_owned());
@@ -133,13 +153,24 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     }
 }
 
-/// `serve KIND …` and `drive KIND ADDRESS …`.
-fn process(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
+/// `serve KIND …`, `drive KIND ADDRESS …` and `tier KIND SINK …`.
+fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> {
     let kind = parser.value()?.string()?;
-    match kind.as_str() {
-        "raw" => raw(parser, serve),
-        "corbie" => corbie(parser, serve),
-        _ => Err(format!("there are no processes of kind `{kind}`").into()),
+    match (role, kind.as_str()) {
+        ("serve" | "drive", "raw") => raw(parser, role == "serve"),
+        ("serve", "sink") => sink(parser),
+        ("drive", "sources") => {
+            Ok(Command::DriveSources { reference: parser.value()?.string()? })
+        }
+        (_, "corbie") => corbie(parser, role),
+        _ => Err(format!("there are no processes of kind `{role} {kind}`").into()),
+    }
+}
+
+fn sink(parser: &mut lexopt::Parser) -> Result<Command, Failure> {
+    match parser.next()? {
+        Some(Long("delay-ms")) => Ok(Command::ServeSink { delay_ms: parser.value()?.parse()? }),
+        _ => Err("--delay-ms is missing".into()),
     }
 }
 
@@ -173,16 +204,24 @@ fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
 }
 
 /// Everything behind the reference is for the ORB, which says itself what it does not know.
-fn corbie(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
+fn corbie(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> {
     let words = parser.raw_args()?.map(ValueExt::string);
     let mut arguments: Vec<String> = words.collect::<Result<_, _>>()?;
-    if serve {
+    if role == "serve" {
         return Ok(Command::ServeCorbie { arguments });
     }
     if arguments.is_empty() {
         return Err("the server's reference is missing".into());
     }
-    Ok(Command::DriveCorbie { reference: arguments.remove(0), arguments })
+    let reference = arguments.remove(0);
+    if role == "drive" {
+        return Ok(Command::DriveCorbie { reference, arguments });
+    }
+    if arguments.is_empty() {
+        return Err("how the middle tier serves is missing".into());
+    }
+    let model = arguments.remove(0).parse()?;
+    Ok(Command::TierCorbie { model, sink: reference, arguments })
 }
 
 #[cfg(test)]
@@ -217,7 +256,11 @@ mod tests {
             ("corbie-bench serve raw", "--sizes is missing"),
             ("corbie-bench serve raw --sizes=4:4", "at least 8"),
             ("corbie-bench drive raw --sizes=92:32", "address is missing"),
-            ("corbie-bench serve nothing", "of kind `nothing`"),
+            ("corbie-bench serve nothing", "of kind `serve nothing`"),
+            ("corbie-bench serve sink", "--delay-ms is missing"),
+            ("corbie-bench tier corbie", "reference is missing"),
+            ("corbie-bench tier corbie IOR:1", "how the middle tier serves"),
+            ("corbie-bench tier corbie IOR:1 magic", "`magic`"),
         ] {
             let failure = parse_line(line).err().unwrap().to_string();
             assert!(failure.contains(text), "{line}: {failure}");

@@ -152,6 +152,27 @@ impl Roster {
         self.launch(contender, "drive", Some(address), contender.client)
     }
 
+    /// The middle tier's command line, in front of the sink at an address.
+    ///
+    /// # Errors
+    /// Why the contender is missing.
+    pub(crate) fn tier(&self, contender: &Contender, sink: &str) -> Result<Launch, String> {
+        self.launch(contender, "tier", Some(sink), contender.server)
+    }
+
+    /// The command line of a sink that answers after a delay.
+    pub(crate) fn sink(&self, delay_ms: u64) -> Launch {
+        let arguments = ["serve", "sink"].map(str::to_owned).into_iter();
+        let arguments = arguments.chain([format!("--delay-ms={delay_ms}")]).collect();
+        Launch { program: self.own.clone(), arguments }
+    }
+
+    /// The command line of source clients of a middle tier.
+    pub(crate) fn sources(&self, tier: &str) -> Launch {
+        let arguments = ["drive", "sources", tier].map(str::to_owned).to_vec();
+        Launch { program: self.own.clone(), arguments }
+    }
+
     fn launch(
         &self,
         contender: &Contender,
@@ -178,7 +199,7 @@ impl Roster {
             Family::OmniOrb => {
                 let mut arguments = words(&[role]);
                 arguments.extend(options);
-                if role == "serve" {
+                if role != "drive" {
                     let end_point = ["-ORBendPoint", "giop:tcp:127.0.0.1:0"];
                     arguments.extend(end_point.map(str::to_owned));
                 }

@@ -9,14 +9,14 @@ pub(crate) mod ami_latency;
 pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
 
-use crate::chart::Chart;
+use crate::chart::Plot;
 use crate::contender::{Contender, Roster};
 use crate::machine;
-use crate::orders::Order;
+use crate::orders::{Answer, Order, Step};
 use crate::placement::Pin;
 use crate::process::Process;
 use crate::processor_time::ProcessorTime;
-use crate::record::{self, At, Collected, Missing, Record};
+use crate::record::{self, At, Collected, Missing, Record, Timeline};
 use crate::statistics;
 use crate::table::PaperTable;
 use std::collections::BTreeMap;
@@ -43,10 +43,12 @@ pub(crate) struct Experiment {
     pub(crate) ratios: &'static [&'static str],
     /// Series that are the best of others: name, prefix, metric.
     pub(crate) bests: &'static [(&'static str, &'static str, &'static str)],
-    /// The metric of the printed table's first column and of the plot.
+    /// Rows that are computed and not measured: what would be ideal.
+    pub(crate) ideal: Option<fn(&At) -> Option<f64>>,
+    /// The metric of the printed table's first column and of the first plot.
     pub(crate) metric: &'static str,
-    /// How the plot looks.
-    pub(crate) chart: Chart,
+    /// The plots: the first is named as the experiment, the others have their name behind it.
+    pub(crate) charts: &'static [Plot],
     /// The cells of one round.
     pub(crate) plan: fn(&Effort) -> Vec<Cell>,
 }
@@ -66,6 +68,8 @@ pub(crate) struct Cell {
     pub(crate) contender: Contender,
     /// Where.
     pub(crate) pin: Pin,
+    /// With a sink behind it, the contender is a middle tier: how long the sink takes to answer.
+    pub(crate) sink_delay_ms: Option<u64>,
     /// What; the warm-up of [`Order::Latency`] is the contender's own.
     pub(crate) order: Order,
     /// What the row says beside pin and configuration.
@@ -83,14 +87,6 @@ impl Cell {
         x
     }
 
-    /// Payload octets that one call carries there and back.
-    fn octets_per_call(&self) -> u64 {
-        match self.order {
-            Order::Octets { size, .. } => 2 * size as u64,
-            _ => 0,
-        }
-    }
-
     fn label(&self) -> String {
         let mut label = self.contender.series.clone();
         for value in self.at().values() {
@@ -101,22 +97,43 @@ impl Cell {
     }
 }
 
-/// A server and its client, running.
+/// A server and its client, running; or the three tiers.
 struct Session {
     // The client first: it is dropped, and so ended, before the server.
     client: Process,
+    /// The server, or the middle tier: who is measured.
     server: Process,
+    sink: Option<Process>,
 }
 
 impl Session {
     fn start(cell: &Cell, roster: &Roster, log: &File) -> Result<Session, String> {
         let text = |e: io::Error| e.to_string();
+        if let Some(delay_ms) = cell.sink_delay_ms {
+            let sink = Process::start(&roster.sink(delay_ms), None, log).map_err(text)?;
+            let launch = roster.tier(&cell.contender, &sink.address().map_err(text)?)?;
+            let server = Process::start(&launch, cell.pin.server(), log).map_err(text)?;
+            let launch = roster.sources(&server.address().map_err(text)?);
+            let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
+            return Ok(Session { client, server, sink: Some(sink) });
+        }
         let launch = roster.server(&cell.contender)?;
         let server = Process::start(&launch, cell.pin.server(), log).map_err(text)?;
         let address = server.address().map_err(text)?;
         let launch = roster.client(&cell.contender, &address)?;
         let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
-        Ok(Session { client, server })
+        Ok(Session { client, server, sink: None })
+    }
+
+    fn processor_time(&self) -> ProcessorTime {
+        let mut processes = vec![("client_cpu_pct", self.client.id())];
+        match &self.sink {
+            None => processes.push(("server_cpu_pct", self.server.id())),
+            Some(sink) => {
+                processes.extend([("tier_cpu_pct", self.server.id()), ("sink_cpu_pct", sink.id())]);
+            }
+        }
+        ProcessorTime::of(&processes)
     }
 }
 
@@ -149,12 +166,7 @@ pub(crate) fn run(
             progress(&format!("round {}/{}: {}", round + 1, effort.rounds, cell.label()))?;
             let when = When { first_round: round == 0, quick: effort.quick };
             match measure(cell, &mut sessions[index], roster, log, when) {
-                Ok(metrics) => {
-                    let (series, at) = (&cell.contender.series, cell.at());
-                    metrics
-                        .iter()
-                        .for_each(|(name, value)| collected.add(series, &at, name, *value));
-                }
+                Ok(measured) => measured.collect(cell, &mut collected),
                 Err(reason) => {
                     progress(&format!("missing: {}: {reason}\n", cell.label()))?;
                     failed[index] = Some(reason);
@@ -175,6 +187,9 @@ fn conclude(
     missing: Vec<Missing>,
 ) -> Record {
     let mut rows = collected.rows();
+    if let Some(ideal) = experiment.ideal {
+        record::add_ideal(&mut rows, experiment.metric, ideal);
+    }
     for (name, prefix, metric) in experiment.bests {
         record::add_best(&mut rows, name, prefix, metric);
     }
@@ -186,6 +201,7 @@ fn conclude(
         machine,
         rounds: effort.rounds,
         rows,
+        timelines: collected.timelines().to_vec(),
         ratios,
         missing,
     }
@@ -205,7 +221,7 @@ fn measure(
     roster: &Roster,
     log: &File,
     when: When,
-) -> Result<Vec<statistics::Metric>, String> {
+) -> Result<Measured, String> {
     let mut session = match kept.take() {
         Some(session) => session,
         None => Session::start(cell, roster, log)?,
@@ -218,17 +234,39 @@ fn measure(
         Order::Threads { warm_up_ms, .. } | Order::Octets { warm_up_ms, .. } => {
             *warm_up_ms = (*warm_up_ms).max(cell.contender.warm_up_ms(when.first_round));
         }
-        Order::Oneways { .. } => {}
+        _ => {}
     }
-    let before = ProcessorTime::of(session.client.id(), session.server.id());
+    if let Order::Sources { clients, .. } = order {
+        session.client.obey(&Order::Connect { clients }).map_err(|e| e.to_string())?;
+    }
+    let before = session.processor_time();
     let answer = session.client.obey(&order).map_err(|e| e.to_string())?;
-    let spent = ProcessorTime::of(session.client.id(), session.server.id()).since(before);
-    let mut metrics = statistics::metrics(&answer, cell.octets_per_call())?;
+    let spent = session.processor_time().since(&before);
+    let mut metrics = statistics::metrics(&answer, &order)?;
     metrics.extend(spent);
     if cell.contender.stays_warm() {
         *kept = Some(session);
     }
-    Ok(metrics)
+    let steps = if let Answer::Steps(steps) = answer { steps } else { Vec::new() };
+    Ok(Measured { metrics, steps })
+}
+
+/// What one cell of one round gave.
+struct Measured {
+    metrics: Vec<statistics::Metric>,
+    steps: Vec<Step>,
+}
+
+impl Measured {
+    fn collect(self, cell: &Cell, collected: &mut Collected) {
+        let (series, x) = (cell.contender.series.clone(), cell.at());
+        for (name, value) in &self.metrics {
+            collected.add(&series, &x, name, *value);
+        }
+        if !self.steps.is_empty() {
+            collected.add_timeline(Timeline { series, x, steps: self.steps });
+        }
+    }
 }
 
 fn missing(cells: &[Cell], failed: &[Option<String>]) -> Vec<Missing> {

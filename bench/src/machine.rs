@@ -5,6 +5,7 @@
 //! description, since other work on the same cores is the usual reason for a wide spread.
 
 use crate::placement;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
@@ -34,6 +35,13 @@ pub(crate) fn describe() -> Value {
         "date": said(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])),
         "debug_assertions": cfg!(debug_assertions),
     })
+}
+
+/// Lets this process open as many files as it may: a connection is one, and there are thousands.
+pub(crate) fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Refused means that the old limit stays, and the connection too many says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Processes that wanted a core, averaged over the last minute.

@@ -18,11 +18,16 @@ mod placement;
 mod process;
 mod processor_time;
 mod raw;
+mod raw_giop;
 mod raw_stream;
 mod record;
+mod sink;
 mod sizes;
+mod sources;
 mod statistics;
 mod table;
+mod tier;
+mod timer_wheel;
 
 use command_line::{Command, HELP, Run};
 use contender::Roster;
@@ -33,6 +38,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 fn main() -> ExitCode {
     match command_line::parse(std::env::args_os()).and_then(obey) {
@@ -56,6 +62,11 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
+        Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
+        Command::DriveSources { reference } => {
+            Ok(sources::drive(&sources::Target::of(&reference)?)?)
+        }
+        Command::TierCorbie { model, sink, arguments } => tier::serve(model, &sink, arguments),
         Command::DriveCorbie { reference, arguments } => {
             Ok(driver::drive(&CorbieClient::new(&reference, arguments)?)?)
         }
@@ -86,7 +97,16 @@ fn run_experiments(run: &Run) -> Result<(), Failure> {
         let file = |ending: &str| run.out.join(format!("{name}.{ending}"));
         fs::write(file("json"), serde_json::to_string_pretty(&record)? + "\n")?;
         print(&table::markdown(experiment, &record))?;
-        fs::write(file("svg"), chart::svg(experiment, &record)?)?;
+        for plot in experiment.charts {
+            let name = if plot.name.is_empty() { String::new() } else { format!("-{}", plot.name) };
+            let path = run.out.join(format!("{}{name}.svg", experiment.name));
+            match chart::svg(experiment, plot, &record) {
+                Ok(picture) => fs::write(path, picture)?,
+                // `--only` may leave nothing of a picture that is not the first.
+                Err(_) if !plot.name.is_empty() => {}
+                Err(failure) => return Err(failure),
+            }
+        }
     }
     Ok(())
 }

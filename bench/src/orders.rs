@@ -5,6 +5,7 @@
 //! `peers/jacorb/…/EchoProgram.java`. Plain text, so that a peer in any language needs no library
 //! for it.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -42,6 +43,34 @@ pub(crate) enum Order {
         /// Milliseconds of calls counted.
         window_ms: u64,
     },
+    /// Source clients connect, and wait until each has been accepted.
+    Connect {
+        /// Clients.
+        clients: usize,
+    },
+    /// Many source clients, each with a connection and one call under way (`sources.rs`).
+    Sources {
+        /// Clients.
+        clients: usize,
+        /// Milliseconds before counting starts.
+        warm_up_ms: u64,
+        /// Milliseconds during which replies are counted.
+        window_ms: u64,
+    },
+    /// A fixed number of asynchronous calls, sent as fast as they are taken; the time ends with
+    /// the last reply.
+    Pipelined {
+        /// Calls.
+        calls: u64,
+    },
+    /// Asynchronous calls for a while, without ever waiting for replies: how many come back, and
+    /// how much memory the client holds meanwhile, step by step.
+    Unbounded {
+        /// Milliseconds during which calls are made.
+        window_ms: u64,
+        /// Milliseconds between two samples.
+        step_ms: u64,
+    },
 }
 
 impl fmt::Display for Order {
@@ -54,6 +83,14 @@ impl fmt::Display for Order {
             Order::Oneways { window_ms } => write!(f, "oneways {window_ms}"),
             Order::Octets { size, warm_up_ms, window_ms } => {
                 write!(f, "octets {size} {warm_up_ms} {window_ms}")
+            }
+            Order::Connect { clients } => write!(f, "connect {clients}"),
+            Order::Sources { clients, warm_up_ms, window_ms } => {
+                write!(f, "sources {clients} {warm_up_ms} {window_ms}")
+            }
+            Order::Pipelined { calls } => write!(f, "pipelined {calls}"),
+            Order::Unbounded { window_ms, step_ms } => {
+                write!(f, "unbounded {window_ms} {step_ms}")
             }
         }
     }
@@ -77,7 +114,16 @@ impl FromStr for Order {
             ("octets", &[size, warm_up_ms, window_ms]) => {
                 Ok(Order::Octets { size: size as usize, warm_up_ms, window_ms })
             }
-            _ => Err(format!("`{line}` is not an order (latency, threads, oneways, octets)")),
+            ("connect", &[clients]) => Ok(Order::Connect { clients: clients as usize }),
+            ("sources", &[clients, warm_up_ms, window_ms]) => {
+                Ok(Order::Sources { clients: clients as usize, warm_up_ms, window_ms })
+            }
+            ("pipelined", &[calls]) => Ok(Order::Pipelined { calls }),
+            ("unbounded", &[window_ms, step_ms]) => Ok(Order::Unbounded { window_ms, step_ms }),
+            _ => Err(format!(
+                "`{line}` is not an order (latency, threads, oneways, octets, connect, sources, \
+                 pipelined, unbounded)"
+            )),
         }
     }
 }
@@ -94,6 +140,44 @@ pub(crate) enum Answer {
         /// Nanoseconds in which they were.
         nanoseconds: u64,
     },
+    /// What happened step by step.
+    Steps(Vec<Step>),
+}
+
+/// One step of [`Order::Unbounded`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Step {
+    /// Microseconds since the start at which the step ended.
+    pub(crate) at_us: u64,
+    /// Replies that came in the step.
+    pub(crate) replies: u64,
+    /// Calls sent and not answered, at its end.
+    pub(crate) pending: u64,
+    /// Kibibytes of memory that the client held at its end.
+    pub(crate) resident_kib: u64,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}:{}", self.at_us, self.replies, self.pending, self.resident_kib)
+    }
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Step, String> {
+        let numbers: Vec<u64> = word
+            .split(':')
+            .map(|number| number.parse().map_err(|_| format!("no step: `{word}`")))
+            .collect::<Result<_, _>>()?;
+        match numbers.as_slice() {
+            &[at_us, replies, pending, resident_kib] => {
+                Ok(Step { at_us, replies, pending, resident_kib })
+            }
+            _ => Err(format!("no step: `{word}`")),
+        }
+    }
 }
 
 impl fmt::Display for Answer {
@@ -104,6 +188,10 @@ impl fmt::Display for Answer {
                 samples.iter().try_for_each(|(time, count)| write!(f, " {time}:{count}"))
             }
             Answer::Rate { calls, nanoseconds } => write!(f, "rate {calls} {nanoseconds}"),
+            Answer::Steps(steps) => {
+                f.write_str("steps")?;
+                steps.iter().try_for_each(|step| write!(f, " {step}"))
+            }
         }
     }
 }
@@ -131,6 +219,10 @@ impl FromStr for Answer {
                     rest.split_once(' ').ok_or_else(|| format!("no rate: `{line}`"))?;
                 Ok(Answer::Rate { calls: number(calls)?, nanoseconds: number(nanoseconds)? })
             }
+            "steps" => {
+                let steps = rest.split_ascii_whitespace().map(str::parse);
+                steps.collect::<Result<_, String>>().map(Answer::Steps)
+            }
             "error" => Err(rest.to_owned()),
             _ => Err(format!("the client said `{line}`, which is no answer")),
         }
@@ -148,6 +240,10 @@ mod tests {
             Order::Threads { threads: 7, warm_up_ms: 1, window_ms: 2 },
             Order::Oneways { window_ms: 3 },
             Order::Octets { size: 1 << 24, warm_up_ms: 4, window_ms: 5 },
+            Order::Connect { clients: 10_000 },
+            Order::Sources { clients: 10_000, warm_up_ms: 6, window_ms: 7 },
+            Order::Pipelined { calls: 2_200_000 },
+            Order::Unbounded { window_ms: 8, step_ms: 9 },
         ] {
             assert_eq!(order.to_string().parse(), Ok(order));
         }
@@ -161,11 +257,13 @@ mod tests {
         for answer in [
             Answer::Samples(vec![(4_600, 12), (4_610, 7)]),
             Answer::Rate { calls: 1, nanoseconds: 2 },
+            Answer::Steps(vec![Step { at_us: 1, replies: 2, pending: 3, resident_kib: 4 }]),
         ] {
             assert_eq!(answer.to_string().parse(), Ok(answer));
         }
         assert_eq!("error COMM_FAILURE".parse::<Answer>(), Err("COMM_FAILURE".to_owned()));
         assert!("rate 5".parse::<Answer>().is_err());
+        assert!("steps 5:6".parse::<Answer>().is_err());
         assert!("samples 5".parse::<Answer>().is_err());
         assert!("hello".parse::<Answer>().is_err());
     }

@@ -1,4 +1,4 @@
-//! How much of a core client and server used: a load generator that is itself the limit measures
+//! How much of a core client, middle tier and server used: a load generator that is itself the limit measures
 //! nothing.
 //!
 //! Read from `/proc/PID/stat` around every order (`experiment.rs`); the kernel counts in ticks of
@@ -11,33 +11,31 @@ use std::time::{Duration, Instant};
 /// The kernel's unit in `/proc/PID/stat` (`USER_HZ`, 100 on every Linux that this runs on).
 const TICK: Duration = Duration::from_millis(10);
 
-/// Ticks used so far, and when that was read.
-#[derive(Clone, Copy)]
+/// Ticks used so far by each process, and when that was read.
+#[derive(Clone)]
 pub(crate) struct ProcessorTime {
-    client: Option<u64>,
-    server: Option<u64>,
+    ticks: Vec<(&'static str, Option<u64>)>,
     when: Instant,
 }
 
 impl ProcessorTime {
-    /// Reads both processes.
-    pub(crate) fn of(client: u32, server: u32) -> ProcessorTime {
-        ProcessorTime { client: ticks(client), server: ticks(server), when: Instant::now() }
+    /// Reads processes, each with the name of the metric for its share.
+    pub(crate) fn of(processes: &[(&'static str, u32)]) -> ProcessorTime {
+        let read = |&(name, process): &(&'static str, u32)| (name, ticks(process));
+        ProcessorTime { ticks: processes.iter().map(read).collect(), when: Instant::now() }
     }
 
     /// Shares of one core since then, in percent (200: two cores).
-    pub(crate) fn since(&self, before: ProcessorTime) -> Vec<Metric> {
+    pub(crate) fn since(&self, before: &ProcessorTime) -> Vec<Metric> {
         let elapsed = self.when - before.when;
         if elapsed < 10 * TICK {
             return Vec::new();
         }
-        let share = |now: Option<u64>, then: Option<u64>| {
-            let ticks = now?.saturating_sub(then?) as f64;
-            Some(100.0 * ticks * TICK.as_secs_f64() / elapsed.as_secs_f64())
+        let share = |(now, then): (&(&'static str, Option<u64>), &(&str, Option<u64>))| {
+            let ticks = now.1?.saturating_sub(then.1?) as f64;
+            Some((now.0, 100.0 * ticks * TICK.as_secs_f64() / elapsed.as_secs_f64()))
         };
-        let client = share(self.client, before.client).map(|share| ("client_cpu_pct", share));
-        let server = share(self.server, before.server).map(|share| ("server_cpu_pct", share));
-        client.into_iter().chain(server).collect()
+        self.ticks.iter().zip(&before.ticks).filter_map(share).collect()
     }
 }
 
@@ -70,13 +68,14 @@ mod tests {
 
     #[test]
     fn a_busy_process_has_its_share() {
-        let own = std::process::id();
-        let before = ProcessorTime::of(own, u32::MAX);
+        let processes =
+            [("client_cpu_pct", std::process::id()), ("server_cpu_pct", u32::MAX)];
+        let before = ProcessorTime::of(&processes);
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(150) {
             std::hint::black_box(start);
         }
-        let shares = ProcessorTime::of(own, u32::MAX).since(before);
+        let shares = ProcessorTime::of(&processes).since(&before);
         assert_eq!(shares.len(), 1, "there is no process {}", u32::MAX);
         assert!(shares[0].1 > 5.0, "{shares:?}");
     }

@@ -5,6 +5,7 @@
 //! `experiments.md`; beyond what that asks, a row has `low` and `high` (extremes over rounds), and
 //! `missing` names absent contenders with the reason.
 
+use crate::orders::Step;
 use crate::statistics::{median, smaller_is_better};
 use serde::Serialize;
 use serde_json::Value;
@@ -30,6 +31,17 @@ pub(crate) struct Row {
     pub(crate) high: f64,
 }
 
+/// What happened in one run of a contender, step by step.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub(crate) struct Timeline {
+    /// The contender.
+    pub(crate) series: String,
+    /// What it was measured at.
+    pub(crate) x: At,
+    /// The steps.
+    pub(crate) steps: Vec<Step>,
+}
+
 /// A contender that did not take part.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(crate) struct Missing {
@@ -52,6 +64,9 @@ pub(crate) struct Record {
     pub(crate) rounds: usize,
     /// What was measured, in the order of the plan.
     pub(crate) rows: Vec<Row>,
+    /// Of the last round, where steps were measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) timelines: Vec<Timeline>,
     /// `a / b : metric`; null when one of the two is missing.
     pub(crate) ratios: BTreeMap<String, Option<f64>>,
     /// Who did not take part.
@@ -61,6 +76,7 @@ pub(crate) struct Record {
 /// Values as they come in, round by round.
 #[derive(Default)]
 pub(crate) struct Collected {
+    timelines: Vec<Timeline>,
     cells: Vec<(String, At, String, Vec<f64>)>,
 }
 
@@ -74,6 +90,17 @@ impl Collected {
             Some((.., values)) => values.push(value),
             None => self.cells.push((series.into(), x.clone(), metric.into(), vec![value])),
         }
+    }
+
+    /// Keeps the steps of the last round.
+    pub(crate) fn add_timeline(&mut self, timeline: Timeline) {
+        self.timelines.retain(|t| (&t.series, &t.x) != (&timeline.series, &timeline.x));
+        self.timelines.push(timeline);
+    }
+
+    /// The steps.
+    pub(crate) fn timelines(&self) -> &[Timeline] {
+        &self.timelines
     }
 
     /// The medians.
@@ -115,7 +142,10 @@ impl<'k> Key<'k> {
     fn takes(&self, row: &Row) -> bool {
         let pinned = row.x.get("pin").and_then(Value::as_str).unwrap_or("none");
         let is_at = |word: &&str| {
-            row.x.values().any(|value| matches!(value, Value::String(s) if s == word))
+            row.x.values().any(|value| match value {
+                Value::String(text) => text == word,
+                number => number.to_string() == **word,
+            })
         };
         let pin_is_named =
             self.at.iter().any(|word| ["same-core", "two-cores", "none"].contains(word));
@@ -132,9 +162,9 @@ fn best<'r>(rows: &'r [Row], series: &str, key: &Key<'_>) -> Option<&'r Row> {
     rows.iter().filter(|row| row.series == series && key.takes(row)).max_by(better)
 }
 
-/// The best value of a series at a pin.
-pub(crate) fn best_value(rows: &[Row], series: &str, metric: &str, pin: &str) -> Option<f64> {
-    let key = Key { numerator: series, denominator: "", metric, at: vec![pin] };
+/// The best value of a series where `at` says: words as behind the `@` of a ratio's key.
+pub(crate) fn best_value(rows: &[Row], series: &str, metric: &str, at: &[&str]) -> Option<f64> {
+    let key = Key { numerator: series, denominator: "", metric, at: at.to_vec() };
     best(rows, series, &key).map(|row| row.value)
 }
 
@@ -159,6 +189,23 @@ pub(crate) fn add_best(rows: &mut Vec<Row>, name: &str, prefix: &str, metric: &s
         row.x.insert("is".to_owned(), Value::String(winner.series.clone()));
         rows.push(row);
     }
+}
+
+/// Adds a series `ideal`: what would be best possible at each place where something was measured.
+pub(crate) fn add_ideal(rows: &mut Vec<Row>, metric: &str, ideal: fn(&At) -> Option<f64>) {
+    let mut places: Vec<&At> = Vec::new();
+    for row in rows.iter().filter(|row| row.metric == metric) {
+        if !places.contains(&&row.x) {
+            places.push(&row.x);
+        }
+    }
+    let row = |x: &At| {
+        let value = ideal(x)?;
+        let (series, metric) = ("ideal".to_owned(), metric.to_owned());
+        Some(Row { series, x: x.clone(), metric, value, low: value, high: value })
+    };
+    let added: Vec<Row> = places.into_iter().filter_map(row).collect();
+    rows.extend(added);
 }
 
 #[cfg(test)]
@@ -219,6 +266,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_ideal_stands_beside_what_was_measured() {
+        let mut collected = Collected::default();
+        for clients in [1, 400] {
+            let x = At::from([("clients".to_owned(), json!(clients))]);
+            collected.add("corbie-amh-1", &x, "replies_per_s", f64::from(clients) * 24.0);
+        }
+        let mut rows = collected.rows();
+        add_ideal(&mut rows, "replies_per_s", |x| Some(x["clients"].as_f64()? * 25.0));
+        assert_eq!(rows.len(), 4);
+        assert_eq!(ratio(&rows, "corbie-amh-1 / ideal : replies_per_s @ 400"), Some(0.96));
+        assert_eq!(best_value(&rows, "ideal", "replies_per_s", &["1"]), Some(25.0));
+    }
+
+    #[test]
+    fn the_last_steps_are_kept() {
+        let mut collected = Collected::default();
+        for replies in [1, 2] {
+            let steps = vec![Step { at_us: 1, replies, pending: 0, resident_kib: 0 }];
+            let timeline = Timeline { series: "corbie-ami".into(), x: At::new(), steps };
+            collected.add_timeline(timeline);
+        }
+        assert_eq!(collected.timelines().len(), 1);
+        assert_eq!(collected.timelines()[0].steps[0].replies, 2);
+    }
+
+    #[test]
     fn the_json_has_the_agreed_form() {
         let rows = rows()[..1].to_vec();
         let record = Record {
@@ -227,6 +300,7 @@ mod tests {
             machine: json!({"cores": 2}),
             rounds: 3,
             rows,
+            timelines: vec![],
             ratios: BTreeMap::from([("a / b : m".into(), Some(1.5)), ("c / d : m".into(), None)]),
             missing: vec![Missing { series: "c".into(), reason: "not built".into() }],
         };

@@ -4,18 +4,17 @@
 //! `experiment.rs` turns every client's answer into named metrics here; `record.rs` takes the
 //! medians.
 
-use crate::orders::Answer;
+use crate::orders::{Answer, Order, Step};
 use hdrhistogram::Histogram;
 
 /// A metric of one round: its name, which carries the unit, and its value.
 pub(crate) type Metric = (&'static str, f64);
 
-/// Metrics of one answer; `octets_per_call` is the payload carried there and back by a call (0:
-/// none).
+/// Metrics of one answer to an order.
 ///
 /// # Errors
 /// When the answer holds no sample or no time.
-pub(crate) fn metrics(answer: &Answer, octets_per_call: u64) -> Result<Vec<Metric>, String> {
+pub(crate) fn metrics(answer: &Answer, order: &Order) -> Result<Vec<Metric>, String> {
     match answer {
         Answer::Samples(samples) => latency_metrics(samples),
         Answer::Rate { calls, nanoseconds } => {
@@ -24,15 +23,45 @@ pub(crate) fn metrics(answer: &Answer, octets_per_call: u64) -> Result<Vec<Metri
             }
             let seconds = *nanoseconds as f64 / 1e9;
             let calls = *calls as f64;
-            Ok(match octets_per_call {
-                0 => vec![("calls_per_s", calls / seconds)],
-                octets => vec![
-                    ("mb_per_s", calls * octets as f64 / 1e6 / seconds),
+            Ok(match *order {
+                Order::Octets { size, .. } => vec![
+                    // The payload goes there and comes back.
+                    ("mb_per_s", calls * 2.0 * size as f64 / 1e6 / seconds),
                     ("rtt_mean_us", seconds * 1e6 / calls),
                 ],
+                Order::Sources { .. } => vec![("replies_per_s", calls / seconds)],
+                _ => vec![("calls_per_s", calls / seconds)],
             })
         }
+        Answer::Steps(steps) => step_metrics(steps),
     }
+}
+
+/// Of a run in steps: the rate over all of it, the worst step after the first fifth, when it should
+/// be steady, and the most memory and the most pending calls at any time.
+fn step_metrics(steps: &[Step]) -> Result<Vec<Metric>, String> {
+    let last = steps.last().ok_or("the client made no step")?;
+    let all: u64 = steps.iter().map(|step| step.replies).sum();
+    let rates = step_rates(steps);
+    let steady = &rates[rates.len() / 5..];
+    let most = |of: fn(&Step) -> u64| steps.iter().map(of).max().unwrap_or(0) as f64;
+    Ok(vec![
+        ("calls_per_s", all as f64 * 1e6 / last.at_us as f64),
+        ("slowest_step_calls_per_s", steady.iter().copied().fold(f64::MAX, f64::min)),
+        ("resident_mib", most(|step| step.resident_kib) / 1024.0),
+        ("pending_calls", most(|step| step.pending)),
+    ])
+}
+
+/// Replies a second in each step.
+pub(crate) fn step_rates(steps: &[Step]) -> Vec<f64> {
+    let mut before_us = 0;
+    let mut rate = |step: &Step| {
+        let elapsed_us = step.at_us.saturating_sub(before_us).max(1);
+        before_us = step.at_us;
+        step.replies as f64 * 1e6 / elapsed_us as f64
+    };
+    steps.iter().map(&mut rate).collect()
 }
 
 /// Percentiles (histogram of three digits), mean, extremes and jitter (standard deviation as a
@@ -83,6 +112,32 @@ mod tests {
         metrics.iter().find(|(n, _)| *n == name).map(|(_, v)| *v).unwrap()
     }
 
+    const LATENCY: Order = Order::Latency { warm_up: 0, calls: 1 };
+
+    #[test]
+    fn steps_give_the_whole_rate_and_the_worst_that_happened() {
+        let step = |at_us, replies, pending, resident_kib| Step {
+            at_us,
+            replies,
+            pending,
+            resident_kib,
+        };
+        let steps = [
+            step(100_000, 10, 5, 1_024),
+            step(200_000, 100, 9, 2_048),
+            step(300_000, 80, 7, 2_048),
+            step(400_000, 100, 7, 1_024),
+            step(500_000, 110, 0, 1_024),
+        ];
+        let order = Order::Unbounded { window_ms: 500, step_ms: 100 };
+        let metrics = metrics(&Answer::Steps(steps.to_vec()), &order).unwrap();
+        assert_eq!(value(&metrics, "calls_per_s"), 800.0);
+        assert_eq!(value(&metrics, "slowest_step_calls_per_s"), 800.0);
+        assert_eq!(value(&metrics, "resident_mib"), 2.0);
+        assert_eq!(value(&metrics, "pending_calls"), 9.0);
+        assert!(step_metrics(&[]).is_err());
+    }
+
     #[test]
     fn median_is_the_middle_and_not_the_mean() {
         assert_eq!(median(&[]), None);
@@ -94,7 +149,7 @@ mod tests {
     #[test]
     fn percentiles_come_from_the_counts() {
         let samples = [(1_000, 500), (2_000, 489), (50_000, 10), (900_000, 1)];
-        let metrics = metrics(&Answer::Samples(samples.to_vec()), 0).unwrap();
+        let metrics = metrics(&Answer::Samples(samples.to_vec()), &LATENCY).unwrap();
         assert_eq!(value(&metrics, "rtt_min_us"), 1.0);
         // Three digits are kept: within 0.1 % of the true value.
         assert!((value(&metrics, "rtt_p50_us") - 1.0).abs() < 0.001);
@@ -108,17 +163,17 @@ mod tests {
     #[test]
     fn rates_count_calls_or_octets() {
         let answer = Answer::Rate { calls: 500, nanoseconds: 250_000_000 };
-        assert_eq!(metrics(&answer, 0).unwrap(), [("calls_per_s", 2_000.0)]);
-        let both_ways = 2 * 1_000_000;
-        let of_octets = metrics(&answer, both_ways).unwrap();
+        assert_eq!(metrics(&answer, &LATENCY).unwrap(), [("calls_per_s", 2_000.0)]);
+        let both_ways = Order::Octets { size: 1_000_000, warm_up_ms: 0, window_ms: 250 };
+        let of_octets = metrics(&answer, &both_ways).unwrap();
         assert_eq!(value(&of_octets, "mb_per_s"), 4_000.0);
         assert_eq!(value(&of_octets, "rtt_mean_us"), 500.0);
     }
 
     #[test]
     fn nothing_measured_is_an_error() {
-        assert!(metrics(&Answer::Samples(vec![]), 0).is_err());
-        assert!(metrics(&Answer::Rate { calls: 0, nanoseconds: 5 }, 0).is_err());
-        assert!(metrics(&Answer::Rate { calls: 5, nanoseconds: 0 }, 0).is_err());
+        assert!(metrics(&Answer::Samples(vec![]), &LATENCY).is_err());
+        assert!(metrics(&Answer::Rate { calls: 0, nanoseconds: 5 }, &LATENCY).is_err());
+        assert!(metrics(&Answer::Rate { calls: 5, nanoseconds: 0 }, &LATENCY).is_err());
     }
 }

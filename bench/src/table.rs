@@ -15,8 +15,6 @@ pub(crate) struct PaperTable {
     pub(crate) metrics: &'static [&'static str],
     /// Its columns.
     pub(crate) heads: &'static [&'static str],
-    /// Pin of our rows that stand beside it.
-    pub(crate) at: &'static str,
     /// Its rows.
     pub(crate) rows: &'static [PaperRow],
 }
@@ -29,6 +27,8 @@ pub(crate) struct PaperRow {
     pub(crate) values: &'static [&'static str],
     /// Our series of the same kind.
     pub(crate) ours: &'static str,
+    /// Where our row was measured, in the words of a ratio's key.
+    pub(crate) at: &'static [&'static str],
 }
 
 /// The whole page.
@@ -162,7 +162,7 @@ fn paper(page: &mut String, experiment: &Experiment, record: &Record) {
     let _ = writeln!(page, "|---|---|{}", "---:|---:|".repeat(paper.heads.len()));
     for line in paper.rows {
         let ours = |metric: &str| {
-            let best = record::best_value(&record.rows, line.ours, metric, paper.at);
+            let best = record::best_value(&record.rows, line.ours, metric, line.at);
             best.map_or("missing".to_owned(), number)
         };
         let pairs: Vec<String> = line
@@ -228,6 +228,7 @@ mod tests {
             rounds: 3,
             ratios: [(key.to_owned(), ratio(&rows, key))].into(),
             rows,
+            timelines: vec![],
             missing: vec![Missing { series: "jacorb-smi".into(), reason: "no Java".into() }],
         };
         let page = markdown(experiment, &record);

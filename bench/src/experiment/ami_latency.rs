@@ -3,7 +3,7 @@
 //! In the table of `experiment.rs`; `count.rs` counts for the same contenders.
 
 use super::{Cell, Effort, Experiment};
-use crate::chart::Chart;
+use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family, JACORB_QUEUE, OMNIORB_STOCK};
 use crate::orders::Order;
 use crate::placement::Pin;
@@ -13,6 +13,9 @@ use crate::table::{PaperRow, PaperTable};
 const AMI: &[&str] = &["asynchronous invocation (AMI) is not built yet"];
 /// What waits for dynamic invocation.
 const DII: &[&str] = &["dynamic invocation (DII) is not built yet"];
+
+/// Where our rows beside the paper's were measured.
+const TWO_CORES: &[&str] = &["two-cores"];
 
 /// The experiment.
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -31,15 +34,15 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         title: "Paper AMI, Table 1 (µs; two 400 MHz machines, 100 Mbit/s) beside ours (two-cores)",
         metrics: &["rtt_min_us", "rtt_mean_us", "rtt_max_us", "jitter_pct"],
         heads: &["minimum", "average", "maximum", "jitter %"],
-        at: "two-cores",
         rows: &[
-            PaperRow { name: "SMI", values: &["455", "497", "684", "2.7"], ours: "corbie-smi" },
+            PaperRow { name: "SMI", values: &["455", "497", "684", "2.7"], ours: "corbie-smi", at: TWO_CORES },
             PaperRow {
                 name: "AMI",
                 values: &["447", "479", "1,859", "3.0"],
                 ours: "corbie-ami-callback",
+                at: TWO_CORES,
             },
-            PaperRow { name: "DII", values: &["499", "573", "2,652", "9.6"], ours: "corbie-dii" },
+            PaperRow { name: "DII", values: &["499", "573", "2,652", "9.6"], ours: "corbie-dii", at: TWO_CORES },
         ],
     }),
     ratios: &[
@@ -57,8 +60,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-smi-spin / omniorb-smi : rtt_p50_us @ two-cores",
     ],
     bests: &[],
+    ideal: None,
     metric: "rtt_p50_us",
-    chart: Chart::Bars { by: "pin" },
+    charts: &[Plot::of_rows("rtt_p50_us", Chart::Bars { by: "pin" })],
     plan,
 };
 
@@ -96,7 +100,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
                 continue;
             }
             let order = Order::Latency { warm_up: 0, calls };
-            cells.push(Cell { contender, pin, order, x: vec![] });
+            cells.push(Cell { contender, pin, sink_delay_ms: None, order, x: vec![] });
         }
     }
     cells

@@ -3,7 +3,7 @@
 //! In the table of `experiment.rs`.
 
 use super::{Cell, Effort, Experiment};
-use crate::chart::Chart;
+use crate::chart::{Chart, Plot};
 use crate::contender::{
     Contender, Family, JACORB_QUEUE, OMNIORB_CONNECTIONS, OMNIORB_POOL, OMNIORB_STOCK,
 };
@@ -32,12 +32,11 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         title: "Paper AMI, Table 2 (calls a second; two 400 MHz quad-CPU machines) beside ours",
         metrics: &["calls_per_s"],
         heads: &["calls/s"],
-        at: "none",
         rows: &[
-            PaperRow { name: "SMI (220 threads)", values: &["1,914"], ours: "corbie-smi-220" },
-            PaperRow { name: "SMI (7 threads)", values: &["7,080"], ours: "corbie-smi-7" },
-            PaperRow { name: "AMI", values: &["8,524"], ours: "corbie-ami" },
-            PaperRow { name: "DII", values: &["3,816"], ours: "corbie-dii" },
+            PaperRow { name: "SMI (220 threads)", values: &["1,914"], ours: "corbie-smi-220", at: &[] },
+            PaperRow { name: "SMI (7 threads)", values: &["7,080"], ours: "corbie-smi-7", at: &[] },
+            PaperRow { name: "AMI", values: &["8,524"], ours: "corbie-ami", at: &[] },
+            PaperRow { name: "DII", values: &["3,816"], ours: "corbie-dii", at: &[] },
         ],
     }),
     ratios: &[
@@ -54,8 +53,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-oneway / raw-tcp-oneway : calls_per_s",
     ],
     bests: &[("corbie-smi-best", "corbie-smi-", "calls_per_s")],
+    ideal: None,
     metric: "calls_per_s",
-    chart: Chart::Bars { by: "threads" },
+    charts: &[Plot::of_rows("calls_per_s", Chart::Bars { by: "threads" })],
     plan,
 };
 
@@ -79,6 +79,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
     let cell = |contender, order, threads: usize| Cell {
         contender,
         pin: Pin::None,
+        sink_delay_ms: None,
         order,
         x: vec![("threads", json!(threads))],
     };

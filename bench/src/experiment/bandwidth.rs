@@ -3,7 +3,7 @@
 //! In the table of `experiment.rs`. Not from a paper: it shows what copying costs.
 
 use super::{Cell, Effort, Experiment};
-use crate::chart::Chart;
+use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family, JACORB_QUEUE, OMNIORB_STOCK};
 use crate::corbie_contender;
 use crate::orders::Order;
@@ -34,8 +34,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie / omniorb : mb_per_s @ 64KiB @ two-cores",
     ],
     bests: &[],
+    ideal: None,
     metric: "mb_per_s",
-    chart: Chart::Lines { along: "octets" },
+    charts: &[Plot::of_rows("mb_per_s", Chart::Lines { along: "octets", logarithmic: true })],
     plan,
 };
 
@@ -77,7 +78,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
             for contender in contenders() {
                 let order = Order::Octets { size, warm_up_ms, window_ms };
                 let x = vec![("size", json!(name)), ("octets", json!(size))];
-                cells.push(Cell { contender, pin, order, x });
+                cells.push(Cell { contender, pin, sink_delay_ms: None, order, x });
             }
         }
     }
