@@ -166,10 +166,8 @@ fn lines(
     builder.x_label_area_size(40).y_label_area_size(70);
     let (across, up) = (first..last * 1.01, least.max(most / 1e6) / 1.2..most * 1.2);
     if logarithmic {
-        let chart = builder.build_cartesian_2d(
-            across.log_scale().base(2.0),
-            up.log_scale().base(10.0),
-        )?;
+        let chart =
+            builder.build_cartesian_2d(across.log_scale().base(2.0), up.log_scale().base(10.0))?;
         draw_lines(chart, along, rows, &x)?;
     } else {
         draw_lines(builder.build_cartesian_2d(across, 0.0..most * 1.1)?, along, rows, &x)?;
@@ -179,17 +177,17 @@ fn lines(
 }
 
 /// A chart whose axes are numbers, in powers or not.
-type Numbers<'a, 'b, X, Y> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, Y>>;
+type Numbers<'a, X, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>;
 
-fn draw_lines<X, Y>(
-    mut chart: Numbers<'_, '_, X, Y>,
+fn draw_lines<'a, X, Y>(
+    mut chart: Numbers<'a, X, Y>,
     along: &str,
     rows: &[&Row],
     x: &dyn Fn(&Row) -> f64,
 ) -> Result<(), Failure>
 where
-    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
-    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    X: Ranged<ValueType = f64> + ValueFormatter<f64> + 'a,
+    Y: Ranged<ValueType = f64> + ValueFormatter<f64> + 'a,
 {
     chart.configure_mesh().x_desc(along).draw()?;
     for (at, name) in line_names(rows, along).iter().enumerate() {

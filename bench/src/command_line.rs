@@ -159,9 +159,7 @@ fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> 
     match (role, kind.as_str()) {
         ("serve" | "drive", "raw") => raw(parser, role == "serve"),
         ("serve", "sink") => sink(parser),
-        ("drive", "sources") => {
-            Ok(Command::DriveSources { reference: parser.value()?.string()? })
-        }
+        ("drive", "sources") => Ok(Command::DriveSources { reference: parser.value()?.string()? }),
         (_, "corbie") => corbie(parser, role),
         _ => Err(format!("there are no processes of kind `{role} {kind}`").into()),
     }

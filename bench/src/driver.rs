@@ -34,6 +34,22 @@ pub(crate) trait Client: Sync {
     /// When the server cannot be reached.
     fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure>;
 
+    /// Makes `calls` asynchronous calls as fast as they are taken (`pipeline.rs`).
+    ///
+    /// # Errors
+    /// When a call fails, or the contender has no asynchronous calls.
+    fn pipelined(&self, calls: u64) -> Result<Answer, Failure> {
+        Err(format!("this client makes no asynchronous calls, so not these {calls} either").into())
+    }
+
+    /// Makes asynchronous calls for a while, whatever becomes of the replies (`pipeline.rs`).
+    ///
+    /// # Errors
+    /// When a call fails, or the contender has no asynchronous calls.
+    fn unbounded(&self, window: Duration, step: Duration) -> Result<Answer, Failure> {
+        Err(format!("this client makes no asynchronous calls ({window:?}, {step:?})").into())
+    }
+
     /// Calls from `threads` threads; a contender that needs no thread per call in flight has its
     /// own way.
     ///
@@ -77,6 +93,9 @@ fn obey<C: Client>(client: &C, order: &Order) -> Result<Answer, Failure> {
         Order::Octets { size, warm_up_ms, window_ms } => {
             echo_octets(client, size, ms(warm_up_ms), ms(window_ms))
         }
+        Order::Pipelined { calls } => client.pipelined(calls),
+        Order::Unbounded { window_ms, step_ms } => client.unbounded(ms(window_ms), ms(step_ms)),
+        ref other => Err(format!("this client does not know the order `{other}`").into()),
     }
 }
 
@@ -264,7 +283,20 @@ mod tests {
                     assert!(calls > 0, "{order}");
                     assert!(nanoseconds >= 2_000_000, "{order}");
                 }
+                Answer::Steps(steps) => panic!("{order}: {steps:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn what_a_client_cannot_do_it_says() {
+        for (order, text) in [
+            (Order::Pipelined { calls: 5 }, "no asynchronous calls"),
+            (Order::Unbounded { window_ms: 5, step_ms: 1 }, "no asynchronous calls"),
+            (Order::Connect { clients: 5 }, "does not know the order `connect 5`"),
+        ] {
+            let error = obey(&Local { wrong: false }, &order).unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
         }
     }
 

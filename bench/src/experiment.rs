@@ -5,6 +5,8 @@
 //! below `experiment/` and one line in that table: it lists its cells (who does what, pinned
 //! where), the paper's table and its ratios.
 
+pub(crate) mod amh_clients;
+pub(crate) mod amh_delay;
 pub(crate) mod ami_latency;
 pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
@@ -24,8 +26,13 @@ use std::fs::File;
 use std::io::{self, Write};
 
 /// Every experiment there is, in the order of `experiments.md`.
-pub(crate) const EXPERIMENTS: &[&Experiment] =
-    &[&ami_latency::EXPERIMENT, &ami_throughput::EXPERIMENT, &bandwidth::EXPERIMENT];
+pub(crate) const EXPERIMENTS: &[&Experiment] = &[
+    &ami_latency::EXPERIMENT,
+    &ami_throughput::EXPERIMENT,
+    &amh_clients::EXPERIMENT,
+    &amh_delay::EXPERIMENT,
+    &bandwidth::EXPERIMENT,
+];
 
 /// One experiment.
 pub(crate) struct Experiment {
@@ -252,6 +259,7 @@ fn measure(
 }
 
 /// What one cell of one round gave.
+#[derive(Debug)]
 struct Measured {
     metrics: Vec<statistics::Metric>,
     steps: Vec<Step>,

@@ -14,6 +14,7 @@ mod experiment;
 mod machine;
 mod orders;
 mod peers;
+mod pipeline;
 mod placement;
 mod process;
 mod processor_time;

@@ -68,8 +68,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_has_its_share() {
-        let processes =
-            [("client_cpu_pct", std::process::id()), ("server_cpu_pct", u32::MAX)];
+        let processes = [("client_cpu_pct", std::process::id()), ("server_cpu_pct", u32::MAX)];
         let before = ProcessorTime::of(&processes);
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(150) {

@@ -116,12 +116,8 @@ mod tests {
 
     #[test]
     fn steps_give_the_whole_rate_and_the_worst_that_happened() {
-        let step = |at_us, replies, pending, resident_kib| Step {
-            at_us,
-            replies,
-            pending,
-            resident_kib,
-        };
+        let step =
+            |at_us, replies, pending, resident_kib| Step { at_us, replies, pending, resident_kib };
         let steps = [
             step(100_000, 10, 5, 1_024),
             step(200_000, 100, 9, 2_048),

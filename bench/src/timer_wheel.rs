@@ -105,7 +105,7 @@ mod tests {
         wheel.insert(due, 1);
         let next = wheel.next_due().unwrap();
         assert!(due <= next && next < due + SLOT);
-        assert_eq!(expired(&mut wheel, due - SLOT), []);
+        assert!(expired(&mut wheel, due - SLOT).is_empty());
         assert_eq!(expired(&mut wheel, next), [1]);
     }
 
@@ -113,7 +113,7 @@ mod tests {
     fn no_delay_and_too_long_a_delay_are_both_served() {
         let start = Instant::now();
         let mut wheel = TimerWheel::new(10 * MS, start);
-        assert_eq!(expired(&mut wheel, start + 3 * MS), []);
+        assert!(expired(&mut wheel, start + 3 * MS).is_empty());
         wheel.insert(start + 3 * MS, 1);
         wheel.insert(start, 2);
         wheel.insert(start + 60_000 * MS, 3);

@@ -1,4 +1,4 @@
-// omniORB's side of the bench: `echo serve [-ORB…]` and `echo drive REFERENCE [-ORB…]`.
+// omniORB's side of the bench: `echo serve [-ORB…]`, `echo drive REFERENCE [-ORB…]` and `echo tier SINK [-ORB…]`.
 //
 // It speaks the line protocol of bench/src/orders.rs: the server prints `ready REFERENCE` and ends when its
 // standard input does; the client reads orders and answers each with one line.
@@ -36,10 +36,24 @@ class EchoServant : public POA_Bench::Echoer {
   std::atomic<uint64_t> taken{0};
 };
 
-static int serve(CORBA::ORB_ptr orb) {
+// A middle tier: asks the sink before it answers.
+class TierServant : public POA_Bench::Echoer {
+ public:
+  explicit TierServant(Bench::Echoer_ptr s) : sink(Bench::Echoer::_duplicate(s)) {}
+  CORBA::LongLong echo(CORBA::LongLong v) override { return sink->echo(v); }
+  void send(CORBA::LongLong v) override { sink->send(v); }
+  CORBA::ULongLong received() override { return sink->received(); }
+  Bench::Octets* echo_octets(const Bench::Octets& data) override { return sink->echo_octets(data); }
+
+ private:
+  Bench::Echoer_var sink;
+};
+
+template <class Servant>
+static int serve(CORBA::ORB_ptr orb, Servant* created) {
   CORBA::Object_var object = orb->resolve_initial_references("RootPOA");
   PortableServer::POA_var poa = PortableServer::POA::_narrow(object);
-  PortableServer::Servant_var<EchoServant> servant = new EchoServant;
+  PortableServer::Servant_var<Servant> servant = created;
   PortableServer::ObjectId_var id = poa->activate_object(servant);
   Bench::Echoer_var reference = servant->_this();
   PortableServer::POAManager_var manager = poa->the_POAManager();
@@ -175,9 +189,14 @@ static int drive(CORBA::ORB_ptr orb, const char* reference) {
 int main(int argc, char** argv) {
   try {
     CORBA::ORB_var orb = CORBA::ORB_init(argc, argv);
-    if (argc == 2 && strcmp(argv[1], "serve") == 0) return serve(orb);
+    if (argc == 2 && strcmp(argv[1], "serve") == 0) return serve(orb, new EchoServant);
+    if (argc == 3 && strcmp(argv[1], "tier") == 0) {
+      CORBA::Object_var sink = orb->string_to_object(argv[2]);
+      Bench::Echoer_var echo = Bench::Echoer::_unchecked_narrow(sink);
+      return serve(orb, new TierServant(echo));
+    }
     if (argc == 3 && strcmp(argv[1], "drive") == 0) return drive(orb, argv[2]);
-    std::cerr << "usage: echo serve | echo drive REFERENCE" << std::endl;
+    std::cerr << "usage: echo serve | echo drive REFERENCE | echo tier SINK" << std::endl;
   } catch (CORBA::Exception& e) {
     std::cerr << "omniORB: " << e._name() << std::endl;
   }

@@ -26,13 +26,13 @@ pub(super) fn draw(
     let root = SVGBackend::with_string(picture, (900, 640)).into_drawing_area();
     root.fill(&WHITE)?;
     let (upper, lower) = root.split_vertically(320);
-    let lines = |value: &dyn Fn(&Timeline) -> Vec<f64>| -> Vec<Line<'_>> {
-        let line = |timeline| {
-            let Timeline { series, steps, .. } = timeline;
-            let seconds = steps.iter().map(|step| step.at_us as f64 / 1e6);
-            (series.as_str(), seconds.zip(value(timeline)).collect())
-        };
-        timelines.iter().map(line).collect()
+    let lines = |value: &dyn Fn(&Timeline) -> Vec<f64>| {
+        let mut lines: Vec<Line<'_>> = Vec::new();
+        for timeline in timelines {
+            let seconds = timeline.steps.iter().map(|step| step.at_us as f64 / 1e6);
+            lines.push((timeline.series.as_str(), seconds.zip(value(timeline)).collect()));
+        }
+        lines
     };
     let rates = lines(&|timeline| step_rates(&timeline.steps));
     let memory = lines(&|timeline| {

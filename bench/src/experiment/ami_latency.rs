@@ -35,14 +35,24 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         metrics: &["rtt_min_us", "rtt_mean_us", "rtt_max_us", "jitter_pct"],
         heads: &["minimum", "average", "maximum", "jitter %"],
         rows: &[
-            PaperRow { name: "SMI", values: &["455", "497", "684", "2.7"], ours: "corbie-smi", at: TWO_CORES },
+            PaperRow {
+                name: "SMI",
+                values: &["455", "497", "684", "2.7"],
+                ours: "corbie-smi",
+                at: TWO_CORES,
+            },
             PaperRow {
                 name: "AMI",
                 values: &["447", "479", "1,859", "3.0"],
                 ours: "corbie-ami-callback",
                 at: TWO_CORES,
             },
-            PaperRow { name: "DII", values: &["499", "573", "2,652", "9.6"], ours: "corbie-dii", at: TWO_CORES },
+            PaperRow {
+                name: "DII",
+                values: &["499", "573", "2,652", "9.6"],
+                ours: "corbie-dii",
+                at: TWO_CORES,
+            },
         ],
     }),
     ratios: &[

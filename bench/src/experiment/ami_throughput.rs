@@ -33,7 +33,12 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         metrics: &["calls_per_s"],
         heads: &["calls/s"],
         rows: &[
-            PaperRow { name: "SMI (220 threads)", values: &["1,914"], ours: "corbie-smi-220", at: &[] },
+            PaperRow {
+                name: "SMI (220 threads)",
+                values: &["1,914"],
+                ours: "corbie-smi-220",
+                at: &[],
+            },
             PaperRow { name: "SMI (7 threads)", values: &["7,080"], ours: "corbie-smi-7", at: &[] },
             PaperRow { name: "AMI", values: &["8,524"], ours: "corbie-ami", at: &[] },
             PaperRow { name: "DII", values: &["3,816"], ours: "corbie-dii", at: &[] },

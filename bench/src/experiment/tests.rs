@@ -32,6 +32,15 @@ const REQUIRED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "amh-clients",
+        &[
+            "corbie-amh-1 / ideal : replies_per_s @ 400",
+            "corbie-amh-1 / ideal : replies_per_s @ 10000",
+            "corbie-amh-1 / corbie-thread-per-connection : replies_per_s @ 400",
+        ],
+    ),
+    ("amh-delay", &[]),
+    (
         "bandwidth",
         &[
             "corbie / raw-tcp : mb_per_s @ 1MiB",
@@ -62,6 +71,9 @@ fn imagined_rows(experiment: &Experiment, effort: Effort) -> Vec<record::Row> {
         collected.add(&cell.contender.series, &cell.at(), experiment.metric, 1.0);
     }
     let mut rows = collected.rows();
+    if experiment.ideal.is_some() {
+        record::add_ideal(&mut rows, experiment.metric, |_| Some(1.0));
+    }
     for (name, prefix, metric) in experiment.bests {
         record::add_best(&mut rows, name, prefix, metric);
     }
@@ -102,7 +114,9 @@ fn the_paper_stands_beside_rows_that_exist() {
         let Some(paper) = &experiment.paper_table else { continue };
         let cells = (experiment.plan)(&EFFORTS[1]);
         for row in paper.rows {
-            assert!(cells.iter().any(|cell| cell.contender.series == row.ours), "{}", row.ours);
+            let computed = experiment.ideal.is_some() && row.ours == "ideal";
+            let measured = cells.iter().any(|cell| cell.contender.series == row.ours);
+            assert!(measured || computed, "{}", row.ours);
             assert_eq!(row.values.len(), paper.metrics.len());
         }
     }

@@ -1,0 +1,168 @@
+//! `amh-clients`, paper AMH Figures 8 and 9: replies a second of a middle tier, against the number
+//! of source clients.
+//!
+//! In the table of `experiment.rs`; `amh_delay.rs` has the same contenders against the sink's
+//! delay.
+
+use super::{Cell, Effort, Experiment};
+use crate::chart::{Chart, Plot};
+use crate::contender::{Contender, Family};
+use crate::orders::Order;
+use crate::placement::Pin;
+use crate::record::At;
+use crate::table::{PaperRow, PaperTable};
+use serde_json::json;
+
+/// How long the sink takes, in milliseconds.
+const DELAY_MS: u64 = 40;
+
+/// The experiment.
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "amh-clients",
+    paper: "AMH Fig. 8, 9",
+    summary: "Replies a second of a middle tier between source clients and a sink that takes 40 ms.",
+    notes: NOTES,
+    paper_table: Some(PaperTable {
+        title: "Paper AMH, Figure 8 (three machines, the middle tier with one 733 MHz processor, \
+                10 Mbit/s; the paper prints curves, its text these words) beside ours \
+                (replies a second; ideal: 10,000)",
+        metrics: &["replies_per_s"],
+        heads: &["at 400 clients"],
+        rows: &[
+            PaperRow {
+                name: "TPC (thread per connection)",
+                values: &["no more than 250 clients; most replies at 150, falling from there"],
+                ours: "corbie-thread-per-connection",
+                at: &["400"],
+            },
+            PaperRow {
+                name: "TPR-ST (one reactive thread)",
+                values: &["follows TPR-2"],
+                ours: "corbie-reactive",
+                at: &["400"],
+            },
+            PaperRow {
+                name: "TPR-2 (pool of two)",
+                values: &["worst of all; crashes above 300 clients"],
+                ours: "corbie-pool-2",
+                at: &["400"],
+            },
+            PaperRow {
+                name: "AMH-ST (one thread)",
+                values: &["scales to 400 clients; dips at 100 and at 250"],
+                ours: "corbie-amh-1",
+                at: &["400"],
+            },
+            PaperRow {
+                name: "AMH-2 (two threads)",
+                values: &["better than AMH-ST from 250 clients"],
+                ours: "corbie-amh-2",
+                at: &["400"],
+            },
+        ],
+    }),
+    ratios: &[
+        "corbie-amh-1 / ideal : replies_per_s @ 400",
+        "corbie-amh-1 / ideal : replies_per_s @ 10000",
+        "corbie-amh-1 / corbie-thread-per-connection : replies_per_s @ 400",
+        "corbie-amh-1 / corbie-thread-per-connection : replies_per_s @ 1",
+        "corbie-amh-1 / corbie-thread-per-connection : replies_per_s @ 10000",
+        "corbie-amh-1 / omniorb-thread-per-connection : replies_per_s @ 400",
+        "corbie-amh-2 / ideal : replies_per_s @ 10000",
+        "corbie-async / ideal : replies_per_s @ 400",
+        "corbie-reactive / ideal : replies_per_s @ 400",
+        "corbie-pool-2 / ideal : replies_per_s @ 400",
+    ],
+    bests: &[],
+    ideal: Some(ideal),
+    metric: "replies_per_s",
+    charts: &[Plot::of_rows("replies_per_s", Chart::Lines { along: "clients", logarithmic: true })],
+    plan,
+};
+
+/// How both experiments with three tiers are measured.
+pub(super) const NOTES: &[&str] = &[
+    "Three processes: source clients (one thread, one connection and one call under way each), \
+     the middle tier, and a sink that answers after its delay. Sources and sink are raw GIOP on \
+     epoll, no ORB: their shares of a core are client_cpu_pct and sink_cpu_pct, the middle tier's \
+     is tier_cpu_pct. Where the three sum up to all cores (200 with two), the machine is the limit \
+     and not the model.",
+    "ideal is clients / delay. Counting starts when every client is connected and served; each \
+     client counts whole round trips over the time that they took.",
+    "thread-per-connection: synchronous calls to the sink, a connection to it for each thread (to \
+     4,000); reactive and pool-2: synchronous calls that serve other requests while they wait; \
+     amh-N: asynchronous calls to the sink from AMH servants, N threads; async: an async fn \
+     servant on AMH.",
+];
+
+/// Clients over the time that the sink takes.
+pub(super) fn ideal(x: &At) -> Option<f64> {
+    let number = |name: &str| x.get(name).and_then(serde_json::Value::as_f64);
+    let (clients, delay_ms) = (number("clients")?, number("delay_ms")?);
+    (delay_ms > 0.0).then(|| clients * 1e3 / delay_ms)
+}
+
+/// The middle tiers.
+pub(super) fn tiers() -> Vec<Contender> {
+    use Family::Corbie;
+    let awaited = |series| Contender::awaited(series, &["the strategy is not built yet"]);
+    vec![
+        Contender::new("corbie-thread-per-connection", "", Corbie, THREADS),
+        awaited("corbie-reactive"),
+        awaited("corbie-pool-2"),
+        awaited("corbie-amh-1"),
+        awaited("corbie-amh-2"),
+        awaited("corbie-async"),
+        Contender::new("omniorb-thread-per-connection", "", Family::OmniOrb, OMNIORB_THREADS),
+    ]
+}
+
+const THREADS: &[&str] = &[
+    "synchronous",
+    "-ORBServerConnectionsMax",
+    "12000",
+    "-ORBConnectionsPerEndpoint",
+    "4000",
+    "-ORBClientConnectionsMax",
+    "4000",
+    "-ORBWaitStrategy",
+    "block",
+    "-ORBServerWaitStrategy",
+    "block",
+];
+const OMNIORB_THREADS: &[&str] =
+    &["-ORBmaxGIOPConnectionPerServer", "4000", "-ORBmaxServerThreadPerConnection", "1"];
+
+/// A middle tier with its sources and its sink.
+pub(super) fn cell(contender: Contender, clients: usize, delay_ms: u64, effort: &Effort) -> Cell {
+    let (warm_up_ms, window_ms) = match effort.quick {
+        true => (2 * delay_ms + 40, 200),
+        false => (4 * delay_ms + 300, 1_500),
+    };
+    Cell {
+        contender,
+        pin: Pin::None,
+        sink_delay_ms: Some(delay_ms),
+        order: Order::Sources { clients, warm_up_ms, window_ms },
+        x: vec![("clients", json!(clients)), ("delay_ms", json!(delay_ms))],
+    }
+}
+
+fn plan(effort: &Effort) -> Vec<Cell> {
+    let counts: &[usize] = match effort.quick {
+        true => &[1, 400, 10_000],
+        false => &[1, 10, 50, 100, 150, 200, 250, 300, 350, 400, 1_000, 2_500, 5_000, 10_000],
+    };
+    let mut cells = Vec::new();
+    for &clients in counts {
+        for contender in tiers() {
+            // In a minute there is time for thousands of clients of two of them.
+            let few = ["corbie-thread-per-connection", "corbie-amh-1", "corbie-amh-2"];
+            if effort.quick && clients > 1_000 && !few.contains(&contender.series.as_str()) {
+                continue;
+            }
+            cells.push(cell(contender, clients, DELAY_MS, effort));
+        }
+    }
+    cells
+}
