@@ -30,11 +30,17 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Where a reference leads: its first profile.
+    /// Where a reference leads: its first profile, or the sink's own `corbaloc:`.
     ///
     /// # Errors
     /// When it cannot be read or has no IIOP profile.
     pub(crate) fn of(reference: &str) -> Result<Target, Failure> {
+        if let Some(place) = reference.strip_prefix("corbaloc:iiop:1.2@") {
+            let (address, key) = place.split_once('/').ok_or("a corbaloc without a key")?;
+            let (host, port) = address.split_once(':').ok_or("a corbaloc without a port")?;
+            let object_key = key.as_bytes().to_vec();
+            return Ok(Target { host: host.to_owned(), port: port.parse()?, object_key });
+        }
         let ior: Ior = reference.parse()?;
         let profile = ior.iiop_profiles()?.into_iter().next().ok_or("a reference without IIOP")?;
         let (host, port, object_key) = (profile.host, profile.port, profile.object_key.to_vec());
@@ -281,6 +287,15 @@ mod tests {
     fn connected() -> TcpStream {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         TcpStream::connect(listener.local_addr().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_sinks_own_reference_is_read() {
+        let target = Target::of("corbaloc:iiop:1.2@127.0.0.1:5/sink").unwrap();
+        assert_eq!((target.host.as_str(), target.port), ("127.0.0.1", 5));
+        assert_eq!(target.object_key, b"sink");
+        assert!(Target::of("corbaloc:iiop:1.2@127.0.0.1").is_err());
+        assert!(Target::of("nonsense").is_err());
     }
 
     #[test]
