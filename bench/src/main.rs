@@ -10,6 +10,7 @@ mod corbie_contender;
 mod count;
 mod driver;
 mod echo;
+mod executor;
 mod experiment;
 mod machine;
 mod orders;

@@ -11,6 +11,7 @@ use crate::{Orb, server};
 use corbie_types::{CompletionStatus, SystemException};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 /// The reactor of one ORB, and its thread.
 #[derive(Default)]
@@ -58,7 +59,25 @@ impl Orb {
         self.is_driven_by_application()
             && self
                 .reactor()
-                .is_ok_and(|reactor| reactor.run_once(self, Some(std::time::Duration::ZERO)))
+                .is_ok_and(|reactor| reactor.run_once(self, Some(Duration::ZERO)))
+    }
+
+    /// Works until `done` holds or `timeout` has passed; whether `done` holds. With `event_loop =
+    /// application` this thread does the work meanwhile, and waits while there is none: what a
+    /// client with one thread calls to wait for its callbacks. `done` is asked after each unit of
+    /// work of this thread and, since other threads' work may make it hold, too, every 10 ms.
+    pub fn work_until(&self, done: &dyn Fn() -> bool, timeout: Option<Duration>) -> bool {
+        const LOOK_AGAIN: Duration = Duration::from_millis(10);
+        let start = Instant::now();
+        loop {
+            let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
+            let slice = left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN));
+            let Ok(reactor) = self.reactor() else { return done() };
+            let holds = reactor.run_until(self, done, Some(Instant::now() + slice));
+            if holds || left.is_some_and(|left| left <= slice) || reactor.is_closed() {
+                return holds || done();
+            }
+        }
     }
 
     /// Whether only threads in [`Orb::run`], [`Orb::perform_work`] and calls that wait with the
