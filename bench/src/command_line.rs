@@ -2,6 +2,7 @@
 //! itself again.
 
 use crate::driver::Failure;
+use crate::mechanism::Mechanism;
 use crate::raw::{RawClient, Sizes};
 use crate::raw_stream::Address;
 use crate::tier::Model;
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     DriveCorbie {
         /// The server's object.
         reference: String,
+        /// How it calls.
+        mechanism: Mechanism,
         /// `-ORB…` arguments.
         arguments: Vec<String>,
     },
@@ -213,7 +216,9 @@ fn corbie(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> {
     }
     let reference = arguments.remove(0);
     if role == "drive" {
-        return Ok(Command::DriveCorbie { reference, arguments });
+        let named = arguments.first().is_some_and(|word| !word.starts_with('-'));
+        let mechanism = if named { arguments.remove(0).parse()? } else { Mechanism::Synchronous };
+        return Ok(Command::DriveCorbie { reference, mechanism, arguments });
     }
     if arguments.is_empty() {
         return Err("how the middle tier serves is missing".into());
@@ -256,6 +261,7 @@ mod tests {
             ("corbie-bench drive raw --sizes=92:32", "address is missing"),
             ("corbie-bench serve nothing", "of kind `serve nothing`"),
             ("corbie-bench serve sink", "--delay-ms is missing"),
+            ("corbie-bench drive corbie IOR:1 magic", "`magic`"),
             ("corbie-bench tier corbie", "reference is missing"),
             ("corbie-bench tier corbie IOR:1", "how the middle tier serves"),
             ("corbie-bench tier corbie IOR:1 magic", "`magic`"),

@@ -7,6 +7,7 @@
 use crate::contender::{Contender, Family};
 use crate::driver::{Client, Failure, count_oneways, serve_until_input_ends};
 use crate::echo::bench::{Echoer, EchoerServant, EchoerSkeleton};
+use crate::mechanism::Mechanism;
 use crate::orders::Answer;
 use corbie::{Orb, SystemException};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -91,29 +92,45 @@ pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
 
 /// The client of the server above.
 pub(crate) struct CorbieClient {
+    orb: Orb,
     echoer: Echoer,
+    mechanism: Mechanism,
 }
 
 impl CorbieClient {
-    /// A client of the object that `reference` names.
+    /// A client of the object that `reference` names, which calls by `mechanism`.
     ///
     /// # Errors
     /// When the ORB cannot start or the reference cannot be read.
-    pub(crate) fn new(reference: &str, arguments: Vec<String>) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        reference: &str,
+        mechanism: Mechanism,
+        mut arguments: Vec<String>,
+    ) -> Result<Self, Failure> {
+        // Reply handlers are objects, too.
+        arguments.extend(["-ORBListenEndpoints".into(), "iiop://127.0.0.1:0".into()]);
         let orb = Orb::init(arguments)?;
         let object = orb.string_to_object(reference)?;
-        Ok(CorbieClient { echoer: Echoer::unchecked_narrow(object) })
+        Ok(CorbieClient { orb, echoer: Echoer::unchecked_narrow(object), mechanism })
     }
 }
 
 impl Client for CorbieClient {
     fn echo(&self) -> Result<impl FnMut(i64) -> Result<i64, Failure>, Failure> {
-        Ok(|value| self.echoer.echo(value).map_err(Failure::from))
+        self.mechanism.call(&self.orb, &self.echoer)
     }
 
     fn oneways(&self, window: Duration) -> Result<Answer, Failure> {
         let send = |value| self.echoer.send(value).map_err(Failure::from);
         count_oneways(window, send, || self.echoer.received().map_err(Failure::from))
+    }
+
+    fn pipelined(&self, calls: u64) -> Result<Answer, Failure> {
+        self.mechanism.pipelined(&self.orb, &self.echoer, calls)
+    }
+
+    fn unbounded(&self, window: Duration, step: Duration) -> Result<Answer, Failure> {
+        self.mechanism.unbounded(&self.orb, &self.echoer, window, step)
     }
 
     fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure> {

@@ -13,6 +13,7 @@ mod echo;
 mod executor;
 mod experiment;
 mod machine;
+mod mechanism;
 mod orders;
 mod peers;
 mod pipeline;
@@ -69,8 +70,8 @@ fn obey(command: Command) -> Result<(), Failure> {
             Ok(sources::drive(&sources::Target::of(&reference)?)?)
         }
         Command::TierCorbie { model, sink, arguments } => tier::serve(model, &sink, arguments),
-        Command::DriveCorbie { reference, arguments } => {
-            Ok(driver::drive(&CorbieClient::new(&reference, arguments)?)?)
+        Command::DriveCorbie { reference, mechanism, arguments } => {
+            Ok(driver::drive(&CorbieClient::new(&reference, mechanism, arguments)?)?)
         }
     }
 }
