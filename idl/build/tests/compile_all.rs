@@ -40,7 +40,7 @@ fn add(generated: &mut GeneratedCrate, builder: &Builder, folder: &str, file: &P
 
 /// A builder with everything switched on.
 fn everything() -> Builder {
-    Builder::new().ami_callback(true).ami_poller(true).futures(true)
+    Builder::new().ami_callback(true).ami_poller(true).amh(true).async_servants(true).futures(true)
 }
 
 #[test]
@@ -64,15 +64,7 @@ fn our_own_files_compile_and_document_without_warnings() {
     let mut generated = GeneratedCrate::new("own-idl");
     for file in idl_files(&workspace().join("idl/codegen/tests/idl")) {
         add(&mut generated, &Builder::new(), "own", &file);
-        // That one has an attribute `value` and an operation `set_value`: they imply one name.
-        if !file.ends_with("names.idl") {
-            add(&mut generated, &everything(), "all", &file);
-        }
-    }
-    // The same again with servants that answer later.
-    let later = Builder::new().amh(true).async_servants(true);
-    for file in idl_files(&workspace().join("idl/codegen/tests/idl")) {
-        add(&mut generated, &later, "later", &file);
+        add(&mut generated, &everything(), "all", &file);
     }
     // The same again, with one module referred to where the lines above have put it.
     let file = workspace().join("idl/codegen/tests/idl/interfaces.idl");

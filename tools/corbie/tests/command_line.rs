@@ -165,8 +165,8 @@ fn compile_generates_the_asynchronous_forms_asked_for() {
     };
     // A flag, and what is there only with it.
     let forms = [
-        ("--ami-callback", "AmiQuoterHandler"),
-        ("--ami-poller", "AmiQuoterPoller"),
+        ("--ami-callback", "sendc_quote"),
+        ("--ami-poller", "sendp_quote"),
         ("--amh", "AmhQuoterServant"),
         ("--amh-operations=Stock::Quoter=quote", "AmhQuoterServant"),
         ("--async-servants", "AsyncQuoterServant"),
@@ -176,6 +176,7 @@ fn compile_generates_the_asynchronous_forms_asked_for() {
         assert!(!plain.contains(part), "{part} without {flag}");
         assert!(compile(&[flag]).contains(part), "{flag} gives no {part}");
     }
+    assert!(plain.contains("quote_async"), "{plain}");
     assert!(!compile(&["--no-futures"]).contains("quote_async"));
 }
 
