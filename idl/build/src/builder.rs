@@ -103,14 +103,14 @@ impl Builder {
     }
 
     /// Whether references have `sendc_` operations, and interfaces reply handlers
-    /// (`AmiXHandler`); off unless asked for. CORBA 3.3 P2 §10.9.
+    /// (`AmiXHandler`); off unless asked for. CORBA Messaging §22.8.
     pub fn ami_callback(mut self, on: bool) -> Self {
         self.implied.ami_callback = on;
         self
     }
 
     /// Whether references have `sendp_` operations, and interfaces pollers (`AmiXPoller`); off
-    /// unless asked for. CORBA 3.3 P2 §10.10.
+    /// unless asked for. CORBA Messaging §22.10.
     pub fn ami_poller(mut self, on: bool) -> Self {
         self.implied.ami_poller = on;
         self

@@ -137,7 +137,7 @@ fn externs(
     externs
 }
 
-/// Whether the ORB itself has the type: what asynchronous calls build on (CORBA 3.3 P2 §10.5).
+/// Whether the ORB itself has the type: what asynchronous calls build on (CORBA Messaging §22.6).
 fn is_ready_made(definition: &Definition) -> bool {
     const READY_MADE: &[&str] = &[
         "Messaging::UserExceptionBase",

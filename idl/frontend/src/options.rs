@@ -39,9 +39,9 @@ impl Options {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImpliedIdl {
-    /// Reply handlers (`AMI_QuoterHandler`) and `sendc_` operations. CORBA 3.3 P2 §10.
+    /// Reply handlers (`AMI_QuoterHandler`) and `sendc_` operations. CORBA Messaging §22.8.
     pub ami_callback: bool,
-    /// Pollers (`AMI_QuoterPoller`) and `sendp_` operations. CORBA 3.3 P2 §10.
+    /// Pollers (`AMI_QuoterPoller`) and `sendp_` operations. CORBA Messaging §22.10.
     pub ami_poller: bool,
     /// Asynchronous servants (`AMH_Quoter`), response handlers and exception holders. Paper AMH §2.
     pub amh: bool,

@@ -2,8 +2,8 @@
 //!
 //! The preprocessor asks for the files that every ORB supplies (`orb.idl`, `IOP.idl`); the checker
 //! asks for names of module `CORBA` that the text uses but does not declare. Own wording after
-//! CORBA 3.3 P1 §8 (ORB interface), §4 (policies), P2 §9.6 (IOP),
-//! §10 (Messaging).
+//! CORBA 3.3 P1 §8 (ORB interface), §4 (policies), P2 §9.6 (IOP);
+//! CORBA Messaging §22.
 
 /// The file with what asynchronous calls need.
 pub(crate) const MESSAGING: &str = "Messaging.idl";

@@ -2,7 +2,7 @@
 //!
 //! Each is one `Object::invoke_async` or `invoke_deferred`, with the arguments written as by the
 //! synchronous stub; what is done with the reply stands in functions that all of them share.
-//! CORBA 3.3 P2 §10.9, §10.10; paper AMI §2, §3.1 ("minimize stub footprint").
+//! CORBA Messaging §22.7-22.10; paper AMI §2, §3.1 ("minimize stub footprint").
 
 use corbie_frontend::model::{Access, ImpliedKind};
 use corbie_frontend::{DefId, Definition, DefinitionKind};

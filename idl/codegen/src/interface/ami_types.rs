@@ -2,7 +2,7 @@
 //! reply handlers (`AmiQuoterExceptionHolder`) and its poller (`AmiQuoterPoller`).
 //!
 //! Both have a method for each operation, inherited ones too. Handlers themselves are ordinary
-//! interfaces. CORBA 3.3 P2 §10.5.1, §10.9, §10.10.
+//! interfaces. CORBA Messaging §22.6-22.10.
 
 use std::collections::HashSet;
 

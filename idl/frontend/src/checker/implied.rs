@@ -2,7 +2,7 @@
 //!
 //! First every interface gets its implied types, so that any may refer to any; then they are
 //! filled, by `ami` and `amh`. Everything is built from checked definitions; names are never looked
-//! up. CORBA 3.3 P2 §10 (CORBA Messaging), paper AMH §2.
+//! up. CORBA Messaging §22.7-22.10, paper AMH §2.
 
 mod amh;
 mod ami;

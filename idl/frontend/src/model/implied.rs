@@ -1,7 +1,7 @@
 //! Definitions that the compiler adds: which there are, and how to find them.
 //!
 //! [`Model::implied`] leads from an interface, operation or attribute to what it implies, and
-//! [`Implied::origin`] leads back. CORBA 3.3 P2 §10 (AMI), paper AMH §2.
+//! [`Implied::origin`] leads back. CORBA Messaging §22.7-22.10 (AMI), paper AMH §2.
 
 use super::{DefId, Definition, Model};
 

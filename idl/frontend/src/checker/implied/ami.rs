@@ -1,7 +1,8 @@
 //! Asynchronous calls: reply handlers, pollers, and the operations that send.
 //!
-//! CORBA 3.3 P2 §10.9 (implied IDL, callbacks), §10.10 (pollers). Oneway operations have no
-//! replies and imply nothing. `CORBA::WrongTransaction` is left out: there are no transactions.
+//! CORBA Messaging §22.7 (operations that send), §22.8 (handlers), §22.10 (pollers). Oneway
+//! operations have no replies and imply nothing. `CORBA::WrongTransaction` is left out: there are
+//! no transactions.
 
 use std::collections::HashSet;
 
