@@ -9,6 +9,7 @@ use rustix::net::{Shutdown, shutdown};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Connections that may wait for `accept`; more are refused or retried by the peer's system.
 const BACKLOG: i32 = 1024;
@@ -53,9 +54,35 @@ impl Acceptor {
         TcpLink::new(stream, peer).map(Link::Tcp)
     }
 
+    /// From now on [`Acceptor::try_accept`] is to be used.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn set_nonblocking(&self) -> io::Result<()> {
+        self.listener.set_nonblocking(true)
+    }
+
+    /// Takes a connection that a peer has opened: `Ok(None)` when there is none.
+    ///
+    /// # Errors
+    /// What the system says; never `WouldBlock`.
+    pub fn try_accept(&self) -> io::Result<Option<Link>> {
+        match self.accept() {
+            Ok(link) => Ok(Some(link)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Takes no more connections; a thread blocked in [`Acceptor::accept`] returns with an error.
     pub fn close(&self) {
         // On Linux, shutting a listening socket down wakes accept with EINVAL.
         let _ = shutdown(&self.listener, Shutdown::Both);
+    }
+}
+
+impl AsFd for Acceptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
     }
 }

@@ -9,7 +9,6 @@
 mod acceptor;
 mod endpoint;
 mod link;
-mod oneshot;
 mod readiness;
 mod tcp;
 mod wait;
@@ -17,6 +16,5 @@ mod wait;
 pub use acceptor::Acceptor;
 pub use endpoint::Endpoint;
 pub use link::Link;
-pub use oneshot::{Interest, OneShotReadiness};
 pub use readiness::{Event, Events, Readiness};
 pub use wait::{WaitStrategy, Waiter};

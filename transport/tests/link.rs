@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use corbie_transport::{
-    Acceptor, Endpoint, Interest, Link, OneShotReadiness, WaitStrategy, Waiter,
-};
+use corbie_transport::{Acceptor, Endpoint, Link, WaitStrategy, Waiter};
 use std::io::{ErrorKind, IoSlice};
 use std::net::SocketAddr;
 use std::thread;
@@ -204,45 +202,6 @@ fn a_wildcard_of_ipv6_serves_ipv4_as_well() {
         let octets = theirs.receive(&mut space).unwrap();
         assert_eq!(&space[..octets], host.as_bytes());
     }
-}
-
-#[test]
-fn an_event_comes_once_until_the_link_is_armed_again() {
-    let readiness = OneShotReadiness::new().unwrap();
-    let (ours, theirs) = pair();
-    readiness.add(&theirs, 7).unwrap();
-    assert_eq!(readiness.wait(SOON).unwrap(), None, "nothing was sent");
-    ours.send_one(b"x").unwrap();
-    assert_eq!(readiness.wait(PATIENCE).unwrap(), Some(7));
-    assert_eq!(readiness.wait(SOON).unwrap(), None, "one thread gets it, once");
-    readiness.arm(&theirs, 7, Interest::Octets).unwrap();
-    assert_eq!(readiness.wait(PATIENCE).unwrap(), Some(7), "the octet is still there");
-    assert_eq!(theirs.receive(&mut [0; 4]).unwrap(), 1);
-    readiness.arm(&theirs, 7, Interest::Octets).unwrap();
-    assert_eq!(readiness.wait(SOON).unwrap(), None);
-    readiness.arm(&theirs, 7, Interest::Now).unwrap();
-    assert_eq!(readiness.wait(PATIENCE).unwrap(), Some(7), "at once, without octets");
-    readiness.arm(&theirs, 7, Interest::Octets).unwrap();
-    drop(ours);
-    assert_eq!(readiness.wait(PATIENCE).unwrap(), Some(7), "the peer's close is an event");
-    readiness.remove(&theirs);
-    assert!(readiness.arm(&theirs, 7, Interest::Now).is_err(), "it was taken out");
-    assert_eq!(readiness.wait(SOON).unwrap(), None);
-}
-
-#[test]
-fn wake_ends_this_and_every_later_wait() {
-    let readiness = OneShotReadiness::new().unwrap();
-    thread::scope(|scope| {
-        let waits: Vec<_> = (0..3).map(|_| scope.spawn(|| readiness.wait(PATIENCE * 9))).collect();
-        let begun = Instant::now();
-        readiness.wake();
-        for wait in waits {
-            assert_eq!(wait.join().unwrap().unwrap(), None);
-        }
-        assert_eq!(readiness.wait(PATIENCE * 9).unwrap(), None);
-        assert!(begun.elapsed() < PATIENCE);
-    });
 }
 
 #[test]

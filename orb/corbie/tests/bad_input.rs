@@ -10,7 +10,7 @@ use corbie_testkit::{
     Answered, CapturedLog, CountingAllocator, MessageKind, RawPeer, RawRequest, Seed,
     fragment_of_1_2, message_header, object_key_in,
 };
-use echo::{Echo, as_client, loopback_orb};
+use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,6 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Far more than any of the times waited for here.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-const STRATEGIES: [&str; 2] = ["thread-per-connection", "thread-pool"];
 
 /// Answers what the tests here need, and `double` for the client that must go on being served.
 struct Target;
@@ -81,6 +79,7 @@ impl Scene {
         let log = CapturedLog::install();
         let options = [&["-ORBServerConcurrency", strategy][..], more].concat();
         let server = loopback_orb(&options);
+        lend_a_thread(&server);
         let reference = server.root_poa().unwrap().activate(Target).unwrap();
         let client = loopback_orb(&[]);
         let echo = as_client(&client, &reference);

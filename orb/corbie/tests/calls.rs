@@ -8,7 +8,7 @@ mod echo;
 use corbie::{
     IdAssignment, Interface, Lifespan, ObjectId, Orb, PoaPolicies, Servant, SystemExceptionKind,
 };
-use echo::{Echo, EchoServant, as_client, loopback_orb, serve};
+use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
 use std::sync::Arc;
 
 fn call_everything(more: &[&str]) {
@@ -42,8 +42,10 @@ fn calls_with_a_thread_per_connection() {
 }
 
 #[test]
-fn calls_with_a_thread_pool() {
-    call_everything(&["-ORBServerConcurrency", "thread-pool"]);
+fn calls_with_every_server_concurrency() {
+    for concurrency in STRATEGIES {
+        call_everything(&["-ORBServerConcurrency", concurrency]);
+    }
 }
 
 #[test]
@@ -75,11 +77,12 @@ fn a_panicking_servant_fails_its_request_only() {
 
 #[test]
 fn a_servant_may_call_back_its_client_over_the_same_connection() {
-    for concurrency in ["thread-per-connection", "thread-pool"] {
+    for concurrency in STRATEGIES {
         let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "20s"];
         let (server, echo, _noted) = serve(&options);
         // The middle object calls the server again, which is the nested call of `relief`.
         let client = loopback_orb(&options);
+        lend_a_thread(&client);
         let (middle, _) = EchoServant::new();
         let middle = client.root_poa().unwrap().activate(middle).unwrap();
         let echo = as_client(&client, &echo);
@@ -94,7 +97,7 @@ fn a_servant_may_call_back_its_client_over_the_same_connection() {
 #[test]
 fn nested_calls_never_wait_for_each_other() {
     let options = ["-ORBConnectionsPerEndpoint", "1", "-ORBRequestTimeout", "20s"];
-    for concurrency in ["thread-per-connection", "thread-pool"] {
+    for concurrency in STRATEGIES {
         let options = [&options[..], &["-ORBServerConcurrency", concurrency]].concat();
         let (one, first, _noted) = serve(&options);
         let (other, second, _noted) = serve(&options);

@@ -7,7 +7,7 @@ mod echo;
 
 use corbie::SystemExceptionKind;
 use corbie_testkit::RawPeer;
-use echo::{as_client, loopback_orb, serve};
+use echo::{STRATEGIES, as_client, loopback_orb, serve};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn connect(address: SocketAddr) -> RawPeer {
 
 #[test]
 fn a_silent_peer_is_closed_and_others_are_served() {
-    for concurrency in ["thread-per-connection", "thread-pool"] {
+    for concurrency in STRATEGIES {
         let (server, echo, _noted) = serve(&[
             "-ORBServerConcurrency",
             concurrency,
@@ -73,7 +73,7 @@ fn shutdown_lets_requests_finish() {
 
 #[test]
 fn the_server_takes_leave_in_the_version_of_its_client() {
-    for concurrency in ["thread-per-connection", "thread-pool"] {
+    for concurrency in STRATEGIES {
         let (server, _echo, _noted) = serve(&["-ORBServerConcurrency", concurrency]);
         let mut client = connect(server.listen_addresses()[0]);
         // A LocateRequest of GIOP 1.0, big-endian: request id 7, an object key of one octet.
@@ -149,7 +149,7 @@ fn a_server_listens_on_several_endpoints_and_publishes_each() {
 
 #[test]
 fn a_message_under_way_is_no_silence() {
-    for concurrency in ["thread-per-connection", "thread-pool"] {
+    for concurrency in STRATEGIES {
         let (server, echo, _noted) = serve(&[
             "-ORBServerConcurrency",
             concurrency,
@@ -179,7 +179,7 @@ fn a_message_under_way_is_no_silence() {
 
 #[test]
 fn a_peer_that_always_has_half_a_message_under_way_is_not_slow() {
-    for concurrency in ["thread-per-connection", "thread-pool"] {
+    for concurrency in STRATEGIES {
         let (server, echo, _noted) =
             serve(&["-ORBServerConcurrency", concurrency, "-ORBMessageTimeout", "500ms"]);
         let mut peer = connect(server.listen_addresses()[0]);

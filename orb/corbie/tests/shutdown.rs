@@ -10,7 +10,7 @@ use corbie::{
     TypedServant,
 };
 use corbie_testkit::{CountingAllocator, RawPeer};
-use echo::{Echo, EchoServant, as_client, loopback_orb, serve};
+use echo::{Echo, EchoServant, STRATEGIES, as_client, loopback_orb, serve};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,8 +20,6 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Far more than any of the times waited for here.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-const STRATEGIES: [&str; 2] = ["thread-per-connection", "thread-pool"];
 
 /// Threads and memory are counted for the process, so one test runs at a time.
 static STAGE: Mutex<()> = Mutex::new(());

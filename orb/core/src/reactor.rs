@@ -16,19 +16,19 @@ mod tests;
 mod turn;
 
 pub(crate) use lead::Sleeper;
-pub(crate) use turn::Turn;
+pub(crate) use turn::{Detached, Turn, let_go};
 
 use crate::Orb;
 use deadlines::Deadlines;
 use flushing::Flushing;
 use lead::Lead;
 use source::{Bits, Source, Sources};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use corbie_transport::{Events, Readiness};
@@ -44,6 +44,8 @@ pub(crate) enum Next {
     Wait,
     /// To be called again soon, after the other sources that are ready: there may be more.
     Again,
+    /// Nothing now: the turn was detached, and another thread ends it.
+    Elsewhere,
     /// Nothing: the source is to be forgotten.
     Remove,
 }
@@ -87,6 +89,7 @@ pub(crate) enum Waiting {
 /// One event loop. Lock order: "lead", "sources", "ready", "flushing"; none is held while handling
 /// or waiting.
 pub(crate) struct Reactor {
+    me: Weak<Reactor>,
     readiness: Readiness,
     waiting: Waiting,
     /// Lock "sources".
@@ -109,9 +112,11 @@ impl Reactor {
     ///
     /// # Errors
     /// What the system says, for example that there are no descriptors left.
-    pub(crate) fn new(waiting: Waiting) -> io::Result<Self> {
-        Ok(Reactor {
-            readiness: Readiness::new()?,
+    pub(crate) fn new(waiting: Waiting) -> io::Result<Arc<Self>> {
+        let readiness = Readiness::new()?;
+        Ok(Arc::new_cyclic(|me| Reactor {
+            me: Weak::clone(me),
+            readiness,
             waiting,
             sources: Mutex::default(),
             ready: Mutex::default(),
@@ -122,7 +127,7 @@ impl Reactor {
             deadlines: Deadlines::new(),
             flushing: Flushing::default(),
             closed: AtomicBool::new(false),
-        })
+        }))
     }
 
     /// Watches `handler` from now on; what is there already is its first event. May be called by
@@ -190,6 +195,15 @@ impl Reactor {
         self.lead.wake_all();
     }
 
+    pub(crate) fn downgrade(&self) -> Weak<Reactor> {
+        Weak::clone(&self.me)
+    }
+
+    /// Whether a thread of it that waits for something else may leave it without anybody.
+    pub(crate) fn is_run_by_few(&self) -> bool {
+        self.waiting == Waiting::OneAtATime
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
@@ -205,7 +219,7 @@ impl Reactor {
     /// [`Reactor::wake`]); whether there was one. Another thread that leads is not disturbed.
     pub(crate) fn run_once(&self, orb: &Orb, timeout: Option<Duration>) -> bool {
         let Some(_lead) = self.try_lead() else { return false };
-        let _awake = self.stay_awake();
+        let _running = self.enter();
         self.handle_next(orb) || {
             self.wait(timeout);
             self.handle_next(orb)
@@ -222,6 +236,7 @@ impl Reactor {
         deadline: Option<Instant>,
     ) -> bool {
         let passed = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let _running = self.enter();
         loop {
             if done() {
                 return true;
@@ -231,7 +246,38 @@ impl Reactor {
             }
             match self.try_lead() {
                 Some(_lead) => self.run_as_leader(orb, done, deadline),
-                None => self.lead.follow(done, deadline, || self.is_closed()),
+                None => self.follow(done, deadline),
+            }
+        }
+    }
+
+    /// Handles what comes until nothing has come for `patience` or the reactor is closed.
+    pub(crate) fn run_while_busy(&self, orb: &Orb, patience: Duration) {
+        let _running = self.enter();
+        while !self.is_closed() {
+            if !self.handle_next(orb) {
+                let begun = Instant::now();
+                self.wait(Some(patience));
+                if self.ready_count.load(Ordering::SeqCst) == 0 && begun.elapsed() >= patience {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Handles what comes until the reactor is closed or there is no ORB any more; the ORB is held
+    /// only while something is handled. For a thread that must not keep its ORB alive.
+    pub(crate) fn run_while(&self, orb: impl Fn() -> Option<Orb>) {
+        let _running = self.enter();
+        while !self.is_closed() {
+            let Some(_lead) = self.try_lead() else {
+                self.follow(&|| false, None);
+                continue;
+            };
+            while !self.is_closed() && self.lead_again() {
+                self.wait(None);
+                let Some(orb) = orb() else { return };
+                while self.handle_next(&orb) && self.lead_again() {}
             }
         }
     }
@@ -243,9 +289,8 @@ impl Reactor {
         }
     }
 
-    /// Handles what comes until `done`, `deadline`, or until the lead was given away for an upcall.
+    /// Handles what comes until `done`, `deadline`, or another thread leads.
     fn run_as_leader(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) {
-        let _awake = self.stay_awake();
         while !done() && !self.is_closed() {
             if !self.handle_next(orb) {
                 let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
@@ -258,27 +303,18 @@ impl Reactor {
                 }
                 self.wait(left);
             }
-            if !self.leads() {
+            // A handler may have given the lead away.
+            if !self.lead_again() {
                 return;
             }
         }
     }
 
-    /// Handles what comes until the reactor is closed or there is no ORB any more; the ORB is held
-    /// only while something is handled. For a thread that must not keep its ORB alive.
-    pub(crate) fn run_while(&self, orb: impl Fn() -> Option<Orb>) {
-        while !self.is_closed() {
-            let Some(_lead) = self.try_lead() else {
-                self.lead.follow(&|| false, None, || self.is_closed());
-                continue;
-            };
-            let _awake = self.stay_awake();
-            while !self.is_closed() && self.leads() {
-                self.wait(None);
-                let Some(orb) = orb() else { return };
-                while self.handle_next(&orb) && self.leads() {}
-            }
-        }
+    /// Sleeps until `done`, `deadline`, or there is nobody who leads.
+    fn follow(&self, done: &dyn Fn() -> bool, deadline: Option<Instant>) {
+        self.fall_asleep();
+        self.lead.follow(done, deadline, || self.is_closed());
+        self.awake.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Handles the next source that is ready; whether there was one.
@@ -318,8 +354,7 @@ impl Reactor {
         // In this order: who adds to the ready, or keeps something back to be flushed, looks
         // afterwards whether we sleep.
         self.asleep.fetch_add(1, Ordering::SeqCst);
-        self.awake.fetch_sub(1, Ordering::SeqCst);
-        self.flushing.flush();
+        self.fall_asleep();
         let is_due = self.ready_count.load(Ordering::SeqCst) > 0 || self.is_closed();
         let least = self.deadlines.left().into_iter().chain(timeout).min();
         self.gather(&mut events, if is_due { Some(Duration::ZERO) } else { least });
@@ -382,36 +417,47 @@ impl Reactor {
         }
     }
 
-    fn stay_awake(&self) -> StayAwake<'_> {
-        let me = std::ptr::from_ref(self).addr();
-        let outer = AWAKE_IN.replace(me);
-        let counts = outer != me;
-        if counts {
+    /// This thread does nothing more for now: what it and others kept back is sent.
+    fn fall_asleep(&self) {
+        self.awake.fetch_sub(1, Ordering::SeqCst);
+        self.flushing.flush();
+    }
+
+    /// This thread runs the loop until the guard is dropped.
+    fn enter(&self) -> Running<'_> {
+        let me = Weak::clone(&self.me);
+        let outer = RUNNING.replace(me);
+        let is_nested = Weak::ptr_eq(&outer, &self.me);
+        if !is_nested {
             self.awake.fetch_add(1, Ordering::SeqCst);
         }
-        StayAwake { reactor: self, outer, counts }
+        Running { reactor: self, outer, is_nested }
+    }
+
+    /// The loop that this thread is inside of: a call made by this thread is made by a handler, and
+    /// while it waits nothing else of the loop is done unless it runs it.
+    pub(crate) fn of_this_thread() -> Option<Arc<Reactor>> {
+        RUNNING.with_borrow(Weak::upgrade)
     }
 }
 
 thread_local! {
-    /// The reactor that this thread runs (its address, or 0), so that a loop nested in an upcall is
-    /// not counted as a second thread.
-    static AWAKE_IN: Cell<usize> = const { Cell::new(0) };
+    static RUNNING: RefCell<Weak<Reactor>> = const { RefCell::new(Weak::new()) };
 }
 
-/// This thread is awake in the loop; dropped, it leaves and flushes.
-struct StayAwake<'r> {
+/// This thread runs a loop; dropped, it leaves it and flushes.
+struct Running<'r> {
     reactor: &'r Reactor,
-    outer: usize,
-    counts: bool,
+    outer: Weak<Reactor>,
+    /// In an upcall of the same loop, so that this is not a second thread.
+    is_nested: bool,
 }
 
-impl Drop for StayAwake<'_> {
+impl Drop for Running<'_> {
     fn drop(&mut self) {
-        AWAKE_IN.set(self.outer);
-        if self.counts {
-            self.reactor.awake.fetch_sub(1, Ordering::SeqCst);
-            self.reactor.flushing.flush();
+        RUNNING.set(std::mem::take(&mut self.outer));
+        if !self.is_nested {
+            self.reactor.fall_asleep();
         }
         // What is left is for others.
         self.reactor.wake_for_ready();

@@ -1,14 +1,16 @@
 //! The server half of a call: from an accepted connection to the servant and back.
 //!
-//! `listener` accepts; `thread_per_connection` and `thread_pool` say which thread serves what
-//! (paper POA §2.5); both take messages from a `connection` and give them to `dispatch`, which asks
-//! the [`Adapter`] (the POA) for the servant. `registry` keeps the open connections.
+//! `listener` accepts; `thread_per_connection`, `thread_pool`, `thread_per_request` and `reactors`
+//! say which thread serves what (paper POA §2.5); all take messages from a `connection` (all but
+//! the first by `event_driven`) and give them to `dispatch`, which asks the [`Adapter`] (the POA)
+//! for the servant. `registry` keeps the open connections, `pending` counts deferred answers.
 
 mod adapter;
 mod admission;
 mod answer;
 mod connection;
 pub(crate) mod dispatch;
+mod event_driven;
 mod forward_servant;
 mod listener;
 mod locality;
@@ -16,6 +18,7 @@ mod object_keys;
 mod operation_name;
 pub mod operation_table;
 mod pending;
+mod reactors;
 mod registry;
 pub(crate) mod relief;
 mod request;
@@ -23,6 +26,7 @@ mod response_handler;
 mod servant;
 mod shutdown;
 mod thread_per_connection;
+mod thread_per_request;
 mod thread_pool;
 mod typed_response;
 
@@ -40,9 +44,11 @@ pub(crate) use shutdown::{close_silent, stop};
 use connection::ServerConnection;
 use listener::Listeners;
 use pending::Pending;
+use reactors::Reactors;
 use registry::Registry;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
+use thread_per_request::ThreadPerRequest;
 use thread_pool::ThreadPool;
 
 /// Everything that one ORB serves with. Lock order: "listeners", "connections" (registry), then a
@@ -54,6 +60,8 @@ pub(crate) struct Server {
     listeners: Listeners,
     registry: Registry,
     pool: OnceLock<ThreadPool>,
+    thread_per_request: ThreadPerRequest,
+    reactors: Reactors,
     closing: AtomicBool,
     pending: Pending,
 }
@@ -62,6 +70,12 @@ impl Server {
     /// The addresses that references carry; `None` before listening begins.
     pub(crate) fn published(&self) -> Option<&crate::init::Published> {
         self.listeners.published()
+    }
+
+    /// A connection has gone: somebody may wait for its place.
+    pub(crate) fn forget(&self, connection: u64) {
+        self.registry.remove(connection);
+        self.reactors.note_place();
     }
 
     /// The addresses listened on.

@@ -3,7 +3,10 @@
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
 use corbie::codegen::{Marshal, Operation};
-use corbie::{Interface, Object, Orb, Servant, ServerRequest, SystemException, TypedServant};
+use corbie::{
+    EventLoop, Interface, Object, Orb, Servant, ServerConcurrency, ServerRequest, SystemException,
+    TypedServant,
+};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -169,9 +172,30 @@ pub fn loopback_orb(more: &[&str]) -> Orb {
     Orb::init(arguments).unwrap()
 }
 
+/// Every server concurrency strategy.
+pub const STRATEGIES: [&str; 5] = [
+    "thread-per-connection",
+    "thread-pool",
+    "thread-per-request",
+    "reactive",
+    "reactor-per-thread",
+];
+
+/// Lends the ORB a thread if it needs one of the application.
+pub fn lend_a_thread(orb: &Orb) {
+    let settings = orb.settings();
+    if settings.server_concurrency == ServerConcurrency::Reactive
+        || settings.event_loop == EventLoop::Application
+    {
+        let orb = orb.clone();
+        std::thread::spawn(move || orb.run());
+    }
+}
+
 /// A server of one echo object.
 pub fn serve(more: &[&str]) -> (Orb, Echo, mpsc::Receiver<i64>) {
     let orb = loopback_orb(more);
+    lend_a_thread(&orb);
     let (servant, noted) = EchoServant::new();
     let echo = orb.root_poa().unwrap().activate(servant).unwrap();
     (orb, echo, noted)

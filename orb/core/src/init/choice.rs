@@ -55,12 +55,21 @@ choice! {
 
 choice! {
     /// Which thread serves a request.
-    ServerConcurrency, "`thread-per-connection` or `thread-pool`" {
+    ServerConcurrency, "`thread-per-connection`, `thread-pool`, `thread-per-request`, `reactive` or \
+        `reactor-per-thread`" {
         /// One thread reads, dispatches and answers everything of one connection: the least
         /// latency. There are at most as many threads as connections.
         ThreadPerConnection = "thread-per-connection",
         /// A pool takes turns (leader/followers): many connections, few threads.
         ThreadPool = "thread-pool",
+        /// Each request gets a thread of its own, at most `pool_threads_max` at once.
+        ThreadPerRequest = "thread-per-request",
+        /// The threads in `Orb::run` and `Orb::perform_work` serve everything: the ORB starts no
+        /// threads of its own. With one such thread, servants never run concurrently.
+        Reactive = "reactive",
+        /// `reactor_threads` threads, each with an event loop and connections of its own: servants
+        /// of one connection run one after the other.
+        ReactorPerThread = "reactor-per-thread",
     }
 }
 

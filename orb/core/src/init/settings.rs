@@ -104,7 +104,8 @@ settings! {
         within (Duration::ZERO, microseconds(100_000));
 
     /// Which thread serves a request. `thread-per-connection` has the least latency; choose
-    /// `thread-pool` for many connections.
+    /// `thread-pool` for many connections, `reactive` or `reactor-per-thread` for servants that
+    /// never wait (AMH), `thread-per-request` for few requests that take long.
     server_concurrency: ServerConcurrency = ServerConcurrency::ThreadPerConnection,
         "-ORBServerConcurrency";
 
@@ -119,6 +120,10 @@ settings! {
     /// through the same server needs a second thread, so 1 can deadlock. Bounds, too, the threads
     /// of one connection whose servants wait for calls of their own.
     pool_threads_max: u32 = 64, "-ORBPoolThreadsMax", within (1, 10_000);
+
+    /// Threads of `reactor-per-thread`, each with connections of its own; 0: one for each
+    /// processor. More than that only pays when servants wait.
+    reactor_threads: u32 = 0, "-ORBReactorThreads", within (0, 1_000);
 
     /// Requests of one connection whose answer a servant has deferred and still owes (AMH, `async`
     /// servants). When there are so many, no more requests of the connection are read until some

@@ -5,7 +5,7 @@
 //! servers' requests. It is made at the first need.
 
 use super::OrbInner;
-use crate::init::EventLoop;
+use crate::init::{EventLoop, ServerConcurrency};
 use crate::reactor::{Reactor, Waiting};
 use crate::{Orb, server};
 use corbie_types::{CompletionStatus, SystemException};
@@ -84,6 +84,7 @@ impl Orb {
     /// event loop do the work. Reactive servers have no other threads.
     pub(crate) fn is_driven_by_application(&self) -> bool {
         self.settings().event_loop == EventLoop::Application
+            || self.settings().server_concurrency == ServerConcurrency::Reactive
     }
 
     /// The event loop of this ORB.
@@ -106,7 +107,7 @@ impl Orb {
             if self.is_shut_down() {
                 reactor.close();
             }
-            let _ = main.reactor.set(Arc::new(reactor));
+            let _ = main.reactor.set(reactor);
         }
         main.reactor.get().ok_or_else(|| failed(std::io::Error::other("it is gone")))
     }

@@ -127,9 +127,12 @@ impl Reactor {
         }
     }
 
-    /// Whether this thread leads still: a handler may have given the lead away.
-    pub(super) fn leads(&self) -> bool {
-        self.waiting == Waiting::Many || SLEEPER.with(|s| s.is_leading.load(Ordering::SeqCst))
+    /// Leads on, or again if a handler gave the lead away and nobody took it; whether it does. The
+    /// guard of [`Reactor::try_lead`] gives it back.
+    pub(super) fn lead_again(&self) -> bool {
+        self.waiting == Waiting::Many
+            || SLEEPER.with(|s| s.is_leading.load(Ordering::SeqCst))
+            || self.try_lead().map(std::mem::forget).is_some()
     }
 
     /// Whether nobody has woken this thread since it looked last.

@@ -7,7 +7,7 @@
 use super::{EventHandler, Token};
 use corbie_transport::Event;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// What came, and how the source stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,10 @@ pub(super) struct Source {
     pub(super) handler: Arc<dyn EventHandler>,
     pub(super) token: Token,
     state: AtomicU8,
+    /// How many times it was taken in hand.
+    turns: AtomicU64,
+    /// Which of these times it is in hand now; 0: it was given back.
+    in_hand: AtomicU64,
 }
 
 impl Source {
@@ -59,9 +63,17 @@ impl Source {
         before.unwrap_or_else(|state| state) & (Bits::IN_HAND | Bits::READY) == 0
     }
 
-    /// Takes the source, which was among the ready, in hand; what came.
-    pub(super) fn take(&self) -> Bits {
-        Bits(self.state.swap(Bits::IN_HAND, Ordering::AcqRel) & Bits::CAME)
+    /// Takes the source, which was among the ready, in hand; the number of the turn, and what came.
+    pub(super) fn take(&self) -> (u64, Bits) {
+        let came = Bits(self.state.swap(Bits::IN_HAND, Ordering::AcqRel) & Bits::CAME);
+        let turn = self.turns.fetch_add(1, Ordering::AcqRel) + 1;
+        self.in_hand.store(turn, Ordering::Release);
+        (turn, came)
+    }
+
+    /// Ends a turn; `false` when it had ended.
+    pub(super) fn end_turn(&self, turn: u64) -> bool {
+        self.in_hand.compare_exchange(turn, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Gives the source back; whether it is to be put among the ready, as something came meanwhile.
@@ -98,7 +110,8 @@ impl Sources {
         // The highest token of all is the readiness' own.
         slot.generation = (slot.generation + 1) & (u32::MAX >> 1);
         let token = Token(u64::from(slot.generation) << 32 | u64::from(index));
-        let source = Arc::new(Source { handler, token, state: AtomicU8::new(0) });
+        let (state, turns, in_hand) = (AtomicU8::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let source = Arc::new(Source { handler, token, state, turns, in_hand });
         slot.source = Some(Arc::clone(&source));
         source
     }

@@ -77,7 +77,7 @@ fn orb() -> Orb {
 }
 
 fn reactor(waiting: Waiting) -> io::Result<Arc<Reactor>> {
-    Reactor::new(waiting).map(Arc::new)
+    Reactor::new(waiting)
 }
 
 fn soon() -> Option<Instant> {

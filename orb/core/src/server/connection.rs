@@ -6,6 +6,7 @@
 
 use crate::Orb;
 use crate::connection::driver::{self, ReceiveFailure};
+use crate::server::event_driven::Home;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Encoder};
 use corbie_giop::{
     Answer, GiopError, MessageReader, OwnedMessage, Role, Version, close_connection, message_error,
@@ -14,7 +15,7 @@ use corbie_transport::{Link, Waiter};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) struct ServerConnection {
@@ -46,6 +47,12 @@ pub(crate) struct ServerConnection {
     closing: AtomicBool,
     /// Requests whose answer was deferred and is due; see `pending`.
     pub(crate) deferred: AtomicU32,
+    /// Reading pauses until [`Home::resume`].
+    pub(crate) is_paused: AtomicBool,
+    /// No message is read any more; what is in service is still answered.
+    has_stopped_reading: AtomicBool,
+    /// The event loop that serves it, if one does.
+    pub(crate) home: OnceLock<Home>,
 }
 
 /// In `service`: no more requests are served; the connection closes with the last reply.
@@ -80,7 +87,7 @@ impl Buffers {
 
 /// How an attempt to take a message without waiting ended.
 pub(crate) enum Taken {
-    /// A message, and whether octets that follow it are here already.
+    /// A message, and whether there may be octets that follow it.
     Message(OwnedMessage, bool),
     /// Not all of it is here.
     NotYet,
@@ -111,6 +118,9 @@ impl ServerConnection {
             has_begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             deferred: AtomicU32::new(0),
+            is_paused: AtomicBool::new(false),
+            has_stopped_reading: AtomicBool::new(false),
+            home: OnceLock::new(),
         })
     }
 
@@ -156,7 +166,9 @@ impl ServerConnection {
         })
     }
 
-    /// Takes the next message out if all of it is here.
+    /// Takes the next message out if all of it is here. To be called again when there may be more:
+    /// else the link has nothing that was not told by an event. `has_end`: the peer has closed, so
+    /// that the end is still to be received when everything else was.
     ///
     /// # Errors
     /// Why none will come.
@@ -164,11 +176,20 @@ impl ServerConnection {
         &self,
         orb: &Orb,
         buffers: &mut Buffers,
+        has_end: bool,
     ) -> Result<Taken, ReceiveFailure> {
         let mut guard = self.lock_reading();
         let reader = &mut guard.reader;
+        let mut is_drained = false;
         while reader.next().map_err(ReceiveFailure::Giop)?.is_none() {
-            match self.link.try_receive(reader.space()).map_err(ReceiveFailure::Io)? {
+            let space = reader.space();
+            let room = space.len();
+            let received = if is_drained {
+                None
+            } else {
+                self.link.try_receive(space).map_err(ReceiveFailure::Io)?
+            };
+            match received {
                 None => {
                     self.note_incomplete(orb, reader.is_mid_message());
                     return Ok(Taken::NotYet);
@@ -177,14 +198,18 @@ impl ServerConnection {
                     reader.check_end_of_stream().map_err(ReceiveFailure::Giop)?;
                     return Err(ReceiveFailure::Closed);
                 }
-                Some(octets) => reader.received(octets),
+                Some(octets) => {
+                    // What comes after a receive that leaves room is another event.
+                    is_drained = octets < room && !has_end;
+                    reader.received(octets);
+                }
             }
         }
         let spare = std::mem::take(&mut buffers.message);
         let message = reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
-        let more = reader.is_mid_message();
-        self.note_message(orb, message.header().version, more);
-        Ok(Taken::Message(message, more))
+        let follows = reader.is_mid_message();
+        self.note_message(orb, message.header().version, follows);
+        Ok(Taken::Message(message, follows || !is_drained))
     }
 
     #[inline]
@@ -298,6 +323,14 @@ impl ServerConnection {
             self.link.send_now(&octets);
         }
         self.link.shutdown();
+    }
+
+    pub(crate) fn stop_reading(&self) {
+        self.has_stopped_reading.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_stopped_reading(&self) -> bool {
+        self.has_stopped_reading.load(Ordering::Acquire)
     }
 
     pub(crate) fn is_closing(&self) -> bool {

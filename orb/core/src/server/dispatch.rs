@@ -18,18 +18,25 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Handles `message`; whether the connection goes on.
+/// Handles `message`; whether the connection goes on. `begins` is called before the upcall, when
+/// all that concerns the connection itself was taken from the message: it is told whether the next
+/// message may be served before this one is done. (Oneways are served in the order in which they
+/// came.)
 #[inline]
 pub(crate) fn message(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
     message: &OwnedMessage,
     reply_buffer: &mut Vec<u8>,
+    begins: impl FnOnce(bool),
 ) -> bool {
     let message = message.as_message();
     let handled = match message.header.kind {
-        MessageKind::Request => request(orb, connection, &message, reply_buffer),
-        _ => other(orb, connection, &message, reply_buffer),
+        MessageKind::Request => request(orb, connection, &message, reply_buffer, begins),
+        _ => {
+            begins(true);
+            other(orb, connection, &message, reply_buffer)
+        }
     };
     match handled {
         Ok(goes_on) => goes_on,
@@ -46,6 +53,7 @@ fn request(
     connection: &Arc<ServerConnection>,
     message: &Message<'_>,
     reply_buffer: &mut Vec<u8>,
+    begins: impl FnOnce(bool),
 ) -> Result<bool, GiopError> {
     let (header, mut arguments) = message.request()?;
     let has_contexts = !header.service_contexts.is_empty();
@@ -58,6 +66,7 @@ fn request(
     arguments.set_context(Some(orb));
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(false) };
+    begins(header.response.response_expected());
     let object_key = object_key(&header.target);
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);

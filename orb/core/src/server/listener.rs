@@ -5,7 +5,10 @@
 
 use crate::Orb;
 use crate::init::{ListenEndpoint, Published, ServerConcurrency, WhenFull, published_hosts};
-use crate::server::{ServerConnection, thread_per_connection, thread_pool};
+use crate::server::{
+    ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
+    thread_pool,
+};
 use corbie_transport::{Acceptor, Link};
 use corbie_types::{CompletionStatus, SystemException};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -79,13 +82,15 @@ pub(crate) fn start(
         tracing::warn!("{warning}");
     }
     listeners.published.get_or_init(|| published);
-    if orb.settings().server_concurrency == ServerConcurrency::ThreadPool {
-        thread_pool::start(orb).map_err(|error| cannot_start(&"the thread pool", &error))?;
-    }
+    start_threads(orb).map_err(|error| cannot_start(&"with the threads it needs", &error))?;
     let settings = orb.settings();
     for acceptor in &*acceptors {
         let (orb_id, server_id) = (&*settings.orb_id, &*settings.server_id);
         tracing::info!(address = %acceptor.address(), orb_id, server_id, "listening");
+        if settings.server_concurrency == ServerConcurrency::Reactive {
+            reactors::listen(orb, acceptor)?;
+            continue;
+        }
         let thread = std::thread::Builder::new().name("corbie-listener".to_owned());
         let (orb, acceptor) = (orb.clone(), Arc::clone(acceptor));
         let address = acceptor.address();
@@ -93,6 +98,16 @@ pub(crate) fn start(
         started.map_err(|error| cannot_start(&address, &error))?;
     }
     Ok(())
+}
+
+/// What the strategy needs beyond a thread for each listening socket.
+fn start_threads(orb: &Orb) -> std::io::Result<()> {
+    match orb.settings().server_concurrency {
+        ServerConcurrency::ThreadPerConnection | ServerConcurrency::Reactive => Ok(()),
+        ServerConcurrency::ThreadPool => thread_pool::start(orb),
+        ServerConcurrency::ThreadPerRequest => thread_per_request::start(orb),
+        ServerConcurrency::ReactorPerThread => reactors::start_threads(orb),
+    }
 }
 
 fn listen(endpoint: &ListenEndpoint) -> Result<Acceptor, SystemException> {
@@ -121,7 +136,10 @@ fn listen(endpoint: &ListenEndpoint) -> Result<Acceptor, SystemException> {
     outcome.map_err(failed)
 }
 
-fn cannot_start(what: &dyn std::fmt::Display, error: &std::io::Error) -> SystemException {
+pub(crate) fn cannot_start(
+    what: &dyn std::fmt::Display,
+    error: &std::io::Error,
+) -> SystemException {
     SystemException::initialize(0, CompletionStatus::No)
         .with_detail(format!("cannot start serving {what}: {error}"))
 }
@@ -149,13 +167,18 @@ fn accept_all(orb: &Orb, acceptor: &Acceptor) {
     }
 }
 
+/// Whether one more connection may be open.
+pub(crate) fn has_place(orb: &Orb) -> bool {
+    orb.server().registry.len() < orb.settings().server_connections_max as usize
+}
+
 fn wait_for_a_place(orb: &Orb) -> bool {
     let most = orb.settings().server_connections_max as usize;
     orb.server().registry.wait_below(most, LOOK_AGAIN)
 }
 
 /// Takes the connection in, if there is a place for it.
-fn admit(orb: &Orb, link: Link) {
+pub(crate) fn admit(orb: &Orb, link: Link) {
     let registry = &orb.server().registry;
     let most = orb.settings().server_connections_max as usize;
     let peer = link.peer();
@@ -173,15 +196,32 @@ fn admit(orb: &Orb, link: Link) {
     // Shutdown closes what it finds in the registry; what came later sees that it came too late.
     if orb.server().closing.load(Ordering::Acquire) {
         connection.close_when_served();
-        return registry.remove(connection.id);
+        return orb.server().forget(connection.id);
     }
-    match orb.server().pool.get() {
-        None => thread_per_connection::spawn(orb, &connection),
-        Some(pool) => {
-            if let Err(error) = pool.add(&connection) {
-                tracing::warn!(%peer, %error, "connection cannot be watched");
-                registry.remove(connection.id);
-            }
+    if let Err(error) = serve(orb, &connection) {
+        tracing::warn!(%peer, %error, "connection cannot be watched");
+        orb.server().forget(connection.id);
+    }
+}
+
+/// Gives `connection` to those who serve it.
+fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
+    let server = orb.server();
+    let gone = || std::io::Error::other("the ORB shuts down");
+    match orb.settings().server_concurrency {
+        ServerConcurrency::ThreadPerConnection => {
+            thread_per_connection::spawn(orb, connection);
+            Ok(())
+        }
+        ServerConcurrency::ThreadPool => {
+            event_driven::add(&server.pool.get().ok_or_else(gone)?.reactor, connection)
+        }
+        ServerConcurrency::ThreadPerRequest => {
+            event_driven::add(server.thread_per_request.reactor().ok_or_else(gone)?, connection)
+        }
+        ServerConcurrency::ReactorPerThread => server.reactors.add(connection),
+        ServerConcurrency::Reactive => {
+            event_driven::add(orb.reactor().map_err(std::io::Error::other)?, connection)
         }
     }
 }
@@ -194,6 +234,6 @@ fn evict(orb: &Orb) -> bool {
     connections.sort_by_cached_key(|c| (c.last_message.load(Ordering::Relaxed), c.id));
     let Some(oldest) = connections.iter().find(|c| c.close_if_idle()) else { return false };
     tracing::debug!(peer = %oldest.peer(), "idle connection closed to make room");
-    registry.remove(oldest.id);
+    orb.server().forget(oldest.id);
     true
 }

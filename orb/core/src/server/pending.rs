@@ -5,7 +5,9 @@
 //! windows fill, and the clients wait. Reading goes on when a quarter of the limit was answered.
 
 use crate::Orb;
+use crate::reactor::Turn;
 use crate::server::ServerConnection;
+use crate::server::event_driven::Home;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -49,6 +51,7 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     {
         drop(pending.lock());
         pending.eased.notify_all();
+        resume(orb);
     }
     connection.end_request();
 }
@@ -62,6 +65,37 @@ pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
         && (of_connection >= orb.settings().pending_responses_max
             || orb.server().pending.total.load(Ordering::Acquire)
                 >= orb.settings().pending_responses_total_max)
+}
+
+/// Pauses reading, if [`is_full`], until enough was answered; whether it did.
+#[inline]
+pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
+    is_full(orb, connection) && pause(orb, connection, turn)
+}
+
+#[cold]
+fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
+    connection.home.get_or_init(|| Home::of(turn));
+    tracing::debug!(peer = %connection.peer(), "too many responses are due: reading pauses");
+    connection.is_paused.store(true, Ordering::SeqCst);
+    // Who answers from here on sees the pause; what was answered before is seen now.
+    let stays = is_full(orb, connection);
+    if !stays {
+        connection.is_paused.store(false, Ordering::SeqCst);
+    }
+    stays
+}
+
+/// Has the connections read on that were paused and may.
+#[cold]
+fn resume(orb: &Orb) {
+    let is_due = |c: &ServerConnection| c.is_paused.load(Ordering::SeqCst) && !is_full(orb, c);
+    for connection in orb.server().registry.those(is_due) {
+        connection.is_paused.store(false, Ordering::SeqCst);
+        if let Some(home) = connection.home.get() {
+            home.resume();
+        }
+    }
 }
 
 impl Pending {

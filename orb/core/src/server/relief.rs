@@ -6,6 +6,7 @@
 //! started, which stays with the connection. Costs the ordinary call one look at a thread-local.
 
 use crate::Orb;
+use crate::reactor::{self, Reactor};
 use crate::server::{ServerConnection, thread_per_connection};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -43,6 +44,12 @@ impl Drop for Serving {
     }
 }
 
+/// The event loop that this thread has to run while it waits for a reply, since nobody else does:
+/// it serves requests in it, or delivers replies to an application that lends no other thread.
+pub(crate) fn loop_to_run() -> Option<Arc<Reactor>> {
+    Reactor::of_this_thread().filter(|reactor| reactor.is_run_by_few())
+}
+
 /// Whether a call by this thread is made from inside a servant. Such a call must not wait for a
 /// connection in use: the call that uses it may be waiting for this one.
 pub(crate) fn is_serving() -> bool {
@@ -67,6 +74,7 @@ pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
 /// This thread is about to wait for a reply: sees to it that its connection stays served.
 #[inline]
 pub(crate) fn while_waiting() -> WhileWaiting {
+    reactor::let_go();
     WhileWaiting(DUTY.with(|slot| {
         let slot = slot.borrow();
         slot.as_ref().map(|duty| relieve(&duty.orb, &duty.connection))

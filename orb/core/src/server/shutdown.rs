@@ -22,7 +22,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     server.listeners.close();
     let connections = server.registry.all();
     if wait_for_completion {
-        close_idle(&connections, patience);
+        close_idle(orb, &connections, patience);
     }
     for connection in &connections {
         connection.close_when_served();
@@ -30,18 +30,20 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     if let Some(pool) = server.pool.get() {
         pool.close();
     }
+    server.thread_per_request.close();
+    server.reactors.close();
     if let Some(adapter) = server.adapter.get() {
         adapter.close();
     }
     server.object_keys.clear();
     for connection in connections {
-        server.registry.remove(connection.id);
+        server.forget(connection.id);
     }
 }
 
 /// Closes each connection when it has no request in service. Those with one go on until then, as
 /// servants that are waited for may be called back over them.
-fn close_idle(connections: &[Arc<ServerConnection>], patience: Duration) {
+fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], patience: Duration) {
     let deadline = Instant::now() + patience;
     let mut open: Vec<_> = connections.iter().collect();
     loop {
@@ -49,7 +51,11 @@ fn close_idle(connections: &[Arc<ServerConnection>], patience: Duration) {
         if open.is_empty() || Instant::now() >= deadline {
             return;
         }
-        std::thread::sleep(LOOK_AGAIN);
+        // Of a reactive server this may be the only thread there is.
+        let reactor = orb.reactor().ok().filter(|_| orb.is_driven_by_application());
+        if !reactor.is_some_and(|reactor| reactor.run_once(orb, Some(LOOK_AGAIN))) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 }
 
@@ -83,6 +89,6 @@ pub(crate) fn close_silent(orb: &Orb) {
         } else if !connection.close_if_idle() {
             continue; // A request came just now.
         }
-        registry.remove(connection.id);
+        orb.server().forget(connection.id);
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
         tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
         if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
             connection.close_when_served();
-            orb.server().registry.remove(connection.id);
+            orb.server().forget(connection.id);
         }
     }
 }
@@ -34,7 +34,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
     while serve_one(orb, connection, &mut buffers) {}
     relief::end_duty();
     if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
-        orb.server().registry.remove(connection.id);
+        orb.server().forget(connection.id);
     }
 }
 
@@ -44,7 +44,7 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, buffers: &mut Buffer
     pending::wait_for_room(orb, connection);
     match connection.receive(orb, buffers) {
         Ok(message) => {
-            let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply);
+            let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply, |_| {});
             buffers.keep_message(message, orb.retained_octets());
             goes_on && !connection.is_closing()
         }

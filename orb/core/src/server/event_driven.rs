@@ -1,0 +1,148 @@
+//! A connection as a source of an event loop: how every strategy but thread-per-connection serves.
+//!
+//! A turn takes one message, lets go of the connection, and dispatches on the spot; what follows is
+//! another turn, of this thread or of another. Replies are sent without waiting: what the peer does
+//! not take is queued, and a connection whose queue is full is not read until it was taken.
+
+use crate::Orb;
+use crate::init::ServerConcurrency;
+use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
+use crate::server::connection::{Buffers, Taken};
+use crate::server::{
+    ServerConnection, dispatch, pending, relief, thread_per_connection, thread_per_request,
+};
+use corbie_giop::OwnedMessage;
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Weak};
+
+/// Where a connection is a source.
+#[derive(Debug)]
+pub(crate) struct Home {
+    reactor: Weak<Reactor>,
+    token: Token,
+}
+
+impl Home {
+    pub(crate) fn of(turn: &Turn<'_>) -> Self {
+        Home { reactor: turn.reactor().downgrade(), token: turn.token() }
+    }
+
+    /// The connection may be read again though no event comes.
+    pub(crate) fn resume(&self) {
+        if let Some(reactor) = self.reactor.upgrade() {
+            reactor.again(self.token);
+        }
+    }
+}
+
+/// Serves `connection` in `reactor` from now on.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn add(reactor: &Arc<Reactor>, connection: &Arc<ServerConnection>) -> io::Result<()> {
+    let handler: Arc<dyn EventHandler> = Arc::clone(connection) as _;
+    let token = reactor.add(handler)?;
+    connection.home.get_or_init(|| Home { reactor: reactor.downgrade(), token });
+    Ok(())
+}
+
+impl EventHandler for ServerConnection {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+
+    fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
+        if self.is_closing() {
+            return leave(orb, &self);
+        }
+        if self.has_stopped_reading() || pending::pause_if_full(orb, &self, turn) {
+            return Next::Wait;
+        }
+        let mut buffers = Buffers::take();
+        let next = match self.try_receive(orb, &mut buffers, turn.has_end()) {
+            Ok(Taken::NotYet) => Next::Wait,
+            Ok(Taken::Message(message, more)) => {
+                if orb.settings().server_concurrency == ServerConcurrency::ThreadPerRequest {
+                    thread_per_request::serve(orb, &self, message, more, turn)
+                } else {
+                    serve(orb, &self, message, more, turn, &mut buffers)
+                }
+            }
+            Err(failure) => {
+                thread_per_connection::end(&self, &failure);
+                leave(orb, &self)
+            }
+        };
+        buffers.put_back();
+        next
+    }
+}
+
+/// The connection is closed: it is no source any more.
+fn leave(orb: &Orb, connection: &ServerConnection) -> Next {
+    orb.server().forget(connection.id);
+    Next::Remove
+}
+
+/// Dispatches `message` on this thread. `more`: there may be input that follows it.
+fn serve(
+    orb: &Orb,
+    connection: &Arc<ServerConnection>,
+    message: OwnedMessage,
+    more: bool,
+    turn: &mut Turn<'_>,
+    buffers: &mut Buffers,
+) -> Next {
+    let pool = orb.server().pool.get();
+    let mut kept = None;
+    let mut has_begun = false;
+    let _serving = relief::serve_for_a_while();
+    let goes_on =
+        dispatch::message(orb, connection, &message, &mut buffers.reply, |may_be_overtaken| {
+            if let Some(pool) = pool {
+                pool.leave_the_idle(orb);
+                has_begun = true;
+            }
+            if may_be_overtaken {
+                turn.release(more);
+            } else {
+                kept = Some(turn.keep(more));
+            }
+        });
+    drop(kept);
+    if let Some(pool) = pool.filter(|_| has_begun) {
+        pool.return_to_the_idle();
+    }
+    buffers.keep_message(message, orb.retained_octets());
+    after(orb, connection, goes_on, more)
+}
+
+/// What becomes of a connection after a message.
+pub(crate) fn after(orb: &Orb, connection: &ServerConnection, goes_on: bool, more: bool) -> Next {
+    if connection.is_closing() {
+        return leave(orb, connection);
+    }
+    if !goes_on {
+        // It closes with the last reply, which is another event.
+        connection.stop_reading();
+    }
+    if more { Next::Again } else { Next::Wait }
+}
+
+thread_local! {
+    /// The buffers of this thread, of one upcall and of those nested in it.
+    static BUFFERS: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Buffers {
+    /// Those that were put back last, or new ones.
+    fn take() -> Self {
+        BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
+    }
+
+    fn put_back(self) {
+        BUFFERS.with_borrow_mut(|stack| stack.push(self));
+    }
+}

@@ -1,0 +1,128 @@
+//! Reactive servers: event loops whose threads read, dispatch and answer, one request after the
+//! other (papers AMI §3.1, AMH §1).
+//!
+//! `reactive`: the ORB's one loop, run by the threads that the application lends it; the listening
+//! sockets are sources of it, too. `reactor-per-thread`: several loops with a thread each, among
+//! which the connections are divided.
+
+use crate::Orb;
+use crate::init::WhenFull;
+use crate::reactor::{EventHandler, Next, Reactor, Token, Turn, Waiting};
+use crate::server::{ServerConnection, event_driven, listener, relief};
+use corbie_transport::Acceptor;
+use corbie_types::SystemException;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The loops of `reactor-per-thread`.
+#[derive(Default)]
+pub(crate) struct Reactors {
+    loops: OnceLock<Vec<Arc<Reactor>>>,
+    next: AtomicUsize,
+    /// Lock "listening": the listening sockets of a reactive server.
+    listening: Mutex<Vec<(Arc<Reactor>, Token)>>,
+}
+
+impl Reactors {
+    /// Serves `connection` in the next loop.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn add(&self, connection: &Arc<ServerConnection>) -> io::Result<()> {
+        let loops = self.loops.get().map_or(&[][..], Vec::as_slice);
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        match loops.get(next % loops.len().max(1)) {
+            Some(reactor) => event_driven::add(reactor, connection),
+            None => Err(io::Error::other("no event loop was started")),
+        }
+    }
+
+    /// A connection has gone: a listener that waited for a place has one.
+    pub(crate) fn note_place(&self) {
+        for (reactor, token) in &*self.listening.lock().unwrap_or_else(PoisonError::into_inner) {
+            reactor.again(*token);
+        }
+    }
+
+    /// The loops of threads end.
+    pub(crate) fn close(&self) {
+        for reactor in self.loops.get().into_iter().flatten() {
+            reactor.close();
+        }
+        let listening =
+            std::mem::take(&mut *self.listening.lock().unwrap_or_else(PoisonError::into_inner));
+        for (reactor, token) in listening {
+            reactor.remove(token);
+        }
+    }
+}
+
+/// Starts a loop and its thread for each processor, or as many as `reactor_threads` says.
+///
+/// # Errors
+/// What the system says when there are no descriptors or threads.
+pub(crate) fn start_threads(orb: &Orb) -> io::Result<()> {
+    let count = match orb.settings().reactor_threads {
+        0 => std::thread::available_parallelism()?.get(),
+        count => count as usize,
+    };
+    let loops: io::Result<Vec<_>> = (0..count).map(|_| Reactor::new(Waiting::OneAtATime)).collect();
+    let loops = loops?;
+    let _ = orb.server().reactors.loops.set(loops.clone());
+    for reactor in loops {
+        let thread = std::thread::Builder::new().name("corbie-loop".to_owned());
+        let orb = orb.clone();
+        thread.spawn(move || {
+            relief::begin_serving();
+            reactor.run_until(&orb, &|| reactor.is_closed(), None);
+        })?;
+    }
+    Ok(())
+}
+
+/// Accepts the connections of `acceptor` in the ORB's event loop.
+///
+/// # Errors
+/// What the system says, or what [`Orb::reactor`] does.
+pub(crate) fn listen(orb: &Orb, acceptor: &Arc<Acceptor>) -> Result<(), SystemException> {
+    let reactor = orb.reactor()?;
+    let failed = |error| listener::cannot_start(&acceptor.address(), &error);
+    acceptor.set_nonblocking().map_err(failed)?;
+    let token = reactor.add(Arc::new(Listener(Arc::clone(acceptor)))).map_err(failed)?;
+    let mut listening =
+        orb.server().reactors.listening.lock().unwrap_or_else(PoisonError::into_inner);
+    listening.push((Arc::clone(reactor), token));
+    Ok(())
+}
+
+/// A listening socket in an event loop.
+struct Listener(Arc<Acceptor>);
+
+impl EventHandler for Listener {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    fn handle_input(self: Arc<Self>, orb: &Orb, _turn: &mut Turn<'_>) -> Next {
+        if orb.server().closing.load(Ordering::Acquire) {
+            return Next::Remove;
+        }
+        if orb.settings().when_full == WhenFull::Wait && !listener::has_place(orb) {
+            return Next::Wait; // See `note_place`.
+        }
+        match self.0.try_accept() {
+            Ok(Some(link)) => {
+                listener::admit(orb, link);
+                Next::Again
+            }
+            Ok(None) => Next::Wait,
+            Err(error) => {
+                // For want of descriptors, mostly: the next connection that goes makes room.
+                tracing::warn!(address = %self.0.address(), %error, "accept failed");
+                Next::Wait
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A thread for each request (papers POA §2.5, AMH §1): one event loop reads, and every message is
+//! served by a thread of its own, which ends with it.
+//!
+//! For few requests that take long; starting a thread costs more than most requests. At most
+//! `pool_threads_max` run at once: beyond that nothing is read. Oneways of a connection are served
+//! one after the other, as elsewhere.
+
+use crate::Orb;
+use crate::init::ServerConcurrency;
+use crate::reactor::{Next, Reactor, Turn, Waiting};
+use crate::server::connection::Buffers;
+use crate::server::{ServerConnection, dispatch, event_driven, relief};
+use corbie_giop::OwnedMessage;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+
+/// The event loop and the places for threads.
+#[derive(Default)]
+pub(crate) struct ThreadPerRequest {
+    reactor: OnceLock<Arc<Reactor>>,
+    /// Lock "request threads": how many run.
+    running: Mutex<u32>,
+    /// Signalled when one ends.
+    ended: Condvar,
+}
+
+impl ThreadPerRequest {
+    /// The loop; `None` with another strategy.
+    pub(crate) fn reactor(&self) -> Option<&Arc<Reactor>> {
+        self.reactor.get()
+    }
+
+    /// No more requests are read.
+    pub(crate) fn close(&self) {
+        if let Some(reactor) = self.reactor.get() {
+            reactor.close();
+        }
+    }
+
+    fn take_place(&self, most: u32) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |running: &mut u32| *running >= most;
+        *self.ended.wait_while(running, full).unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn give_place_back(&self) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.ended.notify_one();
+    }
+}
+
+/// Starts the thread that reads.
+///
+/// # Errors
+/// What the system says when there are no descriptors or threads.
+pub(crate) fn start(orb: &Orb) -> io::Result<()> {
+    debug_assert_eq!(orb.settings().server_concurrency, ServerConcurrency::ThreadPerRequest);
+    let reactor = Reactor::new(Waiting::OneAtATime)?;
+    let _ = orb.server().thread_per_request.reactor.set(Arc::clone(&reactor));
+    let thread = std::thread::Builder::new().name("corbie-requests".to_owned());
+    let orb = orb.clone();
+    let run = move || {
+        reactor.run_until(&orb, &|| reactor.is_closed(), None);
+    };
+    thread.spawn(run).map(drop)
+}
+
+/// Has a new thread serve `message`, when there is a place for one.
+pub(crate) fn serve(
+    orb: &Orb,
+    connection: &Arc<ServerConnection>,
+    message: OwnedMessage,
+    more: bool,
+    turn: &mut Turn<'_>,
+) -> Next {
+    orb.server().thread_per_request.take_place(orb.settings().pool_threads_max);
+    let Some(kept) = turn.detach(more) else { return Next::Remove };
+    let thread = std::thread::Builder::new().name("corbie-request".to_owned());
+    let started = thread.spawn({
+        let (orb, connection) = (orb.clone(), Arc::clone(connection));
+        move || {
+            relief::begin_serving();
+            let mut buffers = Buffers::default();
+            let mut kept = Some(kept);
+            let goes_on =
+                dispatch::message(&orb, &connection, &message, &mut buffers.reply, |overtaken| {
+                    if overtaken {
+                        kept = None;
+                    }
+                });
+            event_driven::after(&orb, &connection, goes_on, false);
+            drop(kept);
+            orb.server().thread_per_request.give_place_back();
+        }
+    });
+    if let Err(error) = started {
+        tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a request");
+        orb.server().thread_per_request.give_place_back();
+        connection.close(None);
+    }
+    Next::Elsewhere
+}
