@@ -10,7 +10,7 @@ use corbie::{
     TypedServant,
 };
 use corbie_testkit::{CountingAllocator, RawPeer};
-use echo::{Echo, EchoServant, STRATEGIES, as_client, loopback_orb, serve};
+use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,6 +55,7 @@ fn a_life(concurrency: &str) {
     let options = ["-ORBServerConcurrency", concurrency];
     let (server, echo, _noted) = serve(&options);
     let client = loopback_orb(&options);
+    lend_a_thread(&client);
     let middle = client.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
     let theirs = as_client(&client, &echo);
     assert_eq!(theirs.call_back(&middle, 4).unwrap(), 8);
@@ -126,6 +127,7 @@ impl TypedServant for Counter {
 
 fn counter(options: &[&str]) -> (Orb, Echo, Arc<AtomicI64>) {
     let server = loopback_orb(options);
+    lend_a_thread(&server);
     let served = Arc::new(AtomicI64::new(0));
     let servant = Counter { orb: server.clone(), served: Arc::clone(&served) };
     let echo = server.root_poa().unwrap().activate(servant).unwrap();

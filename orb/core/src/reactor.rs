@@ -16,7 +16,7 @@ mod tests;
 mod turn;
 
 pub(crate) use lead::Sleeper;
-pub(crate) use turn::{Detached, Turn, let_go};
+pub(crate) use turn::{Turn, let_go};
 
 use crate::Orb;
 use deadlines::Deadlines;
@@ -466,7 +466,7 @@ impl Drop for Running<'_> {
 
 /// Whether this thread runs a loop: it is inside a handler.
 pub(crate) fn runs_here() -> bool {
-    AWAKE_IN.get() != 0
+    RUNNING.with_borrow(|reactor| reactor.strong_count() > 0)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

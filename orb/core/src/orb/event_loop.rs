@@ -57,27 +57,23 @@ impl Orb {
     /// one; never waits for one. Whether there was one.
     pub fn perform_work(&self) -> bool {
         self.is_driven_by_application()
-            && self
-                .reactor()
-                .is_ok_and(|reactor| reactor.run_once(self, Some(Duration::ZERO)))
+            && self.reactor().is_ok_and(|reactor| reactor.run_once(self, Some(Duration::ZERO)))
     }
 
-    /// Works until `done` holds or `timeout` has passed; whether `done` holds. With `event_loop =
-    /// application` this thread does the work meanwhile, and waits while there is none: what a
-    /// client with one thread calls to wait for its callbacks. `done` is asked after each unit of
-    /// work of this thread and, since other threads' work may make it hold, too, every 10 ms.
+    /// Works, waiting for work, until `done` holds or `timeout` has passed (`None`: for ever);
+    /// whether `done` holds. For a program of one thread that sends asynchronous requests and has
+    /// to wait for their replies. `done` is looked at after each unit of work of this thread, and
+    /// every millisecond while another thread (with `event_loop = background`, the ORB's) works.
     pub fn work_until(&self, done: &dyn Fn() -> bool, timeout: Option<Duration>) -> bool {
-        const LOOK_AGAIN: Duration = Duration::from_millis(10);
-        let start = Instant::now();
-        loop {
-            let left = timeout.map(|timeout| timeout.saturating_sub(start.elapsed()));
-            let slice = left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN));
-            let Ok(reactor) = self.reactor() else { return done() };
-            let holds = reactor.run_until(self, done, Some(Instant::now() + slice));
-            if holds || left.is_some_and(|left| left <= slice) || reactor.is_closed() {
-                return holds || done();
-            }
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let passed = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let Ok(reactor) = self.reactor() else { return done() };
+        while !done() && !passed() && !reactor.is_closed() {
+            // Who makes `done` true does not know us, so we do not sleep long.
+            let look = Instant::now() + Duration::from_millis(1);
+            reactor.run_until(self, done, deadline.into_iter().chain([look]).min());
         }
+        done()
     }
 
     /// Whether only threads in [`Orb::run`], [`Orb::perform_work`] and calls that wait with the
