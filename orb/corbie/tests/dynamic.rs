@@ -6,6 +6,7 @@
 
 mod echo;
 
+use corbie::Marshal;
 use corbie::dynamic::Exception;
 use corbie::{
     ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicResponse,
@@ -451,6 +452,127 @@ fn the_answer_to_a_deferred_request_is_a_future_too() {
     answer(served.deferred.recv().unwrap());
     let request = finished.recv_timeout(Duration::from_secs(20)).unwrap();
     check_added(&request, 8, 9);
+    served.server.shutdown(true);
+}
+
+/// What a reply handler was called with.
+#[derive(Debug, PartialEq)]
+enum Reply {
+    Added(i32, i32, String),
+    Height(i32),
+    Raised(&'static str, Exception),
+}
+
+/// A reply handler whose interface is known at run time only.
+struct LedgerHandler(mpsc::Sender<Reply>);
+
+impl LedgerHandler {
+    fn reply(&self, request: &mut DynamicServerRequest<'_, '_>) -> Result<Reply, SystemException> {
+        let mut list = NvList::new();
+        match request.operation() {
+            "add" => {
+                list.add_item("ami_return_val", TypeCode::LONG, ARG_IN);
+                list.add_item("b", TypeCode::LONG, ARG_IN);
+                list.add_item("c", TypeCode::string(0), ARG_IN);
+                let list = request.arguments(list)?;
+                let (sum, b) =
+                    (list[0].value().extract::<i32>()?, list[1].value().extract::<i32>()?);
+                Ok(Reply::Added(sum, b, list[2].value().extract::<String>()?))
+            }
+            "get_height" => {
+                list.add_item("ami_return_val", TypeCode::LONG, ARG_IN);
+                let height = request.arguments(list)?[0].value().extract::<i32>()?;
+                Ok(Reply::Height(height))
+            }
+            "refuse_excep" => Ok(Reply::Raised("refuse", held(request)?)),
+            "nothing_excep" => Ok(Reply::Raised("nothing", held(request)?)),
+            _ => Err(request.unknown_operation()),
+        }
+    }
+}
+
+/// The exception that a handler is told of.
+fn held(request: &DynamicServerRequest<'_, '_>) -> Result<Exception, SystemException> {
+    use corbie::messaging::{ExceptionHolder, Raised};
+    let holder = ExceptionHolder::decode(&mut request.request().arguments())?;
+    match holder.raise_exception_with_list(&[refused()]) {
+        Err(Raised::System(exception)) => Ok(Exception::System(exception)),
+        Err(Raised::Typed(exception)) => Ok(Exception::User(exception)),
+        other => panic!("{other:?}"),
+    }
+}
+
+impl DynamicImplementation for LedgerHandler {
+    fn primary_interface(&self) -> &str {
+        "IDL:Test/AMI_LedgerHandler:1.0"
+    }
+
+    fn invoke(&self, request: &mut DynamicServerRequest<'_, '_>) -> Result<(), SystemException> {
+        let reply = self.reply(request)?;
+        self.0.send(reply).unwrap();
+        Ok(())
+    }
+}
+
+fn call_back(served: &Served, handler: &Object, replies: &mpsc::Receiver<Reply>) {
+    let next = || replies.recv_timeout(Duration::from_secs(20)).unwrap();
+    let mut request = request_add(&served.ledger, "add", 3, 4);
+    request.sendc(Some(handler)).unwrap();
+    assert_eq!(next(), Reply::Added(7, 40, "3+4".to_owned()));
+    let again = request.sendc(Some(handler)).unwrap_err();
+    assert_eq!(again.minor, minor::BAD_INV_ORDER_REQUEST_SENT);
+    let asked = request.poll_response().unwrap_err();
+    assert_eq!(asked.minor, minor::BAD_INV_ORDER_REQUEST_SYNCHRONOUS);
+    let mut request = served.ledger.request("_get_height");
+    request.set_return_type(TypeCode::LONG).sendc(Some(handler)).unwrap();
+    assert_eq!(next(), Reply::Height(180));
+    served.ledger.request("refuse").sendc(Some(handler)).unwrap();
+    assert_eq!(next(), Reply::Raised("refuse", Exception::User(refusal())));
+    served.ledger.request("nothing").sendc(Some(handler)).unwrap();
+    match next() {
+        Reply::Raised("nothing", Exception::System(exception)) => {
+            assert_eq!(exception.kind, SystemExceptionKind::BadOperation);
+        }
+        other => panic!("{other:?}"),
+    }
+    request_add(&served.ledger, "add", 1, 1).sendc(None).unwrap();
+}
+
+#[test]
+fn answers_go_to_a_reply_handler_here_or_elsewhere() {
+    let served = serve_ledger();
+    let elsewhere = loopback_orb(&[]);
+    for orb in [&served.client, &elsewhere] {
+        let (sender, replies) = mpsc::channel();
+        let servant = DynamicServant::new(LedgerHandler(sender));
+        let handler = orb.root_poa().unwrap().activate(servant).unwrap();
+        let handler = served.client.string_to_object(&handler.to_string()).unwrap();
+        call_back(&served, &handler, &replies);
+    }
+    elsewhere.shutdown(true);
+    served.server.shutdown(true);
+}
+
+#[test]
+fn a_pollable_set_waits_for_deferred_requests_too() {
+    use corbie::messaging::{GetReadyPollableError, PollableSet};
+    let served = serve_ledger();
+    let set = PollableSet::new(&served.client);
+    let pollable = set.create_dii_pollable();
+    assert!(!pollable.is_ready());
+    set.add_pollable(&pollable).unwrap();
+    let twice = set.add_pollable(&pollable).unwrap_err();
+    assert_eq!(twice.minor, minor::BAD_PARAM_ALREADY_IN_POLLABLE_SET);
+    served.client.send_multiple_requests_deferred([request_add(&served.ledger, "later", 1, 2)]);
+    let nothing = set.get_ready_pollable(Some(Duration::ZERO)).unwrap_err();
+    assert!(matches!(nothing, GetReadyPollableError::System(_)), "{nothing}");
+    answer(served.deferred.recv().unwrap());
+    assert_eq!(set.get_ready_pollable(Some(Duration::from_secs(20))), Ok(pollable.clone()));
+    assert!(pollable.is_ready());
+    let mut request = served.client.get_next_response().unwrap();
+    request.get_response().unwrap();
+    check_added(&request, 1, 2);
+    assert!(!pollable.is_ready());
     served.server.shutdown(true);
 }
 

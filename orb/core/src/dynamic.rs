@@ -6,6 +6,7 @@
 //! generated skeletons. Values are [`Any`](corbie_types::Any)s: their octets are written and read
 //! once, and only who asks for a value decodes it.
 
+mod callback;
 mod deferred;
 mod exception;
 mod invocation;
@@ -25,4 +26,4 @@ pub use response::DynamicResponse;
 pub use servant::{DynamicImplementation, DynamicServant};
 pub use server_request::DynamicServerRequest;
 
-pub(crate) use multiple::DeferredRequests;
+pub(crate) use multiple::{DeferredRequests, DiiPollable};

@@ -13,7 +13,7 @@ use crate::connection::driver::ReceiveFailure;
 use crate::messaging::ExceptionHolder;
 use crate::policy::CallPolicies;
 use crate::server::dispatch;
-use crate::{Object, Orb};
+use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, Decoder, Encoder};
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_transport::Endpoint;
@@ -189,35 +189,53 @@ pub(crate) fn to_handler(
     stub: &'static ReplyStub,
     outcome: Result<Reply, SystemException>,
 ) {
-    let delivered = match outcome {
-        Ok(reply) if !reply.is_user_exception() => results(handler, stub, reply),
-        Ok(reply) => raise(handler, stub, &Raised::User(&reply)),
-        Err(exception) => raise(handler, stub, &Raised::System(&exception)),
+    let operations = HandlerOperations {
+        results: &stub.operation,
+        exception: &stub.excep_operation,
+        forward: &stub.forward,
     };
-    if let Err(exception) = delivered {
-        let operation = stub.operation.name();
-        tracing::warn!(operation, %exception, "a reply handler did not take a reply");
-    }
+    operations.call(handler, outcome);
 }
 
-/// The body of the reply is the list of arguments of the handler's operation: a handler of this
-/// process reads it where it lies.
-fn results(
-    handler: &Object,
-    stub: &'static ReplyStub,
-    mut reply: Reply,
-) -> Result<(), SystemException> {
-    if let Some(key) = handler.local_key()
-        && let Some(arguments) = reply.decoder()
-    {
-        return dispatch::local(handler.orb(), key, stub.operation.name(), arguments);
-    }
-    match (stub.forward)(&mut reply, handler) {
-        // The results could not be decoded: that is an outcome of the call, too.
-        Err(exception) if exception.kind == SystemExceptionKind::Marshal => {
-            raise(handler, stub, &Raised::System(&exception))
+/// What a reply handler is called with, from generated code or learnt at run time.
+pub(crate) struct HandlerOperations<'s> {
+    /// Takes the results.
+    pub(crate) results: &'s Operation,
+    /// Takes an exception.
+    pub(crate) exception: &'s Operation,
+    /// For a handler in another process: decodes the results and sends them there.
+    pub(crate) forward: &'s dyn Fn(&mut Reply, &Object) -> Result<(), SystemException>,
+}
+
+impl HandlerOperations<'_> {
+    /// Calls `handler` with the outcome.
+    pub(crate) fn call(&self, handler: &Object, outcome: Result<Reply, SystemException>) {
+        let delivered = match outcome {
+            Ok(reply) if !reply.is_user_exception() => self.results(handler, reply),
+            Ok(reply) => raise(handler, self.exception, &Raised::User(&reply)),
+            Err(exception) => raise(handler, self.exception, &Raised::System(&exception)),
+        };
+        if let Err(exception) = delivered {
+            let operation = self.results.name();
+            tracing::warn!(operation, %exception, "a reply handler did not take a reply");
         }
-        delivered => delivered,
+    }
+
+    /// The body of the reply is the list of arguments of the handler's operation: a handler of this
+    /// process reads it where it lies.
+    fn results(&self, handler: &Object, mut reply: Reply) -> Result<(), SystemException> {
+        if let Some(key) = handler.local_key()
+            && let Some(arguments) = reply.decoder()
+        {
+            return dispatch::local(handler.orb(), key, self.results.name(), arguments);
+        }
+        match (self.forward)(&mut reply, handler) {
+            // The results could not be decoded: that is an outcome of the call, too.
+            Err(exception) if exception.kind == SystemExceptionKind::Marshal => {
+                raise(handler, self.exception, &Raised::System(&exception))
+            }
+            delivered => delivered,
+        }
     }
 }
 
@@ -232,7 +250,7 @@ enum Raised<'r> {
 #[cold]
 fn raise(
     handler: &Object,
-    stub: &'static ReplyStub,
+    operation: &Operation,
     raised: &Raised<'_>,
 ) -> Result<(), SystemException> {
     let system;
@@ -250,7 +268,7 @@ fn raise(
     };
     let Some(key) = handler.local_key() else {
         return handler.invoke_async(
-            &stub.excep_operation,
+            operation,
             &|e| ExceptionHolder::write(is_system, order, body, e),
             ReplySink::discard(),
         );
@@ -268,5 +286,5 @@ fn raise(
     let orb = handler.orb();
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
-    dispatch::local(orb, key, stub.excep_operation.name(), arguments)
+    dispatch::local(orb, key, operation.name(), arguments)
 }

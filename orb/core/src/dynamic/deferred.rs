@@ -13,8 +13,8 @@ use std::task::{Context, Poll};
 pub(super) enum State {
     /// Not sent.
     Ready,
-    /// Sent, no answer expected.
-    Oneway,
+    /// Sent, and no answer comes here.
+    Sent,
     /// Sent, the answer may be there.
     Deferred(PendingReply),
     /// The answer is there and was not looked at.
@@ -129,7 +129,7 @@ impl Request {
     fn out_of_order(&self, state: &State) -> SystemException {
         let (minor, text) = match state {
             State::Ready => (minor::BAD_INV_ORDER_REQUEST_NOT_SENT, "was not sent yet"),
-            State::Oneway => (minor::BAD_INV_ORDER_REQUEST_SYNCHRONOUS, "has no answer"),
+            State::Sent => (minor::BAD_INV_ORDER_REQUEST_SYNCHRONOUS, "gets no answer here"),
             State::Taken(_) => {
                 (minor::BAD_INV_ORDER_RESULT_TAKEN, "was answered, and the answer was taken")
             }
@@ -146,7 +146,7 @@ impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             State::Ready => f.write_str("not sent"),
-            State::Oneway => f.write_str("sent, no answer expected"),
+            State::Sent => f.write_str("sent, no answer comes here"),
             State::Deferred(_) => f.write_str("sent"),
             State::Arrived(_) => f.write_str("answered"),
             State::Done(Ok(())) | State::Taken(Ok(())) => f.write_str("done"),

@@ -40,7 +40,7 @@ impl Request {
     pub fn send_oneway(&mut self) -> Result<(), SystemException> {
         self.check_unused(minor::BAD_INV_ORDER_REQUEST_SENT)?;
         self.operation.response_expected = false;
-        self.state = State::Oneway;
+        self.state = State::Sent;
         self.target.invoke_oneway(&self.operation, &|e| self.write(e))
     }
 

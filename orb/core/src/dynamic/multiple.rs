@@ -5,10 +5,11 @@
 
 use super::{Flags, NvList, Request};
 use crate::Orb;
+use crate::messaging::Membership;
 use corbie_types::{CompletionStatus, SystemException, TypeCode, minor};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// The deferred requests of an ORB.
 #[derive(Default)]
@@ -27,6 +28,8 @@ struct Outstanding {
     /// Those that were answered, in the order of the answers.
     answered: VecDeque<u64>,
     next: u64,
+    /// Those who want to know when one is answered.
+    wakers: Vec<Waker>,
 }
 
 /// Wakes whoever waits for the next answer: that to this request is there.
@@ -37,8 +40,12 @@ struct Answered {
 
 impl Wake for Answered {
     fn wake(self: Arc<Self>) {
-        self.shared.lock().answered.push_back(self.request);
+        let mut outstanding = self.shared.lock();
+        outstanding.answered.push_back(self.request);
+        let wakers = std::mem::take(&mut outstanding.wakers);
+        drop(outstanding);
         self.shared.changed.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -55,9 +62,23 @@ impl DeferredRequests {
         outstanding.next += 1;
         if request.arrive(&mut Context::from_waker(&self.waker(id))) {
             outstanding.answered.push_back(id);
-            self.0.changed.notify_all();
         }
         outstanding.requests.insert(id, request);
+        let is_answered = !outstanding.answered.is_empty();
+        let wakers = if is_answered { std::mem::take(&mut outstanding.wakers) } else { vec![] };
+        drop(outstanding);
+        self.0.changed.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether one was answered; else `context` is woken when one is.
+    fn poll_answered(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut outstanding = self.0.lock();
+        if !outstanding.answered.is_empty() {
+            return Poll::Ready(());
+        }
+        outstanding.wakers.push(context.waker().clone());
+        Poll::Pending
     }
 
     fn waker(&self, request: u64) -> Waker {
@@ -99,9 +120,42 @@ impl DeferredRequests {
 
     /// Forgets all of them: the ORB has shut down.
     pub(crate) fn clear(&self) {
-        let forgotten = std::mem::take(&mut *self.0.lock());
+        let mut forgotten = std::mem::take(&mut *self.0.lock());
         self.0.changed.notify_all();
-        drop(forgotten);
+        forgotten.wakers.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// `CORBA::DIIPollable`: ready when [`Orb::get_next_response`] does not wait. Made by
+/// [`PollableSet::create_dii_pollable`](crate::messaging::PollableSet::create_dii_pollable).
+#[derive(Clone, Debug)]
+pub(crate) struct DiiPollable(Arc<(Orb, Membership)>);
+
+impl DiiPollable {
+    pub(crate) fn new(orb: &Orb) -> Self {
+        DiiPollable(Arc::new((orb.clone(), Membership::default())))
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.0.deferred_requests().poll() == Some(true)
+    }
+
+    pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.0.0.deferred_requests().poll_answered(context)
+    }
+
+    pub(crate) fn orb(&self) -> &Orb {
+        &self.0.0
+    }
+
+    pub(crate) fn membership(&self) -> &Membership {
+        &self.0.1
+    }
+}
+
+impl PartialEq for DiiPollable {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A poller of generated code, or the deferred requests of the dynamic invocation interface.
 //! CORBA 3.3 P2 §10.5.4.
 
+use crate::dynamic::DiiPollable;
 use crate::messaging::{Membership, PollableSet, Poller};
 use corbie_types::SystemException;
 use std::task::{Context, Poll};
@@ -14,6 +15,7 @@ pub struct Pollable(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Poller(Poller),
+    Dii(DiiPollable),
 }
 
 impl Pollable {
@@ -22,6 +24,7 @@ impl Pollable {
     pub fn is_ready(&self) -> bool {
         match &self.0 {
             Kind::Poller(poller) => poller.is_ready(),
+            Kind::Dii(pollable) => pollable.is_ready(),
         }
     }
 
@@ -32,14 +35,20 @@ impl Pollable {
     pub fn create_pollable_set(&self) -> Result<PollableSet, SystemException> {
         match &self.0 {
             Kind::Poller(poller) => poller.create_pollable_set(),
+            Kind::Dii(pollable) => {
+                let set = PollableSet::new(pollable.orb());
+                set.add_pollable(self.clone())?;
+                Ok(set)
+            }
         }
     }
 
-    /// The poller that this is.
+    /// The poller that this is; `None` for deferred requests of the dynamic invocation interface.
     #[must_use]
     pub fn as_poller(&self) -> Option<&Poller> {
         match &self.0 {
             Kind::Poller(poller) => Some(poller),
+            Kind::Dii(_) => None,
         }
     }
 
@@ -47,19 +56,34 @@ impl Pollable {
     pub(crate) fn has_reply(&self) -> bool {
         match &self.0 {
             Kind::Poller(poller) => !poller.is_delivered(),
+            Kind::Dii(pollable) => pollable.is_ready(),
         }
     }
 
     pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         match &self.0 {
             Kind::Poller(poller) => poller.poll_ready(context),
+            Kind::Dii(pollable) => pollable.poll_ready(context),
         }
     }
 
     pub(crate) fn membership(&self) -> &Membership {
         match &self.0 {
             Kind::Poller(poller) => poller.membership(),
+            Kind::Dii(pollable) => pollable.membership(),
         }
+    }
+}
+
+impl From<DiiPollable> for Pollable {
+    fn from(pollable: DiiPollable) -> Self {
+        Pollable(Kind::Dii(pollable))
+    }
+}
+
+impl From<&Pollable> for Pollable {
+    fn from(pollable: &Pollable) -> Self {
+        pollable.clone()
     }
 }
 

@@ -4,6 +4,7 @@
 //! members. CORBA 3.3 P2 §10.5.4 (Pollable, DIIPollable, PollableSet).
 
 use crate::Orb;
+use crate::dynamic::DiiPollable;
 use crate::messaging::{Pollable, Poller};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::collections::{HashMap, VecDeque};
@@ -78,6 +79,13 @@ impl PollableSet {
     #[must_use]
     pub fn orb(&self) -> &Orb {
         &self.orb
+    }
+
+    /// A pollable that is ready when
+    /// [`Orb::get_next_response`](crate::Orb::get_next_response) has a request to hand out.
+    #[must_use]
+    pub fn create_dii_pollable(&self) -> Pollable {
+        DiiPollable::new(&self.orb).into()
     }
 
     /// Adds a poller or other pollable.
