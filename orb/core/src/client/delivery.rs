@@ -165,19 +165,22 @@ pub(crate) fn fail(pending: PendingRequest, exception: SystemException) {
 
 /// Gives the outcome to the sink.
 fn complete(call: Call, outcome: Result<Reply, SystemException>) {
-    let name = call.operation.name().to_owned();
-    match call.sink {
+    let Call { operation, sink, .. } = call;
+    match sink {
         ReplySink(Sink::Handler { handler, stub }) => to_handler(&handler, stub, outcome),
         ReplySink(Sink::Waiting(waiting)) => waiting.complete(outcome),
         ReplySink(Sink::Function(receiver)) => {
             // A receiver that panics fails its own call, not those of others.
             if catch_unwind(AssertUnwindSafe(|| receiver(outcome))).is_err() {
-                tracing::error!(operation = %name, "a function that took a reply panicked");
+                tracing::error!(
+                    operation = operation.name(),
+                    "a function that took a reply panicked"
+                );
             }
         }
         ReplySink(Sink::Discard) => {
             if let Err(exception) = outcome {
-                tracing::warn!(operation = %name, %exception, "a call without a handler failed");
+                tracing::warn!(operation = operation.name(), %exception, "a call without a handler failed");
             }
         }
     }

@@ -11,8 +11,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Buffers of arguments that are kept for later requests, and how large they may be.
-const SPARE_BODIES: usize = 1024;
-const SPARE_BODY_OCTETS: usize = 1024;
+const SPARE_BODIES: usize = 16_384;
+const SPARE_BODY_OCTETS: usize = 256;
 /// A thread that must not wait may have so many times the limit pending.
 const OVERDRAFT: usize = 4;
 /// Stands for "no deadline" in [`Pending::next_deadline`].

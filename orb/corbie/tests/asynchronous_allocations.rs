@@ -1,0 +1,130 @@
+//! Steady state of asynchronous calls with a reply handler allocates nothing per call, on either
+//! side; and an unbounded loop of them is bounded by back-pressure.
+//!
+//! Tests in a file of their own, run one after the other: they count for the whole process.
+
+#![allow(clippy::unwrap_used)] // also in the functions that the tests use
+
+mod echo;
+
+use corbie::codegen::Marshal;
+use corbie::{
+    Interface, Object, Operation, Reply, ReplySink, ReplyStub, Servant, ServerRequest,
+    SystemException, TypedServant,
+};
+use corbie_testkit::CountingAllocator;
+use echo::{Echo, as_client, loopback_orb, serve};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// The tests count for the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+static REPLIES: AtomicI64 = AtomicI64::new(0);
+static SUM: AtomicI64 = AtomicI64::new(0);
+
+const DOUBLE: Operation = Operation::twoway("double");
+
+static STUB: ReplyStub = ReplyStub {
+    operation: Operation::twoway("double"),
+    excep_operation: Operation::twoway("double_excep"),
+    forward: |_: &mut Reply, _: &Object| panic!("the handler is in this process"),
+    exceptions: &[],
+};
+
+struct Handler;
+
+impl Servant for Handler {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/AMI_EchoHandler:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        assert_eq!(request.operation(), "double");
+        let value = request.arguments().read_longlong()?;
+        SUM.fetch_add(value, Ordering::Relaxed);
+        REPLIES.fetch_add(1, Ordering::Release);
+        request.reply(&|_| Ok(()))
+    }
+}
+
+impl TypedServant for Handler {
+    type Reference = EchoHandler;
+}
+
+#[derive(Clone, Debug)]
+struct EchoHandler(Object);
+
+impl Interface for EchoHandler {
+    const REPOSITORY_ID: &'static str = "IDL:Test/AMI_EchoHandler:1.0";
+    const BASES: &'static [&'static str] = &[];
+    fn from_object(object: Object) -> Self {
+        EchoHandler(object)
+    }
+    fn as_object(&self) -> &Object {
+        &self.0
+    }
+    fn into_object(self) -> Object {
+        self.0
+    }
+}
+
+/// Sends `calls` calls and waits for their replies.
+fn call(echo: &Echo, handler: &EchoHandler, calls: i64) {
+    let before = REPLIES.load(Ordering::Acquire);
+    for value in 0..calls {
+        let sink = ReplySink::handler(&handler.0, &STUB);
+        echo.0.invoke_async(&DOUBLE, &|e| i64::encode(&value, e), sink).unwrap();
+    }
+    while REPLIES.load(Ordering::Acquire) < before + calls {
+        std::thread::yield_now();
+    }
+}
+
+fn with_handler(test: impl FnOnce(&Echo, &EchoHandler)) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (server, echo, _noted) = serve(&[]);
+    let client = loopback_orb(&[]);
+    let handler = client.root_poa().unwrap().activate(Handler).unwrap();
+    test(&as_client(&client, &echo), &handler);
+    client.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn steady_state_of_callbacks_allocates_nothing() {
+    with_handler(|echo, handler| {
+        const CALLS: i64 = 2_000;
+        for _ in 0..3 {
+            call(echo, handler, CALLS);
+        }
+        let before = CountingAllocator::of_all_threads();
+        call(echo, handler, CALLS);
+        let allocations = CountingAllocator::of_all_threads().since(before).allocations;
+        // More requests may be under way at once than ever before: a slot and a buffer each.
+        assert!(allocations < CALLS as u64 / 10, "{allocations} allocations in {CALLS} calls");
+    });
+}
+
+#[test]
+#[ignore = "measures: run alone, in release"]
+fn rate() {
+    with_handler(|echo, handler| {
+        for round in 0..4 {
+            const CALLS: i64 = 1_000_000;
+            let start = Instant::now();
+            call(echo, handler, CALLS);
+            let rate = CALLS as f64 / start.elapsed().as_secs_f64();
+            let allocations = CountingAllocator::of_all_threads().allocations;
+            eprintln!("round {round}: {rate:.0} callbacks/s, {allocations} allocations so far");
+        }
+        let start = Instant::now();
+        for value in 0..50_000 {
+            echo.double(value).unwrap();
+        }
+        eprintln!("synchronous: {:.0} calls/s", 50_000.0 / start.elapsed().as_secs_f64());
+    });
+}
