@@ -36,7 +36,7 @@ pub use corbie_core::dynamic::{
 };
 pub use corbie_core::init::{
     AddressFamily, EventLoop, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
-    ServerConcurrency, Setting, Settings, WaitStrategy, WhenFull,
+    ReplyWait, ServerConcurrency, Setting, Settings, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,

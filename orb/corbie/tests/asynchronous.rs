@@ -53,3 +53,63 @@ fn a_pending_reply_is_handed_out_once() {
     assert_eq!(pending.take().err().unwrap().kind, corbie::SystemExceptionKind::BadInvOrder);
     server.shutdown(true);
 }
+
+/// Every way in which a client's synchronous call can wait over a connection that can be shared.
+const WAYS: [&[&str]; 7] = [
+    &["-ORBTransportMultiplexing", "muxed"],
+    &["-ORBTransportMultiplexing", "muxed", "-ORBReplyWait", "reactor"],
+    &["-ORBTransportMultiplexing", "muxed", "-ORBReplyWait", "leader-followers"],
+    &["-ORBReplyWait", "reactor"],
+    &["-ORBReplyWait", "leader-followers"],
+    &["-ORBReplyWait", "leader-followers", "-ORBEventLoop", "application"],
+    &["-ORBTransportMultiplexing", "muxed", "-ORBEventLoop", "application"],
+];
+
+#[test]
+fn synchronous_calls_wait_in_every_way() {
+    for way in WAYS {
+        let (server, echo, _noted) = serve(&[]);
+        let client = loopback_orb(way);
+        let echo = as_client(&client, &echo);
+        for value in [0, 21, -1, i64::MAX] {
+            assert_eq!(echo.double(value).unwrap(), value.wrapping_mul(2), "{way:?}");
+        }
+        let octets: Vec<u8> = (0..300_000u32).map(|i| i as u8).collect();
+        assert!(echo.octets(&octets).unwrap() == octets, "{way:?}");
+        assert_eq!(echo.fail().unwrap(), "IDL:Test/Failed:1.0");
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let echo = &echo;
+                scope.spawn(move || {
+                    for value in 0..200 {
+                        let value = thread * 1000 + value;
+                        assert_eq!(echo.double(value).unwrap(), value * 2, "{way:?}");
+                    }
+                });
+            }
+        });
+        client.shutdown(true);
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn a_synchronous_call_does_not_overtake_asynchronous_ones() {
+    let (server, echo, noted) = serve(&[]);
+    let client = loopback_orb(&[]);
+    let echo = as_client(&client, &echo);
+    const NOTE: Operation = Operation::twoway("note");
+    for round in 0..50 {
+        for value in 0..20 {
+            let value = round * 21 + value;
+            echo.0.invoke_async(&NOTE, &|e| i64::encode(&value, e), ReplySink::discard()).unwrap();
+        }
+        let last = round * 21 + 20;
+        // The servant does not answer "note": what counts is that it came.
+        echo.0.invoke(&NOTE, &|e| i64::encode(&last, e)).err();
+    }
+    let values: Vec<i64> = noted.iter().take(50 * 21).collect();
+    assert_eq!(values, (0..50 * 21).collect::<Vec<_>>());
+    client.shutdown(true);
+    server.shutdown(true);
+}

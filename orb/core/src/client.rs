@@ -16,9 +16,10 @@ mod pending_reply;
 pub(crate) mod rebind;
 mod reply;
 mod reply_sink;
+mod shared_call;
 mod waiting;
 
-pub(crate) use asynchronous::{PendingRequest, invoke_async, invoke_deferred};
+pub(crate) use asynchronous::{PendingRequest, Route, invoke_async, invoke_deferred};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
 pub(crate) use delivery::spare_buffer;

@@ -23,7 +23,10 @@ mod table;
 mod tests;
 mod value;
 
-pub use choice::{AddressFamily, EventLoop, ServerConcurrency, SyncScope, WaitStrategy, WhenFull};
+pub use choice::{
+    AddressFamily, EventLoop, ReplyWait, ServerConcurrency, SyncScope, TransportMultiplexing,
+    WaitStrategy, WhenFull,
+};
 pub use endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
 pub use published::{Published, published_hosts};
 pub use settings::{PartialSettings, Settings};

@@ -212,6 +212,14 @@ impl Object {
         self.0.policies.get_or_init(|| CallPolicies::to_cache(self))
     }
 
+    /// Whether requests that a synchronous call must not overtake are on their way, over a
+    /// connection that calls share.
+    #[inline]
+    pub(crate) fn follows_shared_requests(&self) -> bool {
+        let follows = |binding: BindingRef<'_>| binding.target(0).pool.has_shared_requests();
+        self.binding().is_ok_and(follows)
+    }
+
     /// The object's key, if this ORB serves it: found out once.
     pub(crate) fn local_key(&self) -> Option<&[u8]> {
         self.0.local_key.get_or_init(|| self.orb().local_key(self.ior())).as_deref()

@@ -35,6 +35,16 @@ pub(crate) struct Call {
     pub(crate) sink: ReplySink,
     pub(crate) clock: Clock,
     pub(crate) progress: Progress,
+    pub(crate) route: Route,
+}
+
+/// Over which connection a request goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The one that all share.
+    Shared,
+    /// One that no other request uses meanwhile, but that the event loop can read.
+    Own,
 }
 
 /// What was tried already.
@@ -87,10 +97,26 @@ pub(crate) fn invoke_async<'a>(
     sink: ReplySink,
 ) -> Result<(), SystemException> {
     let policies = CallPolicies::effective(object)?;
+    send_for(object, operation, arguments, &policies, sink, Route::Shared)
+}
+
+/// Sends a request whose reply goes to `sink`, by `policies`, over a connection as `route` says.
+///
+/// # Errors
+/// See [`Object::invoke_async`].
+pub(crate) fn send_for(
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, '_>,
+    policies: &CallPolicies,
+    sink: ReplySink,
+    route: Route,
+) -> Result<(), SystemException> {
     let clock = policies.begin()?;
     let progress = Progress::default();
-    let call = Call { object: object.clone(), operation: operation.clone(), sink, clock, progress };
-    start(call, Content { arguments, policies: &policies }).map_err(|(_call, exception)| exception)
+    let (object, operation) = (object.clone(), operation.clone());
+    let call = Call { object, operation, sink, clock, progress, route };
+    start(call, Content { arguments, policies }).map_err(|(_call, exception)| exception)
 }
 
 /// Sends a request whose reply is asked for later.
@@ -112,6 +138,23 @@ pub(crate) fn invoke_deferred<'a>(
 struct Content<'r, 'a> {
     arguments: Arguments<'r, 'a>,
     policies: &'r CallPolicies,
+}
+
+/// Makes a synchronous call again when it has to go to another place and its arguments have to be
+/// encoded anew for that.
+///
+/// # Errors
+/// Those of the last `call`.
+pub(crate) fn invoke_again<T>(
+    call: impl Fn() -> Result<T, SystemException>,
+) -> Result<T, SystemException> {
+    for _ in 0..MAX_FORWARDS {
+        match call() {
+            Err(exception) if exception.minor == minor::TRANSIENT_SENT_ON => {}
+            outcome => return outcome,
+        }
+    }
+    call()
 }
 
 /// Sends the request to each place of the object in turn until one takes it.
@@ -202,13 +245,11 @@ pub(crate) fn start_again(pending: PendingRequest) -> Result<(), (Call, SystemEx
 
 #[cold]
 fn not_kept(operation: &Operation) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_CLOSE_CONNECTION, CompletionStatus::No).with_detail(
-        format!(
-            "{} has to be sent to another place, for which its arguments have to be encoded anew; \
+    SystemException::transient(minor::TRANSIENT_SENT_ON, CompletionStatus::No).with_detail(format!(
+        "{} has to be sent to another place, for which its arguments have to be encoded anew; \
              call it again",
-            operation.name()
-        ),
-    )
+        operation.name()
+    ))
 }
 
 /// Sends the request to `target`.
@@ -222,8 +263,8 @@ fn send<'a>(
     ior: &Ior,
     content: Content<'_, 'a>,
 ) -> Result<(), (Call, CallFailure)> {
-    let orb = call.object.orb().clone();
-    let connection = match target.pool.muxed(&orb, &mut call.clock) {
+    let (orb, route) = (call.object.orb().clone(), call.route);
+    let connection = match target.pool.shared(&orb, &mut call.clock, route) {
         Ok(connection) => connection,
         Err(failure) => return Err((call, failure)),
     };
@@ -231,6 +272,7 @@ fn send<'a>(
     if call.sink.as_waiting().is_none()
         && let Err(exception) = connection.ensure_read(&orb)
     {
+        connection.release();
         return Err((call, exception.into()));
     }
     let buffer = BUFFER.with(RefCell::take);
@@ -245,6 +287,10 @@ fn send<'a>(
     };
     if sent.is_ok() && announce {
         connection.code_sets_announced.store(true, Ordering::Relaxed);
+    }
+    connection.release();
+    if route == Route::Shared {
+        target.pool.note_shared_use();
     }
     keep_buffer(encoder.into_buffer());
     sent

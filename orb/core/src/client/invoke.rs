@@ -6,7 +6,7 @@
 
 use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
-use crate::client::{Binding, Clock, Reply, Target, bind, rebind};
+use crate::client::{Binding, Clock, Reply, Target, bind, rebind, shared_call};
 use crate::connection::PooledConnection;
 use crate::object::BindingRef;
 use crate::policy::{CallPolicies, SyncScope};
@@ -60,6 +60,11 @@ pub(crate) fn invoke<'a>(
     arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Result<Reply, SystemException> {
     let policies = CallPolicies::effective(object)?;
+    if let Some(route) = shared_call::route(object) {
+        let reply = shared_call::invoke(object, operation, arguments, &policies, route)?;
+        policies.hold_reply();
+        return Ok(reply);
+    }
     let flags = ResponseFlags::WithTarget;
     let reply = carry_out(object, operation, &policies, |connection, target, ior, clock| {
         let request = Request { operation, arguments, ior, policies: &policies };

@@ -5,6 +5,7 @@
 //! `pending_reply` and by synchronous calls over shared connections. Paper AMI §3.1.
 
 use crate::connection::MuxedConnection;
+use crate::reactor::Sleeper;
 use crate::{Orb, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -35,6 +36,8 @@ struct State {
     /// The thread that waits is to look again.
     is_called: bool,
     sleepers: u32,
+    /// The thread that waits in the event loop.
+    in_event_loop: Option<(Orb, Arc<Sleeper>)>,
 }
 
 /// Where a request is.
@@ -62,7 +65,13 @@ impl Waiting {
         state.outcome = Some(outcome);
         state.sent = None;
         let waker = state.waker.take();
+        let in_event_loop = state.in_event_loop.take();
         self.call(state);
+        if let Some((orb, sleeper)) = in_event_loop
+            && let Ok(reactor) = orb.reactor()
+        {
+            reactor.unblock(&sleeper);
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -149,6 +158,26 @@ impl Waiting {
                 self.sleep(until);
             }
         }
+    }
+
+    /// Runs the ORB's event loop, or follows the thread that does, until the outcome is here;
+    /// whether it is. The call's own time ends it at the latest.
+    pub(crate) fn wait_in_event_loop(&self, orb: &Orb) -> bool {
+        let Ok(reactor) = orb.reactor() else { return false };
+        self.watch(None);
+        if self.ensure_read(orb, false).is_err() {
+            return false;
+        }
+        self.lock().in_event_loop = Some((orb.clone(), Sleeper::current()));
+        reactor.run_until(orb, &|| self.is_ready(), None);
+        self.lock().in_event_loop = None;
+        self.is_ready()
+    }
+
+    /// Makes it as new, for the next call; `None` when somebody else has it still.
+    pub(crate) fn reset(mut waiting: Arc<Self>) -> Option<Arc<Self>> {
+        *Arc::get_mut(&mut waiting)? = Waiting::default();
+        Some(waiting)
     }
 
     /// Sleeps until something changes.

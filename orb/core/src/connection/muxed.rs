@@ -27,6 +27,8 @@ use std::time::Instant;
 /// surely about to follow: they are sent together.
 const BURST_PENDING: usize = 16;
 const BURST_GAP: u64 = 20_000;
+/// A bit that no id of a pending request has.
+const ONEWAY_ID: u32 = 1 << 17;
 
 pub(crate) struct MuxedConnection {
     pub(crate) endpoint: Endpoint,
@@ -54,6 +56,8 @@ pub(crate) struct MuxedConnection {
     asked_to_flush: AtomicBool,
     /// The look of the flusher before the last: what waits since then is old.
     was_waiting: AtomicBool,
+    /// Whether a call is about to use it alone; see [`MuxedConnection::reserve`].
+    is_reserved: AtomicBool,
     is_closed: AtomicBool,
     itself: Weak<MuxedConnection>,
 }
@@ -116,6 +120,7 @@ impl MuxedConnection {
             batch_octets: settings.batch_octets,
             asked_to_flush: AtomicBool::new(false),
             was_waiting: AtomicBool::new(false),
+            is_reserved: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             itself: itself.clone(),
         })
@@ -125,6 +130,25 @@ impl MuxedConnection {
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         !self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Takes it for one request, unless another uses it; whether that succeeded. To be called by one
+    /// thread at a time.
+    pub(crate) fn reserve(&self) -> bool {
+        let is_free = self.is_open() && self.pending.len() == 0;
+        is_free && !self.is_reserved.swap(true, Ordering::SeqCst)
+    }
+
+    /// The request is among the pending, or was not sent.
+    pub(crate) fn release(&self) {
+        self.is_reserved.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether requests are on their way that nothing sent elsewhere may overtake.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.pending.len() > 0
+            || self.outbox.waiting() > 0
+            || self.oneways.load(Ordering::SeqCst) > 0
     }
 
     /// Has the ORB's event loop read the connection from now on.
@@ -213,14 +237,7 @@ impl MuxedConnection {
         clock: &Clock,
     ) -> Result<(), (PendingRequest, NotSent)> {
         let urgency = self.urgency(begun.others, clock.start, dispatch.buffering);
-        let patience = if must_not_wait || orb.is_driven_by_application() {
-            Patience::None
-        } else {
-            let timeout = clock.next_wait().or(orb.settings().message_timeout);
-            // When it cannot be set, the one before holds.
-            let _ = self.link.set_send_timeout(timeout);
-            Patience::Until(clock.deadline())
-        };
+        let patience = self.patience(orb, must_not_wait, clock);
         let fragments = dispatch.fragment_octets;
         let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
         if let Err(refused) = put {
@@ -229,28 +246,50 @@ impl MuxedConnection {
         if let Urgency::Batch(_) = urgency {
             self.after_deferral(orb, dispatch.buffering.is_some() || self.is_burst(begun.others));
         }
-        let stuck = self.outbox.waiting() > self.batch_octets.saturating_mul(2);
-        if patience == Patience::None && !must_not_wait && stuck {
+        self.after_put(orb, patience, must_not_wait, clock);
+        Ok(())
+    }
+
+    /// How this thread passes the time when the server takes nothing.
+    #[inline]
+    fn patience(&self, orb: &Orb, must_not_wait: bool, clock: &Clock) -> Patience {
+        if must_not_wait || orb.is_driven_by_application() {
+            return Patience::None;
+        }
+        let timeout = clock.next_wait().or(orb.settings().message_timeout);
+        // When it cannot be set, the one before holds.
+        let _ = self.link.set_send_timeout(timeout);
+        Patience::Until(clock.deadline())
+    }
+
+    #[inline]
+    fn after_put(&self, orb: &Orb, patience: Patience, must_not_wait: bool, clock: &Clock) {
+        let is_stuck = || self.outbox.waiting() > self.batch_octets.saturating_mul(2);
+        if patience == Patience::None && !must_not_wait && is_stuck() {
             self.wait_until_sent(orb, clock);
         }
-        Ok(())
     }
 
     /// Whether a request goes out at once. One that follows others closely need not, if somebody
     /// will flush soon: the thread that reads, when it is awake, or the flusher.
     #[inline]
     fn urgency(&self, others: usize, now: Instant, buffering: Option<Buffering>) -> Urgency {
-        let now = self.pending.nanoseconds(now);
-        let last = self.last_request.swap(now, Ordering::Relaxed);
+        let follows = self.follows_closely(now);
         if let Some(Buffering { octets, messages }) = buffering {
             let is_last = messages > 0 && self.outbox.messages() + 1 >= messages;
             return if is_last { Urgency::Now } else { Urgency::Batch(octets) };
         }
-        let follows = now.saturating_sub(last) < BURST_GAP;
         if others > 0 && (self.reading.is_awake() || (follows && self.is_burst(others))) {
             return Urgency::Batch(self.batch_octets);
         }
         Urgency::Now
+    }
+
+    #[inline]
+    fn follows_closely(&self, now: Instant) -> bool {
+        let now = self.pending.nanoseconds(now);
+        let last = self.last_request.swap(now, Ordering::Relaxed);
+        now.saturating_sub(last) < BURST_GAP
     }
 
     fn is_burst(&self, others: usize) -> bool {
@@ -324,6 +363,45 @@ impl MuxedConnection {
             let has_room = || self.outbox.waiting() <= self.batch_octets || !self.is_open();
             self.run_until(orb, &has_room, clock.deadline());
         }
+    }
+
+    /// Sends the oneway in `encoder`, in which the id is still to be filled in. `may_wait`: it may
+    /// be kept back for a moment, to be sent with others that follow closely.
+    ///
+    /// # Errors
+    /// It was surely not served.
+    pub(crate) fn send_oneway(
+        &self,
+        orb: &Orb,
+        encoder: &mut Encoder<'_>,
+        dispatch: &Dispatch,
+        may_wait: bool,
+        clock: &Clock,
+    ) -> Result<(), NotSent> {
+        if !self.is_open() {
+            return Err(NotSent::Closed);
+        }
+        let number = self.oneways.fetch_add(1, Ordering::SeqCst);
+        let id = number << 18 | ONEWAY_ID;
+        encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), id);
+        let urgency = match dispatch.buffering {
+            None if may_wait && self.follows_closely(clock.start) => {
+                Urgency::Batch(self.batch_octets)
+            }
+            buffering => self.urgency(0, clock.start, buffering),
+        };
+        let must_not_wait = reactor::runs_here() || reading::delivers_here();
+        let patience = self.patience(orb, must_not_wait, clock);
+        let fragments = dispatch.fragment_octets;
+        let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
+        if let Err(refused) = put {
+            return self.refused(id, refused).map_err(|not_sent| not_sent.1);
+        }
+        if urgency != Urgency::Now {
+            self.after_deferral(orb, true);
+        }
+        self.after_put(orb, patience, must_not_wait, clock);
+        Ok(())
     }
 
     fn run_until(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {

@@ -4,6 +4,7 @@
 //! one used last is taken first, so that a thread's calls in a row go over one connection and keep
 //! their order, and the others age and are closed. Paper AMI §3.1, exclusive multiplexing.
 
+use crate::client::Route;
 use crate::client::{CallFailure, Clock, Retry};
 use crate::connection::ClientConnection;
 use crate::connection::MuxedConnection;
@@ -12,7 +13,7 @@ use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -59,8 +60,19 @@ pub(crate) struct ConnectionPool {
     losses: AtomicU32,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
     returned: Condvar,
-    /// The connection that asynchronous calls share. Lock "muxed": held while it is opened.
-    muxed: Mutex<Option<Arc<MuxedConnection>>>,
+    /// Lock "shared": held while one is opened.
+    shared: Mutex<Shared>,
+    /// Requests that went over the common connection since it was found idle.
+    shared_uses: AtomicU64,
+}
+
+/// Connections that the event loop can read.
+#[derive(Default)]
+struct Shared {
+    /// The one that calls share.
+    common: Option<Arc<MuxedConnection>>,
+    /// Those that one call uses at a time.
+    own: Vec<Arc<MuxedConnection>>,
 }
 
 #[derive(Default)]
@@ -87,7 +99,8 @@ impl ConnectionPool {
             state: Mutex::default(),
             losses: AtomicU32::new(0),
             returned: Condvar::new(),
-            muxed: Mutex::default(),
+            shared: Mutex::default(),
+            shared_uses: AtomicU64::new(0),
         }
     }
 
@@ -190,17 +203,23 @@ impl ConnectionPool {
         }
     }
 
-    /// The connection that asynchronous calls share; opened when there is none.
+    /// A connection that calls can share: the one of this endpoint, or one that no request uses;
+    /// opened when there is none. To be given back with [`MuxedConnection::release`].
     ///
     /// # Errors
     /// As [`ConnectionPool::take`].
-    pub(crate) fn muxed(
+    pub(crate) fn shared(
         &self,
         orb: &Orb,
         clock: &mut Clock,
+        route: Route,
     ) -> Result<Arc<MuxedConnection>, CallFailure> {
-        let mut slot = self.lock_muxed();
-        if let Some(connection) = slot.as_ref().filter(|connection| connection.is_open()) {
+        let mut shared = self.lock_shared();
+        let found = match route {
+            Route::Shared => shared.common.as_ref().filter(|connection| connection.is_open()),
+            Route::Own => shared.own.iter().find(|connection| connection.reserve()),
+        };
+        if let Some(connection) = found {
             return Ok(Arc::clone(connection));
         }
         clock.has_waited = true;
@@ -211,8 +230,40 @@ impl ConnectionPool {
         let connection = MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, link);
         let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
         orb.flusher().add(weak);
-        *slot = Some(Arc::clone(&connection));
+        match route {
+            Route::Shared => shared.common = Some(Arc::clone(&connection)),
+            Route::Own => {
+                connection.reserve();
+                shared.own.retain(|connection| connection.is_open());
+                shared.own.push(Arc::clone(&connection));
+            }
+        }
         Ok(connection)
+    }
+
+    /// Whether a synchronous call has to go over the connection that calls share, as requests that
+    /// it must not overtake do. In the usual case one look.
+    #[inline]
+    pub(crate) fn has_shared_requests(&self) -> bool {
+        self.shared_uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
+    }
+
+    #[cold]
+    fn is_shared_in_use(&self) -> bool {
+        let uses = self.shared_uses.load(Ordering::SeqCst);
+        let common = self.lock_shared().common.clone();
+        if common.is_some_and(|connection| connection.is_in_use()) {
+            return true;
+        }
+        // Unless it was used since: then whoever used it may ask next.
+        let reset = self.shared_uses.compare_exchange(uses, 0, Ordering::SeqCst, Ordering::SeqCst);
+        reset.is_err()
+    }
+
+    /// A request was put on the connection that calls share; after it was.
+    #[inline]
+    pub(crate) fn note_shared_use(&self) {
+        self.shared_uses.fetch_add(1, Ordering::SeqCst);
     }
 
     fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
@@ -351,21 +402,32 @@ impl ConnectionPool {
         drop(state);
         self.returned.notify_all();
         drop(idle);
-        if let Some(muxed) = self.lock_muxed().take() {
-            muxed.shut_down();
+        for connection in self.shared_connections() {
+            connection.shut_down();
         }
     }
 
     /// Ends the asynchronous calls whose time is over at `now`.
     pub(crate) fn expire(&self, now: Instant) {
-        let muxed = self.lock_muxed().clone();
-        if let Some(muxed) = muxed {
-            muxed.expire(now);
+        for connection in self.shared_connections() {
+            connection.expire(now);
         }
     }
 
-    fn lock_muxed(&self) -> MutexGuard<'_, Option<Arc<MuxedConnection>>> {
-        self.muxed.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// Sends what was kept back.
+    pub(crate) fn flush(&self) {
+        for connection in self.shared_connections() {
+            connection.flush();
+        }
+    }
+
+    fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
+        let shared = self.lock_shared();
+        shared.common.iter().chain(&shared.own).cloned().collect()
+    }
+
+    fn lock_shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

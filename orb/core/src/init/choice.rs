@@ -85,6 +85,30 @@ choice! {
 }
 
 choice! {
+    /// Over which connections synchronous calls go (paper AMI §3.1, transport multiplexing).
+    TransportMultiplexing, "`exclusive` or `muxed`" {
+        /// One connection for each call under way.
+        Exclusive = "exclusive",
+        /// One connection to an endpoint, for all threads.
+        Muxed = "muxed",
+    }
+}
+
+choice! {
+    /// How a synchronous call waits for its reply (paper AMI §3.1, wait strategies).
+    ReplyWait, "`read`, `reactor` or `leader-followers`" {
+        /// The thread reads the connection: the least latency. Handlers of replies to other calls
+        /// on a shared connection may run in it.
+        Read = "read",
+        /// The thread runs the ORB's event loop, and whatever that has to do, until its reply is
+        /// there: nested calls are served by a program with a single thread.
+        Reactor = "reactor",
+        /// As `reactor`, with several threads: one runs the loop, the others follow.
+        LeaderFollowers = "leader-followers",
+    }
+}
+
+choice! {
     /// What a server does with a new connection when it has as many as it may have.
     WhenFull, "`close-idle`, `refuse` or `wait`" {
         /// Close the connection that was silent longest and has no request under way

@@ -8,7 +8,8 @@ use std::time::Duration;
 use corbie_cdr::{CodeSet, Limits, Version};
 
 use super::choice::{
-    AddressFamily, EventLoop, ServerConcurrency, SyncScope, WaitStrategy, WhenFull,
+    AddressFamily, EventLoop, ReplyWait, ServerConcurrency, SyncScope, TransportMultiplexing,
+    WaitStrategy, WhenFull,
 };
 use super::endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
 use super::table::{Places, Setting, settings};
@@ -147,11 +148,22 @@ settings! {
     /// default bounds what one client costs a server, and is more than most clients have threads.
     connections_per_endpoint: u32 = 64, "-ORBConnectionsPerEndpoint", within (1, 100_000);
 
+    /// Over which connections synchronous calls go: one for each call under way, or one for all
+    /// calls to an endpoint. Exclusive ones have the least latency; a shared one needs fewer
+    /// descriptors, here and at the server. Asynchronous calls always share.
+    transport_multiplexing: TransportMultiplexing = TransportMultiplexing::Exclusive,
+        "-ORBTransportMultiplexing";
+
+    /// How a synchronous call waits for its reply: by reading its connection, or in the ORB's event
+    /// loop, where the thread does other work meanwhile, as serving nested calls of a client with
+    /// one thread.
+    reply_wait: ReplyWait = ReplyWait::Read, "-ORBReplyWait";
+
     /// Asynchronous calls that may wait for their replies on one connection. Beyond it, a thread
     /// that calls waits until half of them are answered, so that requests go out in batches; inside
     /// a reply handler, where nobody can wait, four times as many are taken, then TRANSIENT. Bounds
     /// the memory: some 300 octets and the arguments each.
-    pending_requests_max: u32 = 16_384, "-ORBPendingRequestsMax", within (1, 65_536);
+    pending_requests_max: u32 = 16_384, "-ORBPendingRequestsMax", within (1, 32_768);
 
     /// Octets that may wait to be sent over one connection that calls share. Beyond it, a thread
     /// that calls waits for room.

@@ -41,6 +41,8 @@ super::minor_codes! { super::VMCID;
         0x073 TRANSIENT_TOO_MANY_CONNECTIONS "the limit on connections is reached";
         0x074 TRANSIENT_TOO_MANY_FORWARDS "the reference was forwarded too often";
         0x075 TRANSIENT_OVERLOAD "the server has more requests than it takes";
+        0x076 TRANSIENT_SENT_ON
+            "the request has to go to another place, but its arguments were not kept";
     }
     Timeout {
         0x080 TIMEOUT_CONNECT "the connection was not made within the time allowed";

@@ -1,0 +1,75 @@
+//! Synchronous calls over a connection that calls share, and the ways to wait for their replies.
+//!
+//! Taken by `invoke` where `transport_multiplexing` or `reply_wait` says so, and where requests of
+//! asynchronous calls or oneways are on their way to the same place: a synchronous call must not
+//! overtake them. Paper AMI §3.1: wait-on-read, wait-on-reactor, wait-on-leader/followers.
+
+use crate::client::asynchronous::{Arguments, Route, invoke_again, send_for};
+use crate::client::{Reply, ReplySink, Waiting};
+use crate::init::{ReplyWait, TransportMultiplexing};
+use crate::policy::CallPolicies;
+use crate::server::relief;
+use crate::{Object, Operation, Orb};
+use corbie_types::SystemException;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    /// What this thread waited with last, to be used again.
+    static WAITING: RefCell<Option<Arc<Waiting>>> = const { RefCell::new(None) };
+}
+
+/// Over what a synchronous call of `object` goes; `None`: over a connection that it has for itself
+/// and reads itself, which is the usual way.
+#[inline]
+pub(crate) fn route(object: &Object) -> Option<Route> {
+    let settings = object.orb().settings();
+    let usual = settings.transport_multiplexing == TransportMultiplexing::Exclusive
+        && settings.reply_wait == ReplyWait::Read;
+    if usual && !object.follows_shared_requests() {
+        return None;
+    }
+    Some(unusual_route(object))
+}
+
+#[cold]
+fn unusual_route(object: &Object) -> Route {
+    let is_exclusive =
+        object.orb().settings().transport_multiplexing == TransportMultiplexing::Exclusive;
+    if is_exclusive && !object.follows_shared_requests() { Route::Own } else { Route::Shared }
+}
+
+/// Calls an operation and returns its reply.
+///
+/// # Errors
+/// See [`Object::invoke`].
+pub(crate) fn invoke(
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, '_>,
+    policies: &CallPolicies,
+    route: Route,
+) -> Result<Reply, SystemException> {
+    let orb = object.orb();
+    let waiting = WAITING.with(RefCell::take).unwrap_or_default();
+    let outcome = invoke_again(|| {
+        let sink = ReplySink::waiting(&waiting);
+        send_for(object, operation, arguments, policies, sink, route)?;
+        let _relief = relief::while_waiting();
+        wait(orb, &waiting);
+        waiting.take()
+    });
+    if let Some(waiting) = Waiting::reset(waiting) {
+        WAITING.with(|slot| *slot.borrow_mut() = Some(waiting));
+    }
+    outcome
+}
+
+/// Waits as the setting `reply_wait` says.
+fn wait(orb: &Orb, waiting: &Arc<Waiting>) {
+    if orb.settings().reply_wait != ReplyWait::Read && waiting.wait_in_event_loop(orb) {
+        return;
+    }
+    // Ends with the call's own time at the latest.
+    waiting.wait(orb, None);
+}
