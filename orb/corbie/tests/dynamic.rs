@@ -123,6 +123,10 @@ struct Served {
 }
 
 fn serve_ledger() -> Served {
+    serve_ledger_for(&[])
+}
+
+fn serve_ledger_for(more: &[&str]) -> Served {
     let server = loopback_orb(&[]);
     let (deferred_sender, deferred) = mpsc::channel();
     let (disorder_sender, disorder) = mpsc::channel();
@@ -130,7 +134,7 @@ fn serve_ledger() -> Served {
     let servant = DynamicServant::new(ledger);
     let reference = server.root_poa().unwrap().activate(servant).unwrap();
     assert_eq!(reference.ior().type_id, LEDGER);
-    let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+    let client = loopback_orb(&[&["-ORBRequestTimeout", "20s"], more].concat());
     let ledger = client.string_to_object(&reference.to_string()).unwrap();
     Served { server, client, ledger, deferred, disorder }
 }
@@ -404,6 +408,27 @@ fn many_deferred_requests_come_back_in_the_order_of_their_answers() {
     let mut request = served.client.get_next_response().unwrap();
     assert_eq!(system(request.get_response()).kind, SystemExceptionKind::BadParam);
     served.server.shutdown(true);
+}
+
+#[test]
+fn deferred_requests_of_a_client_that_runs_the_event_loop_itself() {
+    for event_loop in ["background", "application"] {
+        let served = serve_ledger_for(&["-ORBEventLoop", event_loop]);
+        let mut request = request_add(&served.ledger, "add", 1, 2);
+        request.send_deferred().unwrap();
+        request.get_response().unwrap();
+        check_added(&request, 1, 2);
+        let requests = (0..50).map(|i| request_add(&served.ledger, "add", i, 1));
+        served.client.send_multiple_requests_deferred(requests);
+        let mut sum = 0;
+        for _ in 0..50 {
+            let mut request = served.client.get_next_response().unwrap();
+            request.get_response().unwrap();
+            sum += request.returned::<i32>().unwrap();
+        }
+        assert_eq!(sum, (1..=50).sum());
+        served.server.shutdown(true);
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod access;
 mod build;
+mod check;
 mod equality;
 mod kind;
 mod shape;

@@ -674,3 +674,60 @@ fn values_that_do_not_fit_are_refused() {
     let mut d = Decoder::new(&[9], BIG);
     assert_eq!(Value::decode(&union, &mut d), Ok(of(9, None)));
 }
+
+#[test]
+fn type_codes_that_idl_could_not_have_written_are_refused() {
+    let long = TypeCode::LONG;
+    let union = |of, cases: &[_]| TypeCode::union("IDL:U:1.0", "U", of, cases);
+    let structure = |members: &[_]| TypeCode::structure("IDL:S:1.0", "S", members);
+    let exception = TypeCode::exception("IDL:X:1.0", "X", &[]);
+    let colours = TypeCode::enumeration("IDL:C:1.0", "C", &["red", "blue"]);
+    for (type_code, expected) in [
+        (TypeCode::structure("IDL:S:1.0", "2 S", &[]), minor::BAD_PARAM_TYPECODE_NAME),
+        (TypeCode::structure("no id", "S", &[]), minor::BAD_PARAM_TYPECODE_ID),
+        (structure(&[("a b", long.clone())]), minor::BAD_PARAM_TYPECODE_MEMBER_NAME),
+        (structure(&[("v", TypeCode::VOID)]), minor::BAD_TYPECODE_MEMBER),
+        (TypeCode::sequence(exception.clone(), 0), minor::BAD_TYPECODE_MEMBER),
+        (TypeCode::recursive("IDL:S:1.0"), minor::BAD_PARAM_INCOMPLETE_TYPECODE),
+        (union(TypeCode::FLOAT, &[]), minor::BAD_PARAM_TYPECODE_DISCRIMINATOR),
+        (
+            union(TypeCode::OCTET, &[(Some(256), "a", long.clone())]),
+            minor::BAD_PARAM_TYPECODE_LABEL_TYPE,
+        ),
+        (
+            union(colours.clone(), &[(Some(2), "a", long.clone())]),
+            minor::BAD_PARAM_TYPECODE_LABEL_TYPE,
+        ),
+        (
+            union(TypeCode::OCTET, &[(Some(1), "a", long.clone()), (Some(1), "b", long.clone())]),
+            minor::BAD_PARAM_TYPECODE_DUPLICATE_LABEL,
+        ),
+        (
+            structure(&[("inner", structure(&[("x", long.clone()), ("X", long.clone())]))]),
+            minor::BAD_PARAM_TYPECODE_MEMBER_NAME,
+        ),
+        (TypeCode::enumeration("", "", &["a", "A"]), minor::BAD_PARAM_TYPECODE_MEMBER_NAME),
+    ] {
+        let error = type_code.check().expect_err("not legal");
+        assert_eq!(error.minor, expected, "{error}");
+    }
+    let labels = [(Some(0), "a", long.clone()), (Some(1), "a", long.clone()), (None, "b", long)];
+    for type_code in [union(colours, &labels), exception, tree()] {
+        assert_eq!(type_code.check(), Ok(()), "{type_code}");
+    }
+    one_of_each().iter().for_each(|type_code| assert_eq!(type_code.check(), Ok(())));
+}
+
+#[test]
+fn compact_type_codes_are_equivalent_and_smaller() {
+    for type_code in one_of_each().into_iter().chain([tree()]) {
+        let compact = type_code.compact();
+        assert!(compact.equivalent(&type_code), "{type_code}");
+        assert_eq!(compact.id(), type_code.id());
+        assert!(compact.name().is_empty());
+        assert!(compact.members().iter().all(|member| member.name.is_empty()));
+        let octets = written(&compact, BIG, 0);
+        assert!(octets.len() <= written(&type_code, BIG, 0).len());
+        assert_eq!(read(&octets, BIG, 0).expect("what we wrote"), compact);
+    }
+}

@@ -74,6 +74,7 @@ pub(super) enum Body {
     Value { name: Named, modifier: ValueModifier, base: TypeCode, members: Box<[Field]> },
 }
 
+#[derive(Clone)]
 pub(super) struct Named {
     /// Repository id; may be empty.
     pub(super) id: Box<str>,
