@@ -154,6 +154,15 @@ fn mutate(text: &[u8], random: &mut Random) -> Vec<u8> {
     text
 }
 
+/// Everything switched on.
+fn options() -> Options {
+    let mut options = Options::new();
+    options.implied.ami_callback = true;
+    options.implied.ami_poller = true;
+    options.implied.amh = true;
+    options
+}
+
 #[test]
 fn mutated_text_never_panics() {
     let corpus = corpus();
@@ -165,7 +174,8 @@ fn mutated_text_never_panics() {
         let included = corpus[random.below(corpus.len())].clone();
         let loader = MemoryLoader::new().file("main.idl", text.clone()).file("a.idl", included);
         let result = catch_unwind(|| {
-            let compilation = compile("main.idl", &loader, &Options::new());
+            let compilation = compile("main.idl", &loader, &options());
+            let _ = compilation.model.implied_idl();
             // Everything that can be asked of a faulty model must work too.
             for definition in compilation.model.iter() {
                 let id = definition.id;

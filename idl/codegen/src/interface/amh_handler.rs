@@ -1,8 +1,8 @@
 //! The dynamic form of responses: one response handler, and one exception holder, an interface.
 //!
-//! `AmhQuoterResponseHandler` is made from any typed response of the interface and may be asked more
-//! than once: the second answer is refused with `BAD_INV_ORDER` (paper AMH §2). The exception holder
-//! has any exception that an operation of the interface raises, and raises it for one of them.
+//! `AmhQuoterResponseHandler` is made from any typed response of the interface and may be asked
+//! more than once: the second answer is refused with `BAD_INV_ORDER` (paper AMH §2). The exception
+//! holder has any exception that an operation raises, and raises it for one of them.
 
 use std::collections::HashSet;
 
@@ -171,6 +171,8 @@ impl<'m> Scope<'_, 'm> {
         let Answered { call, raise, .. } = one;
         let err = self.std("Err");
         let error = self.error_type(call);
+        // Some exceptions are `Copy`, so a method call would not do in a strict crate.
+        let clone = quote!(::std::clone::Clone::clone(exception));
         let result = self.result(&quote!(::std::convert::Infallible), &error);
         let own = self.error_variants(&call.raises);
         let mut arms = TokenStream::new();
@@ -178,7 +180,7 @@ impl<'m> Scope<'_, 'm> {
         for (variant, id) in self.error_variants(all) {
             match own.iter().find(|(_, raised)| *raised == id) {
                 Some((own, _)) => arms.extend(quote! {
-                    Self::#variant(exception) => #err(#error::#own(::std::clone::Clone::clone(exception))),
+                    Self::#variant(exception) => #err(#error::#own(#clone)),
                 }),
                 None => others.push(variant),
             }
@@ -186,11 +188,8 @@ impl<'m> Scope<'_, 'm> {
         let title = call.title();
         let unknown = quote!(#orb::not_raised(#title, exception));
         let (system, unknown) = match call.error {
-            Some(_) => (
-                quote!(#error::System(::std::clone::Clone::clone(exception))),
-                quote!(#error::System(#unknown)),
-            ),
-            None => (quote!(::std::clone::Clone::clone(exception)), unknown),
+            Some(_) => (quote!(#error::System(#clone)), quote!(#error::System(#unknown))),
+            None => (quote!(#clone), unknown),
         };
         let docs = docs_with(
             "",

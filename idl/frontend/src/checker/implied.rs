@@ -74,9 +74,9 @@ fn free(front: &str, insert: &str, back: &str, taken: &mut HashSet<String>) -> S
 }
 
 impl Checker<'_> {
-    /// Adds what the options ask for.
+    /// Adds what the options ask for. A faulty text implies nothing: nobody would use it.
     pub(super) fn imply(&mut self) {
-        if !self.options.implied.any() {
+        if !self.options.implied.any() || self.diagnostics.has_errors() {
             return;
         }
         let all = self.model.iter();
@@ -134,13 +134,7 @@ impl Checker<'_> {
             DefinitionKind::Interface(x) if is_send => x.sends.push(id),
             kind => kind.add_child(id),
         }
-        // The holder of a derived interface has inherited operations as well; they are found in
-        // the holder of the interface that declares them.
-        let declared_in = self.model.get(request.origin).parent;
-        let owner_of = self.model.get(owner).implied.map_or(owner, |implied| implied.origin);
-        if declared_in == Some(owner_of) {
-            self.model.remember_implied(id);
-        }
+        self.model.remember_implied(id);
     }
 
     fn implied_definition(

@@ -76,6 +76,12 @@ impl Diagnostics {
         Some(self.reports.len() - 1)
     }
 
+    /// Whether any report so far is an error.
+    pub(crate) fn has_errors(&self) -> bool {
+        let is_error = |report: &Report| report.code.severity() == Severity::Error;
+        self.suppressed_error || self.reports.iter().any(is_error)
+    }
+
     /// Whether further reports are only counted, so that hints for them need not be worked out.
     pub(crate) fn is_full(&self) -> bool {
         self.reports.len() >= self.limit

@@ -56,7 +56,7 @@ pub enum ImpliedKind {
     AmhExcep(Access),
     /// `valuetype AMH_XExceptionHolder`
     AmhExceptionHolder,
-    /// In the exception holder: `raise_op() raises (…)`, for inherited operations, too.
+    /// In the exception holder: `raise_op() raises (…)`.
     AmhRaise(Access),
 }
 

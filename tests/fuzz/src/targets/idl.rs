@@ -14,6 +14,10 @@ pub fn idl(data: &[u8]) {
     // What a fuzzer makes large shall not take seconds.
     options.limits.macro_tokens = 20_000;
     options.limits.total_octets = 1 << 20;
+    options.implied.ami_callback = true;
+    options.implied.ami_poller = true;
+    options.implied.amh = true;
     let compilation = compile("main.idl", &loader, &options);
     let _ = compilation.render_diagnostics();
+    let _ = compilation.model.implied_idl();
 }

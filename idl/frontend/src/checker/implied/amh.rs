@@ -1,8 +1,8 @@
 //! Asynchronous method handling: the servant, response handler and exception holder of AMH.
 //!
 //! Rules of paper AMH §2; what it leaves open: attributes are `get_x` and `set_x`, as in AMI; a
-//! oneway operation has no response; the exception holder has the operations of the bases as well,
-//! since a valuetype cannot inherit from several others with state. Names are freed as for AMI.
+//! oneway operation has no response; the exception holder has no bases (a valuetype cannot inherit
+//! from several others with state), nor needs them. Names are freed as for AMI.
 
 use std::collections::HashSet;
 
@@ -33,7 +33,7 @@ impl Checker<'_> {
             let requests = self.requests(id);
             self.fill_amh_servant(id, &requests);
             self.fill_response_handler(id, &requests);
-            self.fill_exception_holder(id);
+            self.fill_exception_holder(id, &requests);
         }
     }
 
@@ -128,22 +128,17 @@ impl Checker<'_> {
         }
     }
 
-    fn fill_exception_holder(&mut self, id: DefId) {
+    fn fill_exception_holder(&mut self, id: DefId, requests: &[Request]) {
         let Some(holder) = self.model.implied(id, ImpliedKind::AmhExceptionHolder) else { return };
-        let levels = std::iter::once(id).chain(self.model.all_bases(id));
-        let levels: Vec<DefId> = levels.filter(|&level| self.has_amh(level)).collect();
         let mut taken = HashSet::new();
-        for level in levels {
-            for request in self.requests(level) {
-                if !self.is_deferred(level, &request) {
-                    continue;
-                }
-                let raises = request.operation.raises.clone();
-                let raise = Operation { raises, ..operation(Vec::new()) };
-                let name = free("raise_", "amh_", &request.name, &mut taken);
-                let role = ImpliedKind::AmhRaise;
-                self.add_implied_operation(holder, &request, name, role, raise);
+        for request in requests {
+            if !self.is_deferred(id, request) {
+                continue;
             }
+            let raises = request.operation.raises.clone();
+            let raise = Operation { raises, ..operation(Vec::new()) };
+            let name = free("raise_", "amh_", &request.name, &mut taken);
+            self.add_implied_operation(holder, request, name, ImpliedKind::AmhRaise, raise);
         }
     }
 }
