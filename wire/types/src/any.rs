@@ -85,9 +85,12 @@ impl Any {
             return Err(self.no_value(e));
         }
         let d = &mut self.encoded.decoder(None);
-        let plain = self.type_code.unaliased().unwrap_or_default();
-        skip_exception_id(&plain, d)?;
-        transcode_members(&plain, d, e)
+        if let Some(plain) = self.type_code.unaliased()
+            && plain.kind() == TcKind::Except
+        {
+            skip_exception_id(&plain, d)?;
+        }
+        transcode_members(&self.type_code, d, e)
     }
 
     #[cold]
