@@ -35,6 +35,31 @@ pub(crate) enum Urgency {
     Now,
     /// Soon: somebody will flush. At once all the same when so many octets wait.
     Batch(usize),
+    /// When so many octets or messages wait (0: however many), when the time has come, or when
+    /// all is flushed.
+    Hold { octets: usize, messages: u32, until: Hold },
+}
+
+/// Until when what waits is kept back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Until somebody flushes.
+    #[default]
+    No,
+    /// Until this time, whoever flushes before.
+    Until(Instant),
+    /// Until all is flushed.
+    Forever,
+}
+
+impl Hold {
+    fn is_over(self) -> bool {
+        match self {
+            Hold::No => true,
+            Hold::Until(time) => Instant::now() >= time,
+            Hold::Forever => false,
+        }
+    }
 }
 
 /// Why a message was not taken.
@@ -76,6 +101,8 @@ struct Queue {
     spare: Vec<u8>,
     /// Messages put here since it was empty.
     messages: u32,
+    /// Until when they are kept back.
+    hold: Hold,
     /// A thread sends; it takes along what is added meanwhile.
     is_sending: bool,
     is_closed: bool,
@@ -106,9 +133,9 @@ impl Outbox {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    /// Messages that wait to be sent, about.
-    pub(crate) fn messages(&self) -> u32 {
-        self.lock().messages
+    /// Whether something waits that is to be sent without being asked for.
+    pub(crate) fn waits_for_flush(&self) -> bool {
+        self.waiting() > 0 && self.lock().hold != Hold::Forever
     }
 
     /// Takes the finished message in `encoder` and sends it as `urgency` says, in fragments when
@@ -142,13 +169,27 @@ impl Outbox {
             let _ = self.send_queue(link, queue, patience);
             return Ok(());
         }
+        let is_first = queue.waiting() == 0;
         driver::for_each_segment(encoder, fragment_octets, |segment| {
             queue.octets.extend_from_slice(segment);
         });
         queue.messages += 1;
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
         match urgency {
-            Urgency::Batch(octets) if queue.waiting() < octets => Ok(()),
+            Urgency::Batch(octets) if queue.waiting() < octets => {
+                queue.hold = Hold::No;
+                Ok(())
+            }
+            Urgency::Hold { octets, messages, until }
+                if queue.waiting() < octets.min(self.octets_max)
+                    && (messages == 0 || queue.messages < messages) =>
+            {
+                // Behind what goes out sooner it goes out sooner, too.
+                if is_first {
+                    queue.hold = until;
+                }
+                Ok(())
+            }
             _ => self.send_queue(link, queue, patience),
         }
     }
@@ -166,7 +207,7 @@ impl Outbox {
         let _ = self.send_queue(link, queue, Patience::None);
     }
 
-    /// Sends what waits, as far as `patience` allows.
+    /// Sends what waits and is not to be kept back longer, as far as `patience` allows.
     ///
     /// # Errors
     /// What the system says; nothing can be sent then.
@@ -174,6 +215,18 @@ impl Outbox {
         if self.waiting() == 0 {
             return Ok(());
         }
+        let queue = self.lock();
+        if !queue.hold.is_over() {
+            return Ok(());
+        }
+        self.send_queue(link, queue, patience).map_err(Refused::into_error)
+    }
+
+    /// Sends all that waits, as far as `patience` allows.
+    ///
+    /// # Errors
+    /// As [`Outbox::flush`].
+    pub(crate) fn flush_all(&self, link: &Link, patience: Patience) -> io::Result<()> {
         self.send_queue(link, self.lock(), patience).map_err(Refused::into_error)
     }
 
@@ -255,6 +308,7 @@ impl Outbox {
             let begin = std::mem::take(&mut queue.sent);
             queue.is_sending = true;
             queue.messages = 0;
+            queue.hold = Hold::No;
             drop(queue);
             let sent = match patience {
                 Patience::Until(_) => link.send_one(&octets[begin..]).map(|()| octets.len()),

@@ -1,8 +1,9 @@
 //! What one call goes by: the policies of all levels and of the reference, joined.
 //!
-//! The levels are those of CORBA 3.3 P1 §8.9 (policy overrides): reference over thread over ORB over settings; then
-//! what the reference says of its server narrows them (CORBA Messaging §22.3.2). Done once per reference; again for
-//! each call only where the thread has policies of its own or the ORB's changed since.
+//! The levels are those of CORBA 3.3 P1 §8.9: reference over thread over ORB over settings; then
+//! what the reference says of its server narrows them (CORBA Messaging §22.3.2). Done once per
+//! reference; again for each call only where the thread has policies of its own or the ORB's
+//! changed since.
 
 use crate::Object;
 use crate::client::Clock;

@@ -1,0 +1,142 @@
+//! Requests of one thread to one object keep their order, whatever they wait for and whatever other
+//! threads do meanwhile: two-way, oneway in all scopes, asynchronous.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod echo;
+
+use corbie::policy::{BufferingConstraint, Policy, SetOverrideType, SyncScope};
+use corbie::{
+    Interface, Operation, ReplySink, Servant, ServerRequest, SystemException, TypedServant,
+};
+use echo::{Echo, as_client, loopback_orb};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const THREADS: u64 = 4;
+const REQUESTS: u64 = 400;
+
+const ONEWAY: Operation = Operation::oneway("note");
+const TWOWAY: Operation = Operation::twoway("note");
+
+/// Writes down what it is told.
+struct Noting(Arc<Mutex<Vec<u64>>>);
+
+impl Servant for Noting {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Echo:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        self.0.lock().unwrap().push(request.arguments().read_ulonglong()?);
+        request.reply(&|_| Ok(()))
+    }
+}
+
+impl TypedServant for Noting {
+    type Reference = Echo;
+}
+
+/// How a request is sent.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Twoway,
+    Oneway(SyncScope),
+    Batched,
+    Asynchronous,
+}
+
+const KINDS: [Kind; 7] = [
+    Kind::Twoway,
+    Kind::Oneway(SyncScope::None),
+    Kind::Oneway(SyncScope::WithTransport),
+    Kind::Oneway(SyncScope::WithServer),
+    Kind::Oneway(SyncScope::WithTarget),
+    Kind::Batched,
+    Kind::Asynchronous,
+];
+
+/// One reference as each kind of request uses it: one object for all of them.
+struct Ways([Echo; KINDS.len()]);
+
+impl Ways {
+    fn new(echo: &Echo) -> Self {
+        Ways(KINDS.map(|kind| {
+            let constraint = BufferingConstraint { count: Some(7), ..Default::default() };
+            let policies = match kind {
+                Kind::Oneway(scope) => vec![Policy::SyncScope(scope)],
+                Kind::Batched => vec![
+                    Policy::SyncScope(SyncScope::None),
+                    Policy::BufferingConstraint(constraint),
+                ],
+                Kind::Twoway | Kind::Asynchronous => Vec::new(),
+            };
+            echo.set_policy_overrides(&policies, SetOverrideType::Set).unwrap()
+        }))
+    }
+
+    fn send(&self, kind: usize, value: u64, done: &mpsc::Sender<()>) {
+        let object = self.0[kind].as_object();
+        let arguments = move |e: &mut corbie::Encoder<'_>| {
+            e.write_ulonglong(value);
+            Ok(())
+        };
+        match KINDS[kind] {
+            Kind::Twoway => drop(object.invoke(&TWOWAY, &arguments).unwrap()),
+            Kind::Oneway(_) | Kind::Batched => object.invoke_oneway(&ONEWAY, &arguments).unwrap(),
+            Kind::Asynchronous => {
+                let done = done.clone();
+                let sink = ReplySink::function(move |outcome| {
+                    outcome.unwrap();
+                    done.send(()).unwrap();
+                });
+                object.invoke_async(&TWOWAY, &arguments, sink).unwrap();
+            }
+        }
+    }
+}
+
+/// Sends requests of kinds that follow each other in a way that repeats late.
+fn send_all(thread: u64, ways: &Ways) {
+    let (done, is_done) = mpsc::channel();
+    let (mut state, mut asynchronous) = (thread + 1, 0);
+    for number in 0..REQUESTS {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Some in a row of one kind, since that is what batches are made of.
+        let kind = (state >> 33) as usize % KINDS.len();
+        ways.send(kind, thread << 32 | number, &done);
+        asynchronous += u32::from(matches!(KINDS[kind], Kind::Asynchronous));
+    }
+    for _ in 0..asynchronous {
+        is_done.recv_timeout(PATIENCE).unwrap();
+    }
+    ways.send(0, thread << 32 | REQUESTS, &done);
+}
+
+#[test]
+fn requests_of_a_thread_to_an_object_keep_their_order() {
+    let server = loopback_orb(&[]);
+    let noted = Arc::new(Mutex::new(Vec::new()));
+    let echo = server.root_poa().unwrap().activate(Noting(Arc::clone(&noted))).unwrap();
+    let client = loopback_orb(&[]);
+    let ways = Ways::new(&as_client(&client, &echo));
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let ways = &ways;
+            scope.spawn(move || send_all(thread, ways));
+        }
+    });
+    client.shutdown(true);
+    server.shutdown(true);
+    let noted = noted.lock().unwrap();
+    for thread in 0..THREADS {
+        let of_thread = noted.iter().filter(|value| *value >> 32 == thread);
+        let numbers: Vec<u64> = of_thread.map(|value| value & 0xffff_ffff).collect();
+        let expected: Vec<u64> = (0..=REQUESTS).collect();
+        let first = numbers.iter().zip(&expected).find(|(found, wanted)| found != wanted);
+        assert_eq!(first, None, "thread {thread}: found, expected");
+        assert_eq!(numbers.len(), expected.len(), "thread {thread}: all of them came");
+    }
+}

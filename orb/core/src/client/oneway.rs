@@ -1,0 +1,111 @@
+//! Calls of operations without results: what they wait for is what their `SyncScope` says
+//! (CORBA Messaging §22.2.2).
+//!
+//! Those that nobody answers go over the connection that asynchronous calls share, where nothing
+//! overtakes anything and a policy may hold them back to be sent together. The others are calls
+//! like any, by `invoke`.
+
+use crate::client::asynchronous::{Arguments, keep_buffer, not_sent, take_buffer};
+use crate::client::exchange::{self, Request};
+use crate::client::failure::{CallFailure, Retry};
+use crate::client::invoke::{self, fall_back, next_attempt};
+use crate::client::{Clock, Target};
+use crate::connection::muxed::Buffering;
+use crate::policy::{CallPolicies, SyncScope};
+use crate::{Object, Operation};
+use corbie_cdr::{ByteOrder, Encoder};
+use corbie_giop::ResponseFlags;
+use corbie_types::{Ior, SystemException};
+use std::sync::atomic::Ordering;
+
+/// Sends an operation that has no results: waits for what its `SyncScope` says.
+///
+/// # Errors
+/// See [`Object::invoke_oneway`].
+pub(crate) fn invoke_oneway<'a>(
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, 'a>,
+) -> Result<(), SystemException> {
+    let policies = CallPolicies::effective(object)?;
+    let flags = match policies.sync_scope {
+        SyncScope::None | SyncScope::WithTransport => {
+            return send(object, &Oneway { operation, arguments, policies: &policies });
+        }
+        SyncScope::WithServer => ResponseFlags::WithServer,
+        SyncScope::WithTarget => ResponseFlags::WithTarget,
+    };
+    invoke::invoke_with(object, operation, arguments, &policies, flags).map(drop)
+}
+
+/// A request that nobody answers.
+struct Oneway<'r, 'a> {
+    operation: &'r Operation,
+    arguments: Arguments<'r, 'a>,
+    policies: &'r CallPolicies,
+}
+
+/// Sends the request to each place of the object in turn until one takes it.
+///
+/// # Errors
+/// What went wrong at the last place.
+fn send(object: &Object, oneway: &Oneway<'_, '_>) -> Result<(), SystemException> {
+    let mut clock = oneway.policies.begin()?;
+    let (mut failed, mut retried, mut fell_back) = (0, false, false);
+    loop {
+        let binding = object.binding()?;
+        let ior = binding.ior().unwrap_or(object.ior());
+        let Err(failure) = send_to(object, binding.target(failed), ior, oneway, &mut clock) else {
+            binding.prefer(failed);
+            return Ok(());
+        };
+        clock.sending_again();
+        if let Err(failure) = next_attempt(&binding, failure, &mut failed, &mut retried) {
+            let is_unserved = failure.retry != Retry::Never;
+            fall_back(object, &binding, is_unserved, &mut fell_back, failure.exception)?;
+            (failed, retried) = (0, false);
+        }
+    }
+}
+
+/// Writes the request and gives it to the connection to `target`.
+///
+/// # Errors
+/// What went wrong, and whether another attempt is safe.
+fn send_to<'a>(
+    object: &Object,
+    target: &Target,
+    ior: &Ior,
+    oneway: &Oneway<'_, 'a>,
+    clock: &mut Clock,
+) -> Result<(), CallFailure> {
+    let orb = object.orb();
+    let connection = target.pool.muxed(orb, clock)?;
+    // Somebody has to notice when the server closes it.
+    connection.ensure_read(orb)?;
+    let mut encoder: Encoder<'a> = Encoder::new(take_buffer(), ByteOrder::NATIVE);
+    encoder.set_version(target.version);
+    encoder.set_code_sets(connection.code_sets);
+    let announce =
+        target.announces_code_sets && !connection.code_sets_announced.load(Ordering::Relaxed);
+    let code_sets = announce.then_some(connection.code_sets);
+    let Oneway { operation, arguments, policies } = *oneway;
+    let request = Request { operation, arguments, ior, policies };
+    let flags = ResponseFlags::None;
+    // No reply comes to it, so its number may be that of another request.
+    let written = exchange::write(&mut encoder, ONEWAY_ID, target, &request, flags, code_sets);
+    let sent = match written {
+        Ok(()) => {
+            let fragments = orb.fragment_octets(target.version);
+            let buffering = buffering(policies);
+            let sent = connection.send_oneway(orb, &encoder, fragments, buffering, clock);
+            sent.map_err(|why| not_sent(operation, target, why))
+        }
+        Err(error) => Err(SystemException::from(error).into()),
+    };
+    keep_buffer(encoder.into_buffer());
+    if sent.is_ok() && announce {
+        connection.code_sets_announced.store(true, Ordering::Relaxed);
+    }
+    sent
+}
