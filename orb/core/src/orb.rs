@@ -142,6 +142,12 @@ impl Orb {
         self.0.server.object_keys.unbind(key.as_ref())
     }
 
+    /// Sends all requests that are kept back to be sent with others, also those that a
+    /// `BufferingConstraint` keeps. Does not wait for servers that take nothing.
+    pub fn flush(&self) {
+        self.0.connections.flush();
+    }
+
     /// The policies of this ORB.
     pub fn policy_manager(&self) -> PolicyManager {
         PolicyManager::new(self)

@@ -9,7 +9,7 @@ use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
 use crate::client::invoke::{MAX_FORWARDS, next_attempt, too_many_forwards};
 use crate::client::reply_sink::ReplySink;
-use crate::client::{Clock, PendingReply, Target, Waiting};
+use crate::client::{Clock, PendingReply, Target, Waiting, rebind};
 use crate::connection::MuxedConnection;
 use crate::connection::muxed::{Buffering, Dispatch, NotSent};
 use crate::policy::CallPolicies;
@@ -36,6 +36,8 @@ pub(crate) struct Call {
     pub(crate) clock: Clock,
     pub(crate) progress: Progress,
     pub(crate) route: Route,
+    /// When the server is to answer.
+    pub(crate) response: ResponseFlags,
 }
 
 /// Over which connection a request goes.
@@ -70,6 +72,8 @@ pub(crate) struct PendingRequest {
     pub(crate) body: Body,
     /// When it is over.
     pub(crate) deadline: Option<Instant>,
+    /// How many requests without an end of their own were sent before it on its connection.
+    pub(crate) oneways_before: u64,
 }
 
 /// The arguments as they were sent, in order to send them again.
@@ -97,10 +101,12 @@ pub(crate) fn invoke_async<'a>(
     sink: ReplySink,
 ) -> Result<(), SystemException> {
     let policies = CallPolicies::effective(object)?;
-    send_for(object, operation, arguments, &policies, sink, Route::Shared)
+    let how = (Route::Shared, ResponseFlags::WithTarget);
+    send_for(object, operation, arguments, &policies, sink, how)
 }
 
-/// Sends a request whose reply goes to `sink`, by `policies`, over a connection as `route` says.
+/// Sends a request whose reply goes to `sink`, by `policies`, over a connection as `route` says; the server answers
+/// as `response` says.
 ///
 /// # Errors
 /// See [`Object::invoke_async`].
@@ -110,12 +116,12 @@ pub(crate) fn send_for(
     arguments: Arguments<'_, '_>,
     policies: &CallPolicies,
     sink: ReplySink,
-    route: Route,
+    (route, response): (Route, ResponseFlags),
 ) -> Result<(), SystemException> {
     let clock = policies.begin()?;
     let progress = Progress::default();
     let (object, operation) = (object.clone(), operation.clone());
-    let call = Call { object, operation, sink, clock, progress, route };
+    let call = Call { object, operation, sink, clock, progress, route, response };
     start(call, Content { arguments, policies }).map_err(|(_call, exception)| exception)
 }
 
@@ -263,8 +269,9 @@ fn send<'a>(
     ior: &Ior,
     content: Content<'_, 'a>,
 ) -> Result<(), (Call, CallFailure)> {
-    let (orb, route) = (call.object.orb().clone(), call.route);
-    let connection = match target.pool.shared(&orb, &mut call.clock, route) {
+    let (orb, route, response) = (call.object.orb().clone(), call.route, call.response);
+    let opening = rebind::opening(&call.object, content.policies, target);
+    let connection = match target.pool.shared(&orb, &mut call.clock, route, opening) {
         Ok(connection) => connection,
         Err(failure) => return Err((call, failure)),
     };
@@ -275,8 +282,7 @@ fn send<'a>(
         connection.release();
         return Err((call, exception.into()));
     }
-    let buffer = BUFFER.with(RefCell::take);
-    let mut encoder: Encoder<'a> = Encoder::new(buffer, ByteOrder::NATIVE);
+    let mut encoder: Encoder<'a> = Encoder::new(take_buffer(), ByteOrder::NATIVE);
     let announce =
         target.announces_code_sets && !connection.code_sets_announced.load(Ordering::Relaxed);
     let written = write(&call, &connection, target, ior, content, &mut encoder, announce);
@@ -288,6 +294,10 @@ fn send<'a>(
     if sent.is_ok() && announce {
         connection.code_sets_announced.store(true, Ordering::Relaxed);
     }
+    if sent.is_ok() && response == ResponseFlags::WithServer {
+        // Its upcall may begin after the answer: nothing is to overtake it.
+        connection.note_oneway();
+    }
     connection.release();
     if route == Route::Shared {
         target.pool.note_shared_use();
@@ -296,7 +306,12 @@ fn send<'a>(
     sent
 }
 
-fn keep_buffer(buffer: Vec<u8>) {
+/// An empty buffer to write a request in; [`keep_buffer`] takes it back.
+pub(super) fn take_buffer() -> Vec<u8> {
+    BUFFER.with(RefCell::take)
+}
+
+pub(super) fn keep_buffer(buffer: Vec<u8>) {
     if buffer.capacity() <= KEPT_BODY_OCTETS {
         BUFFER.with(|slot| *slot.borrow_mut() = buffer);
     }
@@ -322,7 +337,7 @@ fn write<'a>(
     };
     let policies = content.policies;
     let request = Request { operation: &call.operation, arguments: &noted, ior, policies };
-    exchange::write(encoder, 0, target, &request, ResponseFlags::WithTarget, code_sets)?;
+    exchange::write(encoder, 0, target, &request, call.response, code_sets)?;
     Ok(begin.get())
 }
 
@@ -349,11 +364,11 @@ fn hand_over(
         fragment_octets: orb.fragment_octets(target.version),
         body_place: is_kept.then_some(position),
         id_place,
-        buffering: content.policies.buffering.map(Buffering::from),
+        buffering: content.policies.buffering.map(|held| Buffering::of_call(held, sending.start)),
     };
     let deadline = call.clock.deadline();
     let body = Body { position, octets: None };
-    let request = PendingRequest { call, body, deadline };
+    let request = PendingRequest { call, body, deadline, oneways_before: 0 };
     let sent = connection.send(&orb, request, encoder, &dispatch, &sending);
     sent.map_err(|(request, why)| {
         let failure = not_sent(&request.call.operation, target, why);
@@ -362,7 +377,10 @@ fn hand_over(
 }
 
 /// Where the request id stands in a written request.
-fn request_id_place(encoder: &Encoder<'_>, version: Version) -> Result<usize, corbie_cdr::Error> {
+pub(super) fn request_id_place(
+    encoder: &Encoder<'_>,
+    version: Version,
+) -> Result<usize, corbie_cdr::Error> {
     if version >= Version::V1_2 {
         return Ok(MessageHeader::OCTETS);
     }
@@ -378,13 +396,14 @@ fn request_id_place(encoder: &Encoder<'_>, version: Version) -> Result<usize, co
 }
 
 #[cold]
-fn not_sent(operation: &Operation, target: &Target, why: NotSent) -> CallFailure {
+pub(super) fn not_sent(operation: &Operation, target: &Target, why: NotSent) -> CallFailure {
     match why {
         NotSent::Failed(error) => exchange::not_sent(operation, target, &error),
         NotSent::Closed => {
             let error = std::io::ErrorKind::NotConnected.into();
             exchange::not_sent(operation, target, &error)
         }
+        NotSent::Unknown(error) => exchange::broke_while_sending(operation, target, &error),
         NotSent::Full => {
             let minor = minor::TRANSIENT_OVERLOAD;
             let exception = SystemException::transient(minor, CompletionStatus::No);

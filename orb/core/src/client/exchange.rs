@@ -109,24 +109,6 @@ pub(crate) fn receive(
     connection.receive(clock.deadline())
 }
 
-/// Sends `request` without waiting.
-///
-/// # Errors
-/// As [`call`], as far as it shows while sending.
-#[inline]
-pub(crate) fn send_only(
-    orb: &Orb,
-    mut pooled: PooledConnection,
-    target: &Target,
-    request: &Request<'_, '_>,
-    clock: &mut Clock,
-) -> Result<(), CallFailure> {
-    let Some(connection) = pooled.get() else { return Err(lost_connection()) };
-    send(orb, connection, target, request, ResponseFlags::None, clock)?;
-    pooled.set_reusable();
-    Ok(())
-}
-
 /// Writes and sends the request; its id.
 #[inline]
 fn send<'a>(
@@ -326,6 +308,22 @@ pub(crate) fn not_sent(operation: &Operation, target: &Target, error: &io::Error
         operation.name, target.pool.endpoint
     ));
     CallFailure::new(exception, retry)
+}
+
+/// A request went out with others when the connection broke.
+#[cold]
+pub(crate) fn broke_while_sending(
+    operation: &Operation,
+    target: &Target,
+    error: &io::Error,
+) -> CallFailure {
+    SystemException::comm_failure(minor::COMM_FAILURE_SEND, CompletionStatus::Maybe)
+        .with_detail(format!(
+            "the connection to {} broke while {} was sent with other requests: {error}; the \
+             server may have got it",
+            target.pool.endpoint, operation.name
+        ))
+        .into()
 }
 
 #[cold]

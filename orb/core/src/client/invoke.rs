@@ -9,7 +9,7 @@ use crate::client::failure::{CallFailure, Retry};
 use crate::client::{Binding, Clock, Reply, Target, bind, rebind, shared_call};
 use crate::connection::PooledConnection;
 use crate::object::BindingRef;
-use crate::policy::{CallPolicies, SyncScope};
+use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::Encoder;
 use corbie_giop::{AddressingDisposition, ResponseFlags};
@@ -27,16 +27,6 @@ pub(crate) enum Answer<T> {
     Raised(SystemException),
     /// To be sent again.
     Elsewhere(Elsewhere),
-}
-
-impl<T> Answer<T> {
-    fn map<U>(self, map: impl FnOnce(T) -> U) -> Answer<U> {
-        match self {
-            Answer::Done(done) => Answer::Done(map(done)),
-            Answer::Raised(exception) => Answer::Raised(exception),
-            Answer::Elsewhere(elsewhere) => Answer::Elsewhere(elsewhere),
-        }
-    }
 }
 
 /// The outcome of one attempt.
@@ -60,44 +50,33 @@ pub(crate) fn invoke<'a>(
     arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Result<Reply, SystemException> {
     let policies = CallPolicies::effective(object)?;
-    if let Some(route) = shared_call::route(object) {
-        let reply = shared_call::invoke(object, operation, arguments, &policies, route)?;
-        policies.hold_reply();
-        return Ok(reply);
-    }
-    let flags = ResponseFlags::WithTarget;
-    let reply = carry_out(object, operation, &policies, |connection, target, ior, clock| {
-        let request = Request { operation, arguments, ior, policies: &policies };
-        let reply = exchange::call(object.orb(), connection, target, &request, flags, clock)?;
-        Ok(reply.into_answer(operation))
-    })?;
+    let reply = match shared_call::route(object) {
+        None => alone(object, operation, arguments, &policies, ResponseFlags::WithTarget)?,
+        Some(route) => {
+            let how = (route, ResponseFlags::WithTarget);
+            shared_call::invoke(object, operation, arguments, &policies, how)?
+        }
+    };
     policies.hold_reply();
     Ok(reply)
 }
 
-/// Sends an operation that has no results: waits for what its `SyncScope` says.
+/// Calls an operation over a connection that the call has for itself.
 ///
 /// # Errors
-/// See [`Object::invoke_oneway`].
-pub(crate) fn invoke_oneway<'a>(
+/// See [`Object::invoke`].
+#[inline]
+pub(crate) fn alone<'a>(
     object: &Object,
     operation: &Operation,
     arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
-) -> Result<(), SystemException> {
-    let policies = CallPolicies::effective(object)?;
-    let orb = object.orb();
-    let flags = match policies.sync_scope {
-        SyncScope::None | SyncScope::WithTransport => ResponseFlags::None,
-        SyncScope::WithServer => ResponseFlags::WithServer,
-        SyncScope::WithTarget => ResponseFlags::WithTarget,
-    };
-    carry_out(object, operation, &policies, |connection, target, ior, clock| {
-        let request = Request { operation, arguments, ior, policies: &policies };
-        if flags == ResponseFlags::None {
-            return exchange::send_only(orb, connection, target, &request, clock).map(Answer::Done);
-        }
-        let reply = exchange::call(orb, connection, target, &request, flags, clock)?;
-        Ok(reply.into_answer(operation).map(drop))
+    policies: &CallPolicies,
+    response: ResponseFlags,
+) -> Result<Reply, SystemException> {
+    carry_out(object, operation, policies, |connection, target, ior, clock| {
+        let request = Request { operation, arguments, ior, policies };
+        let reply = exchange::call(object.orb(), connection, target, &request, response, clock)?;
+        Ok(reply.into_answer(operation))
     })
 }
 
@@ -197,7 +176,7 @@ pub(crate) fn next_attempt(
 /// Where a server forwarded us is of no use any more: CORBA 3.3 P2 §9.6, the original reference may
 /// know a new place. Once a call, as it may send us to the same place again.
 #[cold]
-fn fall_back(
+pub(crate) fn fall_back(
     object: &Object,
     binding: &BindingRef<'_>,
     is_safe: bool,

@@ -5,12 +5,14 @@
 //! overtakes anything and a policy may hold them back to be sent together. The others are calls
 //! like any, by `invoke`.
 
-use crate::client::asynchronous::{Arguments, keep_buffer, not_sent, take_buffer};
+use crate::client::asynchronous::{
+    Arguments, Route, keep_buffer, not_sent, request_id_place, take_buffer,
+};
 use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
 use crate::client::invoke::{self, fall_back, next_attempt};
-use crate::client::{Clock, Target};
-use crate::connection::muxed::Buffering;
+use crate::client::{Clock, Target, rebind, shared_call};
+use crate::connection::muxed::{Buffering, Dispatch};
 use crate::policy::{CallPolicies, SyncScope};
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, Encoder};
@@ -28,14 +30,18 @@ pub(crate) fn invoke_oneway<'a>(
     arguments: Arguments<'_, 'a>,
 ) -> Result<(), SystemException> {
     let policies = CallPolicies::effective(object)?;
-    let flags = match policies.sync_scope {
+    match policies.sync_scope {
         SyncScope::None | SyncScope::WithTransport => {
-            return send(object, &Oneway { operation, arguments, policies: &policies });
+            send(object, &Oneway { operation, arguments, policies: &policies })
         }
-        SyncScope::WithServer => ResponseFlags::WithServer,
-        SyncScope::WithTarget => ResponseFlags::WithTarget,
-    };
-    invoke::invoke_with(object, operation, arguments, &policies, flags).map(drop)
+        SyncScope::WithServer => {
+            // Over the shared connection, since its upcall may begin after the answer and nothing
+            // is to overtake it.
+            let how = (Route::Shared, ResponseFlags::WithServer);
+            shared_call::invoke(object, operation, arguments, &policies, how).map(drop)
+        }
+        SyncScope::WithTarget => invoke::invoke(object, operation, arguments).map(drop),
+    }
 }
 
 /// A request that nobody answers.
@@ -80,7 +86,8 @@ fn send_to<'a>(
     clock: &mut Clock,
 ) -> Result<(), CallFailure> {
     let orb = object.orb();
-    let connection = target.pool.muxed(orb, clock)?;
+    let opening = rebind::opening(object, oneway.policies, target);
+    let connection = target.pool.shared(orb, clock, Route::Shared, opening)?;
     // Somebody has to notice when the server closes it.
     connection.ensure_read(orb)?;
     let mut encoder: Encoder<'a> = Encoder::new(take_buffer(), ByteOrder::NATIVE);
@@ -91,21 +98,36 @@ fn send_to<'a>(
     let code_sets = announce.then_some(connection.code_sets);
     let Oneway { operation, arguments, policies } = *oneway;
     let request = Request { operation, arguments, ior, policies };
-    let flags = ResponseFlags::None;
-    // No reply comes to it, so its number may be that of another request.
-    let written = exchange::write(&mut encoder, ONEWAY_ID, target, &request, flags, code_sets);
-    let sent = match written {
-        Ok(()) => {
-            let fragments = orb.fragment_octets(target.version);
-            let buffering = buffering(policies);
-            let sent = connection.send_oneway(orb, &encoder, fragments, buffering, clock);
+    let written =
+        exchange::write(&mut encoder, 0, target, &request, ResponseFlags::None, code_sets);
+    let sent = written
+        .and_then(|()| request_id_place(&encoder, target.version))
+        .map_err(|error| CallFailure::from(SystemException::from(error)))
+        .and_then(|id_place| {
+            let (may_wait, buffering) = may_wait(policies, clock);
+            let dispatch = Dispatch {
+                version: target.version,
+                fragment_octets: orb.fragment_octets(target.version),
+                body_place: None,
+                id_place,
+                buffering,
+            };
+            let sent = connection.send_oneway(orb, &mut encoder, &dispatch, may_wait, clock);
             sent.map_err(|why| not_sent(operation, target, why))
-        }
-        Err(error) => Err(SystemException::from(error).into()),
-    };
+        });
     keep_buffer(encoder.into_buffer());
-    if sent.is_ok() && announce {
-        connection.code_sets_announced.store(true, Ordering::Relaxed);
+    if sent.is_ok() {
+        target.pool.note_shared_use();
+        if announce {
+            connection.code_sets_announced.store(true, Ordering::Relaxed);
+        }
     }
     sent
+}
+
+/// Whether the request may be kept back for a moment, and how long by policy.
+fn may_wait(policies: &CallPolicies, clock: &Clock) -> (bool, Option<Buffering>) {
+    let may_wait = policies.sync_scope == SyncScope::None;
+    let buffering = policies.buffering.filter(|_| may_wait);
+    (may_wait, buffering.map(|constraint| Buffering::of_oneway(constraint, clock.start)))
 }

@@ -10,6 +10,7 @@ use crate::init::{ReplyWait, TransportMultiplexing};
 use crate::policy::CallPolicies;
 use crate::server::relief;
 use crate::{Object, Operation, Orb};
+use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -48,21 +49,22 @@ pub(crate) fn invoke(
     operation: &Operation,
     arguments: Arguments<'_, '_>,
     policies: &CallPolicies,
-    route: Route,
+    how: (Route, ResponseFlags),
 ) -> Result<Reply, SystemException> {
     let orb = object.orb();
-    let waiting = WAITING.with(RefCell::take).unwrap_or_default();
-    let outcome = invoke_again(|| {
+    invoke_again(|| {
+        let waiting = WAITING.with(RefCell::take).unwrap_or_default();
         let sink = ReplySink::waiting(&waiting);
-        send_for(object, operation, arguments, policies, sink, route)?;
-        let _relief = relief::while_waiting();
-        wait(orb, &waiting);
-        waiting.take()
-    });
-    if let Some(waiting) = Waiting::reset(waiting) {
-        WAITING.with(|slot| *slot.borrow_mut() = Some(waiting));
-    }
-    outcome
+        let outcome = send_for(object, operation, arguments, policies, sink, how).and_then(|()| {
+            let _relief = relief::while_waiting();
+            wait(orb, &waiting);
+            waiting.take()
+        });
+        if let Some(waiting) = Waiting::reset(waiting) {
+            WAITING.with(|slot| *slot.borrow_mut() = Some(waiting));
+        }
+        outcome
+    })
 }
 
 /// Waits as the setting `reply_wait` says.

@@ -69,6 +69,12 @@ impl ConnectionCache {
         }
     }
 
+    /// Sends what any connection keeps back.
+    pub(crate) fn flush(&self) {
+        let pools: Vec<_> = self.lock().by_endpoint.values().cloned().collect();
+        pools.iter().for_each(|pool| pool.flush());
+    }
+
     /// Closes everything.
     pub(crate) fn close(&self) {
         let mut pools = self.lock();

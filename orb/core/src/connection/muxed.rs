@@ -11,15 +11,16 @@ mod reading;
 use crate::Orb;
 use crate::client::{Clock, PendingRequest, Waiting};
 use crate::connection::flusher::Flush;
-use crate::connection::outbox::{Outbox, Patience, Refused, Urgency};
+use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::{Begun, NotBegun, Pending};
+use crate::policy::BufferingConstraint;
 use crate::reactor::{self, Token};
 use corbie_cdr::{CodeSets, Encoder, Version};
 use corbie_giop::{MessageReader, Role};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::SystemException;
 use reading::Reading;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
@@ -49,8 +50,10 @@ pub(crate) struct MuxedConnection {
     last_request: AtomicU64,
     /// The ORB's clock tick of the last request; see `housekeeping`.
     pub(crate) last_used: AtomicU64,
-    /// Oneways sent since the last reply.
-    oneways: AtomicU32,
+    /// Requests sent of which no reply says that their upcall is over.
+    oneways_sent: AtomicU64,
+    /// How many of them were before a request that was answered.
+    oneways_confirmed: AtomicU64,
     batch_octets: usize,
     /// Whether the event loop will call `before_waiting`.
     asked_to_flush: AtomicBool,
@@ -77,14 +80,30 @@ pub(crate) struct Dispatch {
 /// By policy, how much is kept back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffering {
-    pub(crate) octets: usize,
-    pub(crate) messages: u32,
+    octets: usize,
+    messages: u32,
+    until: Hold,
 }
 
-impl From<crate::policy::BufferingConstraint> for Buffering {
-    fn from(constraint: crate::policy::BufferingConstraint) -> Self {
-        let messages = constraint.count.unwrap_or(0);
-        Buffering { octets: constraint.octets.map_or(usize::MAX, |o| o as usize), messages }
+impl Buffering {
+    /// For a request of a call that begins `now`. Somebody waits for its reply: without a time it
+    /// is not kept back longer than others.
+    pub(crate) fn of_call(constraint: BufferingConstraint, now: Instant) -> Self {
+        let until = constraint.time.and_then(|time| now.checked_add(time));
+        Buffering {
+            octets: constraint.octets.map_or(usize::MAX, |octets| octets as usize),
+            messages: constraint.count.unwrap_or(0),
+            until: until.map_or(Hold::No, Hold::Until),
+        }
+    }
+
+    /// For a oneway sent `now`: without a time it is kept back until somebody flushes all.
+    pub(crate) fn of_oneway(constraint: BufferingConstraint, now: Instant) -> Self {
+        let buffering = Self::of_call(constraint, now);
+        match buffering.until {
+            Hold::No => Buffering { until: Hold::Forever, ..buffering },
+            _ => buffering,
+        }
     }
 }
 
@@ -97,6 +116,8 @@ pub(crate) enum NotSent {
     Full,
     /// Sending failed; surely the server has not got all of it.
     Failed(std::io::Error),
+    /// The connection broke when it may have gone out with others.
+    Unknown(std::io::Error),
 }
 
 impl MuxedConnection {
@@ -116,7 +137,8 @@ impl MuxedConnection {
             giop_minor: AtomicU8::new(Version::V1_2.minor),
             last_request: AtomicU64::new(0),
             last_used: AtomicU64::new(orb.tick()),
-            oneways: AtomicU32::new(0),
+            oneways_sent: AtomicU64::new(0),
+            oneways_confirmed: AtomicU64::new(0),
             batch_octets: settings.batch_octets,
             asked_to_flush: AtomicBool::new(false),
             was_waiting: AtomicBool::new(false),
@@ -148,7 +170,14 @@ impl MuxedConnection {
     pub(crate) fn is_in_use(&self) -> bool {
         self.pending.len() > 0
             || self.outbox.waiting() > 0
-            || self.oneways.load(Ordering::SeqCst) > 0
+            || self.oneways_confirmed.load(Ordering::SeqCst)
+                != self.oneways_sent.load(Ordering::SeqCst)
+    }
+
+    /// A request was put here of which no reply will say that its upcall is over. To be called
+    /// after that: who sends a request and counts fewer is behind them.
+    pub(crate) fn note_oneway(&self) {
+        self.oneways_sent.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Has the ORB's event loop read the connection from now on.
@@ -191,6 +220,7 @@ impl MuxedConnection {
         clock: &Clock,
     ) -> Result<(), (PendingRequest, NotSent)> {
         let must_not_wait = reactor::runs_here() || reading::delivers_here();
+        request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
         let mut is_watched = false;
         let begun = loop {
@@ -243,7 +273,7 @@ impl MuxedConnection {
         if let Err(refused) = put {
             return self.refused(begun.id, refused);
         }
-        if let Urgency::Batch(_) = urgency {
+        if urgency != Urgency::Now {
             self.after_deferral(orb, dispatch.buffering.is_some() || self.is_burst(begun.others));
         }
         self.after_put(orb, patience, must_not_wait, clock);
@@ -275,9 +305,8 @@ impl MuxedConnection {
     #[inline]
     fn urgency(&self, others: usize, now: Instant, buffering: Option<Buffering>) -> Urgency {
         let follows = self.follows_closely(now);
-        if let Some(Buffering { octets, messages }) = buffering {
-            let is_last = messages > 0 && self.outbox.messages() + 1 >= messages;
-            return if is_last { Urgency::Now } else { Urgency::Batch(octets) };
+        if let Some(Buffering { octets, messages, until }) = buffering {
+            return Urgency::Hold { octets, messages, until };
         }
         if others > 0 && (self.reading.is_awake() || (follows && self.is_burst(others))) {
             return Urgency::Batch(self.batch_octets);
@@ -344,7 +373,7 @@ impl MuxedConnection {
     /// Waits until there are fewer requests pending; whether there are.
     #[cold]
     fn wait_for_room(&self, orb: &Orb, clock: &Clock) -> bool {
-        self.flush();
+        self.flush_all();
         // Nobody may be reading yet: all that is pending is waited for, and nobody waits.
         if self.ensure_read(orb).is_err() {
             return false;
@@ -366,10 +395,11 @@ impl MuxedConnection {
     }
 
     /// Sends the oneway in `encoder`, in which the id is still to be filled in. `may_wait`: it may
-    /// be kept back for a moment, to be sent with others that follow closely.
+    /// be kept back for a moment, to be sent with others that follow closely; else it was handed to
+    /// the transport when this returns, where this thread may wait for that.
     ///
     /// # Errors
-    /// It was surely not served.
+    /// Why it was not sent.
     pub(crate) fn send_oneway(
         &self,
         orb: &Orb,
@@ -381,27 +411,53 @@ impl MuxedConnection {
         if !self.is_open() {
             return Err(NotSent::Closed);
         }
-        let number = self.oneways.fetch_add(1, Ordering::SeqCst);
-        let id = number << 18 | ONEWAY_ID;
-        encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), id);
+        self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
+        // No reply comes to it, so no other request has to be told from it.
+        encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), ONEWAY_ID);
+        let follows = self.follows_closely(clock.start);
         let urgency = match dispatch.buffering {
-            None if may_wait && self.follows_closely(clock.start) => {
-                Urgency::Batch(self.batch_octets)
+            Some(Buffering { octets, messages, until }) => {
+                Urgency::Hold { octets, messages, until }
             }
-            buffering => self.urgency(0, clock.start, buffering),
+            None if may_wait && follows => Urgency::Batch(self.batch_octets),
+            None => Urgency::Now,
         };
         let must_not_wait = reactor::runs_here() || reading::delivers_here();
         let patience = self.patience(orb, must_not_wait, clock);
         let fragments = dispatch.fragment_octets;
         let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
-        if let Err(refused) = put {
-            return self.refused(id, refused).map_err(|not_sent| not_sent.1);
-        }
+        put.map_err(|refused| self.oneway_refused(refused))?;
+        self.note_oneway();
         if urgency != Urgency::Now {
             self.after_deferral(orb, true);
         }
         self.after_put(orb, patience, must_not_wait, clock);
+        if let (false, Patience::Until(deadline)) = (may_wait, patience) {
+            self.outbox.wait_until_sent(deadline).map_err(NotSent::Unknown)?;
+        }
         Ok(())
+    }
+
+    #[cold]
+    fn oneway_refused(&self, refused: Refused) -> NotSent {
+        if self.outbox.is_closed() {
+            self.broke(&super::driver::ReceiveFailure::Closed);
+        }
+        match refused {
+            Refused::Unsent(error) => match error.kind() {
+                std::io::ErrorKind::NotConnected => NotSent::Closed,
+                std::io::ErrorKind::WouldBlock => NotSent::Full,
+                _ => NotSent::Failed(error),
+            },
+            Refused::Broken(error) => NotSent::Unknown(error),
+        }
+    }
+
+    /// Sends all that waits, as far as that needs no waiting, also what a policy keeps back.
+    pub(crate) fn flush_all(&self) {
+        if self.outbox.flush_all(&self.link, Patience::None).is_err() {
+            self.link.shutdown();
+        }
     }
 
     fn run_until(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {
@@ -411,7 +467,7 @@ impl MuxedConnection {
 
 impl Flush for MuxedConnection {
     fn flush_old(&self) -> bool {
-        let waits = self.outbox.waiting() > 0;
+        let waits = self.outbox.waits_for_flush();
         if self.was_waiting.swap(waits, Ordering::Relaxed) && waits {
             self.flush();
         }

@@ -103,6 +103,9 @@ struct Queue {
     messages: u32,
     /// Until when they are kept back.
     hold: Hold,
+    /// Octets put into the queue so far, and those of them that were sent.
+    total: u64,
+    total_sent: u64,
     /// A thread sends; it takes along what is added meanwhile.
     is_sending: bool,
     is_closed: bool,
@@ -113,6 +116,11 @@ struct Queue {
 impl Queue {
     fn waiting(&self) -> usize {
         self.octets.len() - self.sent
+    }
+
+    fn add(&mut self, octets: &[u8]) {
+        self.octets.extend_from_slice(octets);
+        self.total += octets.len() as u64;
     }
 }
 
@@ -171,7 +179,7 @@ impl Outbox {
         }
         let is_first = queue.waiting() == 0;
         driver::for_each_segment(encoder, fragment_octets, |segment| {
-            queue.octets.extend_from_slice(segment);
+            queue.add(segment);
         });
         queue.messages += 1;
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
@@ -201,7 +209,7 @@ impl Outbox {
         if queue.is_closed {
             return;
         }
-        queue.octets.extend_from_slice(message);
+        queue.add(message);
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
         // Whoever reads the connection notices that it is broken.
         let _ = self.send_queue(link, queue, Patience::None);
@@ -228,6 +236,29 @@ impl Outbox {
     /// As [`Outbox::flush`].
     pub(crate) fn flush_all(&self, link: &Link, patience: Patience) -> io::Result<()> {
         self.send_queue(link, self.lock(), patience).map_err(Refused::into_error)
+    }
+
+    /// Waits until all is sent that waits now.
+    ///
+    /// # Errors
+    /// `NotConnected` when the connection is closed before, `TimedOut` after `deadline`.
+    #[inline]
+    pub(crate) fn wait_until_sent(&self, deadline: Option<Instant>) -> io::Result<()> {
+        if self.waiting() == 0 { Ok(()) } else { self.wait_for_sender(deadline) }
+    }
+
+    #[cold]
+    fn wait_for_sender(&self, deadline: Option<Instant>) -> io::Result<()> {
+        let mut queue = self.lock();
+        let total = queue.total;
+        // Without a sender what is left waits for somebody to flush.
+        while queue.is_sending && queue.total_sent < total {
+            if queue.is_closed {
+                return Err(closed());
+            }
+            queue = self.wait(queue, deadline).ok_or_else(too_slow)?;
+        }
+        Ok(())
     }
 
     /// Whether nothing can be sent any more.
@@ -317,6 +348,7 @@ impl Outbox {
             queue = self.lock();
             queue.is_sending = false;
             let end = *sent.as_ref().unwrap_or(&0);
+            queue.total_sent += end.saturating_sub(begin) as u64;
             self.check(link, &mut queue, sent.map(drop))?;
             if queue.is_closed {
                 break;

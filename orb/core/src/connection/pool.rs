@@ -213,6 +213,7 @@ impl ConnectionPool {
         orb: &Orb,
         clock: &mut Clock,
         route: Route,
+        opening: Opening,
     ) -> Result<Arc<MuxedConnection>, CallFailure> {
         let mut shared = self.lock_shared();
         let found = match route {
@@ -226,6 +227,13 @@ impl ConnectionPool {
         if self.lock().closed {
             return Err(orb.already_shut_down("opening a connection").into());
         }
+        // What is here is closed, or in use.
+        let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
+        let lost = shared.common.iter().chain(&shared.own).filter(is_closed).count();
+        self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
+        shared.common.take_if(|connection| !connection.is_open());
+        shared.own.retain(|connection| connection.is_open());
+        opening.check(self)?;
         let link = self.connect_link(orb, clock)?;
         let connection = MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, link);
         let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
@@ -234,7 +242,6 @@ impl ConnectionPool {
             Route::Shared => shared.common = Some(Arc::clone(&connection)),
             Route::Own => {
                 connection.reserve();
-                shared.own.retain(|connection| connection.is_open());
                 shared.own.push(Arc::clone(&connection));
             }
         }
@@ -417,7 +424,7 @@ impl ConnectionPool {
     /// Sends what was kept back.
     pub(crate) fn flush(&self) {
         for connection in self.shared_connections() {
-            connection.flush();
+            connection.flush_all();
         }
     }
 

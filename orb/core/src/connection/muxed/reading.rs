@@ -154,7 +154,7 @@ impl MuxedConnection {
     }
 
     fn flush_for_reader(&self) -> Result<(), ReceiveFailure> {
-        self.outbox.flush(&self.link, Patience::None).map_err(ReceiveFailure::Io)
+        self.outbox.flush_all(&self.link, Patience::None).map_err(ReceiveFailure::Io)
     }
 
     /// Others may read from now on: a follower, or the event loop.
@@ -203,7 +203,7 @@ impl MuxedConnection {
             tracing::debug!(id, endpoint = %self.endpoint, "reply to an unknown request ignored");
             return Ok(());
         };
-        self.oneways.store(0, Ordering::Relaxed);
+        self.oneways_confirmed.fetch_max(request.oneways_before, Ordering::SeqCst);
         let Some(itself) = self.itself.upgrade() else { return Ok(()) };
         let outer = DELIVERS.replace(true);
         delivery::reply(orb, request, OwnedReply::new(message, itself), status, body);
