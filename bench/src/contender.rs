@@ -53,6 +53,17 @@ impl Contender {
         Contender { series, config, family, server: arguments, client: arguments }
     }
 
+    /// A contender whose server and client take different arguments.
+    pub(crate) fn sides(
+        series: &str,
+        config: &'static str,
+        family: Family,
+        server: &'static [&'static str],
+        client: &'static [&'static str],
+    ) -> Contender {
+        Contender { series: series.to_owned(), config, family, server, client }
+    }
+
     /// A contender that is named as missing until `what` exists.
     pub(crate) fn awaited(series: &str, what: &'static [&'static str]) -> Contender {
         Contender::new(series, "", Family::Awaited, what)

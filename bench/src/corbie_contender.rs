@@ -28,6 +28,44 @@ pub(crate) fn smi_spin(series: &str) -> Contender {
     Contender::new(series, "", Family::Corbie, ADAPTIVE)
 }
 
+/// The asynchronous and dynamic ways of making the same call, waiting as [`smi`] does. Callbacks
+/// are dispatched by the thread that sent the request, which runs the event loop.
+pub(crate) fn mechanisms() -> Vec<Contender> {
+    let with = |series, config, client| {
+        let server = &["-ORBServerWaitStrategy", "block"];
+        Contender::sides(series, config, Family::Corbie, server, client)
+    };
+    const BLOCK: &str = "-ORBWaitStrategy";
+    vec![
+        with(
+            "corbie-ami-callback",
+            "",
+            &["callback", BLOCK, "block", "-ORBEventLoop", "application"],
+        ),
+        with("corbie-ami-poller", "", &["poller", BLOCK, "block"]),
+        with("corbie-ami-future", "", &["future", BLOCK, "block"]),
+        with("corbie-dii", "deferred", &["dii-deferred", BLOCK, "block"]),
+        with("corbie-dii", "invoke", &["dii", BLOCK, "block"]),
+    ]
+}
+
+/// Asynchronous calls that nobody waits for one by one: callbacks, and DII deferred.
+pub(crate) fn pipelines() -> Vec<Contender> {
+    let with = |series, config, server, client| {
+        Contender::sides(series, config, Family::Corbie, server, client)
+    };
+    vec![
+        with("corbie-ami", "stock", &[], &["callback"]),
+        with("corbie-ami", "pool", &["-ORBServerConcurrency", "thread-pool"], &["callback"]),
+        with("corbie-dii", "deferred", &[], &["dii-deferred"]),
+    ]
+}
+
+/// What an endless loop of asynchronous calls does.
+pub(crate) fn unbounded() -> Contender {
+    Contender::sides("corbie-ami-unbounded", "", Family::Corbie, &[], &["callback"])
+}
+
 /// What is tried with many threads: as it comes, on one connection, on as many as threads, with
 /// either way of serving them.
 pub(crate) fn smi_configurations(series: &str) -> Vec<Contender> {

@@ -9,11 +9,6 @@ use crate::orders::Order;
 use crate::placement::Pin;
 use crate::table::{PaperRow, PaperTable};
 
-/// What waits for asynchronous invocation.
-const AMI: &[&str] = &["asynchronous invocation (AMI) is not built yet"];
-/// What waits for dynamic invocation.
-const DII: &[&str] = &["dynamic invocation (DII) is not built yet"];
-
 /// Where our rows beside the paper's were measured.
 const TWO_CORES: &[&str] = &["two-cores"];
 
@@ -27,6 +22,11 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          two-cores: each has its own; none: the kernel's choice.",
         "raw-*: the same number of octets as Corbie's request and reply, without an ORB. \
          *-spin: both sides try again and again for a while instead of sleeping at once.",
+        "corbie-ami-callback: sendc_echo, then the same thread runs the event loop until the handler \
+         was called, as in the paper; -poller: sendp_echo, then the poller's echo; -future: \
+         echo_async, awaited by a sleeping thread (the ORB's own thread reads the reply, so two \
+         threads take turns); corbie-dii: a Request made, sent and read for every call, deferred \
+         as in the paper, and invoke.",
         "Every call is timed, percentiles come from a histogram of each round, and the table has \
          their medians over rounds.",
     ],
@@ -65,6 +65,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-ami-callback / corbie-smi : rtt_p50_us @ same-core",
         "corbie-dii / corbie-smi : rtt_p50_us @ same-core",
         "corbie-shm-spin / raw-tcp : rtt_p50_us @ two-cores",
+        "corbie-ami-poller / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-ami-future / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-ami-callback / corbie-smi : rtt_p50_us @ two-cores",
         "corbie-smi / jacorb-smi : rtt_p50_us @ same-core",
         "corbie-smi-spin / corbie-smi : rtt_p50_us @ same-core",
         "corbie-smi-spin / omniorb-smi : rtt_p50_us @ two-cores",
@@ -79,7 +82,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 /// Everyone who echoes one value at a time.
 pub(crate) fn contenders() -> Vec<Contender> {
     use Family::{JacOrb, OmniOrb, Raw};
-    vec![
+    let mut contenders = vec![
         Contender::new("raw-tcp", "", Raw, &[]),
         Contender::new("raw-tcp-spin", "", Raw, &["--spin"]),
         Contender::new("raw-unix", "", Raw, &["--unix"]),
@@ -88,12 +91,11 @@ pub(crate) fn contenders() -> Vec<Contender> {
         Contender::new("jacorb-smi", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
         crate::corbie_contender::smi("corbie-smi"),
         crate::corbie_contender::smi_spin("corbie-smi-spin"),
-        Contender::awaited("corbie-ami-callback", AMI),
-        Contender::awaited("corbie-ami-poller", AMI),
-        Contender::awaited("corbie-ami-future", AMI),
-        Contender::awaited("corbie-dii", DII),
-        Contender::awaited("corbie-shm-spin", &["the shared memory transport is not built yet"]),
-    ]
+    ];
+    contenders.extend(crate::corbie_contender::mechanisms());
+    let shared_memory = &["the shared memory transport is not built yet"];
+    contenders.push(Contender::awaited("corbie-shm-spin", shared_memory));
+    contenders
 }
 
 fn plan(effort: &Effort) -> Vec<Cell> {
