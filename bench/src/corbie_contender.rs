@@ -61,6 +61,18 @@ pub(crate) fn pipelines() -> Vec<Contender> {
     ]
 }
 
+/// Oneways by what they wait for: `SYNC_WITH_TRANSPORT` (the default: until the system has taken
+/// the request), each in a write of its own, and `SYNC_NONE`: several in one write.
+pub(crate) fn oneways() -> Vec<Contender> {
+    const SERVER: &[&str] = &["-ORBServerWaitStrategy", "block"];
+    let with =
+        |config, client| Contender::sides("corbie-oneway", config, Family::Corbie, SERVER, client);
+    vec![
+        with("SYNC_WITH_TRANSPORT", &["-ORBWaitStrategy", "block"]),
+        with("SYNC_NONE", &["-ORBWaitStrategy", "block", "-ORBSyncScope", "none"]),
+    ]
+}
+
 /// What an endless loop of asynchronous calls does.
 pub(crate) fn unbounded() -> Contender {
     Contender::sides("corbie-ami-unbounded", "", Family::Corbie, &[], &["callback"])

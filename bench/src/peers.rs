@@ -63,13 +63,15 @@ pub(crate) fn omniorb() -> Result<PathBuf, String> {
     }
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let include = format!("-I{}", folder.display());
-    run(Command::new("omniidl").arg("-bcxx").arg("-C").arg(&folder).arg(&idl))?;
+    // With AMI; its exception holders are values, which need the code for `any`.
+    run(Command::new("omniidl").args(["-bcxx", "-Wba", "-Wbami", "-C"]).arg(&folder).arg(&idl))?;
     run(Command::new("g++")
         .args(["-O2", "-std=c++17", &include, "-o"])
         .arg(&program)
         .arg(&source)
         .arg(folder.join("benchSK.cc"))
-        .args(["-lomniORB4", "-lomnithread", "-lpthread"]))?;
+        .arg(folder.join("benchDynSK.cc"))
+        .args(["-lomniDynamic4", "-lomniORB4", "-lomnithread", "-lpthread"]))?;
     Ok(program)
 }
 
@@ -90,6 +92,8 @@ pub(crate) fn jacorb() -> Result<String, String> {
     if is_fresh(&program, &[source.clone(), idl.clone(), pom.clone()]) {
         return Ok(class_path);
     }
+    // JacORB's compiler leaves alone what is younger than the IDL, whatever its options were then.
+    let _ = fs::remove_dir_all(&generated);
     fs::create_dir_all(&generated).map_err(|e| format!("{}: {e}", generated.display()))?;
     run(Command::new("mvn")
         .args(["-q", "-B", "-f"])
@@ -97,7 +101,7 @@ pub(crate) fn jacorb() -> Result<String, String> {
         .arg("dependency:copy-dependencies")
         .arg(format!("-DoutputDirectory={}", library.display())))?;
     run(Command::new("java")
-        .args(["-cp", &jars, "org.jacorb.idl.parser", "-d"])
+        .args(["-cp", &jars, "org.jacorb.idl.parser", "-ami_callback", "-d"])
         .arg(&generated)
         .arg(&idl))?;
     run(Command::new("javac")

@@ -135,6 +135,45 @@ static std::string oneways(Bench::Echoer_ptr echo, long window_ms) {
   return out.str();
 }
 
+// Counts replies and adds up what they brought.
+class Handler : public POA_Bench::AMI_EchoerHandler {
+ public:
+  void echo(CORBA::LongLong v) override {
+    sum.fetch_add(v, std::memory_order_relaxed);
+    replies.fetch_add(1, std::memory_order_release);
+  }
+  void received(CORBA::ULongLong) override {}
+  void echo_octets(const Bench::Octets&) override {}
+  void echo_excep(Messaging::ExceptionHolder*) override { failures++; }
+  void received_excep(Messaging::ExceptionHolder*) override {}
+  void echo_octets_excep(Messaging::ExceptionHolder*) override {}
+
+  std::atomic<uint64_t> sum{0}, replies{0}, failures{0};
+};
+
+static std::string pipelined(CORBA::ORB_ptr orb, Bench::Echoer_ptr echo, uint64_t calls) {
+  CORBA::Object_var object = orb->resolve_initial_references("RootPOA");
+  PortableServer::POA_var poa = PortableServer::POA::_narrow(object);
+  PortableServer::POAManager_var manager = poa->the_POAManager();
+  manager->activate();
+  Handler* handler = new Handler;
+  PortableServer::ObjectId_var id = poa->activate_object(handler);
+  Bench::AMI_EchoerHandler_var reference = handler->_this();
+  auto before = Clock::now();
+  for (uint64_t i = 0; i < calls; i++) echo->sendc_echo(reference, i);
+  while (handler->replies.load(std::memory_order_acquire) + handler->failures < calls) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (Clock::now() - before > std::chrono::seconds(50)) return "error not answered within 50 s";
+  }
+  auto time = Clock::now() - before;
+  if (handler->failures || handler->sum != calls * (calls - 1) / 2) {
+    return "error calls failed or came back changed";
+  }
+  std::ostringstream out;
+  out << "rate " << calls << ' ' << nanoseconds(time);
+  return out.str();
+}
+
 static std::string octets(Bench::Echoer_ptr echo, long size, long warm_up_ms, long window_ms) {
   Bench::Octets data;
   data.length(size);
@@ -176,6 +215,7 @@ static int drive(CORBA::ORB_ptr orb, const char* reference) {
       if (verb == "latency") answer = latency(echo, a, b);
       if (verb == "threads") answer = threads(echo, a, b, c);
       if (verb == "oneways") answer = oneways(echo, a);
+      if (verb == "pipelined") answer = pipelined(orb, echo, a);
       if (verb == "octets") answer = octets(echo, a, b, c);
     } catch (CORBA::Exception& e) {
       answer = std::string("error ") + e._name();

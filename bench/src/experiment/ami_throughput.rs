@@ -55,6 +55,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     ratios: &[
         "corbie-ami / corbie-smi-best : calls_per_s",
         "corbie-ami / raw-tcp-pipelined : calls_per_s",
+        "corbie-ami / omniorb-ami : calls_per_s",
+        "corbie-ami / jacorb-ami : calls_per_s",
+        "corbie-dii / corbie-smi-best : calls_per_s",
         "corbie-smi-220 / corbie-smi-7 : calls_per_s",
         "corbie-smi-7 / omniorb-smi-7 : calls_per_s",
         "corbie-oneway / omniorb-oneway : calls_per_s",
@@ -113,13 +116,28 @@ fn plan(effort: &Effort) -> Vec<Cell> {
         Contender::new("omniorb-oneway", OMNIORB_STOCK.0, Family::OmniOrb, OMNIORB_STOCK.1),
         Contender::new("omniorb-oneway", OMNIORB_POOL.0, Family::OmniOrb, OMNIORB_POOL.1),
         Contender::new("jacorb-oneway", JACORB_QUEUE.0, Family::JacOrb, JACORB_QUEUE.1),
-        corbie_contender::smi("corbie-oneway").configured("blocking"),
-        corbie_contender::smi_spin("corbie-oneway").configured("adaptive"),
     ] {
+        cells.push(cell(contender, Order::Oneways { window_ms }, 1));
+    }
+    for contender in corbie_contender::oneways() {
         cells.push(cell(contender, Order::Oneways { window_ms }, 1));
     }
     let calls = if effort.quick { 150_000 } else { 2_200_000 };
     for contender in corbie_contender::pipelines() {
+        cells.push(cell(contender, Order::Pipelined { calls }, 2));
+    }
+    // The peers need longer for each.
+    let calls = if effort.quick { 20_000 } else { 300_000 };
+    for contender in [
+        Contender::new(
+            "omniorb-ami",
+            OMNIORB_CONNECTIONS.0,
+            Family::OmniOrb,
+            OMNIORB_CONNECTIONS.1,
+        ),
+        Contender::new("omniorb-ami", OMNIORB_POOL.0, Family::OmniOrb, OMNIORB_POOL.1),
+        Contender::new("jacorb-ami", JACORB_QUEUE.0, Family::JacOrb, JACORB_QUEUE.1),
+    ] {
         cells.push(cell(contender, Order::Pipelined { calls }, 2));
     }
     let (window_ms, step_ms) = if effort.quick { (700, 100) } else { (20_000, 500) };

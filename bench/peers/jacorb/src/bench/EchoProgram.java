@@ -1,8 +1,12 @@
 package bench;
 
+import Bench.AMI_EchoerHandler;
+import Bench.AMI_EchoerHandlerHelper;
+import Bench.AMI_EchoerHandlerPOA;
 import Bench.Echoer;
 import Bench.EchoerHelper;
 import Bench.EchoerPOA;
+import Bench._EchoerStub;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.Arrays;
@@ -58,7 +62,7 @@ public final class EchoProgram {
     if (args.length == 1 && args[0].equals("serve")) {
       serve(orb);
     } else if (args.length == 2 && args[0].equals("drive")) {
-      drive(EchoerHelper.narrow(orb.string_to_object(args[1])));
+      drive(orb, EchoerHelper.narrow(orb.string_to_object(args[1])));
     } else {
       System.err.println("usage: serve | drive REFERENCE");
       System.exit(1);
@@ -77,13 +81,13 @@ public final class EchoProgram {
     while (in.readLine() != null) {}
   }
 
-  private static void drive(Echoer echo) throws Exception {
+  private static void drive(ORB orb, Echoer echo) throws Exception {
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       String[] words = line.trim().split(" +");
       String answer;
       try {
-        answer = obey(echo, words);
+        answer = obey(orb, echo, words);
       } catch (org.omg.CORBA.SystemException e) {
         answer = "error " + e;
       }
@@ -92,7 +96,7 @@ public final class EchoProgram {
     }
   }
 
-  private static String obey(Echoer echo, String[] words) throws Exception {
+  private static String obey(ORB orb, Echoer echo, String[] words) throws Exception {
     int[] n = new int[4];
     for (int i = 1; i < words.length; i++) {
       n[i] = Integer.parseInt(words[i]);
@@ -104,6 +108,8 @@ public final class EchoProgram {
         return threads(echo, n[1], n[2], n[3]);
       case "oneways":
         return oneways(echo, n[1]);
+      case "pipelined":
+        return pipelined(orb, echo, n[1]);
       case "octets":
         return octets(echo, n[1], n[2], n[3]);
       default:
@@ -177,6 +183,57 @@ public final class EchoProgram {
       caller.join();
     }
     return wrong.get() ? "error a call failed or came back changed" : "rate " + total.get() + " " + time;
+  }
+
+  /** Counts replies and adds up what they brought. */
+  private static final class Handler extends AMI_EchoerHandlerPOA {
+    private final AtomicLong sum = new AtomicLong();
+    private final AtomicLong replies = new AtomicLong();
+    private final AtomicLong failures = new AtomicLong();
+
+    @Override
+    public void echo(long v) {
+      sum.addAndGet(v);
+      replies.incrementAndGet();
+    }
+
+    @Override
+    public void echo_excep(org.omg.Messaging.ExceptionHolder holder) {
+      failures.incrementAndGet();
+    }
+
+    @Override
+    public void received(long v) {}
+
+    @Override
+    public void received_excep(org.omg.Messaging.ExceptionHolder holder) {}
+
+    @Override
+    public void echo_octets(byte[] v) {}
+
+    @Override
+    public void echo_octets_excep(org.omg.Messaging.ExceptionHolder holder) {}
+  }
+
+  private static String pipelined(ORB orb, Echoer echo, int calls) throws Exception {
+    POA poa = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
+    poa.the_POAManager().activate();
+    Handler handler = new Handler();
+    AMI_EchoerHandler reference = AMI_EchoerHandlerHelper.narrow(poa.servant_to_reference(handler));
+    _EchoerStub stub = (_EchoerStub) echo;
+    long before = System.nanoTime();
+    for (long i = 0; i < calls; i++) {
+      stub.sendc_echo(reference, i);
+    }
+    while (handler.replies.get() + handler.failures.get() < calls) {
+      Thread.sleep(1);
+      if (System.nanoTime() - before > 50_000_000_000L) {
+        return "error not answered within 50 s: " + handler.replies.get() + " of " + calls;
+      }
+    }
+    long time = System.nanoTime() - before;
+    boolean right = handler.sum.get() == (long) calls * (calls - 1) / 2;
+    return right ? "rate " + calls + " " + time : "error calls failed or came back changed";
   }
 
   private static String oneways(Echoer echo, int windowMs) {
