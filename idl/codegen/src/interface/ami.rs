@@ -30,16 +30,6 @@ impl Forms {
     }
 }
 
-/// `_read_get_quote`: reads the reply. IDL has no names that begin so.
-pub(super) fn reader_name(call: &Call<'_>) -> Ident {
-    format_ident!("_read_{}", plain(&call.method))
-}
-
-/// `_reply_stub_get_quote`: what is done with the reply to a callback.
-fn reply_stub_name(call: &Call<'_>) -> Ident {
-    format_ident!("_reply_stub_{}", plain(&call.method))
-}
-
 fn plain(name: &Ident) -> String {
     name.to_string().trim_start_matches("r#").to_owned()
 }
@@ -53,6 +43,57 @@ impl<'m> Scope<'_, 'm> {
         }
     }
 
+    /// Where the functions are that all forms of a call share: with the interface that declares
+    /// the operation, unless its code is elsewhere and may lack them.
+    fn shared_with(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
+        match call.definition.parent {
+            Some(parent) if parent != interface.id && !self.cx.is_extern(parent) => {
+                self.path(parent)
+            }
+            _ => quote!(Self),
+        }
+    }
+
+    fn is_shared(&self, interface: &Definition, call: &Call<'_>) -> bool {
+        let parent = call.definition.parent;
+        parent.is_some_and(|parent| parent != interface.id && !self.cx.is_extern(parent))
+    }
+
+    /// `get_quote` or `set_price`, as in the interface that declares it; IDL has no names with the
+    /// underscore that is put before it.
+    fn shared_name(&self, call: &Call<'_>) -> String {
+        let names = &self.cx.names;
+        let id = call.definition.id;
+        match call.access() {
+            Access::Set => names.setter(id).to_owned(),
+            Access::Get | Access::Call => names.name(id).to_owned(),
+        }
+    }
+
+    /// `Self::_read_get_quote`: the function that reads the reply.
+    pub(super) fn reader_path(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
+        let name = format_ident!("_read_{}", self.shared_name(call));
+        let owner = self.shared_with(interface, call);
+        quote!(#owner::#name)
+    }
+
+    /// The same, named from beside the interface.
+    pub(super) fn poller_reader(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
+        let name = format_ident!("_read_{}", self.shared_name(call));
+        let owner = match self.is_shared(interface, call) {
+            true => self.shared_with(interface, call),
+            false => self.path(interface.id),
+        };
+        quote!(#owner::#name)
+    }
+
+    /// `Self::_reply_stub_get_quote()`: what is done with the reply to a callback.
+    fn reply_stub(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
+        let name = format_ident!("_reply_stub_{}", self.shared_name(call));
+        let owner = self.shared_with(interface, call);
+        quote!(#owner::#name())
+    }
+
     /// The asynchronous methods for one synchronous one; `name` makes their names unique.
     pub(super) fn asynchronous_stubs(
         &self,
@@ -64,23 +105,25 @@ impl<'m> Scope<'_, 'm> {
             return TokenStream::new();
         }
         let forms = self.forms(interface);
-        let reader = forms.share_reading().then(|| self.reader_function(call));
-        let reply_stub = self.reply_stub(call);
-        let has_callback = reply_stub.is_some();
-        let sendc = self.sendc(call, name);
-        let sendp = forms.pollers.then(|| self.sendp(call, has_callback, name)).flatten();
-        let future = forms.futures.then(|| self.future_stub(call, name));
+        let is_shared = self.is_shared(interface, call);
+        let reader = (forms.share_reading() && !is_shared).then(|| self.reader_function(call));
+        let reply_stub = (!is_shared).then(|| self.reply_stub_function(call)).flatten();
+        let sendc = self.sendc(interface, call, name);
+        let sendp = forms.pollers.then(|| self.sendp(interface, call, name)).flatten();
+        let future = forms.futures.then(|| self.future_stub(interface, call, name));
         quote!(#reader #reply_stub #sendc #sendp #future)
     }
 
     /// The function that reads the reply.
     fn reader_function(&self, call: &Call<'_>) -> TokenStream {
         let orb = self.orb();
-        let (name, result) = (reader_name(call), self.result_of(call));
+        let name = format_ident!("_read_{}", self.shared_name(call));
+        let result = self.result_of(call);
         let finish = self.finish_stub(call);
         quote! {
+            #[doc(hidden)]
             #[inline]
-            fn #name(reply: &mut #orb::Reply) -> #result {
+            pub fn #name(reply: &mut #orb::Reply) -> #result {
                 #finish
             }
         }
@@ -102,18 +145,19 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// The function that returns the `ReplyStub` of an operation; none without callbacks.
-    fn reply_stub(&self, call: &Call<'_>) -> Option<TokenStream> {
+    fn reply_stub_function(&self, call: &Call<'_>) -> Option<TokenStream> {
         let orb = self.orb();
         let reply = &self.implied_for(call, ImpliedKind::AmiReply)?.name;
         let excep = &self.implied_for(call, ImpliedKind::AmiExcep)?.name;
-        let name = reply_stub_name(call);
+        let name = format_ident!("_reply_stub_{}", self.shared_name(call));
         let forward = self.forward_function(call);
         let exceptions = self.error_variants(&call.raises).into_iter().map(|(_, id)| {
             let exception = self.path(id);
             quote!((#exception::REPOSITORY_ID, <#exception as #orb::Typed>::type_code))
         });
         Some(quote! {
-            fn #name() -> &'static #orb::ReplyStub {
+            #[doc(hidden)]
+            pub fn #name() -> &'static #orb::ReplyStub {
                 #forward
                 static STUB: #orb::ReplyStub = #orb::ReplyStub {
                     operation: #orb::Operation::twoway(#reply),
@@ -168,7 +212,12 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// `sendc_get_quote`: the reply goes to a handler.
-    fn sendc(&self, call: &Call<'_>, name: &mut dyn FnMut(String) -> Ident) -> Option<TokenStream> {
+    fn sendc(
+        &self,
+        interface: &Definition,
+        call: &Call<'_>,
+        name: &mut dyn FnMut(String) -> Ident,
+    ) -> Option<TokenStream> {
         let orb = self.orb();
         let sendc = self.implied_for(call, ImpliedKind::AmiSendc)?;
         let handler_type = self.path(self.declared_with(call, ImpliedKind::AmiHandler)?);
@@ -178,7 +227,7 @@ impl<'m> Scope<'_, 'm> {
         let parameters = self.parameter_list(call);
         let done = self.result(&quote!(()), &quote!(#orb::SystemException));
         let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
-        let stub = reply_stub_name(call);
+        let stub = self.reply_stub(interface, call);
         Some(quote! {
             #docs
             pub fn #method<'h>(
@@ -187,7 +236,7 @@ impl<'m> Scope<'_, 'm> {
                 #parameters
             ) -> #done {
                 #operation
-                let #handler = #handler.into().sink(Self::#stub());
+                let #handler = #handler.into().sink(#stub);
                 self.0.invoke_async(&OPERATION, &#arguments, #handler)
             }
         })
@@ -196,8 +245,8 @@ impl<'m> Scope<'_, 'm> {
     /// `sendp_get_quote`: the reply is asked for later.
     fn sendp(
         &self,
+        interface: &Definition,
         call: &Call<'_>,
-        has_callback: bool,
         name: &mut dyn FnMut(String) -> Ident,
     ) -> Option<TokenStream> {
         let orb = self.orb();
@@ -210,8 +259,9 @@ impl<'m> Scope<'_, 'm> {
         let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
         let wire_name = &call.wire_name;
         let (ok, some, none) = (self.std("Ok"), self.std("Some"), self.std("None"));
-        let stub = reply_stub_name(call);
-        let stub = if has_callback { quote!(#some(Self::#stub())) } else { none };
+        let has_callback = self.implied_for(call, ImpliedKind::AmiReply).is_some();
+        let stub = self.reply_stub(interface, call);
+        let stub = if has_callback { quote!(#some(#stub)) } else { none };
         Some(quote! {
             #docs
             pub fn #method(&self #parameters) -> #result {
@@ -229,7 +279,12 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// `get_quote_async`: the reply as a future.
-    fn future_stub(&self, call: &Call<'_>, name: &mut dyn FnMut(String) -> Ident) -> TokenStream {
+    fn future_stub(
+        &self,
+        interface: &Definition,
+        call: &Call<'_>,
+        name: &mut dyn FnMut(String) -> Ident,
+    ) -> TokenStream {
         let orb = self.orb();
         let method = name(format!("{}_async", plain(&call.method).trim_end_matches('_')));
         let docs = asynchronous_docs(call, "as a future. The call is on its way already.");
@@ -237,13 +292,13 @@ impl<'m> Scope<'_, 'm> {
         let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
         let (value, error) = (tuple(&types), self.error_type(call));
         let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
-        let reader = reader_name(call);
+        let reader = self.reader_path(interface, call);
         quote! {
             #docs
             pub fn #method(&self #parameters) -> #orb::ReplyFuture<#value, #error> {
                 #operation
                 let sent = self.0.invoke_deferred(&OPERATION, &#arguments);
-                #orb::ReplyFuture::new(sent, Self::#reader)
+                #orb::ReplyFuture::new(sent, #reader)
             }
         }
     }

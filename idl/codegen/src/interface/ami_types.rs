@@ -11,7 +11,7 @@ use corbie_frontend::model::{Access, ImpliedKind};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::ami::{reader_name, unique};
+use super::ami::unique;
 use super::call::Call;
 use crate::context::Scope;
 use crate::docs::docs_with;
@@ -26,6 +26,10 @@ impl<'m> Scope<'_, 'm> {
         };
         let (orb, from) = (self.orb(), self.std("From"));
         let name = ident(self.cx.names.implied(handler.id, Implied::AmiExceptionHolder));
+        let reference = ident(self.cx.names.name(handler.id));
+        let bases = self.cx.all_bases(handler.id).into_iter();
+        let bases = bases.filter(|&base| self.model().get(base).is_implied());
+        let bases = bases.map(|base| self.path(base));
         let docs = docs_with(
             "",
             &format!(
@@ -36,8 +40,11 @@ impl<'m> Scope<'_, 'm> {
         let mut taken = HashSet::from(["as_holder".to_owned()]);
         let calls = self.all_calls(origin);
         let methods = calls.iter().filter(|call| !call.oneway).map(|call| {
-            let wanted = format!("raise_{}", request_name(call));
-            self.ami_raise_method(call, &unique(wanted, &mut taken))
+            let method = unique(format!("raise_{}", request_name(self, call)), &mut taken);
+            match self.inherited_holder(origin, call) {
+                Some(base) => self.raise_inherited(call, &method, &base),
+                None => self.ami_raise_method(call, &method),
+            }
         });
         quote! {
             #docs
@@ -60,6 +67,32 @@ impl<'m> Scope<'_, 'm> {
                     Self(::std::clone::Clone::clone(holder))
                 }
             }
+            #(
+                impl<'h> #from<&'h #reference> for #orb::ReplyTo<'h, #bases> {
+                    fn from(derived: &'h #reference) -> Self {
+                        Self::unchecked(::std::option::Option::Some(derived.as_object()))
+                    }
+                }
+            )*
+        }
+    }
+
+    /// The holder of the base that declares the call, where it is a base and generated here.
+    fn inherited_holder(&self, origin: &Definition, call: &Call<'_>) -> Option<TokenStream> {
+        let declared = call.definition.parent.filter(|&parent| parent != origin.id)?;
+        let handler = self.model().implied(declared, ImpliedKind::AmiHandler)?;
+        (!self.cx.is_extern(handler)).then(|| self.implied(handler, Implied::AmiExceptionHolder))
+    }
+
+    fn raise_inherited(&self, call: &Call<'_>, method: &Ident, base: &TokenStream) -> TokenStream {
+        let done = self.result(&quote!(()), &self.error_type(call));
+        let declared = ident(&format!("raise_{}", request_name(self, call)));
+        let docs = raise_docs(call);
+        quote! {
+            #docs
+            pub fn #method(&self) -> #done {
+                #base::from(&self.0).#declared()
+            }
         }
     }
 
@@ -68,10 +101,7 @@ impl<'m> Scope<'_, 'm> {
         let (orb, err) = (self.orb(), self.std("Err"));
         let error = self.error_type(call);
         let done = self.result(&quote!(()), &error);
-        let docs = docs_with(
-            "",
-            &format!("Fails with what `{}` ended with.", call.definition.scoped_name),
-        );
+        let docs = raise_docs(call);
         let arms = self.error_variants(&call.raises).into_iter().map(|(variant, id)| {
             let exception = self.path(id);
             quote! {
@@ -117,12 +147,11 @@ impl<'m> Scope<'_, 'm> {
                 origin.scoped_name
             ),
         );
-        let reference = self.path(origin.id);
         let calls = self.all_calls(origin);
         let mut taken = HashSet::new();
         let methods = calls.iter().filter(|call| !call.oneway).map(|call| {
-            let method = unique(request_name(call), &mut taken);
-            self.poll_method(call, &method, &reference)
+            let method = unique(request_name(self, call), &mut taken);
+            self.poll_method(origin, call, &method)
         });
         let bases = self.model().all_bases(poller.id).into_iter();
         let bases = bases.filter(|&base| {
@@ -179,8 +208,9 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// `get_quote`: the results, once they are here.
-    fn poll_method(&self, call: &Call<'_>, method: &Ident, reference: &TokenStream) -> TokenStream {
-        let (wire_name, reader) = (&call.wire_name, reader_name(call));
+    fn poll_method(&self, origin: &Definition, call: &Call<'_>, method: &Ident) -> TokenStream {
+        let wire_name = &call.wire_name;
+        let reader = self.poller_reader(origin, call);
         let (duration, result) =
             (self.option(&quote!(::std::time::Duration)), self.result_of(call));
         let docs = docs_with(
@@ -194,16 +224,20 @@ impl<'m> Scope<'_, 'm> {
         quote! {
             #docs
             pub fn #method(&self, timeout: #duration) -> #result {
-                #reference::#reader(&mut self.0.reply(#wire_name, timeout)?)
+                #reader(&mut self.0.reply(#wire_name, timeout)?)
             }
         }
     }
 }
 
+fn raise_docs(call: &Call<'_>) -> TokenStream {
+    docs_with("", &format!("Fails with what `{}` ended with.", call.definition.scoped_name))
+}
+
 /// `get_quote`, `get_price`, `set_price`: what implied names are made of.
-fn request_name(call: &Call<'_>) -> String {
+fn request_name(scope: &Scope<'_, '_>, call: &Call<'_>) -> String {
     let prefix = match call.access() {
-        Access::Call => return call.method.to_string().trim_start_matches("r#").to_owned(),
+        Access::Call => return scope.cx.names.name(call.definition.id).to_owned(),
         Access::Get => "get_",
         Access::Set => "set_",
     };

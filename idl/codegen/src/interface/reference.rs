@@ -10,7 +10,7 @@ use corbie_frontend::model::{Interface, InterfaceKind};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::ami::{reader_name, unique};
+use super::ami::unique;
 use super::call::{Call, tuple};
 use crate::context::Scope;
 use crate::docs::docs_with;
@@ -169,7 +169,11 @@ impl<'m> Scope<'_, 'm> {
 
     /// The methods of a reference, synchronous and asynchronous.
     fn stubs(&self, definition: &Definition) -> TokenStream {
-        let calls = self.all_calls(definition);
+        let mut calls = self.all_calls(definition);
+        if definition.is_implied() {
+            // A reply handler is rarely called by applications: its bases have their own methods.
+            calls.retain(|call| call.definition.parent == Some(definition.id));
+        }
         let mut taken: HashSet<String> = calls.iter().map(|call| call.method.to_string()).collect();
         let mut stubs = TokenStream::new();
         for call in &calls {
@@ -211,8 +215,8 @@ impl<'m> Scope<'_, 'm> {
         }
         let finish = match self.forms(definition).share_reading() {
             true => {
-                let reader = reader_name(call);
-                quote!(Self::#reader(&mut reply))
+                let reader = self.reader_path(definition, call);
+                quote!(#reader(&mut reply))
             }
             false => self.finish_stub(call),
         };
