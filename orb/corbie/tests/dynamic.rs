@@ -601,6 +601,16 @@ fn a_pollable_set_waits_for_deferred_requests_too() {
     served.server.shutdown(true);
 }
 
+#[test]
+fn references_taken_out_of_anys_belong_to_an_orb() {
+    let served = serve_ledger();
+    let any = Any::from_value::<Object>(&Some(served.ledger.clone())).unwrap();
+    assert!(any.extract::<Object>().is_err(), "to which ORB?");
+    let object = served.client.extract::<Object>(&any).unwrap().unwrap();
+    assert_eq!(Echo(object).double(2), Ok(4));
+    served.server.shutdown(true);
+}
+
 /// Runs a future on this thread.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(std::thread::Thread);

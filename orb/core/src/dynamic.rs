@@ -9,6 +9,7 @@
 mod callback;
 mod deferred;
 mod exception;
+mod extract;
 mod invocation;
 mod multiple;
 mod named_value;

@@ -14,7 +14,8 @@ impl Request {
     /// Sends the request; its answer becomes a call of `handler`: results one of the operation with
     /// the same name (`get_x` and `set_x` for an attribute `x`), which takes the return value, then
     /// inout and out arguments; an exception one of that name with `_excep` at its end, which takes
-    /// a `Messaging::ExceptionHolder`. Without a handler, results are dropped and exceptions logged.
+    /// a `Messaging::ExceptionHolder`. Without a handler, results are dropped and exceptions
+    /// logged.
     ///
     /// # Errors
     /// As [`Request::send_deferred`].

@@ -180,7 +180,7 @@ impl Request {
     /// # Errors
     /// As [`Any::extract`].
     pub fn returned<M: Typed>(&self) -> Result<M::Value, SystemException> {
-        self.result.extract_in::<M>(Some(self.target.orb()))
+        self.target.orb().extract::<M>(&self.result)
     }
 
     /// The value of the argument at this place, from 0, as a type known at build time.
@@ -189,7 +189,7 @@ impl Request {
     /// As [`Any::extract`]; `BAD_PARAM` when there is no such argument.
     pub fn argument<M: Typed>(&self, index: usize) -> Result<M::Value, SystemException> {
         match self.arguments.item(index) {
-            Some(item) => item.value().extract_in::<M>(Some(self.target.orb())),
+            Some(item) => self.target.orb().extract::<M>(item.value()),
             None => Any::default().extract::<M>(),
         }
     }

@@ -223,6 +223,14 @@ settings! {
     /// but elements may be larger in memory than on the wire.
     sequence_elements_max: u32 = 64 << 20, "-ORBSequenceElementsMax", within (1, u32::MAX);
 
+    /// The most nodes of one TypeCode, repeated ones counted each time. Stops a TypeCode whose
+    /// indirections describe more than anybody can walk through.
+    type_code_nodes_max: u32 = 65_536, "-ORBTypeCodeNodesMax", within (64, u32::MAX);
+
+    /// The most values in one value of an `any` or of a dynamic call (octet sequences count as
+    /// one). Stops a message whose values take thirty times its size in memory.
+    dynamic_values_max: u32 = 4 << 20, "-ORBDynamicValuesMax", within (64, u32::MAX);
+
     /// The most fragments of one message. Stops a message of a million empty fragments.
     fragments_max: u32 = 65_536, "-ORBFragmentsMax", within (1, u32::MAX);
 
@@ -241,6 +249,8 @@ impl Settings {
             message_octets: self.message_octets_max,
             nesting_depth: self.nesting_depth_max,
             sequence_elements: self.sequence_elements_max,
+            type_code_nodes: self.type_code_nodes_max,
+            dynamic_values: self.dynamic_values_max,
             ..Limits::DEFAULT
         }
     }

@@ -1,0 +1,15 @@
+//! Taking object references out of anys: they belong to an ORB, which an any does not know.
+
+use crate::Orb;
+use corbie_types::{Any, SystemException, Typed};
+
+impl Orb {
+    /// The value of `any` as a type known at build time. As [`Any::extract`], and references, also
+    /// inside structs and sequences, belong to this ORB.
+    ///
+    /// # Errors
+    /// As [`Any::extract`].
+    pub fn extract<M: Typed>(&self, any: &Any) -> Result<M::Value, SystemException> {
+        any.extract_in::<M>(Some(self))
+    }
+}
