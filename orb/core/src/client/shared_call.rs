@@ -8,6 +8,7 @@ use crate::client::asynchronous::{Arguments, Route, invoke_again, send_for};
 use crate::client::{Reply, ReplySink, Waiting};
 use crate::init::{ReplyWait, TransportMultiplexing};
 use crate::policy::CallPolicies;
+use crate::reactor;
 use crate::server::relief;
 use crate::{Object, Operation, Orb};
 use corbie_giop::ResponseFlags;
@@ -27,17 +28,25 @@ pub(crate) fn route(object: &Object) -> Option<Route> {
     let settings = object.orb().settings();
     let usual = settings.transport_multiplexing == TransportMultiplexing::Exclusive
         && settings.reply_wait == ReplyWait::Read;
-    if usual && !object.follows_shared_requests() {
+    if usual && !reactor::runs_here() && !object.follows_shared_requests() {
         return None;
     }
-    Some(unusual_route(object))
+    unusual_route(object)
 }
 
 #[cold]
-fn unusual_route(object: &Object) -> Route {
-    let is_exclusive =
-        object.orb().settings().transport_multiplexing == TransportMultiplexing::Exclusive;
-    if is_exclusive && !object.follows_shared_requests() { Route::Own } else { Route::Shared }
+fn unusual_route(object: &Object) -> Option<Route> {
+    let settings = object.orb().settings();
+    if object.follows_shared_requests() {
+        return Some(Route::Shared);
+    }
+    let is_exclusive = settings.transport_multiplexing == TransportMultiplexing::Exclusive;
+    let reads = settings.reply_wait == ReplyWait::Read && relief::loop_to_run().is_none();
+    match (is_exclusive, reads) {
+        (true, true) => None,
+        (true, false) => Some(Route::Own),
+        (false, _) => Some(Route::Shared),
+    }
 }
 
 /// Calls an operation and returns its reply.
@@ -67,9 +76,14 @@ pub(crate) fn invoke(
     })
 }
 
-/// Waits as the setting `reply_wait` says.
+/// Waits as the setting `reply_wait` says; but inside an upcall of an event loop that nobody else
+/// runs, in that loop.
 fn wait(orb: &Orb, waiting: &Arc<Waiting>) {
-    if orb.settings().reply_wait != ReplyWait::Read && waiting.wait_in_event_loop(orb) {
+    let in_loop = orb.settings().reply_wait != ReplyWait::Read;
+    let of_orb = || orb.reactor().ok().filter(|_| in_loop).cloned();
+    if let Some(reactor) = relief::loop_to_run().or_else(of_orb)
+        && waiting.wait_in_event_loop(orb, &reactor)
+    {
         return;
     }
     // Ends with the call's own time at the latest.

@@ -5,7 +5,7 @@
 //! `pending_reply` and by synchronous calls over shared connections. Paper AMI §3.1.
 
 use crate::connection::MuxedConnection;
-use crate::reactor::Sleeper;
+use crate::reactor::{Reactor, Sleeper};
 use crate::{Orb, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -37,7 +37,7 @@ struct State {
     is_called: bool,
     sleepers: u32,
     /// The thread that waits in the event loop.
-    in_event_loop: Option<(Orb, Arc<Sleeper>)>,
+    in_event_loop: Option<(Arc<Reactor>, Arc<Sleeper>)>,
 }
 
 /// Where a request is.
@@ -67,9 +67,7 @@ impl Waiting {
         let waker = state.waker.take();
         let in_event_loop = state.in_event_loop.take();
         self.call(state);
-        if let Some((orb, sleeper)) = in_event_loop
-            && let Ok(reactor) = orb.reactor()
-        {
+        if let Some((reactor, sleeper)) = in_event_loop {
             reactor.unblock(&sleeper);
         }
         if let Some(waker) = waker {
@@ -160,15 +158,16 @@ impl Waiting {
         }
     }
 
-    /// Runs the ORB's event loop, or follows the thread that does, until the outcome is here;
-    /// whether it is. The call's own time ends it at the latest.
-    pub(crate) fn wait_in_event_loop(&self, orb: &Orb) -> bool {
-        let Ok(reactor) = orb.reactor() else { return false };
+    /// Runs an event loop, or follows the thread that does, until the outcome is here; whether it
+    /// is. The call's own time ends it at the latest.
+    pub(crate) fn wait_in_event_loop(&self, orb: &Orb, reactor: &Arc<Reactor>) -> bool {
         self.watch(None);
-        if self.ensure_read(orb, false).is_err() {
+        // Where it is not this loop that reads the reply, a thread of the ORB has to.
+        let reads_elsewhere = !orb.reactor().is_ok_and(|of_orb| Arc::ptr_eq(of_orb, reactor));
+        if self.ensure_read(orb, reads_elsewhere).is_err() {
             return false;
         }
-        self.lock().in_event_loop = Some((orb.clone(), Sleeper::current()));
+        self.lock().in_event_loop = Some((Arc::clone(reactor), Sleeper::current()));
         reactor.run_until(orb, &|| self.is_ready(), None);
         self.lock().in_event_loop = None;
         self.is_ready()
