@@ -89,6 +89,18 @@ impl Waiting {
         is_watched
     }
 
+    /// The request is not pending any more: its outcome is about to come, or another attempt.
+    pub(crate) fn note_taken(&self) {
+        self.lock().sent = None;
+    }
+
+    /// Whether the request is pending on `connection`.
+    fn is_pending_on(&self, connection: &MuxedConnection) -> bool {
+        let state = self.lock();
+        let sent = state.sent.as_ref();
+        sent.is_some_and(|sent| std::ptr::eq(sent.connection.as_ptr(), connection))
+    }
+
     /// Nobody reads the connection any more: the thread that waits here may.
     pub(crate) fn wake(&self) {
         self.call(self.lock());
@@ -150,7 +162,7 @@ impl Waiting {
                 continue;
             }
             let until = deadline.into_iter().chain(over).min();
-            if !connection.read_one(orb, until)
+            if !connection.read_one(orb, until, || self.is_pending_on(&connection))
                 && let Some(_follower) = connection.follow(self)
             {
                 self.sleep(until);

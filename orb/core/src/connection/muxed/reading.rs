@@ -7,11 +7,11 @@
 use super::MuxedConnection;
 use crate::Orb;
 use crate::client::delivery::{self, OwnedReply};
-use crate::client::{Waiting, spare_buffer};
+use crate::client::{PendingRequest, Waiting, spare_buffer};
 use crate::connection::driver::{self, ReceiveFailure};
 use crate::connection::outbox::Patience;
 use crate::reactor::{EventHandler, Next, Turn};
-use corbie_giop::{GiopError, MessageKind, MessageReader, OwnedMessage, ReplyStatus};
+use corbie_giop::{MessageKind, MessageReader, OwnedMessage, ReplyStatus};
 use corbie_transport::Waiter;
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -49,9 +49,19 @@ pub(crate) struct Follower<'c> {
 
 /// How an attempt to take a message ended.
 enum Taken {
-    Message(OwnedMessage, More),
+    Message(Came, More),
     /// Nothing is there now.
     Nothing,
+}
+
+/// What came, with the right to read given back: to be delivered.
+enum Came {
+    /// The reply to a request, which is not among the pending any more.
+    Reply { request: PendingRequest, message: OwnedMessage, status: ReplyStatus, body: usize },
+    /// The server closes in order.
+    CloseConnection,
+    /// Nothing that anybody waits for.
+    Unknown,
 }
 
 /// Whether more may be there to take.
@@ -124,16 +134,55 @@ impl MuxedConnection {
                 }
             }
         }
-        let message = reader.take_message(spare_buffer()).ok_or(ReceiveFailure::Closed)?;
+        let came = self.take_out(reader)?;
         let more = if reader.is_mid_message() || !is_drained { More::Surely } else { More::Hardly };
-        Ok(Taken::Message(message, more))
+        Ok(Taken::Message(came, more))
+    }
+
+    /// Takes the message that was read out of the reader, and the request that waited for it out of
+    /// the pending. A thread that waits for it learns that before the right to read is given back:
+    /// so who has the right, and finds its request pending here, does not wait in vain.
+    fn take_out(&self, reader: &mut MessageReader) -> Result<Came, ReceiveFailure> {
+        let message = reader.take_message(spare_buffer()).ok_or(ReceiveFailure::Closed)?;
+        match message.header().kind {
+            MessageKind::Reply => {}
+            MessageKind::CloseConnection => return Ok(Came::CloseConnection),
+            kind => {
+                tracing::debug!(?kind, endpoint = %self.endpoint, "nothing that a client gets");
+                return Err(ReceiveFailure::Closed);
+            }
+        }
+        let (id, status, body) = {
+            let (header, decoder) = message.as_message().reply().map_err(ReceiveFailure::Giop)?;
+            (header.request_id, header.status, decoder.position())
+        };
+        let is_final = matches!(status, ReplyStatus::NoException | ReplyStatus::UserException);
+        let Some(request) = self.pending.take(id, !is_final) else {
+            tracing::debug!(id, endpoint = %self.endpoint, "reply to an unknown request ignored");
+            return Ok(Came::Unknown);
+        };
+        self.oneways_confirmed.fetch_max(request.oneways_before, Ordering::SeqCst);
+        if let Some(waiting) = request.call.sink.as_waiting() {
+            waiting.note_taken();
+        }
+        Ok(Came::Reply { request, message, status, body })
     }
 
     /// Waits until `until` at most for a message to be delivered, and delivers it; `false`: another
-    /// thread reads. A thread that waits for a reply calls this again and again.
-    pub(crate) fn read_one(&self, orb: &Orb, until: Option<Instant>) -> bool {
+    /// thread reads. A thread that waits for a reply calls this again and again; `is_pending` tells
+    /// whether its request still is.
+    pub(crate) fn read_one(
+        &self,
+        orb: &Orb,
+        until: Option<Instant>,
+        is_pending: impl Fn() -> bool,
+    ) -> bool {
         if !self.reading.try_take() {
             return false;
+        }
+        if !is_pending() {
+            self.give_right_back(orb);
+            return true;
         }
         self.reading.is_awake.store(false, Ordering::SeqCst);
         let taken = self.flush_for_reader().and_then(|()| {
@@ -142,12 +191,12 @@ impl MuxedConnection {
             let timeout = until.map(|until| until.saturating_duration_since(Instant::now()));
             self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
             driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
-            Ok(reader.take_message(spare_buffer()))
+            self.take_out(reader)
         });
         self.give_right_back(orb);
         match taken {
-            Ok(Some(message)) => self.handle(orb, message),
-            Ok(None) | Err(ReceiveFailure::NothingCame) => {}
+            Ok(came) => self.deliver(orb, came),
+            Err(ReceiveFailure::NothingCame) => {}
             Err(failure) => self.broke(&failure),
         }
         true
@@ -177,38 +226,18 @@ impl MuxedConnection {
         self.reading.is_taken.load(Ordering::SeqCst).then_some(follower)
     }
 
-    /// Handles one message.
-    fn handle(&self, orb: &Orb, message: OwnedMessage) {
-        match message.header().kind {
-            MessageKind::Reply => {
-                if let Err(error) = self.reply(orb, message) {
-                    self.broke(&ReceiveFailure::Giop(error));
-                }
+    /// Delivers what came.
+    fn deliver(&self, orb: &Orb, came: Came) {
+        match came {
+            Came::Reply { request, message, status, body } => {
+                let Some(itself) = self.itself.upgrade() else { return };
+                let outer = DELIVERS.replace(true);
+                delivery::reply(orb, request, OwnedReply::new(message, itself), status, body);
+                DELIVERS.set(outer);
             }
-            MessageKind::CloseConnection => self.closed_orderly(),
-            kind => {
-                tracing::debug!(?kind, endpoint = %self.endpoint, "nothing that a client gets");
-                self.broke(&ReceiveFailure::Closed);
-            }
+            Came::CloseConnection => self.closed_orderly(),
+            Came::Unknown => {}
         }
-    }
-
-    fn reply(&self, orb: &Orb, message: OwnedMessage) -> Result<(), GiopError> {
-        let (id, status, body) = {
-            let (header, decoder) = message.as_message().reply()?;
-            (header.request_id, header.status, decoder.position())
-        };
-        let is_final = matches!(status, ReplyStatus::NoException | ReplyStatus::UserException);
-        let Some(request) = self.pending.take(id, !is_final) else {
-            tracing::debug!(id, endpoint = %self.endpoint, "reply to an unknown request ignored");
-            return Ok(());
-        };
-        self.oneways_confirmed.fetch_max(request.oneways_before, Ordering::SeqCst);
-        let Some(itself) = self.itself.upgrade() else { return Ok(()) };
-        let outer = DELIVERS.replace(true);
-        delivery::reply(orb, request, OwnedReply::new(message, itself), status, body);
-        DELIVERS.set(outer);
-        Ok(())
     }
 
     /// Takes and delivers what is there, for a thread that looks for a reply. Nothing when another
@@ -219,7 +248,7 @@ impl MuxedConnection {
             self.give_right_back(orb);
             match taken {
                 Ok(Taken::Nothing) => return self.flush(),
-                Ok(Taken::Message(message, _)) => self.handle(orb, message),
+                Ok(Taken::Message(came, _)) => self.deliver(orb, came),
                 Err(failure) => return self.broke(&failure),
             }
         }
@@ -240,9 +269,9 @@ impl MuxedConnection {
             self.give_right_back(orb);
             match taken {
                 Ok(Taken::Nothing) => return Next::Wait,
-                Ok(Taken::Message(message, more)) => {
+                Ok(Taken::Message(came, more)) => {
                     turn.release(more == More::Surely);
-                    self.handle(orb, message);
+                    self.deliver(orb, came);
                     if more == More::Hardly {
                         return Next::Wait;
                     }
