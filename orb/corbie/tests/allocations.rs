@@ -57,4 +57,6 @@ fn steady_state_allocates_nothing() {
     // As many threads at the end as at the start, so that none makes its buffers while we count.
     let two = ["-ORBPoolThreadsMin", "2", "-ORBPoolThreadsMax", "2"];
     check(&[&["-ORBServerConcurrency", "thread-pool"][..], &two].concat());
+    check(&["-ORBServerConcurrency", "reactive"]);
+    check(&["-ORBServerConcurrency", "reactor-per-thread"]);
 }

@@ -23,6 +23,7 @@ mod registry;
 pub(crate) mod relief;
 mod request;
 mod response_handler;
+mod sending;
 mod servant;
 mod shutdown;
 mod thread_per_connection;

@@ -351,6 +351,17 @@ impl MessageReader {
         !self.ended && (self.start < self.end || !self.reassembly.is_empty())
     }
 
+    /// Whether another whole message in one piece is here already, behind the current one. A good
+    /// guess, not a promise: it may turn out to be bad.
+    #[inline]
+    #[must_use]
+    pub fn holds_message(&self) -> bool {
+        self.buffer[self.start..self.end]
+            .first_chunk()
+            .and_then(MessageHeader::decode_plain)
+            .is_some_and(|header| header.total() <= self.end - self.start)
+    }
+
     /// How many octets of the present message are still missing: of its header as long as that is
     /// incomplete; 0 between messages. Meaningful when `next` has returned `None`.
     #[inline]

@@ -188,7 +188,8 @@ pub fn lend_a_thread(orb: &Orb) {
         || settings.event_loop == EventLoop::Application
     {
         let orb = orb.clone();
-        std::thread::spawn(move || orb.run());
+        let thread = std::thread::Builder::new().name("corbie-lent".to_owned());
+        thread.spawn(move || orb.run()).unwrap();
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
-    fn into_error(self) -> io::Error {
+    pub(crate) fn into_error(self) -> io::Error {
         match self {
             Refused::Unsent(error) | Refused::Broken(error) => error,
         }

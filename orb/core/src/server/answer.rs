@@ -52,7 +52,7 @@ pub(crate) fn send<'a>(
         finish_message(&mut encoder, start)
     });
     let sent = match written {
-        Ok(()) => connection.send(&encoder, orb.fragment_octets(to.version)),
+        Ok(()) => connection.send(orb, &encoder, orb.fragment_octets(to.version)),
         Err(error) => {
             *buffer = encoder.into_buffer();
             return Err(error);

@@ -7,7 +7,8 @@
 use crate::Orb;
 use crate::connection::driver::{self, ReceiveFailure};
 use crate::server::event_driven::Home;
-use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Encoder};
+use crate::server::sending::Sending;
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_giop::{
     Answer, GiopError, MessageReader, OwnedMessage, Role, Version, close_connection, message_error,
 };
@@ -15,7 +16,7 @@ use corbie_transport::{Link, Waiter};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) struct ServerConnection {
@@ -25,8 +26,7 @@ pub(crate) struct ServerConnection {
     message_timeout: Option<Duration>,
     /// Lock "reading": held while a thread waits for and takes one message.
     reading: Mutex<Reading>,
-    /// Lock "sending": held for the sending of one message.
-    sending: Mutex<()>,
+    pub(crate) sending: Sending,
     /// The code sets that the client announced: char in the upper, wchar in the lower half.
     code_sets: AtomicU64,
     /// Requests in servants or waiting for their reply to be sent, and [`NO_MORE`]. One word, so
@@ -107,7 +107,7 @@ impl ServerConnection {
                 reader: MessageReader::new(orb.reader_limits(), Role::Server),
                 waiter: Waiter::new(orb.server_wait()),
             }),
-            sending: Mutex::new(()),
+            sending: Sending::new(orb),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
             service: AtomicU32::new(0),
             threads: AtomicU32::new(0),
@@ -134,7 +134,7 @@ impl ServerConnection {
     /// Why none came.
     #[inline]
     pub(crate) fn receive(
-        &self,
+        self: &Arc<Self>,
         orb: &Orb,
         buffers: &mut Buffers,
     ) -> Result<OwnedMessage, ReceiveFailure> {
@@ -153,6 +153,7 @@ impl ServerConnection {
         let spare = std::mem::take(&mut buffers.message);
         let message = reading.reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
         self.note_message(orb, message.header().version, false);
+        self.note_following(orb, reading.reader.holds_message());
         Ok(message)
     }
 
@@ -173,7 +174,7 @@ impl ServerConnection {
     /// # Errors
     /// Why none will come.
     pub(crate) fn try_receive(
-        &self,
+        self: &Arc<Self>,
         orb: &Orb,
         buffers: &mut Buffers,
         has_end: bool,
@@ -209,6 +210,7 @@ impl ServerConnection {
         let message = reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
         let follows = reader.is_mid_message();
         self.note_message(orb, message.header().version, follows);
+        self.note_following(orb, follows && reader.holds_message());
         Ok(Taken::Message(message, follows || !is_drained))
     }
 
@@ -233,20 +235,6 @@ impl ServerConnection {
         } else if self.incomplete_since.load(Ordering::Relaxed) == COMPLETE {
             self.incomplete_since.store(orb.tick(), Ordering::Relaxed);
         }
-    }
-
-    /// Sends a finished message.
-    ///
-    /// # Errors
-    /// What the system says.
-    #[inline]
-    pub(crate) fn send(
-        &self,
-        encoder: &Encoder<'_>,
-        fragment_octets: Option<usize>,
-    ) -> io::Result<()> {
-        let _turn = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        driver::send_message(&self.link, encoder, fragment_octets)
     }
 
     /// A request begins to be served; `None` when none may any more, so that the client sends it
@@ -279,6 +267,9 @@ impl ServerConnection {
 
     /// Closes in the orderly way unless a request is being served; whether it is closing now.
     pub(crate) fn close_if_idle(&self) -> bool {
+        if self.sending.waits() {
+            return self.is_closing(); // A reply is still to be taken by the peer.
+        }
         let idle =
             self.service.compare_exchange(0, NO_MORE, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if idle {
@@ -316,12 +307,17 @@ impl ServerConnection {
         if self.closing.swap(true, Ordering::AcqRel) {
             return;
         }
-        if let Some(octets) = farewell
-            && let Ok(_turn) = self.sending.try_lock()
-        {
-            // A peer that takes nothing is not waited for.
-            self.link.send_now(&octets);
-        }
+        self.send_last(farewell);
+    }
+
+    /// Nothing is read for now: that a message is incomplete is not the peer's fault.
+    pub(crate) fn excuse_peer(&self) {
+        self.incomplete_since.store(COMPLETE, Ordering::Relaxed);
+    }
+
+    /// Closes without a word, also when last words wait to be taken.
+    pub(crate) fn cut(&self) {
+        self.close(None);
         self.link.shutdown();
     }
 

@@ -224,7 +224,7 @@ fn locate(
     let sent = written
         .and_then(|()| finish_message(&mut encoder, start))
         .map_err(std::io::Error::other)
-        .and_then(|()| connection.send(&encoder, None));
+        .and_then(|()| connection.send(orb, &encoder, None));
     if let Err(error) = sent {
         tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be sent");
         connection.close(None);

@@ -42,6 +42,7 @@ impl Home {
 /// # Errors
 /// What the system says.
 pub(crate) fn add(reactor: &Arc<Reactor>, connection: &Arc<ServerConnection>) -> io::Result<()> {
+    connection.sending.never_wait();
     let handler: Arc<dyn EventHandler> = Arc::clone(connection) as _;
     let token = reactor.add(handler)?;
     connection.home.get_or_init(|| Home { reactor: reactor.downgrade(), token });
@@ -53,9 +54,14 @@ impl EventHandler for ServerConnection {
         self.link.as_fd()
     }
 
+    fn handle_output(&self, orb: &Orb) {
+        self.send_on(orb);
+        pending::resume_if_eased(orb, self);
+    }
+
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
         if self.is_closing() {
-            return leave(orb, &self);
+            return self.end_of_closing(orb, turn);
         }
         if self.has_stopped_reading() || pending::pause_if_full(orb, &self, turn) {
             return Next::Wait;
@@ -77,6 +83,13 @@ impl EventHandler for ServerConnection {
         };
         buffers.put_back();
         next
+    }
+}
+
+impl ServerConnection {
+    /// The connection closes; while its last words wait for the peer to take them, it stays.
+    fn end_of_closing(&self, orb: &Orb, turn: &Turn<'_>) -> Next {
+        if turn.has_end() || !self.sending.waits() { leave(orb, self) } else { Next::Wait }
     }
 }
 
@@ -116,12 +129,13 @@ fn serve(
         pool.return_to_the_idle();
     }
     buffers.keep_message(message, orb.retained_octets());
+    connection.flush_batch();
     after(orb, connection, goes_on, more)
 }
 
 /// What becomes of a connection after a message.
 pub(crate) fn after(orb: &Orb, connection: &ServerConnection, goes_on: bool, more: bool) -> Next {
-    if connection.is_closing() {
+    if connection.is_closing() && !connection.sending.waits() {
         return leave(orb, connection);
     }
     if !goes_on {
@@ -131,12 +145,23 @@ pub(crate) fn after(orb: &Orb, connection: &ServerConnection, goes_on: bool, mor
     if more { Next::Again } else { Next::Wait }
 }
 
+/// What the buffers of a thread have room for at first: the first of a connection's reader, with
+/// which a message changes places, and a usual reply.
+const MESSAGE_OCTETS: usize = 16 << 10;
+const REPLY_OCTETS: usize = 4 << 10;
+
 thread_local! {
     /// The buffers of this thread, of one upcall and of those nested in it.
     static BUFFERS: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Buffers {
+    /// This thread is about to serve, and has buffers for it from the beginning.
+    pub(crate) fn prepare() {
+        let message = Vec::with_capacity(MESSAGE_OCTETS);
+        Buffers { message, reply: Vec::with_capacity(REPLY_OCTETS) }.put_back();
+    }
+
     /// Those that were put back last, or new ones.
     fn take() -> Self {
         BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()

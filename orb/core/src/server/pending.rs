@@ -56,9 +56,12 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     connection.end_request();
 }
 
-/// Whether so many responses are due that no more requests of `connection` shall be read.
+/// Whether so many responses are due, or so much waits for the peer to take it, that no more requests of `connection` shall be read.
 #[inline]
 pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
+    if connection.sending.is_full() {
+        return true;
+    }
     let of_connection = connection.deferred.load(Ordering::Acquire);
     // Who defers nothing is not asked about the others.
     of_connection > 0
@@ -76,14 +79,23 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
 #[cold]
 fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
     connection.home.get_or_init(|| Home::of(turn));
-    tracing::debug!(peer = %connection.peer(), "too many responses are due: reading pauses");
+    tracing::debug!(peer = %connection.peer(), "reading pauses: too many responses are due, or not taken");
     connection.is_paused.store(true, Ordering::SeqCst);
+    connection.excuse_peer();
     // Who answers from here on sees the pause; what was answered before is seen now.
     let stays = is_full(orb, connection);
     if !stays {
         connection.is_paused.store(false, Ordering::SeqCst);
     }
     stays
+}
+
+/// Has `connection` read on if it was paused and may: its peer took octets.
+#[inline]
+pub(crate) fn resume_if_eased(orb: &Orb, connection: &ServerConnection) {
+    if connection.is_paused.load(Ordering::SeqCst) && !is_full(orb, connection) {
+        resume(orb);
+    }
 }
 
 /// Has the connections read on that were paused and may.
@@ -116,9 +128,11 @@ pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
 fn wait(orb: &Orb, connection: &ServerConnection) {
     let pending = &orb.server().pending;
     let settings = orb.settings();
-    tracing::debug!(peer = %connection.peer(), "too many responses are due: reading pauses");
+    tracing::debug!(peer = %connection.peer(), "reading pauses: too many responses are due, or not taken");
+    connection.excuse_peer();
     let is_eased = || {
         connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)
+            && !connection.sending.is_full()
             && pending.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
     let mut guard = pending.lock();

@@ -73,19 +73,28 @@ pub(crate) fn close_silent(orb: &Orb) {
         let since = connection.incomplete_since.load(Ordering::Relaxed);
         since != COMPLETE && passed(since, settings.message_timeout)
     };
+    let is_stuck = |connection: &ServerConnection| {
+        let since = connection.sending.stuck_since.load(Ordering::Relaxed);
+        since != COMPLETE && passed(since, settings.message_timeout)
+    };
     let is_silent = |connection: &ServerConnection| {
         let since = connection.last_message.load(Ordering::Relaxed);
-        let is_busy =
-            connection.is_busy() || connection.incomplete_since.load(Ordering::Relaxed) != COMPLETE;
+        let is_busy = connection.is_busy()
+            || connection.sending.waits()
+            || connection.incomplete_since.load(Ordering::Relaxed) != COMPLETE;
         let has_begun = connection.has_begun.load(Ordering::Relaxed);
         let first = settings.first_octet_timeout;
         !is_busy && passed(since, if has_begun { settings.server_idle_timeout } else { first })
     };
     let registry = &orb.server().registry;
-    for connection in registry.those(|c| is_slow(c) || is_silent(c)) {
-        if is_slow(&connection) {
-            tracing::warn!(peer = %connection.peer(), "connection closed: a message took too long");
-            connection.close(None);
+    for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
+        let peer = connection.peer();
+        if is_stuck(&connection) {
+            tracing::warn!(%peer, "connection closed: replies could not be sent, nobody takes them");
+            connection.cut();
+        } else if is_slow(&connection) {
+            tracing::warn!(%peer, "connection closed: a message took too long");
+            connection.cut();
         } else if !connection.close_if_idle() {
             continue; // A request came just now.
         }

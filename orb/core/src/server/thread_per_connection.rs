@@ -46,6 +46,7 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, buffers: &mut Buffer
         Ok(message) => {
             let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply, |_| {});
             buffers.keep_message(message, orb.retained_octets());
+            connection.flush_batch();
             goes_on && !connection.is_closing()
         }
         Err(failure) => {

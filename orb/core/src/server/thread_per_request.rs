@@ -88,6 +88,7 @@ pub(crate) fn serve(
                         kept = None;
                     }
                 });
+            connection.flush_batch();
             event_driven::after(&orb, &connection, goes_on, false);
             drop(kept);
             orb.server().thread_per_request.give_place_back();

@@ -8,6 +8,7 @@
 
 use crate::Orb;
 use crate::reactor::{Reactor, Waiting};
+use crate::server::connection::Buffers;
 use crate::server::relief;
 use std::io;
 use std::sync::Arc;
@@ -90,6 +91,7 @@ fn start_thread(orb: &Orb) -> io::Result<()> {
 
 fn run(orb: &Orb, pool: &ThreadPool) {
     relief::begin_serving();
+    Buffers::prepare();
     loop {
         pool.reactor.run_while_busy(orb, PATIENCE);
         if pool.reactor.is_closed() || pool.leave_unless_needed(orb.settings().pool_threads_min) {
