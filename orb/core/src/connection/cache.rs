@@ -62,7 +62,9 @@ impl ConnectionCache {
 
     /// Ends the asynchronous calls whose time is over.
     pub(crate) fn expire(&self) {
-        let pools: Vec<_> = self.lock().by_endpoint.values().cloned().collect();
+        // Mostly there are none, and nothing is allocated then.
+        let shares = |pool: &&Arc<ConnectionPool>| pool.has_shared_connections();
+        let pools: Vec<_> = self.lock().by_endpoint.values().filter(shares).cloned().collect();
         let now = Instant::now();
         for pool in pools {
             pool.expire(now);

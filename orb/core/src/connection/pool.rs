@@ -428,6 +428,12 @@ impl ConnectionPool {
         }
     }
 
+    /// Whether any connection is shared by many calls.
+    pub(crate) fn has_shared_connections(&self) -> bool {
+        let shared = self.lock_shared();
+        shared.common.is_some() || !shared.own.is_empty()
+    }
+
     fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
         let shared = self.lock_shared();
         shared.common.iter().chain(&shared.own).cloned().collect()

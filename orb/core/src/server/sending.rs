@@ -149,9 +149,8 @@ impl ServerConnection {
         put.map_err(Refused::into_error)?;
         if is_batching {
             orb.flusher().expect(orb);
-        } else {
-            self.note_stuck(orb);
         }
+        self.note_stuck(orb);
         Ok(())
     }
 
@@ -190,8 +189,15 @@ impl ServerConnection {
     #[cold]
     pub(crate) fn flush(&self) {
         let _turn = self.sending.lock();
-        if self.sending.outbox.flush(&self.link, self.sending.patience()).is_err() {
+        self.flush_with(self.sending.patience());
+    }
+
+    fn flush_with(&self, patience: Patience) {
+        if self.sending.outbox.flush(&self.link, patience).is_err() {
             self.link.shutdown(); // Whoever reads notices.
+        }
+        if !self.sending.waits() {
+            self.sending.stuck_since.store(COMPLETE, Ordering::Relaxed);
         }
     }
 
@@ -239,9 +245,8 @@ impl Flush for ServerConnection {
         let waits = self.sending.waits();
         if self.sending.was_waiting.swap(waits, Ordering::Relaxed) && waits {
             // A peer that does not take its replies is not waited for here.
-            let turn = self.sending.turn.try_lock();
-            if turn.is_ok() && self.sending.outbox.flush(&self.link, Patience::None).is_err() {
-                self.link.shutdown();
+            if let Ok(_turn) = self.sending.turn.try_lock() {
+                self.flush_with(Patience::None);
             }
         }
         // Where the peer is what is waited for, an event loop goes on.
