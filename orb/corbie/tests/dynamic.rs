@@ -103,6 +103,12 @@ impl DynamicImplementation for Ledger {
                 let value: i64 = request.arguments(list)?[0].value().extract::<i64>()?;
                 request.set_result(Any::from_value::<i64>(&(2 * value))?)
             }
+            "many" => {
+                request.arguments(NvList::new())?;
+                let many = Value::List(vec![Value::String("x".into()); 100]);
+                let texts = TypeCode::sequence(TypeCode::string(0), 0);
+                request.set_result(Any::from_dynamic(texts, &many)?)
+            }
             "disorder" => self.disorderly(request),
             "_get_height" => request
                 .arguments(NvList::new())
@@ -609,6 +615,29 @@ fn references_taken_out_of_anys_belong_to_an_orb() {
     let object = served.client.extract::<Object>(&any).unwrap().unwrap();
     assert_eq!(Echo(object).double(2), Ok(4));
     served.server.shutdown(true);
+}
+
+#[test]
+fn what_a_dynamic_value_may_cost_is_a_setting() {
+    let cases: [(&[&str], bool); 3] = [
+        (&["-ORBDynamicValuesMax", "64"], false),
+        (&["-ORBDynamicValuesMax", "101"], true),
+        (&[], true),
+    ];
+    for (more, is_enough) in cases {
+        let served = serve_ledger_for(more);
+        let mut request = served.ledger.request("many");
+        request.set_return_type(TypeCode::sequence(TypeCode::string(0), 0));
+        match request.invoke() {
+            Ok(()) => assert!(is_enough, "{more:?}"),
+            other => {
+                let exception = system(other);
+                assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
+                assert!(!is_enough, "{more:?}: {exception}");
+            }
+        }
+        served.server.shutdown(true);
+    }
 }
 
 /// Runs a future on this thread.
