@@ -132,8 +132,14 @@ fn serve_ledger() -> Served {
     serve_ledger_for(&[])
 }
 
+/// With more settings for the client.
 fn serve_ledger_for(more: &[&str]) -> Served {
-    let server = loopback_orb(&[]);
+    serve_ledger_with(&[], more)
+}
+
+/// With more settings for the server and the client.
+fn serve_ledger_with(server: &[&str], more: &[&str]) -> Served {
+    let server = loopback_orb(server);
     let (deferred_sender, deferred) = mpsc::channel();
     let (disorder_sender, disorder) = mpsc::channel();
     let ledger = Ledger { deferred: deferred_sender, disorder: disorder_sender };
@@ -638,6 +644,60 @@ fn what_a_dynamic_value_may_cost_is_a_setting() {
         }
         served.server.shutdown(true);
     }
+}
+
+#[test]
+fn dynamic_servants_work_under_every_concurrency_strategy() {
+    let strategies = [
+        "thread-per-connection",
+        "thread-pool",
+        "thread-per-request",
+        "reactive",
+        "reactor-per-thread",
+    ];
+    for strategy in strategies {
+        let served = serve_ledger_with(&["-ORBServerConcurrency", strategy], &[]);
+        let server = served.server.clone();
+        let runs = std::thread::spawn(move || server.run());
+        let mut now = request_add(&served.ledger, "add", 3, 4);
+        now.invoke().unwrap_or_else(|error| panic!("{strategy}: {error}"));
+        check_added(&now, 3, 4);
+        let mut later = request_add(&served.ledger, "later", 5, 6);
+        later.send_deferred().unwrap();
+        let response = served.deferred.recv().unwrap();
+        // The upcall has returned; others are served meanwhile.
+        let mut meanwhile = request_add(&served.ledger, "add", 1, 1);
+        meanwhile.invoke().unwrap();
+        answer(response);
+        later.get_response().unwrap();
+        check_added(&later, 5, 6);
+        served.server.shutdown(true);
+        runs.join().unwrap();
+    }
+}
+
+#[test]
+fn threads_that_take_the_next_response_share_the_requests() {
+    let served = serve_ledger();
+    let requests = (0..200).map(|i| request_add(&served.ledger, "add", i, 1));
+    served.client.send_multiple_requests_deferred(requests);
+    let takers: Vec<_> = (0..4)
+        .map(|_| {
+            let client = served.client.clone();
+            std::thread::spawn(move || {
+                let mut sums = Vec::new();
+                while let Ok(mut request) = client.get_next_response() {
+                    request.get_response().unwrap();
+                    sums.push(request.returned::<i32>().unwrap());
+                }
+                sums
+            })
+        })
+        .collect();
+    let mut sums: Vec<i32> = takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect();
+    sums.sort_unstable();
+    assert_eq!(sums, (1..=200).collect::<Vec<_>>(), "each once");
+    served.server.shutdown(true);
 }
 
 /// Runs a future on this thread.
