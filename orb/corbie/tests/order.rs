@@ -98,14 +98,14 @@ impl Ways {
 }
 
 /// Sends requests of kinds that follow each other in a way that repeats late.
-fn send_all(thread: u64, ways: &Ways) {
+fn send_all(thread: u64, ways: &Ways, kinds: usize) {
     let (done, is_done) = mpsc::channel();
     let (mut state, mut asynchronous) = (thread + 1, 0);
     for number in 0..REQUESTS {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // Some in a row of one kind, since that is what batches are made of.
-        let kind = (state >> 33) as usize % KINDS.len();
+        let kind = (state >> 33) as usize % kinds;
         ways.send(kind, thread << 32 | number, &done);
         asynchronous += u32::from(matches!(KINDS[kind], Kind::Asynchronous));
     }
@@ -115,28 +115,56 @@ fn send_all(thread: u64, ways: &Ways) {
     ways.send(0, thread << 32 | REQUESTS, &done);
 }
 
+/// How servers and clients may be set; where a reactive server needs a thread of the test.
+const SERVERS: [&str; 5] = [
+    "thread-per-connection",
+    "thread-pool",
+    "thread-per-request",
+    "reactor-per-thread",
+    "reactive",
+];
+const CLIENTS: [&[&str]; 3] =
+    [&[], &["-ORBTransportMultiplexing", "muxed"], &["-ORBReplyWait", "reactor"]];
+
 #[test]
 fn requests_of_a_thread_to_an_object_keep_their_order() {
-    let server = loopback_orb(&[]);
+    for concurrency in SERVERS {
+        for options in CLIENTS {
+            check(concurrency, options);
+        }
+    }
+}
+
+fn check(concurrency: &str, options: &[&str]) {
+    // Where several threads serve one connection, its two-way requests overlap: who wants the
+    // upcalls one after the other waits for the replies, or chooses another strategy.
+    let overlaps = ["thread-pool", "thread-per-request"].contains(&concurrency);
+    let kinds = if overlaps { KINDS.len() - 1 } else { KINDS.len() };
+    let server = loopback_orb(&["-ORBServerConcurrency", concurrency]);
     let noted = Arc::new(Mutex::new(Vec::new()));
     let echo = server.root_poa().unwrap().activate(Noting(Arc::clone(&noted))).unwrap();
-    let client = loopback_orb(&[]);
+    let running = std::thread::spawn({
+        let server = server.clone();
+        move || server.run()
+    });
+    let client = loopback_orb(options);
     let ways = Ways::new(&as_client(&client, &echo));
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let ways = &ways;
-            scope.spawn(move || send_all(thread, ways));
+            scope.spawn(move || send_all(thread, ways, kinds));
         }
     });
     client.shutdown(true);
     server.shutdown(true);
+    running.join().unwrap();
     let noted = noted.lock().unwrap();
     for thread in 0..THREADS {
         let of_thread = noted.iter().filter(|value| *value >> 32 == thread);
         let numbers: Vec<u64> = of_thread.map(|value| value & 0xffff_ffff).collect();
         let expected: Vec<u64> = (0..=REQUESTS).collect();
         let first = numbers.iter().zip(&expected).find(|(found, wanted)| found != wanted);
-        assert_eq!(first, None, "thread {thread}: found, expected");
-        assert_eq!(numbers.len(), expected.len(), "thread {thread}: all of them came");
+        assert_eq!(first, None, "{concurrency}, {options:?}, thread {thread}: found, expected");
+        assert_eq!(numbers.len(), expected.len(), "{concurrency}, {options:?}: all of them came");
     }
 }

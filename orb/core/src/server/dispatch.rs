@@ -66,7 +66,8 @@ fn request(
     arguments.set_context(Some(orb));
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(false) };
-    begins(header.response.response_expected());
+    // What the client does not wait for is not to be overtaken by what it sends next.
+    begins(header.response == ResponseFlags::WithTarget);
     let object_key = object_key(&header.target);
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);
