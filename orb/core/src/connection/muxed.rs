@@ -7,6 +7,8 @@
 
 mod ending;
 mod reading;
+#[cfg(test)]
+mod tests;
 
 use crate::Orb;
 use crate::client::{Clock, PendingRequest, Waiting};
@@ -14,7 +16,7 @@ use crate::connection::flusher::Flush;
 use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::{Begun, NotBegun, Pending};
 use crate::policy::BufferingConstraint;
-use crate::reactor::{self, Token};
+use crate::reactor::{self, Reactor, Token};
 use corbie_cdr::{CodeSets, Encoder, Version};
 use corbie_giop::{MessageReader, Role};
 use corbie_transport::{Endpoint, Link, Waiter};
@@ -48,8 +50,6 @@ pub(crate) struct MuxedConnection {
     giop_minor: AtomicU8,
     /// When the last request was put into the outbox: see [`Pending::nanoseconds`].
     last_request: AtomicU64,
-    /// The ORB's clock tick of the last request; see `housekeeping`.
-    pub(crate) last_used: AtomicU64,
     /// Requests sent of which no reply says that their upcall is over.
     oneways_sent: AtomicU64,
     /// How many of them were before a request that was answered.
@@ -136,7 +136,6 @@ impl MuxedConnection {
             code_sets_announced: AtomicBool::new(false),
             giop_minor: AtomicU8::new(Version::V1_2.minor),
             last_request: AtomicU64::new(0),
-            last_used: AtomicU64::new(orb.tick()),
             oneways_sent: AtomicU64::new(0),
             oneways_confirmed: AtomicU64::new(0),
             batch_octets: settings.batch_octets,
@@ -178,6 +177,12 @@ impl MuxedConnection {
     /// after that: who sends a request and counts fewer is behind them.
     pub(crate) fn note_oneway(&self) {
         self.oneways_sent.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// When the last request was sent, if nothing is under way.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = self.is_open() && self.pending.len() == 0 && self.outbox.waiting() == 0;
+        is_idle.then(|| self.pending.time(self.last_request.load(Ordering::Relaxed)))
     }
 
     /// Has the ORB's event loop read the connection from now on.
@@ -301,14 +306,16 @@ impl MuxedConnection {
     }
 
     /// Whether a request goes out at once. One that follows others closely need not, if somebody
-    /// will flush soon: the thread that reads, when it is awake, or the flusher.
+    /// will flush soon: the thread that reads, when it is awake, this one, when it runs an event
+    /// loop and may have more to do before it waits, or the flusher.
     #[inline]
     fn urgency(&self, others: usize, now: Instant, buffering: Option<Buffering>) -> Urgency {
         let follows = self.follows_closely(now);
         if let Some(Buffering { octets, messages, until }) = buffering {
             return Urgency::Hold { octets, messages, until };
         }
-        if others > 0 && (self.reading.is_awake() || (follows && self.is_burst(others))) {
+        let is_awake = || self.reading.is_awake() || reactor::runs_here();
+        if others > 0 && (is_awake() || (follows && self.is_burst(others))) {
             return Urgency::Batch(self.batch_octets);
         }
         Urgency::Now
@@ -328,15 +335,17 @@ impl MuxedConnection {
     /// Something was kept back: sees to it that somebody sends it.
     #[inline]
     fn after_deferral(&self, orb: &Orb, may_wait: bool) {
+        let of_orb = || orb.reactor().ok().filter(|_| orb.is_driven_by_application()).cloned();
+        let flushing_loop = Reactor::of_this_thread().or_else(of_orb);
         // The thread that reads looks for it after it said that it sleeps: one of us sees it.
-        if !may_wait && !self.reading.is_awake() {
+        if !may_wait && flushing_loop.is_none() && !self.reading.is_awake() {
             self.flush();
             return;
         }
         orb.flusher().expect(orb);
-        if orb.is_driven_by_application()
+        if let Some(reactor) = flushing_loop
             && !self.asked_to_flush.swap(true, Ordering::SeqCst)
-            && let (Some(itself), Ok(reactor)) = (self.itself.upgrade(), orb.reactor())
+            && let Some(itself) = self.itself.upgrade()
         {
             reactor.flush_before_waiting(itself);
         }

@@ -209,6 +209,18 @@ impl Pending {
         taken
     }
 
+    /// The time that is so many nanoseconds after this table's beginning.
+    pub(crate) fn time(&self, nanoseconds: u64) -> Instant {
+        self.epoch.checked_add(Duration::from_nanos(nanoseconds)).unwrap_or(self.epoch)
+    }
+
+    /// Takes no request any more, unless one is pending; whether that is so now.
+    pub(crate) fn close_if_empty(&self) -> bool {
+        let mut state = self.lock();
+        state.is_closed |= state.table.is_empty();
+        state.is_closed
+    }
+
     /// No request is taken any more, and no reply will come; those that waited.
     pub(crate) fn close(&self) -> Vec<PendingRequest> {
         let mut state = self.lock();

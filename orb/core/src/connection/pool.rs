@@ -75,6 +75,17 @@ struct Shared {
     own: Vec<Arc<MuxedConnection>>,
 }
 
+impl Shared {
+    fn connections(&self) -> impl Iterator<Item = &Arc<MuxedConnection>> {
+        self.common.iter().chain(&self.own)
+    }
+
+    fn forget_closed(&mut self) {
+        self.own.retain(|connection| connection.is_open());
+        self.common.take_if(|connection| !connection.is_open());
+    }
+}
+
 #[derive(Default)]
 struct State {
     #[expect(
@@ -366,8 +377,8 @@ impl ConnectionPool {
         }
     }
 
-    /// Closes what was idle since before `cutoff`; how many connections remain open.
-    pub(crate) fn purge(&self, cutoff: Instant) -> u32 {
+    /// Closes what was idle since before `cutoff`.
+    pub(crate) fn purge(&self, cutoff: Instant) {
         let mut state = self.lock();
         // The one used last is at the end, so the old ones are in front.
         let old = state.idle.iter().take_while(|c| c.last_used < cutoff).count();
@@ -375,23 +386,31 @@ impl ConnectionPool {
         old.extend(state.indebted.extract_if(.., |c| c.last_used < cutoff));
         let closed = u32::try_from(old.len()).unwrap_or(0);
         state.open -= closed;
-        self.losses.fetch_add(closed, Ordering::Relaxed);
-        let open = state.open;
         drop(state);
         drop(old);
-        open
+        let mut shared = self.lock_shared();
+        let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
+        let closed_shared = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
+        shared.forget_closed();
+        drop(shared);
+        let closed = closed + u32::try_from(closed_shared).unwrap_or(0);
+        self.losses.fetch_add(closed, Ordering::Relaxed);
     }
 
     /// When the connection that waits longest was used last.
     pub(crate) fn oldest_idle(&self) -> Option<Instant> {
         let state = self.lock();
         let idle = state.idle.first().into_iter().chain(&state.indebted);
-        idle.map(|connection| connection.last_used).min()
+        let exclusive = idle.map(|connection| connection.last_used).min();
+        drop(state);
+        let shared = self.lock_shared();
+        shared.connections().filter_map(|c| c.idle_since()).chain(exclusive).min()
     }
 
     /// How many connections are open, idle or in use.
     pub(crate) fn open_connections(&self) -> u32 {
-        self.lock().open
+        let shared = self.lock_shared().connections().filter(|c| c.is_open()).count();
+        self.lock().open + u32::try_from(shared).unwrap_or(0)
     }
 
     /// How many connections were closed until now; wraps around.
@@ -435,8 +454,7 @@ impl ConnectionPool {
     }
 
     fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
-        let shared = self.lock_shared();
-        shared.common.iter().chain(&shared.own).cloned().collect()
+        self.lock_shared().connections().cloned().collect()
     }
 
     fn lock_shared(&self) -> MutexGuard<'_, Shared> {

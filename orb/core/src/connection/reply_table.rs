@@ -4,6 +4,9 @@
 //! generation, which grows each time the slot is used again; so a reply that comes late, twice or
 //! without a request finds nothing (paper AMI §3.1: reply dispatcher). `connection/muxed` has one.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 /// Bits of a request id that number the slot; the others count its generation.
@@ -63,16 +66,6 @@ impl<T> ReplyTable<T> {
     fn add_slot(&mut self) -> u32 {
         self.slots.push(Slot { generation: 0, waiting: None });
         u32::try_from(self.slots.len() - 1).unwrap_or(SLOT_MASK)
-    }
-
-    /// What waits under `id`, without taking it.
-    #[inline]
-    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut T> {
-        let slot = self.slots.get_mut((id & SLOT_MASK) as usize)?;
-        if slot.generation != id >> SLOT_BITS {
-            return None;
-        }
-        slot.waiting.as_mut()
     }
 
     /// The reply to `id` has come: takes out what waited. `None`: nobody waits for it (any more).

@@ -70,6 +70,17 @@ impl MuxedConnection {
         }
     }
 
+    /// Closes the connection unless a request is pending; whether it did. Who is about to send one
+    /// opens another.
+    pub(crate) fn close_if_idle(&self) -> bool {
+        let closed = self.pending.close_if_empty();
+        if closed {
+            tracing::debug!(endpoint = %self.endpoint, "unused shared connection closed");
+            drop(self.close());
+        }
+        closed
+    }
+
     /// Sends nothing and takes nothing any more; what was pending.
     fn close(&self) -> Vec<PendingRequest> {
         self.is_closed.store(true, Ordering::Release);
