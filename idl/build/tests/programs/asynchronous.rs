@@ -319,10 +319,27 @@ impl Executor for Threads {
     }
 }
 
+/// How a server may find its threads; the last two need one that runs the loop.
+const CONCURRENCY: [&str; 5] =
+    ["thread-per-connection", "thread-pool", "thread-per-request", "reactive", "reactor-per-thread"];
+
 fn main() {
-    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+    for concurrency in CONCURRENCY {
+        let arguments =
+            ["-ORBListenEndpoints", "iiop://127.0.0.1:0", "-ORBServerConcurrency", concurrency];
+        let orb = Orb::init(arguments).expect(concurrency);
+        let running = orb.clone();
+        let running = std::thread::spawn(move || running.run());
+        serve(&orb);
+        orb.shutdown(true);
+        running.join().expect(concurrency);
+    }
+    println!("all well");
+}
+
+/// One object adapter serves all three kinds of servants.
+fn serve(orb: &Orb) {
     let poa = orb.root_poa().expect("the root POA");
-    // One object adapter serves all three kinds.
     let (servant, hear) = Servant::new();
     let ways = poa.activate(calls::WaysSkeleton::new(servant)).expect("active");
     all_calls(&ways, &hear);
@@ -336,7 +353,5 @@ fn main() {
     assert_eq!(refused.kind, SystemExceptionKind::BadInvOrder);
     orb.set_executor(Arc::new(Threads));
     all_calls(&futures, &hear);
-    responses::check(&orb);
-    orb.shutdown(true);
-    println!("all well");
+    responses::check(orb);
 }
