@@ -95,6 +95,19 @@ fn asynchronous_forms_of_every_omniorb_definition_compile_without_warnings() {
     }
 }
 
+/// The services with the deepest inheritance, and one without prefix, with everything switched on.
+/// All files would be 120 MB of code.
+#[test]
+fn services_compile_with_every_asynchronous_form() {
+    let mut generated = GeneratedCrate::new("omniorb-all");
+    let root = Path::new(OMNIORB);
+    let builder = everything().include_path(root).include_path(root.join("COS"));
+    for file in ["echo.idl", "COS/CosNaming.idl", "COS/CosTypedEventChannelAdmin.idl"] {
+        add(&mut generated, &builder, "all", &root.join(file));
+    }
+    generated.cargo_ok(&["check"]);
+}
+
 #[test]
 fn our_own_files_compile_and_document_without_warnings() {
     let mut generated = GeneratedCrate::new("own-idl");
