@@ -60,6 +60,21 @@ fn servants_may_answer_later() {
     run(&generated, "asynchronous");
 }
 
+#[test]
+fn asynchronous_calls_work() {
+    let builder = Builder::new().ami_callback(true).ami_poller(true);
+    let stems = ["stock", "interfaces", "calls", "values"];
+    let generated = crate_of("messaging", &builder, &stems);
+    generated.example("messaging", include_str!("programs/messaging.rs"));
+    let calls = include_str!("programs/calls.rs").replace("behaviour::", "messaging::");
+    generated.example_part("calls", &calls);
+    generated.example_part("callbacks", include_str!("programs/callbacks.rs"));
+    generated.example_part("pollers", include_str!("programs/pollers.rs"));
+    generated.example_part("futures", include_str!("programs/futures.rs"));
+    generated.example_part("results", include_str!("programs/results.rs"));
+    run(&generated, "messaging");
+}
+
 /// `program` must not compile, and the compiler must say `expected`.
 #[track_caller]
 fn check_misuse(generated: &GeneratedCrate, program: &str, expected: &str) {

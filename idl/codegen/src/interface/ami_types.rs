@@ -85,7 +85,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     fn raise_inherited(&self, call: &Call<'_>, method: &Ident, base: &TokenStream) -> TokenStream {
-        let done = self.result(&quote!(()), &self.error_type(call));
+        let done = self.result(&quote!(::std::convert::Infallible), &self.error_type(call));
         let declared = ident(&format!("raise_{}", request_name(self, call)));
         let docs = raise_docs(call);
         quote! {
@@ -100,7 +100,7 @@ impl<'m> Scope<'_, 'm> {
     fn ami_raise_method(&self, call: &Call<'_>, method: &Ident) -> TokenStream {
         let (orb, err) = (self.orb(), self.std("Err"));
         let error = self.error_type(call);
-        let done = self.result(&quote!(()), &error);
+        let done = self.result(&quote!(::std::convert::Infallible), &error);
         let docs = raise_docs(call);
         let arms = self.error_variants(&call.raises).into_iter().map(|(variant, id)| {
             let exception = self.path(id);
