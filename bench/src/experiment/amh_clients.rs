@@ -68,7 +68,6 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-amh-1 / corbie-thread-per-connection : replies_per_s @ 1",
         "corbie-amh-1 / corbie-thread-per-connection : replies_per_s @ 10000",
         "corbie-amh-1 / omniorb-thread-per-connection : replies_per_s @ 400",
-        "corbie-amh-2 / ideal : replies_per_s @ 10000",
         "corbie-async / ideal : replies_per_s @ 400",
         "corbie-reactive / ideal : replies_per_s @ 400",
         "corbie-pool-2 / ideal : replies_per_s @ 400",
@@ -104,23 +103,26 @@ pub(super) fn ideal(x: &At) -> Option<f64> {
 
 /// The middle tiers.
 pub(super) fn tiers() -> Vec<Contender> {
-    use Family::Corbie;
-    let awaited = |series| Contender::awaited(series, &["the strategy is not built yet"]);
+    let corbie = |series, arguments| Contender::new(series, "", Family::Corbie, arguments);
+    let omniorb = "omniorb-thread-per-connection";
     vec![
-        Contender::new("corbie-thread-per-connection", "", Corbie, THREADS),
-        awaited("corbie-reactive"),
-        awaited("corbie-pool-2"),
-        awaited("corbie-amh-1"),
-        awaited("corbie-amh-2"),
-        awaited("corbie-async"),
-        Contender::new("omniorb-thread-per-connection", "", Family::OmniOrb, OMNIORB_THREADS),
+        corbie("corbie-thread-per-connection", THREADS),
+        corbie("corbie-reactive", REACTIVE),
+        corbie("corbie-pool-2", POOL),
+        corbie("corbie-amh-1", AMH_1),
+        corbie("corbie-amh-2", AMH_2),
+        corbie("corbie-async", ASYNC),
+        Contender::new(omniorb, "", Family::OmniOrb, OMNIORB_THREADS),
     ]
 }
 
-const THREADS: &[&str] = &[
+/// `-ORB…` arguments of every server here: each source has a connection.
+macro_rules! with_connections {
+    ($($word:literal),*) => { &[$($word,)* "-ORBServerConnectionsMax", "12000"] };
+}
+
+const THREADS: &[&str] = with_connections![
     "synchronous",
-    "-ORBServerConnectionsMax",
-    "12000",
     "-ORBConnectionsPerEndpoint",
     "4000",
     "-ORBClientConnectionsMax",
@@ -128,16 +130,39 @@ const THREADS: &[&str] = &[
     "-ORBWaitStrategy",
     "block",
     "-ORBServerWaitStrategy",
-    "block",
+    "block"
 ];
-const OMNIORB_THREADS: &[&str] =
-    &["-ORBmaxGIOPConnectionPerServer", "4000", "-ORBmaxServerThreadPerConnection", "1"];
+const REACTIVE: &[&str] = with_connections![
+    "synchronous:1",
+    "-ORBServerConcurrency",
+    "reactive",
+    "-ORBReplyWait",
+    "reactor"
+];
+const POOL: &[&str] = with_connections![
+    "synchronous",
+    "-ORBServerConcurrency",
+    "thread-pool",
+    "-ORBPoolThreadsMin",
+    "2",
+    "-ORBPoolThreadsMax",
+    "2",
+    "-ORBReplyWait",
+    "leader-followers"
+];
+const AMH_1: &[&str] = with_connections!["amh:1", "-ORBServerConcurrency", "reactive"];
+const AMH_2: &[&str] = with_connections!["amh:2", "-ORBServerConcurrency", "reactive"];
+const ASYNC: &[&str] = with_connections!["async:1", "-ORBServerConcurrency", "reactive"];
+/// As many connections to the sink as sources, up to what a process may open.
+const OMNIORB_THREADS: &[&str] = &["-ORBmaxGIOPConnectionPerServer", "4000"];
 
 /// A middle tier with its sources and its sink.
 pub(super) fn cell(contender: Contender, clients: usize, delay_ms: u64, effort: &Effort) -> Cell {
+    // Threads and connections to the sink are made by the first calls.
+    let beginning = clients as u64 / 5;
     let (warm_up_ms, window_ms) = match effort.quick {
-        true => (2 * delay_ms + 40, 200),
-        false => (4 * delay_ms + 300, 1_500),
+        true => (2 * delay_ms + beginning / 4, 200),
+        false => (4 * delay_ms + 200 + beginning, 1_500),
     };
     Cell {
         contender,
@@ -157,7 +182,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
     for &clients in counts {
         for contender in tiers() {
             // In a minute there is time for thousands of clients of two of them.
-            let few = ["corbie-thread-per-connection", "corbie-amh-1", "corbie-amh-2"];
+            let few = ["corbie-thread-per-connection", "corbie-amh-1"];
             if effort.quick && clients > 1_000 && !few.contains(&contender.series.as_str()) {
                 continue;
             }
