@@ -3,5 +3,11 @@
 //! `corbie::include_idl!`.
 
 fn main() -> Result<(), corbie_build::Error> {
-    corbie_build::compile(&["stock_quoter/stock.idl"])
+    corbie_build::compile(&["stock_quoter/stock.idl"])?;
+    // Reply handlers, servants that answer later, and servants that are `async fn`.
+    corbie_build::Builder::new()
+        .ami_callback(true)
+        .amh(true)
+        .async_servants(true)
+        .compile(&["middle_tier/quotes.idl"])
 }
