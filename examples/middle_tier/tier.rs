@@ -2,7 +2,7 @@
 //! and the callback answers when the sink has. One thread holds as many requests as there are.
 
 use std::error::Error;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use corbie::messaging::ExceptionHolder;
 use corbie::{Orb, Poa, SystemException};
@@ -37,8 +37,8 @@ impl MiddleTier {
             own: OnceLock::new(),
             poa: self.poa.clone(),
         };
-        let callback = std::sync::Arc::new(callback);
-        let skeleton = AmiQuoterHandlerSkeleton::new(std::sync::Arc::clone(&callback));
+        let callback = Arc::new(callback);
+        let skeleton = AmiQuoterHandlerSkeleton::new(Arc::clone(&callback));
         let handler = self.poa.activate(skeleton)?;
         let _ = callback.own.set(handler.clone());
         let sent = self.sink.sendc_get_quote(&handler, stock_name);

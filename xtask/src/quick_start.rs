@@ -1,6 +1,7 @@
 //! `cargo xtask quick-start`: the first command of the README, and the command that it prints.
 //! Runs the example `stock_quoter` to its end, then again with `--serve`, and calls the server that
-//! stays with exactly the `corbie call` line that the example showed.
+//! stays with exactly the `corbie call` line that the example showed. Then the example
+//! `middle_tier`, both ways.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -12,17 +13,17 @@ const EXAMPLE: &str = "cargo run --quiet --release --example stock_quoter";
 const SHOWN: [&str; 3] =
     ["get_quote(\"IBM\") = 132.45", "raised Invalid_Stock_Symbol: ACME", "IOR:"];
 const PRICE: &str = "13245";
+const MIDDLE_TIER: &str =
+    "cargo run --quiet --release --example middle_tier -- --clients 20 --calls 10 --delay 10";
+/// What 200 calls through three tiers must come to, by callbacks and as `async fn`.
+const QUOTES: &str = "180 quotes, 20 times Invalid_Stock_Symbol";
 
 /// Does what the README says.
 ///
 /// # Errors
 /// What was not printed, or which command failed.
 pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
-    let mut output = String::new();
-    Program::new(root, EXAMPLE).run_seeing(|line| output.push_str(&format!("{line}\n")))?;
-    if let Some(missing) = SHOWN.iter().find(|text| !output.contains(**text)) {
-        return Err(format!("`{EXAMPLE}` did not print `{missing}`"));
-    }
+    must_print(root, EXAMPLE, &SHOWN)?;
     let mut server = Program::new(root, &format!("{EXAMPLE} -- --serve")).start()?;
     let result = match server.stdout.take() {
         Some(stdout) => call(root, BufReader::new(stdout).lines().map_while(Result::ok)),
@@ -31,7 +32,20 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     // The example's own server ends with it.
     let _ = server.kill();
     let _ = server.wait();
-    result.map(|()| "the example and the command that it prints".to_string())
+    result?;
+    must_print(root, MIDDLE_TIER, &[QUOTES])?;
+    must_print(root, &format!("{MIDDLE_TIER} --async"), &[QUOTES])?;
+    Ok("the example, the command that it prints, and three tiers in two ways".to_string())
+}
+
+/// Runs an example to its end, and looks for what it has to show.
+fn must_print(root: &Path, command: &str, texts: &[&str]) -> Result<(), String> {
+    let mut output = String::new();
+    Program::new(root, command).run_seeing(|line| output.push_str(&format!("{line}\n")))?;
+    match texts.iter().find(|text| !output.contains(**text)) {
+        Some(missing) => Err(format!("`{command}` did not print `{missing}`")),
+        None => Ok(()),
+    }
 }
 
 /// Runs the command among `lines`, which is broken by backslashes.

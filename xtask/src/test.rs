@@ -50,7 +50,7 @@ const STEPS: [Step; 14] = [
     Step { name: "build", about: "programs and examples build", run: build },
     Step { name: "tests", about: "unit, integration and documentation tests", run: tests },
     Step { name: "doc", about: "the API documentation builds without warnings", run: doc },
-    Step { name: "quick-start", about: "the README's example and its command", run: quick_start },
+    Step { name: "quick-start", about: "the examples, and the README's command", run: quick_start },
     Step { name: "tutorial", about: "the tutorial, followed in an empty folder", run: tutorial },
     Step { name: "book", about: "the book builds", run: book },
     Step { name: "deny", about: "licences, sources, bans, advisories", run: deny },
