@@ -138,10 +138,27 @@ impl TypeCode {
 
     /// Which kinds of text its values can contain, as bits of [`TEXT`].
     pub(crate) fn text(&self) -> u8 {
+        match self.is_part() {
+            true => TEXT::CHAR | TEXT::WIDE, // what the enclosing definition has, too
+            false => self.own_text(),
+        }
+    }
+
+    /// [`TypeCode::text`] without what placeholders stand for.
+    fn own_text(&self) -> u8 {
         match &self.0 {
             Repr::Basic(kind) => shape::text_of(*kind),
             Repr::Shared(shape, _) => shape.text,
-            Repr::Recursive(..) => 0, // what the enclosing definition has
+            Repr::Recursive(..) => 0,
+        }
+    }
+
+    /// Whether it contains placeholders for definitions around it.
+    fn is_part(&self) -> bool {
+        match &self.0 {
+            Repr::Basic(_) => false,
+            Repr::Shared(shape, _) => !shape.free.is_empty(),
+            Repr::Recursive(..) => true,
         }
     }
 

@@ -163,3 +163,18 @@ fn only_exceptions_are_read_as_exceptions() {
     let error = long.encode_exception(&mut Encoder::native()).expect_err("a long");
     assert_eq!(error.kind(), ErrorKind::BadTypeCode);
 }
+
+/// The type of the children of a tree is by itself no text, but its values contain some.
+#[test]
+fn parts_of_recursive_types_are_converted_too() {
+    let children = typed_values::tree().members()[1].type_code.clone();
+    let leaf = Value::Struct(vec![Value::String("é".into()), Value::List(vec![])]);
+    let value = Value::List(vec![leaf]);
+    let any = Any::from_dynamic(children.clone(), &value).expect("it fits");
+    for code_sets in [CodeSets::DEFAULT, CodeSets::UNICODE] {
+        let (order, version) = (ByteOrder::NATIVE, Version::V1_2);
+        let here = Connection { order, version, code_sets };
+        let by_value = here.written(0, |e| value.encode(&children, e));
+        assert_eq!(octets_of(&any, here, 0), by_value);
+    }
+}

@@ -1,4 +1,5 @@
 //! Taking object references out of anys: they belong to an ORB, which an any does not know.
+//! Used by applications and by `request` for results (CORBA 3.3 P1 §11.2).
 
 use crate::Orb;
 use corbie_types::{Any, SystemException, Typed};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{TcKind, TypeCode, ValueModifier, Visibility};
 
-/// Bits of [`TypeCode::text`].
+/// Bits of `TypeCode::text`.
 #[allow(non_snake_case)]
 pub(crate) mod TEXT {
     /// Values contain `char` or `string` data.
@@ -145,7 +145,7 @@ impl Shape {
         let (mut weight, mut text, mut free) = (1u32, text_of(kind), Vec::new());
         for part in body.parts() {
             weight = weight.saturating_add(part.weight());
-            text |= part.text();
+            text |= part.own_text();
             free.extend_from_slice(part.free());
         }
         let free_none = Box::default();
