@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "async_client.h"
+
 namespace {
 
 std::vector<std::pair<std::string, std::function<void()>>> features;
@@ -695,7 +697,7 @@ bool run_feature(const std::string& name, const std::function<void()>& body) {
 
 }  // namespace
 
-int run_client(CORBA::ORB_ptr, CORBA::Object_ptr target, const ClientOptions& options) {
+int run_client(CORBA::ORB_ptr orb, CORBA::Object_ptr target, const ClientOptions& options) {
   root = Root::_narrow(target);
   if (CORBA::is_nil(root)) throw Different("the reference is not a Root");
   CORBA::String_var peer = root->peer();
@@ -716,6 +718,7 @@ int run_client(CORBA::ORB_ptr, CORBA::Object_ptr target, const ClientOptions& op
     attributes();
     references();
     others(options);
+    async_features(orb, root, feature);
   }
   int failed = 0;
   for (const auto& f : features)

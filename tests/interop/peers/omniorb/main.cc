@@ -1,6 +1,7 @@
 // The omniORB peer of Corbie's interoperability tests.
 //
-//   omni_peer server [--latin1] [-ORB...]           prints "ior IOR:..." and "ready"; ends when stdin closes
+//   omni_peer server [--latin1] [--style plain|dsi] [-ORB...]
+//                                                   prints "ior IOR:..." and "ready"; ends when stdin closes
 //   omni_peer client REFERENCE [--feature NAME]... [--bulk OCTETS] [--restart] [--latin1] [-ORB...]
 //                                                   prints "ok NAME" or "FAIL NAME reason" for each feature
 
@@ -8,6 +9,7 @@
 
 #include <iostream>
 
+#include "asynchrony.h"
 #include "client.h"
 
 static int serve(CORBA::ORB_ptr orb) {
@@ -23,6 +25,8 @@ static int serve(CORBA::ORB_ptr orb) {
 static int run(int argc, char** argv) {
   for (int i = 1; i < argc; i++)
     if (std::string(argv[i]) == "--latin1") native_latin1 = true;
+  for (int i = 1; i + 1 < argc; i++)
+    if (std::string(argv[i]) == "--style") dynamic_calls = std::string(argv[i + 1]) == "dsi";
   const char* defaults[][2] = {{"nativeCharCodeSet", native_latin1 ? "ISO-8859-1" : "UTF-8"},
                                {"clientCallTimeOutPeriod", "60000"},
                                // 10 MiB of strings need more than the 2 MiB that it takes from stock
@@ -31,6 +35,7 @@ static int run(int argc, char** argv) {
                                {"maxGIOPConnectionPerServer", "100"},
                                {0, 0}};
   CORBA::ORB_var orb = CORBA::ORB_init(argc, argv, "omniORB4", defaults);
+  register_exception_holder(orb);
   CORBA::Object_var o = orb->resolve_initial_references("RootPOA");
   root_poa = PortableServer::POA::_narrow(o);
   PortableServer::POAManager_var manager = root_poa->the_POAManager();

@@ -6,6 +6,7 @@
 #include <mutex>
 
 PortableServer::POA_var root_poa;
+bool dynamic_calls = false;
 
 // ------------------------------------------------------------------ what the server found wrong
 
@@ -778,6 +779,10 @@ class RootServant : public POA_Interop::Root {
   Constants* get_constants() override { return new Constants(v_constants()); }
   CORBA::Object_ptr get_extensions() override {
     static CORBA::Object_var it = activated<ExtensionsServant>();
+    return CORBA::Object::_duplicate(it);
+  }
+  CORBA::Object_ptr get_asynchrony() override {
+    static CORBA::Object_var it = start_host(dynamic_calls);
     return CORBA::Object::_duplicate(it);
   }
 

@@ -10,6 +10,10 @@ Named_ptr named(const std::string& name);
 CORBA::Object_ptr start_server(CORBA::ORB_ptr orb);
 
 extern PortableServer::POA_var root_poa;
+// Whether the Calls of the Host are served by a dynamic servant (--style dsi).
+extern bool dynamic_calls;
+// The Asynchrony::Host, of asynchrony.cc.
+CORBA::Object_ptr start_host(bool dynamic);
 
 // n-th values of the reference types, pointing to objects of the side `who`.
 NamedSeq v_named_seq(long n, const char* who);

@@ -56,6 +56,7 @@ final class Client {
             references();
             bulk();
             others();
+            new AsyncClient(root).addTo((name, feature) -> features.put(name, feature::run));
         }
         int failed = 0;
         for (Map.Entry<String, Feature> f : features.entrySet())

@@ -10,7 +10,8 @@ import Interop.RootHelper;
  * The JacORB peer of Corbie's interoperability tests.
  *
  * <pre>
- * Peer server [property=value]...            prints "ior IOR:..." and "ready"; ends when stdin closes
+ * Peer server [--style plain|dsi] [property=value]...
+ *                                            prints "ior IOR:..." and "ready"; ends when stdin closes
  * Peer client REFERENCE [--feature NAME]... [--bulk OCTETS] [--restart] [property=value]...
  * </pre>
  */
@@ -39,6 +40,7 @@ public final class Peer {
         for (int i = 1; i < args.length; i++) {
             if (args[i].equals("--feature")) features.add(args[++i]);
             else if (args[i].equals("--bulk")) bulk = Integer.parseInt(args[++i]);
+            else if (args[i].equals("--style")) Servants.dynamicCalls = args[++i].equals("dsi");
             else if (args[i].equals("--restart")) restart = true;
             else if (args[i].matches("[\\w.]+=.*")) p.setProperty(args[i].split("=", 2)[0], args[i].split("=", 2)[1]);
         }
@@ -46,6 +48,9 @@ public final class Peer {
         for (String name : p.stringPropertyNames()) System.setProperty(name, p.getProperty(name));
         org.omg.CORBA.ORB orb = org.omg.CORBA.ORB.init(new String[0], p);
         Values.orb = orb;
+        // JacORB does so when it first delivers a reply of its own
+        ((org.omg.CORBA_2_3.ORB) orb).register_value_factory("IDL:omg.org/Messaging/ExceptionHolder:1.0",
+            new org.jacorb.orb.ExceptionHolderFactory((org.jacorb.orb.ORB) orb));
         Servants.root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
         Servants.root.the_POAManager().activate();
         int status;

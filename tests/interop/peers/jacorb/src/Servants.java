@@ -28,6 +28,8 @@ import Interop.KeywordsPackage.Words;
 final class Servants {
     static final int MISMATCH = 0x4342ffff;
     static POA root;
+    /** Whether the Calls of the Host are served by a dynamic servant (--style dsi). */
+    static boolean dynamicCalls;
     private static String mismatch = "";
     private static final Map<String, Named> made = new HashMap<>();
 
@@ -459,6 +461,7 @@ final class Servants {
             put("Oneways", new OnewaysServant());
             put("Bulk", new BulkServant());
             put("Keywords", new KeywordsServant());
+            put("Asynchrony", new AsyncServants.HostServant(dynamicCalls));
             Forwarding.target = activated(new ForwardedServant());
             POA persistent = root.create_POA("persistent", root.the_POAManager(), new Policy[] {
                 root.create_lifespan_policy(LifespanPolicyValue.PERSISTENT),
@@ -498,6 +501,7 @@ final class Servants {
         public References get_references() { return ReferencesHelper.narrow(part("References")); }
         public Oneways get_oneways() { return OnewaysHelper.narrow(part("Oneways")); }
         public Bulk get_bulk() { return BulkHelper.narrow(part("Bulk")); }
+        public org.omg.CORBA.Object get_asynchrony() { return part("Asynchrony"); }
         public Keywords get_keywords() { return KeywordsHelper.narrow(part("Keywords")); }
         public Counter get_counter() { return CounterHelper.narrow(part("Counter")); }
         public Forwarded get_forwarded(ForwardMode how) {
