@@ -48,9 +48,9 @@ public final class Peer {
         for (String name : p.stringPropertyNames()) System.setProperty(name, p.getProperty(name));
         org.omg.CORBA.ORB orb = org.omg.CORBA.ORB.init(new String[0], p);
         Values.orb = orb;
-        // JacORB does so when it first delivers a reply of its own
+        // JacORB registers its own when it first delivers an exception to a handler of this process.
         ((org.omg.CORBA_2_3.ORB) orb).register_value_factory("IDL:omg.org/Messaging/ExceptionHolder:1.0",
-            new org.jacorb.orb.ExceptionHolderFactory((org.jacorb.orb.ORB) orb));
+            in -> in.read_value(new org.jacorb.orb.ExceptionHolderImpl((org.jacorb.orb.ORB) orb)));
         Servants.root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
         Servants.root.the_POAManager().activate();
         int status;
