@@ -1,9 +1,16 @@
-//! Generates the Rust side of the catalogue from `idl/interop.idl`: references, servant traits and
-//! types, included by `src/idl.rs`.
+//! Generates the Rust side of the catalogue from `idl/interop.idl` and `idl/asynchrony.idl`:
+//! references, servant traits and types, included by `src/idl.rs`.
 
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::Builder::new()
         .include_path("/usr/share/idl/omniORB")
         .define("CORBIE_EXTENSIONS")
-        .compile(&["idl/interop.idl"])
+        .futures(false)
+        .compile(&["idl/interop.idl"])?;
+    corbie_build::Builder::new()
+        .ami_callback(false)
+        .ami_poller(false)
+        .amh(true)
+        .async_servants(true)
+        .compile(&["idl/asynchrony.idl"])
 }

@@ -78,8 +78,8 @@ void ami_results() {
   }
   it->sendc_from_base(to, 5);
   check_text("text", next(handler->deliveries, "from_base").text, "base 5");
-  it->sendc_nothing(to);
-  next(handler->deliveries, "nothing");
+  it->sendc_pause(to);
+  next(handler->deliveries, "pause");
   it->sendc_delayed(to, 31, 5);
   check("delayed", next(handler->deliveries, "delayed").result.number, CORBA::Long(31));
 }
@@ -193,8 +193,8 @@ void ami_gone(CORBA::Object_ptr gone) {
   Calls_var it = Asynchrony::Calls::_unchecked_narrow(gone);
   RecordingHandler* handler = new_handler();
   AMI_CallsHandler_var to = reference(handler);
-  it->sendc_nothing(to);
-  const std::string raised = next(handler->deliveries, "nothing").raised.in();
+  it->sendc_pause(to);
+  const std::string raised = next(handler->deliveries, "pause").raised.in();
   expect(raised.compare(0, 17, "OBJECT_NOT_EXIST ") == 0, "raised " + raised);
   expect(raised.find("COMPLETED_NO") != std::string::npos, "raised " + raised);
 }

@@ -261,7 +261,7 @@ class CallsServant : public POA_Asynchrony::Calls {
     text = CORBA::string_dup(said.c_str());
     return r._retn();
   }
-  void nothing() override {}
+  void pause() override {}
   CORBA::Long delayed(CORBA::Long n, CORBA::ULong ms) override { return state_.delayed(n, ms); }
   CORBA::Any* echo(const CORBA::Any& value) override { return new CORBA::Any(value); }
   void tell(CORBA::Long n, CORBA::ULong ms) override { state_.tell(n, ms); }
@@ -370,7 +370,7 @@ class DynamicCalls : public PortableServer::DynamicImplementation {
       result<const char*>(request, base_of(n).c_str());
     } else if (operation == "work") {
       work(request);
-    } else if (operation == "nothing") {
+    } else if (operation == "pause") {
       take(request, {});
     } else if (operation == "delayed") {
       CORBA::NVList_ptr list = take(request, {CORBA::_tc_long, CORBA::_tc_ulong});

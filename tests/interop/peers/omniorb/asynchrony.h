@@ -62,7 +62,7 @@ class RecordingHandler : public POA_Asynchrony::AMI_CallsHandler {
   NUMBER(CORBA::ULong, held)
   NUMBER(CORBA::Long, entertain)
   NOTHING(set_level)
-  NOTHING(nothing)
+  NOTHING(pause)
   NOTHING(forget)
   NOTHING(release)
   TEXT(get_title)

@@ -147,8 +147,8 @@ final class AsyncClient {
         }
         stub().sendc_from_base(to, 5);
         Values.check("text", next(handler, "from_base").text, "base 5");
-        stub().sendc_nothing(to);
-        next(handler, "nothing");
+        stub().sendc_pause(to);
+        next(handler, "pause");
         stub().sendc_delayed(to, 31, 5);
         Values.check("delayed", next(handler, "delayed").result.number, 31);
     }
@@ -248,8 +248,8 @@ final class AsyncClient {
         AsyncServants.RecordingHandler handler = new AsyncServants.RecordingHandler();
         AMI_CallsHandler to = AsyncServants.reference(handler);
         Calls gone = CallsHelper.unchecked_narrow(root.get_references().gone());
-        ((_CallsStub) gone).sendc_nothing(to);
-        String raised = next(handler, "nothing").raised;
+        ((_CallsStub) gone).sendc_pause(to);
+        String raised = next(handler, "pause").raised;
         expect(raised.startsWith("OBJECT_NOT_EXIST ") && raised.endsWith("COMPLETED_NO"), "raised " + raised);
     }
 

@@ -112,7 +112,7 @@ final class AsyncServants {
             if (value.type().equivalent(ItemHelper.type())) d.result = ItemHelper.extract(value);
             keep(d);
         }
-        public void nothing() { number("nothing", 0); }
+        public void pause() { number("pause", 0); }
         public void delayed(int n) { number("delayed", n); }
         public void tell() { number("tell", 0); }
         public void told(int n, boolean inOrder) { number("told", n); }
@@ -129,7 +129,7 @@ final class AsyncServants {
 
         public void work_excep(ExceptionHolder h) { raised("work", h); }
         public void echo_excep(ExceptionHolder h) { raised("echo", h); }
-        public void nothing_excep(ExceptionHolder h) { raised("nothing", h); }
+        public void pause_excep(ExceptionHolder h) { raised("pause", h); }
         public void delayed_excep(ExceptionHolder h) { raised("delayed", h); }
         public void tell_excep(ExceptionHolder h) { raised("tell", h); }
         public void told_excep(ExceptionHolder h) { raised("told", h); }
@@ -204,7 +204,7 @@ final class AsyncServants {
         public Item work(int number, NumbersHolder some, StringHolder text) throws Refused, Nothing {
             return AsyncServants.work(number, some.value, text);
         }
-        public void nothing() {}
+        public void pause() {}
         public int delayed(int number, int milliseconds) { return state.delayed(number, milliseconds); }
         public Any echo(Any value) { return value; }
         public void tell(int number, int milliseconds) { state.tell(number, milliseconds); }
@@ -326,7 +326,7 @@ final class AsyncServants {
             case "work":
                 work(request);
                 break;
-            case "nothing":
+            case "pause":
                 take(request);
                 answer(request, any -> any.type(type(TCKind.tk_void)));
                 break;
