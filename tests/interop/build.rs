@@ -8,8 +8,8 @@ fn main() -> Result<(), corbie_build::Error> {
         .futures(false)
         .compile(&["idl/interop.idl"])?;
     corbie_build::Builder::new()
-        .ami_callback(false)
-        .ami_poller(false)
+        .ami_callback(true)
+        .ami_poller(true)
         .amh(true)
         .async_servants(true)
         .compile(&["idl/asynchrony.idl"])

@@ -5,4 +5,9 @@
 #![allow(clippy::wrong_self_convention)]
 
 corbie::include_idl!("interop");
-corbie::include_idl!("asynchrony");
+pub use second::asynchrony;
+
+/// Both files have a module `corba`.
+mod second {
+    corbie::include_idl!("asynchrony");
+}

@@ -1,12 +1,13 @@
 //! The Rust side of the catalogue as a process.
 //!
 //! ```text
-//! corbie-interop peer server [-ORB…]
+//! corbie-interop peer server [--style plain|amh|async|dsi] [-ORB…]
 //!     prints "ior IOR:…" and "ready"; ends when standard input closes
 //! corbie-interop peer client REFERENCE [--feature NAME]… [--bulk OCTETS] [--restart] [-ORB…]
 //!     prints "ok NAME" or "FAIL NAME reason" for each feature
 //! ```
 
+mod asynchrony;
 mod client;
 mod client_features;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod servants;
 mod server;
 
 use crate::values::Different;
+use asynchrony::Style;
 use corbie::Orb;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -47,12 +49,22 @@ fn start(arguments: &[String]) -> Result<usize, Different> {
     let mut rest = arguments.to_vec();
     let orb = Orb::builder().arguments(&mut rest).build()?;
     match rest.first().map(String::as_str) {
-        Some("server") => server::serve(&orb).map(|()| 0),
+        Some("server") => server::serve(&orb, style(&rest[1..])?).map(|()| 0),
         Some("client") => {
             let reference = rest.get(1).ok_or("usage: peer client REFERENCE")?;
             client::call(&orb, reference, &options(&rest[2..])?)
         }
         _ => Err("usage: peer server | peer client REFERENCE".into()),
+    }
+}
+
+fn style(arguments: &[String]) -> Result<Style, Different> {
+    match arguments {
+        [] => Ok(Style::default()),
+        [word, name] if word == "--style" => {
+            Style::named(name).ok_or(Different(format!("there is no style {name}")))
+        }
+        [word, ..] => Err(Different(format!("unknown argument {word}"))),
     }
 }
 

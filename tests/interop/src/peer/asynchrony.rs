@@ -1,8 +1,6 @@
 //! The asynchronous part of the catalogue (`idl/asynchrony.idl`): its rules, which every peer has
 //! the same, and what the servants of `plain`, `responding`, `futures` and `dynamic` remember.
 
-pub(super) mod client;
-mod dii;
 mod dynamic;
 mod executor;
 mod futures;

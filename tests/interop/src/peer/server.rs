@@ -1,7 +1,9 @@
 //! The server of the catalogue: its root, and the servants that keep something between calls.
 //! Called by `peer server`.
 
+use super::asynchrony::{self, Style};
 use super::servants::{ReferencesOne, Side};
+use crate::idl::asynchrony::Host;
 use crate::idl::interop::*;
 use crate::values::*;
 use corbie::{
@@ -19,9 +21,9 @@ fn failed(error: impl Display) -> Different {
 
 /// Serves until standard input closes.
 #[allow(clippy::print_stdout)]
-pub(super) fn serve(orb: &Orb) -> Result<(), Different> {
+pub(super) fn serve(orb: &Orb, style: Style) -> Result<(), Different> {
     let side = Side::new(orb)?;
-    let root = RootOne::new(side.clone())?;
+    let root = RootOne::new(side.clone(), style)?;
     let root = side.poa.activate(RootSkeleton::new(root)).map_err(failed)?;
     // The plain object key of corbaloc:iiop:host:port/InteropRoot
     orb.bind_object_key("InteropRoot", root.as_object());
@@ -321,6 +323,7 @@ struct RootOne {
     arrays: Arrays,
     fixeds: Fixeds,
     extensions: Extensions,
+    host: Host,
     anys: Anys,
     exceptions: Exceptions,
     attributes: Attributes,
@@ -335,7 +338,7 @@ struct RootOne {
 }
 
 impl RootOne {
-    fn new(side: Side) -> Result<RootOne, Different> {
+    fn new(side: Side, style: Style) -> Result<RootOne, Different> {
         let poa = side.poa.clone();
         let attributes = Arc::new(AttributesOne::new());
         let references = Arc::new(ReferencesOne { side: side.clone(), myself: OnceLock::new() });
@@ -352,6 +355,7 @@ impl RootOne {
             arrays: active(&poa, ArraysSkeleton::new(side.clone()))?,
             fixeds: active(&poa, FixedsSkeleton::new(side.clone()))?,
             extensions: active(&poa, ExtensionsSkeleton::new(side.clone()))?,
+            host: asynchrony::start(&side, style)?,
             anys: active(&poa, AnysSkeleton::new(side.clone()))?,
             exceptions: active(&poa, ExceptionsSkeleton::new(side.clone()))?,
             attributes: active(&poa, AttributesSkeleton::new(attributes.clone()))?,
@@ -457,5 +461,8 @@ impl RootServant for RootOne {
     }
     fn get_extensions(&self) -> Given<Object> {
         Ok(Some(self.extensions.clone().into_object()))
+    }
+    fn get_asynchrony(&self) -> Given<Object> {
+        Ok(Some(self.host.clone().into_object()))
     }
 }

@@ -26,13 +26,13 @@ fn answer_later<R: TypedResponse>(response: R, act: impl FnOnce() -> R::Outcome 
 }
 
 impl AmhBaseServant for Responding {
-    fn level(&self, response: base_responses::GetLevelResponse) {
+    fn level(&self, response: base_responses::LevelResponse) {
         answer(response, Ok(self.state.level()));
     }
     fn set_level(&self, response: base_responses::SetLevelResponse, value: i32) {
         answer(response, self.state.set_level(value));
     }
-    fn title(&self, response: base_responses::GetTitleResponse) {
+    fn title(&self, response: base_responses::TitleResponse) {
         answer_later(response, || Ok("asynchrony".to_owned()));
     }
     fn from_base(&self, response: base_responses::FromBaseResponse, number: i32) {
