@@ -1,11 +1,20 @@
 //! The asynchronous part of the catalogue (`idl/asynchrony.idl`): its rules, which every peer has
 //! the same, and what the servants of `plain`, `responding`, `futures` and `dynamic` remember.
 
+mod ami;
+pub(super) mod client;
+mod dii;
 mod dynamic;
 mod executor;
 mod futures;
+mod handler;
 mod host;
+mod oneways;
 mod plain;
+mod pollers;
+mod quality;
+mod recorder;
+mod remote;
 mod responding;
 
 pub(super) use host::start;

@@ -112,6 +112,7 @@ pub(super) fn features() -> Vec<Feature> {
         Ok(check::<Constants>("constants", &call.root.get_constants()?, &constants())?)
     });
     add("restart", restart);
+    all.extend(super::asynchrony::client::features());
     all
 }
 

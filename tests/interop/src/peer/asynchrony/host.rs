@@ -5,11 +5,12 @@ use super::dynamic::Dynamic;
 use super::executor::OneThread;
 use super::futures::Waiting;
 use super::plain::Plain;
+use super::recorder::RecorderOne;
 use super::responding::Responding;
 use super::{State, Style};
 use crate::idl::asynchrony::{
     AmhCallsSkeleton, AsyncCallsSkeleton, Calls, CallsSkeleton, Host, HostServant, HostSkeleton,
-    Recorder,
+    Recorder, RecorderSkeleton,
 };
 use crate::peer::servants::Side;
 use crate::values::Different;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 struct HostOne {
     calls: Calls,
+    recorder: Recorder,
 }
 
 impl HostServant for HostOne {
@@ -25,7 +27,7 @@ impl HostServant for HostOne {
         Ok(Some(self.calls.clone()))
     }
     fn get_recorder(&self) -> Result<Option<Recorder>, SystemException> {
-        Ok(None)
+        Ok(Some(self.recorder.clone()))
     }
 }
 
@@ -33,7 +35,9 @@ impl HostServant for HostOne {
 pub(in crate::peer) fn start(side: &Side, style: Style) -> Result<Host, Different> {
     let failed = |error: PoaError| Different(error.to_string());
     let calls = calls(side, style).map_err(failed)?;
-    side.poa.activate(HostSkeleton::new(HostOne { calls })).map_err(failed)
+    let recorder = RecorderSkeleton::new(RecorderOne::new(&side.orb, &side.poa)?);
+    let recorder = side.poa.activate(recorder).map_err(failed)?;
+    side.poa.activate(HostSkeleton::new(HostOne { calls, recorder })).map_err(failed)
 }
 
 fn calls(side: &Side, style: Style) -> Result<Calls, PoaError> {
