@@ -5,7 +5,7 @@ use super::client::{
 };
 use super::handler::Recorded;
 use super::{base, item, raised};
-use crate::idl::asynchrony::{Calls, Item};
+use crate::idl::asynchrony::{AmiBaseHandler, Calls, Item};
 use crate::values::{Different, check_equal, expect};
 use corbie::Any;
 use corbie::policy::{Policy, SetOverrideType};
@@ -36,13 +36,17 @@ fn recorded(call: &Call) -> Result<Recorded, Different> {
     Recorded::new(&call.side.poa)
 }
 
+fn base_handler(to: &Recorded) -> AmiBaseHandler {
+    to.handler.clone().into()
+}
+
 fn results(call: &Call) -> Outcome {
     let (it, to) = (calls(call)?, recorded(call)?);
     for n in 0..12 {
         it.sendc_work(&to.handler, n, &some())?;
         check_delivered(to.next("work")?, n)?;
     }
-    it.sendc_from_base(&to.handler, 5)?;
+    it.sendc_from_base(&base_handler(&to), 5)?;
     check_equal("text", &to.next("from_base")?.text, &base(5))?;
     it.sendc_pause(&to.handler)?;
     to.next("pause")?;
@@ -52,13 +56,13 @@ fn results(call: &Call) -> Outcome {
 
 fn attributes(call: &Call) -> Outcome {
     let (it, to) = (calls(call)?, recorded(call)?);
-    it.sendc_set_level(&to.handler, 7)?;
+    it.sendc_set_level(&base_handler(&to), 7)?;
     check_equal("raised", &to.next("set_level")?.raised, "")?;
-    it.sendc_get_level(&to.handler)?;
+    it.sendc_get_level(&base_handler(&to))?;
     check_equal("level", &to.next("get_level")?.result.number, &7)?;
-    it.sendc_get_title(&to.handler)?;
+    it.sendc_get_title(&base_handler(&to))?;
     check_equal("title", &to.next("get_title")?.text, "asynchrony")?;
-    it.sendc_set_level(&to.handler, 13)?;
+    it.sendc_set_level(&base_handler(&to), 13)?;
     let raised = to.next("set_level")?.raised;
     Ok(check_equal("raised", &raised, "NO_PERMISSION 0000000d COMPLETED_NO")?)
 }

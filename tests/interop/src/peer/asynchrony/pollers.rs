@@ -57,7 +57,7 @@ fn times(call: &Call) -> Outcome {
 
 fn set(call: &Call) -> Outcome {
     let it = calls(call)?;
-    let (late, early) = (it.sendp_delayed(1, 400)?, it.sendp_delayed(2, 20)?);
+    let (early, late) = (it.sendp_delayed(2, 20)?, it.sendp_delayed(1, 400)?);
     let set = late.create_pollable_set()?;
     set.add_pollable(early.as_poller())?;
     check_equal("left", &set.number_left(), &2)?;
