@@ -23,6 +23,9 @@ pub(crate) struct Matrix {
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) features: Vec<String>,
+    /// Only for runs that name it.
+    #[serde(default)]
+    pub(crate) by_name: bool,
 }
 
 /// One configuration.
@@ -33,7 +36,7 @@ pub(crate) struct Run {
     pub(crate) about: String,
     /// "client server": names of peers.
     pub(crate) pairs: Vec<String>,
-    /// Groups to run; none: all but those that a run has to name (`restart`).
+    /// Groups to run; none: all but those that have to be named.
     #[serde(default)]
     pub(crate) groups: Vec<String>,
     /// Single features to run besides.
@@ -152,7 +155,7 @@ impl Matrix {
     pub(crate) fn features<'a>(&'a self, run: &'a Run) -> Vec<(&'a str, Vec<&'a str>)> {
         let in_run = |group: &Group, feature: &String| {
             if run.groups.is_empty() && run.features.is_empty() {
-                return group.name != "restart";
+                return !group.by_name;
             }
             run.groups.contains(&group.name) || run.features.contains(feature)
         };

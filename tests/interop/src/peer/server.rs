@@ -29,8 +29,15 @@ pub(super) fn serve(orb: &Orb, style: Style) -> Result<(), Different> {
     orb.bind_object_key("InteropRoot", root.as_object());
     println!("ior {}", orb.object_to_string(root.as_object()));
     println!("ready");
-    let mut rest = [0; 64];
-    while std::io::stdin().read(&mut rest).map_err(failed)? > 0 {}
+    let ending = orb.clone();
+    std::thread::spawn(move || {
+        let mut rest = [0; 64];
+        // An error ends it as well as the end does.
+        while std::io::stdin().read(&mut rest).is_ok_and(|count| count > 0) {}
+        ending.shutdown(false);
+    });
+    // With `event_loop = application` this thread serves.
+    orb.run();
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! Features of AMI with call-backs (`sendc_…`) and futures, from the client's side.
+//! Features of AMI with call-backs (`sendc_…`) and with futures (`…_async`), from the client's side.
+//! Collected by `client`; the same calls are in `async_client.cc` and `AsyncClient.java`.
 
 use super::client::{
     Call, Named, Outcome, RAISED, calls, check_delivered, check_work, guest, host, some, wait_until,
@@ -33,7 +34,7 @@ pub(super) const FEATURES: &[Named] = &[
 ];
 
 fn recorded(call: &Call) -> Result<Recorded, Different> {
-    Recorded::new(&call.side.poa)
+    Recorded::new(&call.side)
 }
 
 fn base_handler(to: &Recorded) -> AmiBaseHandler {
@@ -138,7 +139,7 @@ fn nested(call: &Call) -> Outcome {
             let _ = server.sendc_work(handler, n + 1, &some());
         }
     });
-    let to = Recorded::with(&call.side.poa, meanwhile)?;
+    let to = Recorded::with(&call.side, meanwhile)?;
     slot.get_or_init(|| to.handler.clone());
     it.sendc_work(&to.handler, 0, &some())?;
     for n in 0..20 {

@@ -4,11 +4,9 @@
 
 use super::plain::Guest;
 use super::{item, numbers, raised, raised_system};
-use crate::idl::asynchrony::{
-    Calls, Delivery, Host, Item, Recorder, Visitor, VisitorSkeleton,
-};
-pub(super) use crate::peer::client::{Call, Failure};
+use crate::idl::asynchrony::{Calls, Delivery, Host, Item, Recorder, Visitor, VisitorSkeleton};
 use crate::peer::client::Feature;
+pub(super) use crate::peer::client::{Call, Failure};
 use crate::values::{Different, check_equal, expect};
 use corbie::Any;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Features of the dynamic invocation interface, from the client's side.
+//! Features of the dynamic invocation interface, from the client's side: all types and exceptions
+//! by TypeCode. Collected by `client`.
 
 use super::client::{Call, Named, Outcome, RAISED, calls, check_work, some, wait_until};
 use super::{item, raised};

@@ -1,12 +1,13 @@
-//! An executor of a few lines: one thread polls what is ready. Used by the servants of `futures`.
+//! An executor of a few lines: one thread polls what is ready. Used by the servants of `futures`,
+//! which await values that other threads give.
 
 use super::lock;
 use corbie::{Executor, Task};
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
-use std::pin::Pin;
 
 /// Runs tasks on one thread until it is dropped and all of them are done.
 pub(super) struct OneThread {

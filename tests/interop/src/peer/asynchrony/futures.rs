@@ -1,4 +1,5 @@
-//! The servant whose operations are `async fn`. Activated by `host`, run by `executor`.
+//! The servant whose operations are `async fn`, so that none keeps a thread while it waits.
+//! Activated by `host`, run by `executor`.
 
 use super::executor::{Giver, elsewhere, given};
 use super::{State, base, lock, work};

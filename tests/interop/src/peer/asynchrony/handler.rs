@@ -1,15 +1,17 @@
 //! The reply handler of the asynchronous part of the catalogue: keeps what it is told. Used by the
 //! client's features and by the recorder of `host`.
 
-use super::{raised, raised_system};
+use super::{lock, raised, raised_system};
 use crate::idl::asynchrony::{
     AmiBaseHandlerServant, AmiCallsExceptionHolder, AmiCallsHandler, AmiCallsHandlerServant,
     AmiCallsHandlerSkeleton, Delivery, Item,
 };
+use crate::peer::servants::Side;
 use crate::values::{Different, check_equal};
 use corbie::messaging::{ExceptionHolder, Raised};
-use corbie::{Any, Poa, SystemException};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use corbie::{Any, EventLoop, Orb, ServerConcurrency, SystemException};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a reply may take that has to come.
@@ -20,29 +22,36 @@ type Outcome = Result<(), SystemException>;
 pub(super) type Meanwhile = Box<dyn Fn(&Delivery) + Send + Sync>;
 
 struct Recording {
-    deliveries: Sender<Delivery>,
+    deliveries: Arc<Deliveries>,
     meanwhile: Meanwhile,
+}
+
+#[derive(Default)]
+struct Deliveries {
+    queue: Mutex<VecDeque<Delivery>>,
+    came: Condvar,
 }
 
 /// A handler, and what it was told.
 pub(super) struct Recorded {
+    orb: Orb,
     pub(super) handler: AmiCallsHandler,
-    pub(super) deliveries: Receiver<Delivery>,
+    deliveries: Arc<Deliveries>,
 }
 
 impl Recorded {
     /// Activates a handler.
-    pub(super) fn new(poa: &Poa) -> Result<Recorded, Different> {
-        Self::with(poa, Box::new(|_| ()))
+    pub(super) fn new(side: &Side) -> Result<Recorded, Different> {
+        Self::with(side, Box::new(|_| ()))
     }
 
     /// Activates a handler that does something in each upcall.
-    pub(super) fn with(poa: &Poa, meanwhile: Meanwhile) -> Result<Recorded, Different> {
-        let (sender, deliveries) = channel();
-        let recording = Recording { deliveries: sender, meanwhile };
+    pub(super) fn with(side: &Side, meanwhile: Meanwhile) -> Result<Recorded, Different> {
+        let deliveries: Arc<Deliveries> = Arc::default();
+        let recording = Recording { deliveries: deliveries.clone(), meanwhile };
         let skeleton = AmiCallsHandlerSkeleton::new(recording);
-        let handler = poa.activate(skeleton).map_err(|e| Different(e.to_string()))?;
-        Ok(Recorded { handler, deliveries })
+        let handler = side.poa.activate(skeleton).map_err(|e| Different(e.to_string()))?;
+        Ok(Recorded { orb: side.orb.clone(), handler, deliveries })
     }
 
     /// The next delivery, which has to be of that operation.
@@ -52,17 +61,32 @@ impl Recorded {
         Ok(delivery)
     }
 
+    /// The next delivery, if it comes in that time. Where nobody else runs the event loop, this
+    /// does.
     pub(super) fn next_in(&self, time: Duration) -> Option<Delivery> {
-        self.deliveries.recv_timeout(time).ok()
+        let queue = &self.deliveries.queue;
+        if is_driven_by_us(&self.orb) {
+            self.orb.work_until(&|| !lock(queue).is_empty(), Some(time));
+            return lock(queue).pop_front();
+        }
+        let waited =
+            self.deliveries.came.wait_timeout_while(lock(queue), time, |queue| queue.is_empty());
+        waited.unwrap_or_else(PoisonError::into_inner).0.pop_front()
     }
+}
+
+/// Whether only the threads of the program run the event loop.
+pub(super) fn is_driven_by_us(orb: &Orb) -> bool {
+    orb.settings().event_loop == EventLoop::Application
+        || orb.settings().server_concurrency == ServerConcurrency::Reactive
 }
 
 impl Recording {
     fn keep(&self, operation: &str, delivery: Delivery) -> Outcome {
         let delivery = Delivery { operation: operation.to_owned(), ..delivery };
         (self.meanwhile)(&delivery);
-        // The client may have seen enough.
-        let _ = self.deliveries.send(delivery);
+        lock(&self.deliveries.queue).push_back(delivery);
+        self.deliveries.came.notify_all();
         Ok(())
     }
     fn number(&self, operation: &str, number: i32) -> Outcome {

@@ -35,7 +35,7 @@ impl HostServant for HostOne {
 pub(in crate::peer) fn start(side: &Side, style: Style) -> Result<Host, Different> {
     let failed = |error: PoaError| Different(error.to_string());
     let calls = calls(side, style).map_err(failed)?;
-    let recorder = RecorderSkeleton::new(RecorderOne::new(&side.orb, &side.poa)?);
+    let recorder = RecorderSkeleton::new(RecorderOne::new(side)?);
     let recorder = side.poa.activate(recorder).map_err(failed)?;
     side.poa.activate(HostSkeleton::new(HostOne { calls, recorder })).map_err(failed)
 }

@@ -1,4 +1,5 @@
-//! Features of AMI with pollers (`sendp_…`), from the client's side.
+//! Features of AMI with pollers (`sendp_…`), from the client's side, one by one and in a set.
+//! Collected by `client`.
 
 use super::client::{Call, Named, Outcome, RAISED, calls, check_work, some};
 use super::{raised, raised_system};

@@ -2,26 +2,26 @@
 //! handlers in other processes. Activated by `host`; `deliver` is used by the client, too.
 
 use super::handler::Recorded;
-use super::{lock, nil, numbers, work};
+use super::{nil, numbers, work};
 use crate::idl::asynchrony::calls::WorkError;
 use crate::idl::asynchrony::{AmiCallsHandler, Calls, Delivery, Nothing, RecorderServant, Refused};
+use crate::peer::servants::Side;
 use crate::values::Different;
 use corbie::messaging::ExceptionHolder;
-use corbie::{Marshal, Object, Orb, Poa, SystemException};
-use std::sync::Mutex;
+use corbie::{Marshal, Object, Orb, SystemException};
 use std::time::Duration;
 
 pub(super) struct RecorderOne {
     orb: Orb,
     handler: Object,
-    recorded: Mutex<Recorded>,
+    recorded: Recorded,
 }
 
 impl RecorderOne {
-    pub(super) fn new(orb: &Orb, poa: &Poa) -> Result<RecorderOne, Different> {
-        let recorded = Recorded::new(poa)?;
+    pub(super) fn new(side: &Side) -> Result<RecorderOne, Different> {
+        let recorded = Recorded::new(side)?;
         let handler = recorded.handler.as_object().clone();
-        Ok(RecorderOne { orb: orb.clone(), handler, recorded: Mutex::new(recorded) })
+        Ok(RecorderOne { orb: side.orb.clone(), handler, recorded })
     }
 }
 
@@ -31,19 +31,12 @@ fn handler(to: Option<&Object>) -> Result<AmiCallsHandler, SystemException> {
 }
 
 /// Calls `work` or `work_excep` of that `AMI_CallsHandler`, as the reply of work(number) does.
-pub(super) fn deliver(
-    orb: &Orb,
-    to: Option<&Object>,
-    number: i32,
-) -> Result<(), SystemException> {
+pub(super) fn deliver(orb: &Orb, to: Option<&Object>, number: i32) -> Result<(), SystemException> {
     let to = handler(to)?;
     let holder = match work(number, &numbers(1, 3)) {
         Ok((item, some, text)) => return to.work(&item, &some, &text),
         Err(WorkError::Refused(e)) => {
-            ExceptionHolder::of_user(orb, Refused::REPOSITORY_ID, &|out| {
-                // the encoder may keep what it is given: own it
-                Refused::encode(&e, out)
-            })
+            ExceptionHolder::of_user(orb, Refused::REPOSITORY_ID, &|out| Refused::encode(&e, out))
         }
         Err(WorkError::Nothing(e)) => {
             ExceptionHolder::of_user(orb, Nothing::REPOSITORY_ID, &|out| Nothing::encode(&e, out))
@@ -60,7 +53,7 @@ impl RecorderServant for RecorderOne {
 
     fn next(&self, milliseconds: u32) -> Result<(bool, Delivery), SystemException> {
         let time = Duration::from_millis(milliseconds.into());
-        let delivery = lock(&self.recorded).next_in(time);
+        let delivery = self.recorded.next_in(time);
         Ok((delivery.is_some(), delivery.unwrap_or_default()))
     }
 

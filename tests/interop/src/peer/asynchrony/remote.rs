@@ -60,7 +60,7 @@ fn remote_handler(call: &Call, works: &[i32]) -> Outcome {
 
 fn by_server(call: &Call, works: &[i32], through_ami: bool) -> Outcome {
     let (it, recorder) = (calls(call)?, recorder(call)?);
-    let to = Recorded::new(&call.side.poa)?;
+    let to = Recorded::new(&call.side)?;
     for &n in works {
         let handler = Some(to.handler.as_object());
         match through_ami {
