@@ -11,8 +11,8 @@ use corbie::policy::{
     SyncScope, UtcT,
 };
 use corbie::{
-    ByteOrder, CompletionStatus, Encoder, Interface, Ior, Marshal, Operation, SystemException,
-    SystemExceptionKind, minor,
+    ByteOrder, CompletionStatus, Encoder, Interface, Ior, Marshal, Operation, ReplySink,
+    SystemException, SystemExceptionKind, minor,
 };
 use corbie_testkit::{MessageKind, RawPeer, message_header};
 use echo::{Echo, WAITING, as_client, loopback_orb, serve};
@@ -522,5 +522,90 @@ fn the_setting_for_scopes_holds_where_no_policy_speaks() {
     assert_eq!(echo.get_policy(PolicyType::SYNC_SCOPE).unwrap(), None, "it is no policy");
     oneway(&with(&echo, &[Policy::SyncScope(SyncScope::WithTransport)]), "panic", 1).unwrap();
     orb.shutdown(true);
+    server.shutdown(true);
+}
+
+/// Calls `double` asynchronously; how it ended.
+fn asynchronous(echo: &Echo, name: &'static str, value: i64) -> Result<i64, SystemException> {
+    let (ends, ended) = std::sync::mpsc::channel();
+    let sink = ReplySink::function(move |outcome: Result<corbie::Reply, SystemException>| {
+        let value = outcome.and_then(|mut reply| reply.results_only(|d| d.read_longlong()));
+        ends.send(value).unwrap();
+    });
+    let arguments = |e: &mut Encoder<'_>| {
+        e.write_longlong(value);
+        Ok(())
+    };
+    echo.0.invoke_async(&Operation::twoway(name), &arguments, sink)?;
+    ended.recv_timeout(PATIENCE).unwrap()
+}
+
+#[test]
+fn policies_hold_for_asynchronous_calls_too() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&[]);
+    let echo = as_client(&orb, &echo);
+    let (kind, no) = (SystemExceptionKind::Timeout, CompletionStatus::No);
+    let short = milliseconds(50);
+    for policy in [Policy::RelativeRoundtripTimeout(short), Policy::RelativeReplyTimeout(short)] {
+        let begun = Instant::now();
+        let exception = asynchronous(&with(&echo, &[policy]), "wait", 300).unwrap_err();
+        is(&exception, kind, minor::TIMEOUT_CALL, CompletionStatus::Maybe);
+        assert!(begun.elapsed() < SHORT, "{policy:?}: {:?}", begun.elapsed());
+    }
+    {
+        let _scope = orb.policy_current().scope(&[Policy::RelativeReplyTimeout(short)]).unwrap();
+        let exception = asynchronous(&echo, "wait", 300).unwrap_err();
+        is(&exception, kind, minor::TIMEOUT_CALL, CompletionStatus::Maybe);
+    }
+    let past = UtcT { time: UtcT::now().time - 10_000, ..UtcT::default() };
+    let exception = asynchronous(&with(&echo, &[Policy::RequestEndTime(past)]), "double", 1);
+    is(&exception.unwrap_err(), kind, minor::TIMEOUT_REQUEST_END, no);
+    assert_eq!(asynchronous(&echo, "double", 4).unwrap(), 8, "the connection is of use still");
+    orb.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_late_request_of_an_asynchronous_call_is_not_served() {
+    // The servant is busy with the first request when the second has its end.
+    let (server, echo, noted) = serve(&[]);
+    let orb = loopback_orb(&[]);
+    let echo = as_client(&orb, &echo);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| asynchronous(&echo, "wait", 500));
+        assert_eq!(noted.recv_timeout(PATIENCE), Ok(WAITING));
+        let in_time = Policy::RelativeRequestTimeout(milliseconds(100));
+        let exception = asynchronous(&with(&echo, &[in_time]), "wait", 1).unwrap_err();
+        let (kind, no) = (SystemExceptionKind::Timeout, CompletionStatus::No);
+        is(&exception, kind, minor::TIMEOUT_REQUEST_END, no);
+        assert_eq!(first.join().unwrap().unwrap(), 500);
+    });
+    assert!(noted.try_recv().is_err(), "the servant did not see it");
+    orb.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn asynchronous_calls_follow_forwards_as_the_rebind_policy_says() {
+    let (server, echo, _noted) = serve(&[]);
+    let value = range(4, 9);
+    let narrower = exposing(&echo, &[(25, &value)]);
+    let of = |min, max| Policy::RequestPriority(PriorityRange { min, max });
+    for (mode, is_followed) in [(RebindMode::Transparent, true), (RebindMode::NoRebind, false)] {
+        let (url, forwarder) = moving(&narrower);
+        let (orb, moves) = client(&url, &["-ORBTransportMultiplexing", "muxed"]);
+        let moves = with(&moves, &[Policy::Rebind(mode), of(3, 5)]);
+        assert_eq!(asynchronous(&moves, "double", 1).unwrap(), 42, "{mode:?}");
+        let outcome = asynchronous(&moves, "double", 4);
+        if is_followed {
+            assert_eq!(outcome.unwrap(), 8);
+        } else {
+            let (kind, no) = (SystemExceptionKind::Rebind, CompletionStatus::No);
+            is(&outcome.unwrap_err(), kind, minor::REBIND_FORWARD, no);
+        }
+        orb.shutdown(true);
+        forwarder.join().unwrap();
+    }
     server.shutdown(true);
 }

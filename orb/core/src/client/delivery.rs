@@ -80,7 +80,10 @@ pub(crate) fn reply(
     let reply = Reply::owned(orb, owned, status, body);
     let operation = pending.call.operation.clone();
     match reply.into_answer(&operation) {
-        Answer::Done(reply) => complete(pending.call, Ok(reply)),
+        Answer::Done(reply) => {
+            pending.call.object.note_bound();
+            complete(pending.call, Ok(reply));
+        }
         Answer::Raised(exception) => raised(pending, exception),
         Answer::Elsewhere(elsewhere) => forwarded(pending, elsewhere),
     }

@@ -24,7 +24,7 @@ fn opening_once(object: &Object, target: &Target) -> Opening {
         _ if !object.is_bound() => Opening::Free,
         Some(losses) => Opening::WithoutLoss(losses),
         // Bound before the policy was set, if the pool is connected; else it is another place.
-        None if target.pool.open_connections() > 0 => Opening::WithoutLoss(target.pool.losses()),
+        None if target.pool.is_connected() => Opening::WithoutLoss(target.pool.losses()),
         None => Opening::Forbidden,
     }
 }

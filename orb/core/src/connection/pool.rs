@@ -413,6 +413,11 @@ impl ConnectionPool {
         self.lock().open + u32::try_from(shared).unwrap_or(0)
     }
 
+    /// Whether any connection is open, for one call or shared.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.open_connections() > 0 || self.shared_connections().iter().any(|c| c.is_open())
+    }
+
     /// How many connections were closed until now; wraps around.
     pub(crate) fn losses(&self) -> u32 {
         self.losses.load(Ordering::Relaxed)

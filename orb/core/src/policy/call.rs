@@ -117,9 +117,8 @@ impl CallPolicies {
             has_times: false,
             travel: false,
         };
-        let points = [policies.request_start, policies.request_end];
-        let points = [points, [policies.reply_start, policies.reply_end]].concat();
-        let has_point = points.iter().any(Option::is_some);
+        let of_request = policies.request_start.or(policies.request_end);
+        let has_point = of_request.or(policies.reply_start).or(policies.reply_end).is_some();
         let is_relative = policies.request_timeout.or(policies.reply_timeout).is_some();
         let has_priority = policies.request_priority.or(policies.reply_priority).is_some();
         policies.has_times = has_point || is_relative;
@@ -214,7 +213,7 @@ pub(crate) fn reconciled(
     exposed: &PolicySet,
 ) -> Result<PolicySet, SystemException> {
     let mut narrowed = *set;
-    for policy in exposed.select(&[]) {
+    for policy in exposed.iter() {
         let here = set.get(policy.policy_type());
         let both = match (here, policy) {
             (None, policy) => Some(policy),

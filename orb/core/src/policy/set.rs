@@ -45,6 +45,11 @@ impl PolicySet {
         }
     }
 
+    /// All policies that are there.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Policy> {
+        self.slots.iter().flatten().copied()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.slots.iter().all(Option::is_none)
     }
@@ -61,7 +66,7 @@ impl PolicySet {
     /// The policies of these kinds that are there; all of them when no kind is named.
     pub(crate) fn select(&self, types: &[PolicyType]) -> Vec<Policy> {
         let wanted = |policy: &Policy| types.is_empty() || types.contains(&policy.policy_type());
-        self.slots.iter().flatten().copied().filter(wanted).collect()
+        self.iter().filter(wanted).collect()
     }
 
     /// The set after `set_policy_overrides(policies, how)`.
