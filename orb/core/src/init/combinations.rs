@@ -4,7 +4,7 @@
 
 use corbie_cdr::{CodeSet, Version};
 
-use super::choice::{ServerConcurrency, WaitStrategy};
+use super::choice::{ReplyWait, ServerConcurrency, WaitStrategy};
 use super::endpoint::check_object_url;
 use super::refusal::Refusal;
 use super::settings::Settings;
@@ -101,6 +101,31 @@ fn threads(s: &Settings) -> Result<(), Refusal> {
         s,
         ["server_wait_strategy", "server_spin_budget"],
         "there is no time to spin in; choose `block` or a budget above zero",
+    )?;
+    loops(s)
+}
+
+/// Event loops watch many connections, and sleep in the kernel.
+fn loops(s: &Settings) -> Result<(), Refusal> {
+    refuse_if(
+        s.wait_strategy == WaitStrategy::Spin && s.reply_wait != ReplyWait::Read,
+        s,
+        ["wait_strategy", "reply_wait"],
+        "a thread in the event loop does not spin on one connection; choose `adaptive` or `read`",
+    )?;
+    let is_loop = s.server_concurrency != ServerConcurrency::ThreadPerConnection;
+    refuse_if(
+        s.server_wait_strategy == WaitStrategy::Spin && is_loop,
+        s,
+        ["server_wait_strategy", "server_concurrency"],
+        "only a thread that has one connection can spin; choose `adaptive`, or \
+         `thread-per-connection`",
+    )?;
+    refuse_if(
+        s.reactor_threads != 0 && s.server_concurrency != ServerConcurrency::ReactorPerThread,
+        s,
+        ["reactor_threads", "server_concurrency"],
+        "no such threads are started; choose `reactor-per-thread`, or 0",
     )
 }
 

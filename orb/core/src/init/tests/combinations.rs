@@ -22,6 +22,13 @@ fn each_refused_pair_is_named() {
         ("-ORBServerConnectionsMax 40000", "server_concurrency", "server_connections_max"),
         ("-ORBWaitStrategy spin -ORBSpinBudget 0s", "wait_strategy", "spin_budget"),
         ("-ORBServerSpinBudget 0s", "server_wait_strategy", "server_spin_budget"),
+        ("-ORBWaitStrategy spin -ORBReplyWait reactor", "wait_strategy", "reply_wait"),
+        (
+            "-ORBServerWaitStrategy spin -ORBServerConcurrency thread-pool",
+            "server_wait_strategy",
+            "server_concurrency",
+        ),
+        ("-ORBReactorThreads 4", "reactor_threads", "server_concurrency"),
         (
             "-ORBPublishedAddress h -ORBPublishAllAddresses",
             "published_addresses",
@@ -42,6 +49,9 @@ fn the_same_values_work_alone() {
         "-ORBServerConnectionsMax 40000 -ORBServerConcurrency thread-pool",
         "-ORBWaitStrategy block -ORBSpinBudget 0s",
         "-ORBMessageOctetsMax 1MiB -ORBReassemblyOctetsMax 1MiB",
+        "-ORBWaitStrategy spin -ORBServerWaitStrategy spin",
+        "-ORBWaitStrategy adaptive -ORBReplyWait reactor -ORBServerConcurrency reactive",
+        "-ORBReactorThreads 4 -ORBServerConcurrency reactor-per-thread",
     ] {
         assert!(join(args, &[], None).is_ok(), "{args}");
     }
