@@ -88,7 +88,9 @@ fn check_misuse(generated: &GeneratedCrate, program: &str, expected: &str) {
 
 #[test]
 fn misuse_does_not_compile() {
-    let generated = crate_of("misuse", &Builder::new().amh(true), &["stock"]);
+    let builder = Builder::new().amh(true).ami_callback(true).ami_poller(true);
+    let generated = crate_of("misuse", &builder, &["stock", "interfaces"]);
+    misuse_of_asynchronous_calls(&generated);
     let wrong_signature = "struct S;
         impl stock::QuoterServant for S {
             fn quotes_served(&self) -> Result<u64, corbie::SystemException> { Ok(0) }
@@ -124,4 +126,21 @@ fn misuse_does_not_compile() {
     check_misuse(&generated, another_exception, "is not satisfied");
     let wrong_argument = "fn f(quoter: stock::Quoter) { let _ = quoter.get_quote(5); }";
     check_misuse(&generated, wrong_argument, "mismatched types");
+}
+
+fn misuse_of_asynchronous_calls(generated: &GeneratedCrate) {
+    let other_handler = "use misuse::own_interfaces::interfaces::AmiTopHandler;
+        fn f(quoter: stock::Quoter, handler: AmiTopHandler) {
+            let _ = quoter.sendc_get_quote(&handler, \"IBM\");
+        }";
+    check_misuse(&generated, other_handler, "`From<&AmiTopHandler>` is not implemented");
+    let other_result = "fn f(poller: stock::AmiQuoterPoller) -> String {
+            poller.get_quote(None).expect(\"a quote\")
+        }";
+    check_misuse(generated, other_result, "mismatched types");
+    let no_excep = "struct S;
+        impl stock::AmiQuoterHandlerServant for S {
+            fn get_quote(&self, _: i32) -> Result<(), corbie::SystemException> { Ok(()) }
+        }";
+    check_misuse(generated, no_excep, "missing: `get_quotes_served`");
 }

@@ -31,7 +31,7 @@ const DOUBLE: Operation = Operation::twoway("double");
 static STUB: ReplyStub = ReplyStub {
     operation: Operation::twoway("double"),
     excep_operation: Operation::twoway("double_excep"),
-    forward: |_: &mut Reply, _: &Object| panic!("the handler is in this process"),
+    forward: |_: &mut Reply, _: Option<&Object>| panic!("the handler is in this process"),
     exceptions: &[],
 };
 

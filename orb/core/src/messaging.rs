@@ -12,6 +12,7 @@ mod reply_future;
 mod reply_handler;
 mod value_header;
 
+pub(crate) use exception_holder::reply_body_as;
 pub use exception_holder::{ExceptionHolder, Raised};
 pub use pollable::Pollable;
 pub(crate) use pollable_set::Membership;

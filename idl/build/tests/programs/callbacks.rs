@@ -132,6 +132,7 @@ pub fn check(world: &World) {
         outcomes(world, place);
         inherited(world, place);
         broken(world, place);
+        unreadable(world, place);
     }
     many(world);
     nobody(world);
@@ -202,6 +203,19 @@ fn broken(world: &World, place: &Orb) {
     let Event::NoQuote(GetQuoteError::System(broken)) = next(&hear) else { panic!("broken") };
     let expected = (SystemExceptionKind::CommFailure, CompletionStatus::Maybe);
     assert_eq!((broken.kind, broken.completed), expected);
+    // Only a handler of the same process learns why.
+    let is_here = place.listen_addresses() == world.client.listen_addresses();
+    assert_eq!(broken.to_string().contains("broke while get_quote waited"), is_here, "{broken}");
+}
+
+/// Results that cannot be decoded are an exception, too.
+fn unreadable(world: &World, place: &Orb) {
+    let (handler, hear) = quoter_handler(world, place);
+    crate::terse(world).sendc_get_quote(&handler, "IBM").expect("sent");
+    let Event::NoQuote(GetQuoteError::System(terse)) = next(&hear) else { panic!("unreadable") };
+    let expected = (SystemExceptionKind::Marshal, CompletionStatus::Yes);
+    assert_eq!((terse.kind, terse.completed), expected);
+    assert_eq!(hear.try_recv(), Err(TryRecvError::Empty));
 }
 
 /// Many at once, all answered, each once.

@@ -15,6 +15,7 @@ mod pollers;
 #[path = "parts/results.rs"]
 mod results;
 
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -108,16 +109,40 @@ pub struct World {
 
 /// A server that takes a connection, reads from it, and closes it.
 pub fn breaking(world: &World) -> Quoter {
+    scripted(world, |mut stream| {
+        let read = stream.read(&mut [0; 12]).expect("a request comes");
+        assert!(read > 0);
+        stream.shutdown(Shutdown::Both).expect("it was open");
+    })
+}
+
+/// A server that answers one request with a reply that has no results in it.
+pub fn terse(world: &World) -> Quoter {
+    scripted(world, |mut stream| {
+        let mut header = [0; 12];
+        stream.read_exact(&mut header).expect("a request comes");
+        // GIOP 1.2, in this machine's byte order: kind and size, then the request id.
+        let size = u32::from_ne_bytes([header[8], header[9], header[10], header[11]]);
+        let mut request = vec![0; size as usize];
+        stream.read_exact(&mut request).expect("all of it");
+        header[7] = 1;
+        header[8..].copy_from_slice(&12_u32.to_ne_bytes());
+        let reply = [&header[..], &request[..4], &[0; 8]].concat();
+        stream.write_all(&reply).expect("the client reads");
+        // Until the client goes.
+        let _ = stream.read(&mut header);
+    })
+}
+
+fn scripted(world: &World, serve: fn(TcpStream)) -> Quoter {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
     let there = world.quoter.as_object().ior().iiop_profiles().expect("profiles").remove(0);
     let profile = IiopProfile { port, host: "127.0.0.1".to_owned(), ..there };
     let ior = Ior::from_iiop(Quoter::REPOSITORY_ID, &profile).expect("an IOR");
     std::thread::spawn(move || {
-        let (mut stream, _): (TcpStream, _) = listener.accept().expect("the client connects");
-        let read = std::io::Read::read(&mut stream, &mut [0; 12]).expect("a request comes");
-        assert!(read > 0);
-        stream.shutdown(Shutdown::Both).expect("it was open");
+        let (stream, _) = listener.accept().expect("the client connects");
+        serve(stream);
     });
     Quoter::unchecked_narrow(Object::new(&world.client, ior))
 }

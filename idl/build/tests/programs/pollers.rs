@@ -58,6 +58,8 @@ fn outcomes(world: &World) {
     assert_eq!(quoter.sendp_get_quotes_served().expect("sent").get_quotes_served(None), served);
     let broken = crate::breaking(world).sendp_get_quote("IBM").expect("sent").get_quote(None);
     assert_eq!(kind(broken), SystemExceptionKind::CommFailure);
+    let unreadable = crate::terse(world).sendp_get_quote("IBM").expect("sent").get_quote(None);
+    assert_eq!(kind(unreadable), SystemExceptionKind::Marshal);
 }
 
 fn not_yet(world: &World) {

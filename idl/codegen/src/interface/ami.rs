@@ -173,6 +173,8 @@ impl<'m> Scope<'_, 'm> {
     /// Reads the results and sends them to a handler elsewhere; both are in the order of the IDL.
     fn forward_function(&self, call: &Call<'_>) -> TokenStream {
         let (orb, ok) = (self.orb(), self.std("Ok"));
+        let (some, none) = (self.std("Some"), self.std("None"));
+        let object = self.option(&quote!(&#orb::Object));
         let done = self.result(&quote!(()), &quote!(#orb::SystemException));
         let outputs = call.outputs();
         let names: Vec<Ident> = outputs.iter().map(|output| output.name.clone()).collect();
@@ -204,9 +206,14 @@ impl<'m> Scope<'_, 'm> {
             }
         };
         quote! {
-            fn forward(#reply: &mut #orb::Reply, #handler: &#orb::Object) -> #done {
+            fn forward(#reply: &mut #orb::Reply, #handler: #object) -> #done {
                 #binding
-                #handler.invoke_async(&STUB.operation, &#write, #orb::ReplySink::discard())
+                match #handler {
+                    #some(#handler) => {
+                        #handler.invoke_async(&STUB.operation, &#write, #orb::ReplySink::discard())
+                    }
+                    #none => #ok(()),
+                }
             }
         }
     }

@@ -10,14 +10,14 @@ use crate::client::reply_sink::{ReplyStub, Sink};
 use crate::client::{Reply, ReplySink};
 use crate::connection::MuxedConnection;
 use crate::connection::driver::ReceiveFailure;
-use crate::messaging::ExceptionHolder;
+use crate::messaging::{ExceptionHolder, reply_body_as};
 use crate::policy::CallPolicies;
 use crate::server::dispatch;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, Decoder, Encoder};
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_transport::Endpoint;
-use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, TypeCode, minor};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -199,6 +199,10 @@ pub(crate) fn to_handler(
         results: &stub.operation,
         exception: &stub.excep_operation,
         forward: &stub.forward,
+        exception_type: &|id| {
+            let known = stub.exceptions.iter().find(|(known, _)| *known == id);
+            known.map(|(_, type_code)| type_code())
+        },
     };
     operations.call(handler, outcome);
 }
@@ -209,8 +213,10 @@ pub(crate) struct HandlerOperations<'s> {
     pub(crate) results: &'s Operation,
     /// Takes an exception.
     pub(crate) exception: &'s Operation,
-    /// For a handler in another process: decodes the results and sends them there.
-    pub(crate) forward: &'s dyn Fn(&mut Reply, &Object) -> Result<(), SystemException>,
+    /// See [`ReplyStub::forward`].
+    pub(crate) forward: &'s dyn Fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>,
+    /// The types of the user exceptions that are known, by repository id.
+    pub(crate) exception_type: &'s dyn Fn(&str) -> Option<TypeCode>,
 }
 
 impl HandlerOperations<'_> {
@@ -218,8 +224,8 @@ impl HandlerOperations<'_> {
     pub(crate) fn call(&self, handler: &Object, outcome: Result<Reply, SystemException>) {
         let delivered = match outcome {
             Ok(reply) if !reply.is_user_exception() => self.results(handler, reply),
-            Ok(reply) => raise(handler, self.exception, &Raised::User(&reply)),
-            Err(exception) => raise(handler, self.exception, &Raised::System(&exception)),
+            Ok(reply) => self.raise_user(handler, &reply),
+            Err(exception) => self.raise_system(handler, &exception),
         };
         if let Err(exception) = delivered {
             let operation = self.results.name();
@@ -230,67 +236,87 @@ impl HandlerOperations<'_> {
     /// The body of the reply is the list of arguments of the handler's operation: a handler of this
     /// process reads it where it lies.
     fn results(&self, handler: &Object, mut reply: Reply) -> Result<(), SystemException> {
-        if let Some(key) = handler.local_key()
+        let delivered = if let Some(key) = handler.local_key()
             && let Some(arguments) = reply.decoder()
         {
-            return dispatch::local(handler.orb(), key, self.results.name(), arguments);
-        }
-        match (self.forward)(&mut reply, handler) {
-            // The results could not be decoded: that is an outcome of the call, too.
-            Err(exception) if exception.kind == SystemExceptionKind::Marshal => {
-                raise(handler, self.exception, &Raised::System(&exception))
-            }
-            delivered => delivered,
+            dispatch::local(handler.orb(), key, self.results.name(), arguments)
+        } else {
+            (self.forward)(&mut reply, Some(handler))
+        };
+        let Err(exception) = delivered else { return Ok(()) };
+        // Results that cannot be decoded never reached the handler: that is an outcome, too.
+        match (self.forward)(&mut reply, None) {
+            Err(unreadable) => self.raise_system(handler, &unreadable),
+            Ok(()) => Err(exception),
         }
     }
-}
 
-/// An exception for a reply handler.
-enum Raised<'r> {
-    User(&'r Reply),
-    System(&'r SystemException),
-}
-
-/// Calls the `_excep` operation of a handler with the value `Messaging::ExceptionHolder` (CORBA
-/// Messaging §22.7).
-#[cold]
-fn raise(
-    handler: &Object,
-    operation: &Operation,
-    raised: &Raised<'_>,
-) -> Result<(), SystemException> {
-    let system;
-    let (is_system, order, body) = match raised {
-        Raised::User(reply) => {
-            let (order, body) = reply.body_octets();
-            (false, order, body)
+    #[cold]
+    fn raise_user(&self, handler: &Object, reply: &Reply) -> Result<(), SystemException> {
+        let Some(came) = reply.decoder() else { return Ok(()) };
+        let (order, body) = reply.body_octets();
+        let as_needed =
+            |e: &Encoder<'_>| reply_body_as(&came, self.exception_type, e.version(), e.code_sets());
+        let mut e = Encoder::native();
+        if let Some(key) = handler.local_key() {
+            // The handler reads the exception in the code sets that it came in.
+            e.set_version(came.version());
+            e.set_code_sets(came.code_sets());
+            let other = as_needed(&e);
+            let (order, body) = other.as_ref().map_or((order, body), |o| (o.0, o.1.as_slice()));
+            ExceptionHolder::write_copied(false, order, body, &mut e)?;
+            return self.raise_local(handler, key, &e);
         }
-        Raised::System(exception) => {
-            let mut encoder = Encoder::native();
-            exception.encode_reply(&mut encoder)?;
-            system = encoder.into_buffer();
-            (true, ByteOrder::NATIVE, system.as_slice())
-        }
-    };
-    let Some(key) = handler.local_key() else {
-        return handler.invoke_async(
-            operation,
-            &|e| ExceptionHolder::write(is_system, order, body, e),
+        handler.invoke_async(
+            self.exception,
+            &|e| {
+                let other = as_needed(e);
+                let (order, body) = other.as_ref().map_or((order, body), |o| (o.0, o.1.as_slice()));
+                ExceptionHolder::write_copied(false, order, body, e)
+            },
             ReplySink::discard(),
-        );
-    };
-    let mut encoder = Encoder::native();
-    ExceptionHolder::write(is_system, order, body, &mut encoder)?;
-    let octets = encoder.to_vec();
-    let mut arguments = Decoder::new(&octets, ByteOrder::NATIVE);
-    if let Raised::User(reply) = raised
-        && let Some(decoder) = reply.decoder()
-    {
-        arguments.set_version(decoder.version());
-        arguments.set_code_sets(decoder.code_sets());
+        )
     }
-    let orb = handler.orb();
-    arguments.set_limits(orb.limits());
-    arguments.set_context(Some(orb));
-    dispatch::local(orb, key, operation.name(), arguments)
+
+    #[cold]
+    fn raise_system(
+        &self,
+        handler: &Object,
+        exception: &SystemException,
+    ) -> Result<(), SystemException> {
+        let local = handler.local_key();
+        let mut body = Encoder::native();
+        exception.encode_reply(&mut body)?;
+        if let (Some(_), Some(detail)) = (local, &exception.detail) {
+            // Why it was raised is known here, and only here.
+            body.write_str(detail)?;
+        }
+        let body = body.into_buffer();
+        if let Some(key) = local {
+            let mut e = Encoder::native();
+            ExceptionHolder::write(true, ByteOrder::NATIVE, &body, &mut e)?;
+            return self.raise_local(handler, key, &e);
+        }
+        handler.invoke_async(
+            self.exception,
+            &|e| ExceptionHolder::write(true, ByteOrder::NATIVE, &body, e),
+            ReplySink::discard(),
+        )
+    }
+
+    fn raise_local(
+        &self,
+        handler: &Object,
+        key: &[u8],
+        holder: &Encoder<'_>,
+    ) -> Result<(), SystemException> {
+        let orb = handler.orb();
+        let octets = holder.to_vec();
+        let mut arguments = Decoder::new(&octets, holder.order());
+        arguments.set_version(holder.version());
+        arguments.set_code_sets(holder.code_sets());
+        arguments.set_limits(orb.limits());
+        arguments.set_context(Some(orb));
+        dispatch::local(orb, key, self.exception.name(), arguments)
+    }
 }

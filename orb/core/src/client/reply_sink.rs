@@ -23,6 +23,9 @@ pub(crate) enum Sink {
     Discard,
 }
 
+/// See [`ReplyStub::forward`].
+pub type Forward = fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
+
 /// What generated code says about one operation of a reply handler's interface.
 #[derive(Debug)]
 pub struct ReplyStub {
@@ -30,8 +33,9 @@ pub struct ReplyStub {
     pub operation: Operation,
     /// The operation that takes an exception, for example `get_quote_excep`.
     pub excep_operation: Operation,
-    /// For a handler in another process: decodes the results and sends them there.
-    pub forward: fn(&mut Reply, &Object) -> Result<(), SystemException>,
+    /// Decodes the results, and sends them to a handler in another process; without a handler it
+    /// only says whether they can be decoded.
+    pub forward: Forward,
     /// The user exceptions that the operation may raise: repository id and TypeCode.
     pub exceptions: &'static [(&'static str, fn() -> TypeCode)],
 }

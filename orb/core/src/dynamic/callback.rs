@@ -8,7 +8,7 @@ use super::{ARG_OUT, Flags, NamedValue, NvList, Request};
 use crate::client::ReplySink;
 use crate::client::delivery::HandlerOperations;
 use crate::{Object, Operation, OperationName, Reply};
-use corbie_types::{Any, SystemException, TcKind, minor};
+use corbie_types::{Any, SystemException, TcKind, TypeCode, minor};
 
 impl Request {
     /// Sends the request; its answer becomes a call of `handler`: results one of the operation with
@@ -48,6 +48,7 @@ impl Request {
             results: learnt(name.to_owned()),
             exception: learnt(format!("{name}_excep")),
             arguments: types.map(item).collect(),
+            exceptions: self.exceptions.clone(),
         }
     }
 }
@@ -58,13 +59,16 @@ struct Callback {
     exception: Operation,
     /// The results, by their types.
     arguments: NvList,
+    /// The user exceptions that are known.
+    exceptions: Vec<TypeCode>,
 }
 
 impl Callback {
     fn deliver(self, handler: &Object, outcome: Result<Reply, SystemException>) {
-        let forward = |reply: &mut Reply, handler: &Object| {
+        let forward = |reply: &mut Reply, handler: Option<&Object>| {
             let mut arguments = self.arguments.clone();
             reply.results(|d| arguments.decode(Flags::is_returned, d))?;
+            let Some(handler) = handler else { return Ok(()) };
             let write = &|e: &mut _| arguments.encode(Flags::is_returned, e);
             handler.invoke_async(&self.results, write, ReplySink::discard())
         };
@@ -72,6 +76,7 @@ impl Callback {
             results: &self.results,
             exception: &self.exception,
             forward: &forward,
+            exception_type: &|id| self.exceptions.iter().find(|known| known.id() == id).cloned(),
         };
         operations.call(handler, outcome);
     }

@@ -146,7 +146,12 @@ impl ExceptionHolder {
         if !self.is_system_exception() {
             return d.read_str().map_err(unreadable);
         }
-        Err(SystemException::decode_reply(&mut d).unwrap_or_else(unreadable))
+        let exception = SystemException::decode_reply(&mut d).unwrap_or_else(unreadable);
+        match d.read_str() {
+            // Within a process, the holder says why, too.
+            Ok(detail) if d.remaining() == 0 => Err(exception.with_detail(detail)),
+            _ => Err(exception),
+        }
     }
 
     /// Reads the members of the user exception held.
@@ -193,11 +198,59 @@ impl ExceptionHolder {
         exception: &'a [u8],
         e: &mut Encoder<'a>,
     ) -> Result<(), corbie_cdr::Error> {
+        Self::write_front(is_system_exception, byte_order, e)?;
+        e.write_octet_sequence(exception)
+    }
+
+    /// As [`ExceptionHolder::write`], of octets that do not live as long as the encoder.
+    ///
+    /// # Errors
+    /// The encoder's.
+    pub(crate) fn write_copied(
+        is_system_exception: bool,
+        byte_order: ByteOrder,
+        exception: &[u8],
+        e: &mut Encoder<'_>,
+    ) -> Result<(), corbie_cdr::Error> {
+        Self::write_front(is_system_exception, byte_order, e)?;
+        e.write_length(exception.len())?;
+        e.write_octets(exception);
+        Ok(())
+    }
+
+    fn write_front(
+        is_system_exception: bool,
+        byte_order: ByteOrder,
+        e: &mut Encoder<'_>,
+    ) -> Result<(), corbie_cdr::Error> {
         write_header(Self::REPOSITORY_ID, e)?;
         e.write_boolean(is_system_exception);
         e.write_boolean(byte_order == ByteOrder::LittleEndian);
-        e.write_octet_sequence(exception)
+        Ok(())
     }
+}
+
+/// The body of a reply with a user exception, written anew where its octets cannot be taken as they
+/// are: in a holder the exception begins at an alignment origin of its own (in GIOP 1.0 and 1.1 a
+/// body may not), and its characters are in the code sets of the connection that the holder takes.
+/// `None`: as they are, or the type of the exception is not known.
+pub(crate) fn reply_body_as(
+    body: &Decoder<'_>,
+    type_of: &dyn Fn(&str) -> Option<TypeCode>,
+    version: Version,
+    code_sets: CodeSets,
+) -> Option<(ByteOrder, Vec<u8>)> {
+    let is_aligned = body.position().is_multiple_of(8);
+    if is_aligned && body.version() == version && body.code_sets() == code_sets {
+        return None;
+    }
+    let type_code = type_of(body.clone().read_str().ok()?)?;
+    let value = Value::decode(&type_code, &mut body.clone()).ok()?;
+    let mut e = Encoder::native();
+    e.set_version(version);
+    e.set_code_sets(code_sets);
+    value.encode(&type_code, &mut e).ok()?;
+    Some((e.order(), e.to_vec()))
 }
 
 #[cold]
@@ -284,5 +337,65 @@ impl fmt::Debug for ExceptionHolder {
             Ok(id) => write!(f, "ExceptionHolder({id})"),
             Err(exception) => write!(f, "ExceptionHolder({exception})"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corbie_cdr::CodeSet;
+
+    const ID: &str = "IDL:Test/Far:1.0";
+
+    fn far() -> TypeCode {
+        TypeCode::exception(ID, "Far", &[("x", TypeCode::DOUBLE), ("why", TypeCode::string(0))])
+    }
+
+    /// A reply whose body begins after `before` octets.
+    fn reply(before: usize, code_sets: CodeSets) -> Vec<u8> {
+        let mut e = Encoder::native();
+        e.set_code_sets(code_sets);
+        e.write_octets(&vec![0; before]);
+        e.write_str(ID).expect("no NUL");
+        e.write_double(1.5);
+        e.write_string("é").expect("in the code set");
+        e.to_vec()
+    }
+
+    #[track_caller]
+    fn check(before: usize, sent: CodeSets, wanted: CodeSets) {
+        let octets = reply(before, sent);
+        let mut d = Decoder::with_position(&octets, before, ByteOrder::NATIVE);
+        d.set_code_sets(sent);
+        let type_of = |id: &str| (id == ID).then(far);
+        let anew = reply_body_as(&d, &type_of, Version::V1_2, wanted);
+        assert_eq!(anew.is_some(), before % 8 != 0 || sent != wanted);
+        let (order, body) = anew.unwrap_or_else(|| (ByteOrder::NATIVE, d.rest().to_vec()));
+        let mut e = Encoder::native();
+        ExceptionHolder::write_copied(false, order, &body, &mut e).expect("written");
+        let holder = e.to_vec();
+        let mut d = Decoder::new(&holder, ByteOrder::NATIVE);
+        d.set_code_sets(wanted);
+        let holder = ExceptionHolder::decode(&mut d).expect("a holder");
+        let members = holder.members(|d| Ok((d.read_double()?, d.read_string()?.into_owned())));
+        assert_eq!(members, Ok((1.5, "é".to_owned())));
+    }
+
+    #[test]
+    fn a_users_exception_is_whole_wherever_its_reply_stood() {
+        let code_sets = |char_data| CodeSets { char_data, wchar_data: CodeSet::UTF_16 };
+        let (latin, utf) = (code_sets(CodeSet::ISO_8859_1), code_sets(CodeSet::UTF_8));
+        for before in [0, 4, 16, 20] {
+            check(before, latin, latin);
+            check(before, utf, latin);
+            check(before, latin, utf);
+        }
+    }
+
+    #[test]
+    fn an_exception_of_unknown_type_stays_as_it_came() {
+        let octets = reply(4, CodeSets::DEFAULT);
+        let d = Decoder::with_position(&octets, 4, ByteOrder::NATIVE);
+        assert_eq!(reply_body_as(&d, &|_| None, Version::V1_2, CodeSets::DEFAULT), None);
     }
 }
