@@ -1,0 +1,272 @@
+//! How asynchronous calls end when not by a reply: time-outs, cancel, closed and broken
+//! connections, forwards, too many of them. Against servers that follow a script.
+
+#![allow(clippy::unwrap_used)] // also in the functions that the tests share
+
+mod echo;
+mod script;
+
+use corbie::codegen::Marshal;
+use corbie::{
+    CompletionStatus, ForwardServant, Operation, PendingReply, Reply, ReplySink, Servant,
+    SystemException, SystemExceptionKind as Kind,
+};
+use corbie_testkit::{MessageKind, message_header};
+use echo::{Echo, as_client, loopback_orb, serve};
+use script::{PATIENCE, accept, answer_all, client, id_of, is, message, reply, scripted};
+use std::io::Write;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+const DOUBLE: Operation = Operation::twoway("double");
+const CANCEL_REQUEST: u8 = 2;
+const FORTY_TWO: i64 = 42;
+
+type Outcome = Result<i64, SystemException>;
+
+fn decode(reply: Result<Reply, SystemException>) -> Outcome {
+    reply.and_then(|mut reply| reply.results_only(i64::decode))
+}
+
+/// Sends a call whose outcome goes to the receiver.
+fn send(echo: &Echo, value: i64) -> mpsc::Receiver<Outcome> {
+    let (sender, outcome) = mpsc::channel();
+    let sink = ReplySink::function(move |reply| sender.send(decode(reply)).unwrap());
+    echo.0.invoke_async(&DOUBLE, &|e| i64::encode(&value, e), sink).unwrap();
+    outcome
+}
+
+fn deferred(echo: &Echo, value: i64) -> PendingReply {
+    echo.0.invoke_deferred(&DOUBLE, &|e| i64::encode(&value, e)).unwrap()
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_cancelled_and_its_connection_stays() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        let late = id_of(&message(&mut stream).unwrap());
+        let cancel = message(&mut stream).unwrap();
+        assert_eq!((cancel[7], id_of(&cancel)), (CANCEL_REQUEST, late));
+        // The reply comes all the same, and is for nobody.
+        stream.write_all(&reply(late, 0, &1i64.to_be_bytes())).unwrap();
+        answer_all(&mut stream)
+    });
+    let (orb, echo) = client(&url, &["-ORBRequestTimeout", "50ms"]);
+    let exception = send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap_err();
+    is(&exception, Kind::Timeout, CompletionStatus::Maybe);
+    for _ in 0..3 {
+        assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
+    }
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), 3, "over the same connection");
+}
+
+#[test]
+fn a_thread_that_waits_for_a_late_reply_ends_in_time() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        message(&mut stream).unwrap();
+        message(&mut stream).unwrap()[7]
+    });
+    let (orb, echo) = client(&url, &["-ORBRequestTimeout", "50ms"]);
+    let pending = deferred(&echo, 21);
+    assert!(!pending.wait(Some(Duration::from_millis(1))), "not so soon");
+    is(&pending.take().err().unwrap(), Kind::NoResponse, CompletionStatus::Maybe);
+    assert!(pending.wait(None));
+    is(&pending.take().err().unwrap(), Kind::Timeout, CompletionStatus::Maybe);
+    assert_eq!(server.join().unwrap(), CANCEL_REQUEST);
+    orb.shutdown(true);
+}
+
+#[test]
+fn a_cancelled_call_tells_the_server() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        let id = id_of(&message(&mut stream).unwrap());
+        let cancel = message(&mut stream).unwrap();
+        assert_eq!((cancel[7], id_of(&cancel)), (CANCEL_REQUEST, id));
+        answer_all(&mut stream)
+    });
+    let (orb, echo) = client(&url, &[]);
+    deferred(&echo, 21).cancel();
+    let pending = deferred(&echo, 21);
+    assert!(pending.wait(Some(PATIENCE)));
+    assert_eq!(decode(pending.take()).unwrap(), FORTY_TWO);
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), 1);
+}
+
+#[test]
+fn a_broken_connection_leaves_the_outcome_open_for_all() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        for _ in 0..3 {
+            message(&mut stream).unwrap();
+        }
+        drop(stream);
+        answer_all(&mut accept(listener))
+    });
+    let (orb, echo) = client(&url, &[]);
+    let outcomes: Vec<_> = (0..3).map(|value| send(&echo, value)).collect();
+    for outcome in outcomes {
+        let exception = outcome.recv_timeout(PATIENCE).unwrap().unwrap_err();
+        is(&exception, Kind::CommFailure, CompletionStatus::Maybe);
+    }
+    assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), 1, "over a new connection");
+}
+
+#[test]
+fn what_a_closing_server_did_not_serve_is_sent_again() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        for _ in 0..2 {
+            message(&mut stream).unwrap();
+        }
+        let farewell = message_header(MessageKind::CloseConnection, false, 0);
+        stream.write_all(&farewell).unwrap();
+        drop(stream);
+        answer_all(&mut accept(listener))
+    });
+    let (orb, echo) = client(&url, &[]);
+    let outcomes = [send(&echo, 1), send(&echo, 2)];
+    let pending_too = outcomes.map(|outcome| outcome.recv_timeout(PATIENCE).unwrap().unwrap());
+    assert_eq!(pending_too, [FORTY_TWO; 2]);
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), 2);
+}
+
+#[test]
+fn a_forwarded_call_goes_on_with_its_arguments() {
+    let (server, echo, _noted) = serve(&[]);
+    let there = loopback_orb(&[]);
+    let forward: Arc<dyn Servant> = Arc::new(ForwardServant::new(echo.0.clone()));
+    let poa = there.root_poa().unwrap();
+    let id = poa.activate_object(forward).unwrap();
+    let forwarded = Echo(poa.id_to_reference(&id).unwrap());
+    let client = loopback_orb(&[]);
+    let echo = as_client_unchecked(&client, &forwarded);
+    for value in 1..4 {
+        assert_eq!(send(&echo, value).recv_timeout(PATIENCE).unwrap().unwrap(), value * 2);
+        let pending = deferred(&echo, value);
+        assert!(pending.wait(Some(PATIENCE)));
+        assert_eq!(decode(pending.take()).unwrap(), value * 2);
+    }
+    for orb in [client, there, server] {
+        orb.shutdown(true);
+    }
+}
+
+fn as_client_unchecked(client: &corbie::Orb, echo: &Echo) -> Echo {
+    Echo(client.string_to_object(&echo.0.to_string()).unwrap())
+}
+
+#[test]
+fn nobody_there_is_told_at_once() {
+    let (url, server) = scripted(|_listener| ());
+    server.join().unwrap();
+    let (orb, echo) = client(&url, &[]);
+    let refused = echo.0.invoke_async(&DOUBLE, &|_| Ok(()), ReplySink::discard()).unwrap_err();
+    is(&refused, Kind::Transient, CompletionStatus::No);
+    orb.shutdown(true);
+}
+
+#[test]
+fn shutdown_tells_those_who_wait() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        message(&mut stream).unwrap();
+        message(&mut stream)
+    });
+    let (orb, echo) = client(&url, &[]);
+    let outcome = send(&echo, 21);
+    orb.shutdown(false);
+    is(
+        &outcome.recv_timeout(PATIENCE).unwrap().unwrap_err(),
+        Kind::BadInvOrder,
+        CompletionStatus::Maybe,
+    );
+    assert_eq!(server.join().unwrap(), None, "the connection is closed");
+}
+
+#[test]
+fn beyond_the_most_pending_calls_a_thread_waits_and_a_handler_is_refused() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        let ids: Vec<u32> = (0..8).map(|_| id_of(&message(&mut stream).unwrap())).collect();
+        for id in ids {
+            stream.write_all(&reply(id, 0, &42i64.to_be_bytes())).unwrap();
+        }
+        answer_all(&mut stream)
+    });
+    let (orb, echo) = client(&url, &["-ORBPendingRequestsMax", "8"]);
+    let outcomes: Vec<_> = (0..100).map(|value| send(&echo, value)).collect();
+    for outcome in outcomes {
+        assert_eq!(outcome.recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
+    }
+    // Inside a handler nobody can wait: four times as many, then no more.
+    let (sender, accepted) = mpsc::channel();
+    let again = echo.clone();
+    let sink = ReplySink::function(move |_| {
+        let sent = || again.0.invoke_async(&DOUBLE, &|_| Ok(()), ReplySink::discard());
+        sender.send((0..100).map(|_| sent()).collect::<Vec<_>>()).unwrap();
+    });
+    echo.0.invoke_async(&DOUBLE, &|_| Ok(()), sink).unwrap();
+    let sent = accepted.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(sent.iter().filter(|sent| sent.is_ok()).count(), 32);
+    for refused in sent.into_iter().filter_map(Result::err) {
+        is(&refused, Kind::Transient, CompletionStatus::No);
+    }
+    orb.shutdown(true);
+    assert!(server.join().unwrap() >= 93);
+}
+
+/// Tells a channel that it was woken.
+struct Told(mpsc::SyncSender<()>);
+
+impl Wake for Told {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.try_send(());
+    }
+}
+
+#[test]
+fn a_future_needs_no_pump() {
+    for event_loop in ["background", "application"] {
+        let (server, echo, _noted) = serve(&[]);
+        let client = loopback_orb(&["-ORBEventLoop", event_loop]);
+        let echo = as_client(&client, &echo);
+        let (sender, woken) = mpsc::sync_channel(1);
+        let waker = Waker::from(Arc::new(Told(sender)));
+        let mut pending = deferred(&echo, 21);
+        let reply = loop {
+            match pending.poll_reply(&mut Context::from_waker(&waker)) {
+                Poll::Ready(reply) => break reply,
+                Poll::Pending => woken.recv_timeout(PATIENCE).unwrap(),
+            }
+        };
+        assert_eq!(decode(reply).unwrap(), FORTY_TWO);
+        client.shutdown(true);
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn an_unused_shared_connection_is_closed_and_another_one_opened() {
+    let (sender, closed) = mpsc::channel();
+    let (url, server) = scripted(move |listener| {
+        sender.send(answer_all(&mut accept(listener))).unwrap();
+        answer_all(&mut accept(listener))
+    });
+    let (orb, echo) = client(&url, &["-ORBClientIdleTimeout", "100ms"]);
+    for _ in 0..2 {
+        assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
+    }
+    // The first connection is closed by the client, which nobody asked to.
+    assert_eq!(closed.recv_timeout(PATIENCE).unwrap(), 2);
+    assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), 1);
+}
