@@ -209,8 +209,10 @@ fn beyond_the_most_pending_calls_a_thread_waits_and_a_handler_is_refused() {
     // Inside a handler nobody can wait: four times as many, then no more.
     let (sender, accepted) = mpsc::channel();
     let again = echo.clone();
+    let (ended, end) = mpsc::channel();
     let sink = ReplySink::function(move |_| {
-        let sent = || again.0.invoke_async(&DOUBLE, &|_| Ok(()), ReplySink::discard());
+        let note = |ended: mpsc::Sender<()>| ReplySink::function(move |_| ended.send(()).unwrap());
+        let sent = || again.0.invoke_async(&DOUBLE, &|_| Ok(()), note(ended.clone()));
         sender.send((0..100).map(|_| sent()).collect::<Vec<_>>()).unwrap();
     });
     echo.0.invoke_async(&DOUBLE, &|_| Ok(()), sink).unwrap();
@@ -219,8 +221,11 @@ fn beyond_the_most_pending_calls_a_thread_waits_and_a_handler_is_refused() {
     for refused in sent.into_iter().filter_map(Result::err) {
         is(&refused, Kind::Transient, CompletionStatus::No);
     }
+    for _ in 0..32 {
+        end.recv_timeout(PATIENCE).unwrap();
+    }
     orb.shutdown(true);
-    assert!(server.join().unwrap() >= 93);
+    assert_eq!(server.join().unwrap(), 92 + 1 + 32);
 }
 
 /// Tells a channel that it was woken.

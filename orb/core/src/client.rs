@@ -30,5 +30,5 @@ pub(crate) use locate::{locate, locate_with};
 pub(crate) use oneway::invoke_oneway;
 pub use pending_reply::PendingReply;
 pub use reply::Reply;
-pub use reply_sink::{ReplySink, ReplyStub};
+pub use reply_sink::{ExceptionType, ReplySink, ReplyStub};
 pub(crate) use waiting::Waiting;

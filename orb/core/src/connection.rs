@@ -1,8 +1,9 @@
 //! Where GIOP meets the transport: the only place that knows both.
 //!
 //! `driver` moves whole messages over a link, for clients and servers alike; `client` is a
-//! connection that we opened for one call at a time, `muxed` one that many calls share; `pool` keeps
-//! those of one endpoint and `cache` all of them. Accepted connections are in `server/connection`.
+//! connection that we opened for one call at a time, `muxed` one that many calls share, with its
+//! `outbox`, its `pending` requests and the `flusher` behind it; `pool` keeps those of one endpoint
+//! and `cache` all of them. Accepted connections are in `server/connection`.
 
 mod cache;
 mod client;

@@ -23,7 +23,7 @@ pub mod policy;
 mod reactor;
 pub mod server;
 
-pub use client::{PendingReply, Reply, ReplySink, ReplyStub};
+pub use client::{ExceptionType, PendingReply, Reply, ReplySink, ReplyStub};
 pub use executor::{Executor, Task};
 pub use interface::{Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;

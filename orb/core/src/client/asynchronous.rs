@@ -105,8 +105,8 @@ pub(crate) fn invoke_async<'a>(
     send_for(object, operation, arguments, &policies, sink, how)
 }
 
-/// Sends a request whose reply goes to `sink`, by `policies`, over a connection as `route` says; the server answers
-/// as `response` says.
+/// Sends a request whose reply goes to `sink`, by `policies`. `how`: over which connection, and which
+/// answer the server is to give.
 ///
 /// # Errors
 /// See [`Object::invoke_async`].
@@ -167,6 +167,7 @@ pub(crate) fn invoke_again<T>(
 ///
 /// # Errors
 /// The call comes back with what went wrong at the last place.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
 fn start(mut call: Call, content: Content<'_, '_>) -> Result<(), (Call, SystemException)> {
     loop {
         let object = call.object.clone();
@@ -221,6 +222,7 @@ pub(crate) fn count_forward(call: &mut Call) -> Result<(), SystemException> {
 ///
 /// # Errors
 /// As [`start`]; `TRANSIENT` (`COMPLETED_NO`) when they cannot be sent again as they are.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
 pub(crate) fn start_again(pending: PendingRequest) -> Result<(), (Call, SystemException)> {
     let PendingRequest { call, body, .. } = pending;
     let Some(octets) = body.octets else {

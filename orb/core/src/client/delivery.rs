@@ -183,7 +183,8 @@ fn complete(call: Call, outcome: Result<Reply, SystemException>) {
         }
         ReplySink(Sink::Discard) => {
             if let Err(exception) = outcome {
-                tracing::warn!(operation = operation.name(), %exception, "a call without a handler failed");
+                let operation = operation.name();
+                tracing::warn!(operation, %exception, "a call without a handler failed");
             }
         }
     }

@@ -37,8 +37,11 @@ pub struct ReplyStub {
     /// only says whether they can be decoded.
     pub forward: Forward,
     /// The user exceptions that the operation may raise: repository id and TypeCode.
-    pub exceptions: &'static [(&'static str, fn() -> TypeCode)],
+    pub exceptions: &'static [ExceptionType],
 }
+
+/// A user exception: its repository id, and what makes its TypeCode.
+pub type ExceptionType = (&'static str, fn() -> TypeCode);
 
 impl ReplySink {
     /// A reply handler: the results become a call of `stub.operation` on it, an exception one of

@@ -66,7 +66,7 @@ impl Flusher {
             let thread = std::thread::Builder::new().name("corbie-flusher".to_owned());
             let flusher = Arc::clone(orb.flusher());
             if let Err(error) = thread.spawn(move || flusher.run(&weak)) {
-                tracing::warn!(%error, "no thread to flush with: batches are sent when they are full");
+                tracing::warn!(%error, "no thread to flush with: batches wait until they are full");
                 state.has_thread = false;
             }
         }

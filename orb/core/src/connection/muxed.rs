@@ -153,8 +153,8 @@ impl MuxedConnection {
         !self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Takes it for one request, unless another uses it; whether that succeeded. To be called by one
-    /// thread at a time.
+    /// Takes it for one request, unless another uses it; whether that succeeded. To be called by
+    /// one thread at a time.
     pub(crate) fn reserve(&self) -> bool {
         let is_free = self.is_open() && self.pending.len() == 0;
         is_free && !self.is_reserved.swap(true, Ordering::SeqCst)

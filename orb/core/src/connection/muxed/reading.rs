@@ -48,6 +48,7 @@ pub(crate) struct Follower<'c> {
 }
 
 /// How an attempt to take a message ended.
+#[expect(clippy::large_enum_variant, reason = "lives on the stack; a box would cost each reply")]
 enum Taken {
     Message(Came, More),
     /// Nothing is there now.
@@ -55,6 +56,7 @@ enum Taken {
 }
 
 /// What came, with the right to read given back: to be delivered.
+#[expect(clippy::large_enum_variant, reason = "lives on the stack; a box would cost each reply")]
 enum Came {
     /// The reply to a request, which is not among the pending any more.
     Reply { request: PendingRequest, message: OwnedMessage, status: ReplyStatus, body: usize },
