@@ -40,6 +40,7 @@ targets! {
     system_exception,
     type_code,
     any,
+    dynamic_values,
     ior,
     iiop_profile,
     ior_string,

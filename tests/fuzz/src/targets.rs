@@ -12,7 +12,9 @@ pub use giop::{
     giop_locate_request, giop_reply, giop_request, giop_stream,
 };
 pub use idl::idl;
-pub use types::{any, iiop_profile, ior, ior_string, object_url, system_exception, type_code};
+pub use types::{
+    any, dynamic_values, iiop_profile, ior, ior_string, object_url, system_exception, type_code,
+};
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Version};
 

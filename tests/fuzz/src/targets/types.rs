@@ -54,6 +54,37 @@ pub fn any(data: &[u8]) {
     }
 }
 
+/// Two dialects and an alignment, then a TypeCode and values of it as arguments of dynamic calls:
+/// read in the first dialect, sent on in the second, where they have to read the same.
+pub fn dynamic_values(data: &[u8]) {
+    let Some((here, data)) = Dialect::take(data) else { return };
+    let Some((there, data)) = Dialect::take(data) else { return };
+    let Some((lead, octets)) = data.split_first() else { return };
+    let lead = usize::from(lead % 8);
+    let mut d = here.decoder(octets);
+    let Ok(type_code) = TypeCode::decode(&mut d) else { return };
+    let _ = type_code.check();
+    assert!(type_code.compact().equivalent(&type_code));
+    let _ = Any::decode_exception(type_code.clone(), &mut d.clone());
+    for _ in 0..4 {
+        let Ok(any) = Any::decode_value(type_code.clone(), &mut d) else { return };
+        let value = any.to_value().expect("it was walked over");
+        let mut e = there.encoder();
+        (0..lead).for_each(|_| e.write_octet(0));
+        if any.encode_value(&mut e).is_err() {
+            // Text of one code set need not fit another.
+            return;
+        }
+        let octets = e.to_vec();
+        let mut again = there.decoder(&octets);
+        (0..lead).for_each(|_| drop(again.read_octet()));
+        let second = Any::decode_value(type_code.clone(), &mut again).expect("own octets");
+        assert_eq!(again.remaining(), 0);
+        let second = second.to_value().expect("own octets");
+        assert_eq!(format!("{value:?}"), format!("{second:?}"));
+    }
+}
+
 /// A dialect, then the body of a Reply with the status SYSTEM_EXCEPTION.
 pub fn system_exception(data: &[u8]) {
     let Some((dialect, octets)) = Dialect::take(data) else { return };
