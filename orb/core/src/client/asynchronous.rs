@@ -105,8 +105,8 @@ pub(crate) fn invoke_async<'a>(
     send_for(object, operation, arguments, &policies, sink, how)
 }
 
-/// Sends a request whose reply goes to `sink`, by `policies`. `how`: over which connection, and which
-/// answer the server is to give.
+/// Sends a request whose reply goes to `sink`, by `policies`. `how`: over which connection, and
+/// which answer the server is to give.
 ///
 /// # Errors
 /// See [`Object::invoke_async`].

@@ -84,8 +84,10 @@ impl MuxedConnection {
     /// Sends nothing and takes nothing any more; what was pending.
     fn close(&self) -> Vec<PendingRequest> {
         self.is_closed.store(true, Ordering::Release);
+        // First: who reads sees the link closed, and must not take that for a break.
+        let pending = self.pending.close();
         self.outbox.close();
         self.link.shutdown();
-        self.pending.close()
+        pending
     }
 }
