@@ -208,6 +208,9 @@ pub(crate) fn to_handler(
     operations.call(handler, outcome);
 }
 
+/// [`ReplyStub::forward`] as a function made at run time.
+type Forwarding = dyn Fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
+
 /// What a reply handler is called with, from generated code or learnt at run time.
 pub(crate) struct HandlerOperations<'s> {
     /// Takes the results.
@@ -215,7 +218,7 @@ pub(crate) struct HandlerOperations<'s> {
     /// Takes an exception.
     pub(crate) exception: &'s Operation,
     /// See [`ReplyStub::forward`].
-    pub(crate) forward: &'s dyn Fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>,
+    pub(crate) forward: &'s Forwarding,
     /// The types of the user exceptions that are known, by repository id.
     pub(crate) exception_type: &'s dyn Fn(&str) -> Option<TypeCode>,
 }

@@ -24,7 +24,7 @@ pub(crate) enum Sink {
 }
 
 /// See [`ReplyStub::forward`].
-pub type Forward = fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
+pub(crate) type Forward = fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
 
 /// What generated code says about one operation of a reply handler's interface.
 #[derive(Debug)]
