@@ -209,7 +209,7 @@ pub(crate) fn to_handler(
 }
 
 /// [`ReplyStub::forward`] as a function made at run time.
-type Forwarding = dyn Fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
+type Forwarding<'s> = dyn Fn(&mut Reply, Option<&Object>) -> Result<(), SystemException> + 's;
 
 /// What a reply handler is called with, from generated code or learnt at run time.
 pub(crate) struct HandlerOperations<'s> {
@@ -218,7 +218,7 @@ pub(crate) struct HandlerOperations<'s> {
     /// Takes an exception.
     pub(crate) exception: &'s Operation,
     /// See [`ReplyStub::forward`].
-    pub(crate) forward: &'s Forwarding,
+    pub(crate) forward: &'s Forwarding<'s>,
     /// The types of the user exceptions that are known, by repository id.
     pub(crate) exception_type: &'s dyn Fn(&str) -> Option<TypeCode>,
 }
