@@ -6,8 +6,11 @@
 
 mod echo;
 
+use corbie::{Marshal, ResponseHandler, Servant, ServerRequest, SystemException, TypedServant};
 use corbie_testkit::CountingAllocator;
-use echo::{Echo, as_client, loopback_orb, serve};
+use echo::{Echo, as_client, lend_a_thread, loopback_orb, serve};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -24,7 +27,9 @@ fn allocations_of(calls: impl Fn()) -> u64 {
 
 fn check(more: &[&str]) {
     let (server, echo, _noted) = serve(more);
-    let client = loopback_orb(more);
+    // A client of the usual kind: how servers serve is what differs.
+    let waits = more.iter().copied().filter(|_| more.contains(&"-ORBWaitStrategy"));
+    let client = loopback_orb(&waits.collect::<Vec<_>>());
     let echo: Echo = as_client(&client, &echo);
     let allocations = allocations_of(|| {
         for value in 0..CALLS {
@@ -50,6 +55,68 @@ fn check(more: &[&str]) {
     client.shutdown(true);
 }
 
+/// Gives each answer to another thread, which sends it.
+#[derive(Default)]
+struct Deferring {
+    due: Mutex<VecDeque<(ResponseHandler, i64)>>,
+    is_due: Condvar,
+}
+
+impl Deferring {
+    fn answer_one(&self) -> bool {
+        let mut due = self.due.lock().unwrap();
+        while due.is_empty() {
+            due = self.is_due.wait(due).unwrap();
+        }
+        let Some((response, value)) = due.pop_front() else { return false };
+        drop(due);
+        let result = value * 2;
+        response.reply(&|e| i64::encode(&result, e)).unwrap();
+        value >= 0
+    }
+}
+
+struct DeferringServant(Arc<Deferring>);
+
+impl Servant for DeferringServant {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Echo:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        let value = request.arguments().read_longlong()?;
+        self.0.due.lock().unwrap().push_back((request.defer(), value));
+        self.0.is_due.notify_one();
+        Ok(())
+    }
+}
+
+impl TypedServant for DeferringServant {
+    type Reference = Echo;
+}
+
+/// Asynchronous method handling: a response is a value, not an allocation (paper AMH §6).
+fn check_deferred(concurrency: &str) {
+    let server = loopback_orb(&["-ORBServerConcurrency", concurrency]);
+    lend_a_thread(&server);
+    let deferring = Arc::new(Deferring::default());
+    let servant = DeferringServant(Arc::clone(&deferring));
+    let echo = server.root_poa().unwrap().activate(servant).unwrap();
+    let answering = std::thread::spawn(move || while deferring.answer_one() {});
+    let client = loopback_orb(&[]);
+    let echo: Echo = as_client(&client, &echo);
+    let allocations = allocations_of(|| {
+        for value in 0..CALLS {
+            assert_eq!(echo.double(value).unwrap(), value * 2);
+        }
+    });
+    assert_eq!(allocations, 0, "in {CALLS} deferred calls, {concurrency}");
+    assert_eq!(echo.double(-1).unwrap(), -2);
+    answering.join().unwrap();
+    server.shutdown(true);
+    client.shutdown(true);
+}
+
 #[test]
 fn steady_state_allocates_nothing() {
     check(&[]);
@@ -59,4 +126,7 @@ fn steady_state_allocates_nothing() {
     check(&[&["-ORBServerConcurrency", "thread-pool"][..], &two].concat());
     check(&["-ORBServerConcurrency", "reactive"]);
     check(&["-ORBServerConcurrency", "reactor-per-thread"]);
+    for concurrency in ["thread-per-connection", "reactive", "reactor-per-thread"] {
+        check_deferred(concurrency);
+    }
 }

@@ -27,7 +27,7 @@ fn a_silent_peer_is_closed_and_others_are_served() {
             "-ORBFirstOctetTimeout",
             "200ms",
             "-ORBServerIdleTimeout",
-            "1s",
+            "30s",
         ]);
         let mut silent = connect(server.listen_addresses()[0]);
         assert_eq!(echo.double(1).unwrap(), 2);

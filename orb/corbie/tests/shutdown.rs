@@ -50,6 +50,9 @@ fn no_thread_is_left() {
     eventually(|| threads_of_orbs().is_empty(), &|| format!("{:?}", threads_of_orbs()));
 }
 
+/// So many lives are looked at together.
+const LIVES: i64 = 60;
+
 /// A life with everything that holds an ORB: servants, bindings, names, connections, nested calls.
 fn a_life(concurrency: &str) {
     let options = ["-ORBServerConcurrency", concurrency];
@@ -77,12 +80,13 @@ fn no_thread_and_no_memory_is_left() {
         }
         no_thread_is_left();
         let before = CountingAllocator::of_all_threads();
-        for _ in 0..20 {
+        for _ in 0..LIVES {
             a_life(concurrency);
             no_thread_is_left();
         }
         let grown = CountingAllocator::of_all_threads().since(before).held_octets();
-        assert!(grown < 20 * 200, "{concurrency}: {grown} octets more after 20 lives");
+        // The buffers of this thread are left, where it ran an event loop.
+        assert!(grown < LIVES * 300, "{concurrency}: {grown} octets more after {LIVES} lives");
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) fn ensure_running(orb: &Orb) {
     let thread = std::thread::Builder::new().name("corbie-housekeeping".to_owned());
     let weak = orb.downgrade();
     let started = thread.spawn(move || {
+        let mut scratch = Vec::with_capacity(8);
         while let Some(orb) = Orb::upgrade(&weak) {
             if orb.wait_for_shutdown(TICK) {
                 return;
@@ -25,7 +26,7 @@ pub(crate) fn ensure_running(orb: &Orb) {
             orb.housekeeping().ticks.fetch_add(1, Ordering::Relaxed);
             let settings = orb.settings();
             orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
-            orb.connections().expire();
+            orb.connections().expire(&mut scratch);
             server::close_silent(&orb);
         }
     });

@@ -61,6 +61,7 @@ pub(crate) struct Housekeeping {
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.
     pub fn new(settings: Settings) -> Self {
+        let settings = settings.with_what_they_imply();
         let limits = settings.limits();
         Orb(Arc::new(OrbInner {
             settings,

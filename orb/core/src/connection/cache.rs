@@ -60,13 +60,12 @@ impl ConnectionCache {
         pools.retain(|_, pool| Arc::strong_count(pool) > 1 || pool.open_connections() > 0);
     }
 
-    /// Ends the asynchronous calls whose time is over.
-    pub(crate) fn expire(&self) {
-        // Mostly there are none, and nothing is allocated then.
-        let shares = |pool: &&Arc<ConnectionPool>| pool.has_shared_connections();
-        let pools: Vec<_> = self.lock().by_endpoint.values().filter(shares).cloned().collect();
+    /// Ends the asynchronous calls whose time is over. `scratch` is empty, and again afterwards: it
+    /// saves an allocation each second.
+    pub(crate) fn expire(&self, scratch: &mut Vec<Arc<ConnectionPool>>) {
+        scratch.extend(self.lock().by_endpoint.values().cloned());
         let now = Instant::now();
-        for pool in pools {
+        for pool in scratch.drain(..) {
             pool.expire(now);
         }
     }

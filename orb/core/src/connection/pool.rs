@@ -440,7 +440,9 @@ impl ConnectionPool {
 
     /// Ends the asynchronous calls whose time is over at `now`.
     pub(crate) fn expire(&self, now: Instant) {
-        for connection in self.shared_connections() {
+        // One that is missed, as the list changes, has its turn the next time.
+        for index in 0.. {
+            let Some(connection) = self.shared_connection(index) else { return };
             connection.expire(now);
         }
     }
@@ -452,10 +454,9 @@ impl ConnectionPool {
         }
     }
 
-    /// Whether any connection is shared by many calls.
-    pub(crate) fn has_shared_connections(&self) -> bool {
+    fn shared_connection(&self, index: usize) -> Option<Arc<MuxedConnection>> {
         let shared = self.lock_shared();
-        shared.common.is_some() || !shared.own.is_empty()
+        shared.common.iter().chain(&shared.own).nth(index).cloned()
     }
 
     fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {

@@ -17,6 +17,7 @@ pub(super) fn check(settings: &Settings) -> Result<(), Refusal> {
         .map_err(|(key, why)| Refusal::parameter(format!("{}: {why}", named(key))))?;
     sizes(settings)?;
     threads(settings)?;
+    strategies(settings)?;
     code_sets(settings)?;
     addresses(settings)
 }
@@ -126,6 +127,23 @@ fn loops(s: &Settings) -> Result<(), Refusal> {
         s,
         ["reactor_threads", "server_concurrency"],
         "no such threads are started; choose `reactor-per-thread`, or 0",
+    )
+}
+
+fn strategies(s: &Settings) -> Result<(), Refusal> {
+    refuse_if(
+        s.server_wait_strategy == WaitStrategy::Spin
+            && s.server_concurrency != ServerConcurrency::ThreadPerConnection,
+        s,
+        ["server_wait_strategy", "server_concurrency"],
+        "only a thread that serves one connection can watch its socket; choose `adaptive` or \
+         `thread-per-connection`",
+    )?;
+    refuse_if(
+        s.pending_responses_max > s.pending_responses_total_max,
+        s,
+        ["pending_responses_max", "pending_responses_total_max"],
+        "one connection cannot have more responses due than all together",
     )
 }
 

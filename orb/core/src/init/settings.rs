@@ -122,6 +122,11 @@ settings! {
     /// of one connection whose servants wait for calls of their own.
     pool_threads_max: u32 = 64, "-ORBPoolThreadsMax", within (1, 10_000);
 
+    /// How many upcalls of one thread may be nested, each served while the one before waits for a
+    /// reply (`reactive`, `reactor-per-thread`, `event_loop = application`). Beyond it requests are
+    /// not read until an upcall has ended. Stops clients that would fill the stack by calling.
+    nested_upcalls_max: u32 = 32, "-ORBNestedUpcallsMax", within (1, 1_000);
+
     /// Threads of `reactor-per-thread`, each with connections of its own; 0: one for each
     /// processor. More than that only pays when servants wait.
     reactor_threads: u32 = 0, "-ORBReactorThreads", within (0, 1_000);
@@ -242,6 +247,18 @@ settings! {
 }
 
 impl Settings {
+    /// A reactive server has only the application's threads: they run the event loop, also while
+    /// they wait for a reply, or nested calls would wait for one another.
+    pub(crate) fn with_what_they_imply(mut self) -> Self {
+        if self.server_concurrency == ServerConcurrency::Reactive {
+            self.event_loop = EventLoop::Application;
+            if self.reply_wait == ReplyWait::Read {
+                self.reply_wait = ReplyWait::Reactor;
+            }
+        }
+        self
+    }
+
     /// What the decoder of values checks.
     #[must_use]
     pub fn limits(&self) -> Limits {

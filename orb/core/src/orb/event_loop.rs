@@ -5,7 +5,7 @@
 //! servers' requests. It is made at the first need.
 
 use super::OrbInner;
-use crate::init::{EventLoop, ServerConcurrency};
+use crate::init::EventLoop;
 use crate::reactor::{Reactor, Waiting};
 use crate::{Orb, server};
 use corbie_types::{CompletionStatus, SystemException};
@@ -80,7 +80,6 @@ impl Orb {
     /// event loop do the work. Reactive servers have no other threads.
     pub(crate) fn is_driven_by_application(&self) -> bool {
         self.settings().event_loop == EventLoop::Application
-            || self.settings().server_concurrency == ServerConcurrency::Reactive
     }
 
     /// The event loop of this ORB.

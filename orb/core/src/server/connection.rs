@@ -6,6 +6,7 @@
 
 use crate::Orb;
 use crate::connection::driver::{self, ReceiveFailure};
+use crate::server::crew::Crew;
 use crate::server::event_driven::Home;
 use crate::server::sending::Sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
@@ -32,9 +33,8 @@ pub(crate) struct ServerConnection {
     /// Requests in servants or waiting for their reply to be sent, and [`NO_MORE`]. One word, so
     /// that `CloseConnection`, which says that nothing unanswered was served, is never a lie.
     service: AtomicU32,
-    /// Threads that serve this connection, and those of them that wait for a call of their own.
-    pub(crate) threads: AtomicU32,
-    pub(crate) blocked: AtomicU32,
+    /// The threads that serve it, where it has its own.
+    pub(crate) crew: Crew,
     /// The ORB's clock tick of the last message; see `housekeeping`.
     pub(crate) last_message: AtomicU64,
     /// The tick since which a message is incomplete, or [`COMPLETE`].
@@ -110,8 +110,7 @@ impl ServerConnection {
             sending: Sending::new(orb),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
             service: AtomicU32::new(0),
-            threads: AtomicU32::new(0),
-            blocked: AtomicU32::new(0),
+            crew: Crew::default(),
             last_message: AtomicU64::new(orb.tick()),
             incomplete_since: AtomicU64::new(COMPLETE),
             giop_minor: AtomicU8::new(Version::V1_2.minor),
@@ -308,6 +307,7 @@ impl ServerConnection {
             return;
         }
         self.send_last(farewell);
+        self.crew.dismiss();
     }
 
     /// Nothing is read for now: that a message is incomplete is not the peer's fault.

@@ -9,7 +9,7 @@ use crate::init::ServerConcurrency;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
 use crate::server::connection::{Buffers, Taken};
 use crate::server::{
-    ServerConnection, dispatch, pending, relief, thread_per_connection, thread_per_request,
+    ServerConnection, dispatch, nesting, pending, relief, thread_per_connection, thread_per_request,
 };
 use corbie_giop::OwnedMessage;
 use std::cell::RefCell;
@@ -66,6 +66,10 @@ impl EventHandler for ServerConnection {
         if self.has_stopped_reading() || pending::pause_if_full(orb, &self, turn) {
             return Next::Wait;
         }
+        if nesting::is_too_deep(orb) {
+            nesting::postpone(turn);
+            return Next::Wait;
+        }
         let mut buffers = Buffers::take();
         let next = match self.try_receive(orb, &mut buffers, turn.has_end()) {
             Ok(Taken::NotYet) => Next::Wait,
@@ -112,6 +116,7 @@ fn serve(
     let mut kept = None;
     let mut has_begun = false;
     let _serving = relief::serve_for_a_while();
+    let _upcall = nesting::enter();
     let goes_on =
         dispatch::message(orb, connection, &message, &mut buffers.reply, |may_be_overtaken| {
             if let Some(pool) = pool {

@@ -2,15 +2,16 @@
 //!
 //! With a thread per connection, a servant that calls back its client while the client, inside that
 //! call, calls the server again over the same connection would wait for itself. So before a
-//! serving thread waits for a reply, and no other thread of its connection is free, another one is
-//! started, which stays with the connection. Costs the ordinary call one look at a thread-local.
+//! serving thread waits for a reply, another one of the connection's [`Crew`] takes its place.
+//! Costs the ordinary call one look at a thread-local.
+//!
+//! [`Crew`]: crate::server::crew::Crew
 
 use crate::Orb;
 use crate::reactor::{self, Reactor};
 use crate::server::{ServerConnection, thread_per_connection};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 struct Duty {
     orb: Orb,
@@ -83,9 +84,8 @@ pub(crate) fn while_waiting() -> WhileWaiting {
 
 #[cold]
 fn relieve(orb: &Orb, connection: &Arc<ServerConnection>) -> Arc<ServerConnection> {
-    let blocked = connection.blocked.fetch_add(1, Ordering::AcqRel) + 1;
-    let threads = connection.threads.load(Ordering::Acquire);
-    if blocked >= threads && threads < orb.settings().pool_threads_max {
+    connection.flush();
+    if connection.crew.begin_waiting(orb.settings().pool_threads_max) {
         thread_per_connection::spawn(orb, connection);
     }
     Arc::clone(connection)
@@ -95,7 +95,7 @@ impl Drop for WhileWaiting {
     #[inline]
     fn drop(&mut self) {
         if let Some(connection) = &self.0 {
-            connection.blocked.fetch_sub(1, Ordering::AcqRel);
+            connection.crew.end_waiting();
         }
     }
 }

@@ -16,7 +16,11 @@ use crate::server::connection::COMPLETE;
 use corbie_cdr::Encoder;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
+/// How long a last word waits for a thread that is sending a reply.
+const LAST_WORD_PATIENCE: Duration = Duration::from_millis(5);
 
 /// The sending half of an accepted connection.
 #[derive(Debug)]
@@ -65,6 +69,19 @@ impl Sending {
 
     fn lock(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock, unless a thread has it that waits for the peer to take a reply.
+    fn lock_soon(&self) -> Option<MutexGuard<'_, ()>> {
+        let end = Instant::now() + LAST_WORD_PATIENCE;
+        loop {
+            match self.turn.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::yield_now(),
+                Err(TryLockError::WouldBlock) => return None,
+            }
+        }
     }
 
     /// Whether so much waits that no more requests shall be read.
@@ -224,8 +241,7 @@ impl ServerConnection {
     pub(crate) fn send_last(&self, farewell: Option<[u8; 12]>) {
         let sending = &self.sending;
         let Some(octets) = farewell else { return self.link.shutdown() };
-        // A thread that waits for the peer to take a reply is not waited for.
-        if let Ok(_turn) = sending.turn.try_lock() {
+        if let Some(_turn) = sending.lock_soon() {
             if !sending.waits() {
                 self.link.send_now(&octets);
             } else {

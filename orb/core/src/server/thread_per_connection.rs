@@ -1,19 +1,18 @@
 //! One thread reads, dispatches and answers everything of one connection: no hand-over between
 //! threads and, in steady state, one receive and one send for each request (paper POA §2.5).
 //!
-//! `relief` starts more threads for a connection whose servants make calls of their own; the
-//! threads of one connection then take turns at reading.
+//! `relief` starts more threads for a connection whose servants make calls of their own; of the
+//! threads of one connection (its `crew`) one at a time reads and serves.
 
 use crate::Orb;
 use crate::connection::driver::ReceiveFailure;
 use crate::server::connection::Buffers;
 use crate::server::{ServerConnection, dispatch, pending, relief};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Starts a thread that serves `connection` until it closes.
 pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
-    connection.threads.fetch_add(1, Ordering::AcqRel);
+    connection.crew.join();
     let thread = std::thread::Builder::new().name("corbie-connection".to_owned());
     let started = thread.spawn({
         let (orb, connection) = (orb.clone(), Arc::clone(connection));
@@ -21,7 +20,7 @@ pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
     });
     if let Err(error) = started {
         tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
-        if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if connection.crew.leave() {
             connection.close_when_served();
             orb.server().forget(connection.id);
         }
@@ -33,7 +32,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
     let mut buffers = Buffers::default();
     while serve_one(orb, connection, &mut buffers) {}
     relief::end_duty();
-    if connection.threads.fetch_sub(1, Ordering::AcqRel) == 1 {
+    if connection.crew.leave() {
         orb.server().forget(connection.id);
     }
 }
@@ -41,6 +40,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 /// Serves one message; whether the connection is still open.
 #[inline]
 fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, buffers: &mut Buffers) -> bool {
+    connection.crew.rest_if_another_serves();
     pending::wait_for_room(orb, connection);
     match connection.receive(orb, buffers) {
         Ok(message) => {
