@@ -169,6 +169,7 @@ impl Reactor {
 
     /// Some thread runs the loop and does not wait; before it does, it calls `before_waiting` of
     /// those that asked for it.
+    #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn is_awake(&self) -> bool {
         self.awake.load(Ordering::SeqCst) > 0
     }

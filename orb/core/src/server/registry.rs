@@ -27,10 +27,6 @@ impl Registry {
         self.lock().insert(connection.id, connection);
     }
 
-    pub(crate) fn get(&self, id: u64) -> Option<Arc<ServerConnection>> {
-        self.lock().get(&id).cloned()
-    }
-
     pub(crate) fn remove(&self, id: u64) {
         let removed = self.lock().remove(&id);
         self.removed.notify_all();
