@@ -130,7 +130,7 @@ impl Builder {
     }
 
     /// The same for one interface, and only for some of its own operations and attributes; the
-    /// others return their results as in an ordinary servant:
+    /// others return their results as in an ordinary servant, also with [`Builder::amh`]:
     /// `.amh_operations("Stock::Quoter", &["get_quote"])`. Paper AMH §6.
     pub fn amh_operations(mut self, interface: impl Into<String>, operations: &[&str]) -> Self {
         let operations = operations.iter().map(|&name| name.to_owned()).collect();

@@ -120,6 +120,8 @@ fn our_own_files_compile_and_document_without_warnings() {
     let there = "crate::own_interfaces::interfaces";
     let builder = Builder::new().extern_module("Interfaces", there);
     add(&mut generated, &builder, "extern", &file);
+    let there = "crate::all_interfaces::interfaces";
+    add(&mut generated, &everything().extern_module("Interfaces", there), "extern_all", &file);
     for (folder, demux) in
         [("binary", OperationDemux::BinarySearch), ("linear", OperationDemux::LinearSearch)]
     {

@@ -46,8 +46,8 @@ pub struct ImpliedIdl {
     /// Asynchronous servants (`AMH_Quoter`), response handlers and exception holders. Paper AMH §2.
     pub amh: bool,
     /// The same for single interfaces: scoped name, and the operations and attributes that are
-    /// asynchronous. The others of that interface are as they are in an ordinary servant
-    /// (paper AMH §6).
+    /// asynchronous. The others of that interface are as they are in an ordinary servant, also when
+    /// `amh` is on (paper AMH §6).
     pub amh_operations: Vec<(String, Vec<String>)>,
 }
 

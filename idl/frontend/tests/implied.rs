@@ -233,6 +233,14 @@ fn only_the_chosen_operations_are_asynchronous() {
     for other in ["Stock::Quoter::title", "Stock::Quoter::tell", "Stock::Base::ping"] {
         assert!(!is_amh(other), "{other}");
     }
+    // Several lists for one interface add up, and restrict it where all others are asynchronous.
+    options.implied.amh = true;
+    options.implied.amh_operations.push(("Stock::Base".to_owned(), vec!["ping".to_owned()]));
+    options.implied.amh_operations.push(("Stock::Base".to_owned(), Vec::new()));
+    let model = compile_text(STOCK, &options).model;
+    let is_amh = |name: &str| model.is_amh(model.find(name).expect("is there").id);
+    assert!(is_amh("Stock::Quoter::get_quote") && is_amh("Stock::Base::ping"));
+    assert!(!is_amh("Stock::Base::level") && !is_amh("Stock::Quoter::title"));
 }
 
 #[test]

@@ -60,21 +60,23 @@ impl Checker<'_> {
     }
 
     fn has_amh(&self, id: DefId) -> bool {
-        self.options.implied.amh || self.amh_choice(id).is_some()
+        self.options.implied.amh || self.amh_choices(id).next().is_some()
     }
 
-    /// The operations of the interface that the options name, if they name any.
-    fn amh_choice(&self, id: DefId) -> Option<&[String]> {
+    /// Lists of operations that the options name for the interface.
+    fn amh_choices(&self, id: DefId) -> impl Iterator<Item = &[String]> {
         let name = &self.model.get(id).scoped_name;
-        let mut chosen = self.options.implied.amh_operations.iter();
-        let chosen = chosen.find(|(x, _)| x.strip_prefix("::").unwrap_or(x) == name);
+        let all = self.options.implied.amh_operations.iter();
+        let chosen = all.filter(move |(x, _)| x.strip_prefix("::").unwrap_or(x) == name);
         chosen.map(|(_, operations)| operations.as_slice())
     }
 
     /// Whether the request is answered through a response handler.
     fn is_deferred(&self, id: DefId, request: &Request) -> bool {
         let name = &self.model.get(request.origin).name;
-        !request.operation.oneway && self.amh_choice(id).is_none_or(|all| all.contains(name))
+        let mut choices = self.amh_choices(id).peekable();
+        let all = choices.peek().is_none();
+        !request.operation.oneway && (all || choices.any(|chosen| chosen.contains(name)))
     }
 
     fn fill_amh_servant(&mut self, id: DefId, requests: &[Request]) {
