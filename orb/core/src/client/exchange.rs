@@ -382,15 +382,17 @@ pub(crate) fn no_reply(
 ) -> CallFailure {
     let maybe = CompletionStatus::Maybe;
     let exception = match failure {
-        ReceiveFailure::NothingCame | ReceiveFailure::TooSlow => {
-            SystemException::timeout(minor::TIMEOUT_CALL, maybe).with_detail(format!(
-                "{} gave no whole reply to {} within {:?}; raise request_timeout if it may take \
-                 longer",
-                pooled.endpoint(),
-                operation.name,
-                clock.timeout().unwrap_or_default()
-            ))
-        }
+        ReceiveFailure::NothingCame | ReceiveFailure::TooSlow => SystemException::timeout(
+            minor::TIMEOUT_CALL,
+            maybe,
+        )
+        .with_detail(format!(
+            "{} gave no whole reply to {} within {:?}; raise request_timeout, or the time that a \
+                 policy sets, if it may take longer",
+            pooled.endpoint(),
+            operation.name,
+            clock.timeout().unwrap_or_default()
+        )),
         ReceiveFailure::Closed => broken(operation, pooled, &"the server closed it", maybe),
         ReceiveFailure::Io(error) => broken(operation, pooled, &error, maybe),
         ReceiveFailure::Giop(error) => error.to_system_exception(maybe),
