@@ -87,7 +87,6 @@ impl AmiQuoterHandlerServant for Callback {
                 response.get_quote_excep(exception)
             }
             Err(GetQuoteError::System(exception)) => response.get_quote_excep(exception),
-            Ok(()) => Ok(()), // dropped: NO_RESPONSE
         }
     }
 }

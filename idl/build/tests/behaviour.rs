@@ -75,6 +75,23 @@ fn asynchronous_calls_work() {
     run(&generated, "messaging");
 }
 
+/// The code of a page of the book: what stands in blocks of Rust that are not marked `ignore`.
+fn code_of(page: &str) -> String {
+    let blocks = page.split("```rust\n").skip(1);
+    blocks.filter_map(|block| block.split("```").next()).collect()
+}
+
+#[test]
+fn the_book_calls_without_waiting() {
+    let builder = Builder::new().ami_callback(true).ami_poller(true);
+    let generated = crate_of("ami_book", &builder, &["stock"]);
+    let page = workspace().join("docs/src/ami.md");
+    let page = std::fs::read_to_string(&page).expect("the page");
+    let program = include_str!("programs/ami_book.rs");
+    generated.example("ami_book", &format!("{program}\n{}", code_of(&page)));
+    run(&generated, "ami_book");
+}
+
 /// `program` must not compile, and the compiler must say `expected`.
 #[track_caller]
 fn check_misuse(generated: &GeneratedCrate, program: &str, expected: &str) {
@@ -133,7 +150,7 @@ fn misuse_of_asynchronous_calls(generated: &GeneratedCrate) {
         fn f(quoter: stock::Quoter, handler: AmiTopHandler) {
             let _ = quoter.sendc_get_quote(&handler, \"IBM\");
         }";
-    check_misuse(&generated, other_handler, "`From<&AmiTopHandler>` is not implemented");
+    check_misuse(generated, other_handler, "`From<&AmiTopHandler>` is not implemented");
     let other_result = "fn f(poller: stock::AmiQuoterPoller) -> String {
             poller.get_quote(None).expect(\"a quote\")
         }";

@@ -2,7 +2,7 @@
 //! pollers, pollable sets and the base of all reply handlers.
 //!
 //! Generated code builds on it (`sendc_…`, `sendp_…`, `…_async`); the calls go through
-//! `client/asynchronous`. CORBA 3.3 P2 §10 (CORBA Messaging); paper AMI §1, §2.
+//! `client/asynchronous`. CORBA Messaging §22.6 to §22.10; paper AMI §1, §2.
 
 mod exception_holder;
 mod pollable;

@@ -143,7 +143,7 @@ impl<'m> Scope<'_, 'm> {
         let docs = docs_with(
             "",
             &format!(
-                "Has the reply to one call of `{}`: the method named like the operation asks for it.",
+                "Has the reply to one call of `{}`; the method of that operation asks for it.",
                 origin.scoped_name
             ),
         );
@@ -153,21 +153,7 @@ impl<'m> Scope<'_, 'm> {
             let method = unique(request_name(self, call), &mut taken);
             self.poll_method(origin, call, &method)
         });
-        let bases = self.model().all_bases(poller.id).into_iter();
-        let bases = bases.filter(|&base| {
-            let implied = self.model().get(base).implied;
-            implied.is_some_and(|implied| implied.kind == ImpliedKind::AmiPoller)
-        });
-        let to_bases = bases.map(|base| {
-            let base = self.path(base);
-            quote! {
-                impl #from<#name> for #base {
-                    fn from(derived: #name) -> Self {
-                        <Self as #orb::TypedPoller>::from_poller(derived.0)
-                    }
-                }
-            }
-        });
+        let to_bases = self.poller_bases(poller, &name);
         quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
@@ -203,8 +189,29 @@ impl<'m> Scope<'_, 'm> {
                     (&poller.0).into()
                 }
             }
-            #(#to_bases)*
+            #to_bases
         }
+    }
+
+    /// Conversions to the pollers of the bases.
+    fn poller_bases(&self, poller: &Definition, name: &Ident) -> TokenStream {
+        let (orb, from) = (self.orb(), self.std("From"));
+        let bases = self.model().all_bases(poller.id).into_iter();
+        let bases = bases.filter(|&base| {
+            let implied = self.model().get(base).implied;
+            implied.is_some_and(|implied| implied.kind == ImpliedKind::AmiPoller)
+        });
+        let to_bases = bases.map(|base| {
+            let base = self.path(base);
+            quote! {
+                impl #from<#name> for #base {
+                    fn from(derived: #name) -> Self {
+                        <Self as #orb::TypedPoller>::from_poller(derived.0)
+                    }
+                }
+            }
+        });
+        quote!(#(#to_bases)*)
     }
 
     /// `get_quote`: the results, once they are here.

@@ -2,7 +2,7 @@
 //!
 //! Holds what the reply of the server had as its body, undecoded; the typed holders of generated
 //! code (`AmiQuoterExceptionHolder::raise_get_quote`) turn it into the error of the operation.
-//! CORBA 3.3 P2 §10.5.1 (what it holds), §9.3.4 (how a value travels).
+//! CORBA Messaging §22.7 (what it holds), CORBA 3.3 P2 §9.3.4 (how a value travels).
 
 use crate::Orb;
 use crate::messaging::value_header::{read_value, write_header};

@@ -1,7 +1,7 @@
 //! `CORBA::Pollable`: what can be waited for in a [`PollableSet`].
 //!
 //! A poller of generated code, or the deferred requests of the dynamic invocation interface.
-//! CORBA 3.3 P2 §10.5.4.
+//! CORBA Messaging §22.9.
 
 use crate::dynamic::DiiPollable;
 use crate::messaging::{Membership, PollableSet, Poller};

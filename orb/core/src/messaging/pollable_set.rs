@@ -1,7 +1,7 @@
 //! `CORBA::PollableSet`: waits for whichever of many replies comes first.
 //!
 //! Every member wakes the set when its reply is here, so looking costs the same for any number of
-//! members. CORBA 3.3 P2 §10.5.4 (Pollable, DIIPollable, PollableSet).
+//! members. CORBA Messaging §22.9 (Pollable, DIIPollable, PollableSet).
 
 use crate::Orb;
 use crate::dynamic::DiiPollable;

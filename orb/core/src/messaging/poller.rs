@@ -1,7 +1,7 @@
 //! `Messaging::Poller`: a reply that the application asks for when it wants it.
 //!
 //! Typed pollers of generated code (`AmiQuoterPoller`) are this and a method for each operation.
-//! CORBA 3.3 P2 §10.5.3, §10.10 (pollers), §10.6 (what the exceptions mean).
+//! CORBA Messaging §22.9 (what it has, what its exceptions mean), §22.10.
 
 use crate::client::{ReplyStub, delivery};
 use crate::messaging::{Membership, Pollable, PollableSet, ReplyHandler};

@@ -1,7 +1,7 @@
 //! `Messaging::ReplyHandler`, the base of all reply handlers, and how `sendc_…` takes one.
 //!
 //! Reply handlers are ordinary objects: `AmiQuoterHandler` is a reference like any other, to a
-//! servant in this process or in another. CORBA 3.3 P2 §10.5.2, §10.9; paper AMI §1.
+//! servant in this process or in another. CORBA Messaging §22.8; paper AMI §1.
 
 use crate::client::{ReplySink, ReplyStub};
 use crate::{Interface, Object, decode_reference, encode_reference};
@@ -63,7 +63,7 @@ impl<T: Send + Sync + 'static + ?Sized> ReplyHandlerServant for T {}
 
 /// Which reply handler a `sendc_…` operation is given: `&handler`, a handler of a derived
 /// interface, `Some(&handler)`, or `None` for nobody. The reply is then dropped, and an exception
-/// logged (CORBA 3.3 P2 §10.9.1: a nil handler).
+/// logged (CORBA Messaging §22.6: a nil handler).
 pub struct ReplyTo<'h, H> {
     handler: Option<&'h Object>,
     interface: PhantomData<fn() -> H>,
