@@ -65,9 +65,11 @@ fn check_source(source: &str, golden: &str) {
 }
 
 fn first_difference<'a>(new: &'a str, old: &'a str) -> Option<(usize, (&'a str, &'a str))> {
-    let lines = new.lines().count().max(old.lines().count());
-    let line = |text: &'a str, at: usize| text.lines().nth(at).unwrap_or("(nothing)");
-    (0..lines).map(|at| (at + 1, (line(new, at), line(old, at)))).find(|(_, (new, old))| new != old)
+    let lines = |text: &'a str| text.lines().map(Some).chain(std::iter::repeat(None));
+    let pairs = lines(new).zip(lines(old)).take_while(|pair| *pair != (None, None));
+    let shown = |line: Option<&'a str>| line.unwrap_or("(nothing)");
+    let pairs = pairs.map(|(new, old)| (shown(new), shown(old)));
+    (1..).zip(pairs).find(|(_, (new, old))| new != old)
 }
 
 macro_rules! golden {
