@@ -9,7 +9,8 @@ use corbie::{
     CompletionStatus, Marshal, Orb, ResponseHandler, Servant, ServerRequest, SystemException,
     SystemExceptionKind, TypedServant,
 };
-use echo::{Echo, as_client, loopback_orb};
+use corbie_testkit::{RawPeer, RawRequest, object_key_in};
+use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -48,6 +49,7 @@ impl TypedServant for Deferring {
 
 fn serve_deferred(options: &[&str]) -> (Orb, Echo, mpsc::Receiver<Deferred>) {
     let orb = loopback_orb(options);
+    lend_a_thread(&orb);
     let (requests, deferred) = mpsc::channel();
     let echo = orb.root_poa().unwrap().activate(Deferring { requests }).unwrap();
     (orb, echo, deferred)
@@ -122,4 +124,175 @@ fn a_shutdown_waits_for_what_is_deferred() {
     assert_eq!(calling.join().unwrap().unwrap(), 8);
     stopping.join().unwrap();
     client.shutdown(true);
+}
+
+/// A peer that sends `double` of 0, 1, 2 … without waiting, and reads replies when asked.
+struct Pipelining {
+    peer: RawPeer,
+    object_key: Vec<u8>,
+}
+
+impl Pipelining {
+    fn new(server: &Orb, echo: &Echo) -> Self {
+        let peer = RawPeer::connect(server.listen_addresses()[0]).unwrap();
+        Pipelining { peer, object_key: object_key_in(&echo.0.to_string()) }
+    }
+
+    fn send(&mut self, ids: std::ops::Range<u32>) {
+        let requests: Vec<u8> = ids
+            .flat_map(|id| {
+                let arguments = &i64::from(id).to_be_bytes()[..];
+                let (object_key, operation) = (&self.object_key[..], "double");
+                RawRequest { object_key, operation, request_id: id, arguments }.octets()
+            })
+            .collect();
+        self.peer.send(&requests).unwrap();
+    }
+
+    /// The ids and results of the next replies.
+    fn replies(&mut self, count: usize) -> Vec<(u32, i64)> {
+        let reply = |_| {
+            let message = self.peer.receive_message(PATIENCE).unwrap();
+            let number = |at: usize| u32::from_ne_bytes(message[at..at + 4].try_into().unwrap());
+            let result = i64::from_ne_bytes(message[24..32].try_into().unwrap());
+            (number(12), result)
+        };
+        (0..count).map(reply).collect()
+    }
+}
+
+#[test]
+fn too_many_deferred_requests_wait_in_the_socket_and_none_is_refused() {
+    for concurrency in STRATEGIES {
+        let limits = ["-ORBPendingResponsesMax", "8", "-ORBServerConcurrency", concurrency];
+        let (server, echo, deferred) = serve_deferred(&limits);
+        let mut client = Pipelining::new(&server, &echo);
+        client.send(0..100);
+        let mut due: Vec<_> = (0..8).map(|_| deferred.recv_timeout(PATIENCE).unwrap()).collect();
+        // Of others that were in service already when the limit was reached there may be a few.
+        let more = deferred.recv_timeout(Duration::from_millis(50)).into_iter();
+        due.extend(more.chain(deferred.try_iter()));
+        assert!(due.len() < 80, "{concurrency}: {} were read", due.len());
+        let mut answered = 0;
+        while answered < 100 {
+            due.drain(..).for_each(|request| {
+                double(request).unwrap();
+                answered += 1;
+            });
+            if answered < 100 {
+                due.push(deferred.recv_timeout(PATIENCE).unwrap());
+                due.extend(deferred.try_iter());
+            }
+        }
+        let mut replies = client.replies(100);
+        replies.sort_unstable();
+        let all: Vec<_> = (0..100).map(|id| (id, i64::from(id) * 2)).collect();
+        assert_eq!(replies, all, "{concurrency}");
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn the_limit_of_all_connections_pauses_all_that_defer() {
+    for concurrency in STRATEGIES {
+        let limits = [
+            "-ORBPendingResponsesMax",
+            "10",
+            "-ORBPendingResponsesTotalMax",
+            "10",
+            "-ORBServerConcurrency",
+            concurrency,
+        ];
+        let (server, echo, deferred) = serve_deferred(&limits);
+        let mut clients: Vec<_> = (0..4).map(|_| Pipelining::new(&server, &echo)).collect();
+        for client in &mut clients {
+            client.send(0..50);
+        }
+        for _ in 0..200 {
+            double(deferred.recv_timeout(PATIENCE).unwrap()).unwrap();
+        }
+        for client in &mut clients {
+            assert_eq!(client.replies(50).len(), 50, "{concurrency}");
+        }
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn a_response_says_that_its_client_is_gone() {
+    for concurrency in STRATEGIES {
+        let (server, echo, deferred) = serve_deferred(&["-ORBServerConcurrency", concurrency]);
+        let mut client = Pipelining::new(&server, &echo);
+        client.send(0..1);
+        let request = deferred.recv_timeout(PATIENCE).unwrap();
+        assert!(!request.response.is_client_gone());
+        drop(client);
+        let begun = std::time::Instant::now();
+        while !request.response.is_client_gone() {
+            assert!(begun.elapsed() < PATIENCE, "{concurrency}");
+            std::thread::yield_now();
+        }
+        let raised = double(request).unwrap_err();
+        assert_eq!(raised.kind, SystemExceptionKind::CommFailure, "{concurrency}");
+        assert_eq!(raised.completed, CompletionStatus::Yes);
+        server.shutdown(true);
+    }
+}
+
+#[test]
+fn a_second_answer_is_bad_inv_order() {
+    struct Twice;
+    impl Servant for Twice {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &["IDL:Test/Echo:1.0"]
+        }
+
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            let first = request.defer();
+            assert!(request.reply(&|_| Ok(())).is_err(), "the handler has the answer");
+            let second = request.defer().reply(&|e| i64::encode(&1, e)).unwrap_err();
+            let minor = i64::from(second.kind == SystemExceptionKind::BadInvOrder);
+            first.reply(&|e| i64::encode(&minor, e))
+        }
+    }
+    impl TypedServant for Twice {
+        type Reference = Echo;
+    }
+    let server = loopback_orb(&[]);
+    let echo = server.root_poa().unwrap().activate(Twice).unwrap();
+    assert_eq!(echo.double(0).unwrap(), 1, "answered once, within the upcall");
+    server.shutdown(true);
+}
+
+#[test]
+fn results_that_cannot_be_written_reach_both_sides_as_marshal() {
+    let (server, echo, deferred) = serve_deferred(&[]);
+    let client = loopback_orb(&[]);
+    let echo = as_client(&client, &echo);
+    let calling = std::thread::spawn(move || echo.double(1));
+    let request = deferred.recv_timeout(PATIENCE).unwrap();
+    let ours = request.response.reply(&|e| e.write_string("a\0b")).unwrap_err();
+    let theirs = calling.join().unwrap().unwrap_err();
+    assert_eq!((ours.kind, ours.completed), (theirs.kind, theirs.completed));
+    assert_eq!(ours.completed, CompletionStatus::Yes);
+    server.shutdown(true);
+    client.shutdown(true);
+}
+
+#[test]
+fn replies_to_many_requests_at_once_leave_together_and_whole() {
+    for concurrency in STRATEGIES {
+        let options = ["-ORBServerConcurrency", concurrency];
+        let server = loopback_orb(&options);
+        lend_a_thread(&server);
+        let echo = server.root_poa().unwrap().activate(echo::EchoServant::new().0).unwrap();
+        let mut client = Pipelining::new(&server, &echo);
+        for round in 0..20 {
+            client.send(round * 500..(round + 1) * 500);
+        }
+        let mut replies = client.replies(10_000);
+        replies.sort_unstable();
+        assert!(replies.iter().zip(0..).all(|(reply, id)| *reply == (id, i64::from(id) * 2)));
+        server.shutdown(true);
+    }
 }

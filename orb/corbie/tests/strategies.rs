@@ -213,17 +213,10 @@ fn a_client_of_one_thread_is_called_back_inside_its_call() {
 /// Requests wait when upcalls are nested too deep; nothing is lost, and the stack is not either.
 #[test]
 fn the_nesting_of_upcalls_is_bounded() {
-    for concurrency in ["reactive", "reactor-per-thread"] {
-        let options = [
-            "-ORBServerConcurrency",
-            concurrency,
-            "-ORBReactorThreads",
-            "1",
-            "-ORBNestedUpcallsMax",
-            "4",
-            "-ORBRequestTimeout",
-            "20s",
-        ];
+    let one_loop = ["-ORBReactorThreads", "1"];
+    for (concurrency, more) in [("reactive", &[][..]), ("reactor-per-thread", &one_loop)] {
+        let options = ["-ORBServerConcurrency", concurrency, "-ORBNestedUpcallsMax", "4"];
+        let options = [&options[..], more].concat();
         let (front, back) = (loopback_orb(&options), loopback_orb(&options));
         lend_a_thread(&front);
         lend_a_thread(&back);
