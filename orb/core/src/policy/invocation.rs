@@ -6,6 +6,10 @@
 use crate::policy::{Policy, PolicySet, PolicyType, UtcT, wire};
 use corbie_types::{CompletionStatus, SystemException, minor};
 
+/// The end time of a reply is the client's own business: the server only spares work that nobody
+/// waits for, and not because two clocks differ by less than this (units of 100 ns).
+const CLOCK_TOLERANCE: u64 = 10_000_000;
+
 /// The policies that a client sent with a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InvocationPolicies(PolicySet);
@@ -64,10 +68,13 @@ impl InvocationPolicies {
         operation: &str,
         has_reply: bool,
     ) -> Result<(), SystemException> {
+        let tolerated = |end: UtcT| UtcT { time: end.time.saturating_add(CLOCK_TOLERANCE), ..end };
         let reply_end = self.reply_end().filter(|_| has_reply);
         let (minor, end, what) = match (self.request_end(), reply_end) {
             (Some(end), _) if end.has_passed() => (minor::TIMEOUT_REQUEST_END, end, "request"),
-            (_, Some(end)) if end.has_passed() => (minor::TIMEOUT_REPLY_END, end, "reply"),
+            (_, Some(end)) if tolerated(end).has_passed() => {
+                (minor::TIMEOUT_REPLY_END, end, "reply")
+            }
             _ => return Ok(()),
         };
         let late = UtcT::now().time.saturating_sub(end.time) / 10_000;
