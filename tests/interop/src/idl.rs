@@ -5,7 +5,7 @@
 #![allow(clippy::wrong_self_convention)]
 
 corbie::include_idl!("interop");
-pub use second::asynchrony;
+pub(crate) use second::asynchrony;
 
 /// Both files have a module `corba`.
 mod second {

@@ -178,5 +178,6 @@ pub(super) fn nil() -> SystemException {
 
 /// Lets time pass, as an operation that takes long does.
 pub(super) fn pass(milliseconds: u32) {
+    // tidy: sleep: how long an operation takes is what the features of time-outs are about
     std::thread::sleep(Duration::from_millis(milliseconds.into()));
 }

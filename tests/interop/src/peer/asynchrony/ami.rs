@@ -1,4 +1,4 @@
-//! Features of AMI with call-backs (`sendc_…`) and with futures (`…_async`), from the client's side.
+//! Features of AMI with call-backs (`sendc_…`) and futures (`…_async`), from the client's side.
 //! Collected by `client`; the same calls are in `async_client.cc` and `AsyncClient.java`.
 
 use super::client::{

@@ -69,7 +69,7 @@ fn calls(side: &Side, style: Style) -> Result<Calls, PoaError> {
 /// A plain servant that holds requests keeps the threads that serve them.
 fn held_at_most(side: &Side) -> u32 {
     match side.orb.settings().server_concurrency {
-        ServerConcurrency::ThreadPerConnection => 0,
-        _ => 4,
+        ServerConcurrency::ThreadPool | ServerConcurrency::ThreadPerRequest => 4,
+        _ => 0,
     }
 }
