@@ -72,7 +72,10 @@ impl Poller {
 
     /// Waits for the reply; whether it is here.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        self.0.pending.wait(timeout)
+        match timeout {
+            Some(Duration::ZERO) => self.is_ready(),
+            timeout => self.0.pending.wait(timeout),
+        }
     }
 
     /// The object that was called.
@@ -135,7 +138,7 @@ impl Poller {
                 .with_detail(format!("this poller is of {}, not {operation}", state.operation)));
         }
         // A wait for what was handed out already would end at once.
-        if !state.pending.wait(timeout) {
+        if !self.wait(timeout) {
             if timeout.is_some_and(|timeout| timeout.is_zero()) {
                 return Err(SystemException::no_response(minor::NO_RESPONSE_NOT_YET, no)
                     .with_detail(format!("the reply to {operation} is not here yet")));
