@@ -611,3 +611,31 @@ fn asynchronous_calls_follow_forwards_as_the_rebind_policy_says() {
     }
     server.shutdown(true);
 }
+
+#[test]
+fn policies_work_in_every_version_of_giop() {
+    for version in ["1.0", "1.1", "1.2"] {
+        let (server, echo, noted) = serve(&["-ORBGIOPVersion", version]);
+        let orb = loopback_orb(&["-ORBGIOPVersion", version]);
+        let travelling = [
+            Policy::RelativeRoundtripTimeout(PATIENCE),
+            Policy::RequestEndTime(UtcT::after(PATIENCE)),
+            Policy::RequestPriority(PriorityRange { min: -1, max: 7 }),
+        ];
+        let echo = with(&as_client(&orb, &echo), &travelling);
+        assert_eq!(echo.double(2).unwrap(), 4, "{version}");
+        assert_eq!(asynchronous(&echo, "double", 3).unwrap(), 6, "{version}");
+        let scopes = [
+            SyncScope::None,
+            SyncScope::WithTransport,
+            SyncScope::WithServer,
+            SyncScope::WithTarget,
+        ];
+        for (value, scope) in (0..).zip(scopes) {
+            oneway(&with(&echo, &[Policy::SyncScope(scope)]), "note", value).unwrap();
+            assert_eq!(noted.recv_timeout(PATIENCE), Ok(value), "{version}, {scope:?}");
+        }
+        orb.shutdown(true);
+        server.shutdown(true);
+    }
+}

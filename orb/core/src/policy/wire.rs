@@ -149,3 +149,74 @@ fn read_policy(policy_type: PolicyType, value: &[u8]) -> Result<Option<Policy>, 
         _ => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Object, Orb};
+    use std::time::Duration;
+
+    fn context(policies: &[Policy]) -> InvocationContext {
+        let orb = Orb::new(crate::init::Settings::default());
+        let mut set = PolicySet::default();
+        policies.iter().for_each(|policy| set.insert(*policy));
+        let object = Object::with_policies(&orb, Ior::nil(), set);
+        let effective = CallPolicies::effective(&object).expect("nothing contradicts");
+        assert!(effective.travel);
+        InvocationContext::new(&effective)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let end = UtcT { time: 1 << 60, inacclo: 3, inacchi: 2, tdf: -60 };
+        let all = [
+            Policy::RequestStartTime(end),
+            Policy::RequestEndTime(end),
+            Policy::ReplyStartTime(end),
+            Policy::ReplyEndTime(end),
+            Policy::RequestPriority(PriorityRange { min: -5, max: 5 }),
+            Policy::ReplyPriority(PriorityRange { min: 0, max: 0 }),
+            Policy::QueueOrder(QueueOrder::TEMPORAL),
+        ];
+        for policies in [&all[..], &all[4..], &all[6..], &all[..1]] {
+            let context = context(policies);
+            let read = read_context(context.as_context().data).expect("reads");
+            assert_eq!(read.iter().count(), policies.len());
+            assert!(policies.iter().all(|policy| read.iter().any(|found| found == *policy)));
+        }
+    }
+
+    #[test]
+    fn the_earlier_end_travels() {
+        let end = UtcT::after(Duration::from_secs(100));
+        let relative = Policy::RelativeRequestTimeout(Duration::from_secs(1));
+        let context = context(&[Policy::RequestEndTime(end), relative]);
+        let read = read_context(context.as_context().data).expect("reads");
+        let Some(Policy::RequestEndTime(found)) = read.get(PolicyType::REQUEST_END_TIME) else {
+            panic!("{read:?}")
+        };
+        assert!(found.time < end.time && found.left() <= Duration::from_secs(1));
+    }
+
+    #[test]
+    fn octets_of_others_are_read_or_refused() {
+        let whole = context(&[
+            Policy::ReplyEndTime(UtcT::now()),
+            Policy::RequestPriority(PriorityRange { min: 1, max: 2 }),
+        ]);
+        let data = whole.as_context().data;
+        for end in 0..data.len() {
+            assert!(read_context(&data[..end]).is_err(), "cut off at {end}");
+        }
+        for at in 0..data.len() {
+            for bit in 0..8 {
+                let mut changed = data.to_vec();
+                changed[at] ^= 1 << bit;
+                // A value, another one, or a refusal: never more than is there.
+                if let Ok(set) = read_context(&changed) {
+                    assert!(set.iter().count() <= 2);
+                }
+            }
+        }
+    }
+}
