@@ -223,6 +223,40 @@ fn what_is_no_holder_is_refused() {
 }
 
 #[test]
+fn headers_that_cost_too_much_are_refused() {
+    let big = || Octets::new(ByteOrder::BigEndian);
+    let many = big().long(0x7fff_ff06).long(1 << 20).text(HOLDER).long(u32::MAX).back_to(8).done();
+    check_refused(&many, ErrorKind::LimitExceeded, "at most 256");
+    let long = big().long(0x7fff_ff02).text(&"x".repeat(20_000)).done();
+    check_refused(&long, ErrorKind::LimitExceeded, "at most 16384");
+}
+
+#[test]
+fn a_damaged_holder_is_read_or_refused() {
+    let order = ByteOrder::BigEndian;
+    let list = Octets::new(order).long(0x7fff_ff0f).text("http://x/").long(2).text(HOLDER);
+    let list = list.long(u32::MAX).back_to(24);
+    let exception = symbol();
+    let length = u32::try_from(exception.len()).expect("short");
+    let whole = list.long(2).octets(&[0, 0]).long(4).long(length).long(length).octets(&exception);
+    let whole = whole.long(u32::MAX).done();
+    check_symbol(&whole, order);
+    let mut refused = 0;
+    for at in 0..whole.len() {
+        for octet in [0, 1, 4, 0x7f, 0x80, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] = octet;
+            match ExceptionHolder::decode(&mut Decoder::new(&damaged, order)) {
+                // What was damaged may be the exception inside.
+                Ok(holder) => assert!(holder.raise_exception().is_err()),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > whole.len(), "only {refused}");
+}
+
+#[test]
 fn no_prefix_of_a_holder_panics() {
     let order = ByteOrder::BigEndian;
     let whole = state(Octets::new(order).long(0x7fff_ff02).text(HOLDER)).done();

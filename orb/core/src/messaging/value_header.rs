@@ -4,7 +4,8 @@
 //! (with and without repository ids, a list of them, codebase URL, indirections) and of the state
 //! (plain or in chunks). CORBA 3.3 P2 §9.3.4.
 
-use corbie_cdr::{Decoder, Encoder, Error, ErrorKind};
+use corbie_cdr::ErrorKind::{InvalidValue, LimitExceeded};
+use corbie_cdr::{Decoder, Encoder, Error};
 
 /// The tag of a value without anything else; flags are added to it.
 const VALUE: u32 = 0x7fff_ff00;
@@ -17,6 +18,11 @@ const LIST_OF_IDS: u32 = 6;
 const CHUNKED: u32 = 8;
 /// "The same as there": an offset follows.
 const INDIRECTION: u32 = 0xffff_ffff;
+
+/// Repository ids that a value may have, and octets in each. Many that lead to one long string
+/// would cost a reader more than they cost whoever sends them.
+const MOST_IDS: u32 = 256;
+const LONGEST_ID: u32 = 16 << 10;
 
 /// Writes the beginning of a value, plain and with its repository id; the state follows.
 ///
@@ -111,7 +117,10 @@ fn read_list(d: &mut Decoder<'_>, fits: &dyn Fn(&str) -> bool) -> Result<bool, E
 
 /// Reads `count` ids; whether the first one fits, if any does.
 fn read_ids(count: u32, d: &mut Decoder<'_>, fits: &dyn Fn(&str) -> bool) -> Result<bool, Error> {
-    // Each takes at least 4 octets for its length: a count that is too large runs into the end.
+    if count > MOST_IDS {
+        let found = format!("{count} repository ids");
+        return Err(d.error(LimitExceeded, "value", found, format!("at most {MOST_IDS}")));
+    }
     let (mut most_derived, mut found) = ("", None);
     for at in 0..count {
         let id = read_shared_string(d)?;
@@ -128,10 +137,19 @@ fn read_ids(count: u32, d: &mut Decoder<'_>, fits: &dyn Fn(&str) -> bool) -> Res
 /// Reads a repository id or codebase URL: here, or where an indirection says.
 fn read_shared_string<'d>(d: &mut Decoder<'d>) -> Result<&'d str, Error> {
     if d.clone().read_ulong()? != INDIRECTION {
-        return d.read_str();
+        return read_short(d);
     }
     d.read_ulong()?;
-    indirect(d)?.read_str()
+    read_short(&mut indirect(d)?)
+}
+
+fn read_short<'d>(d: &mut Decoder<'d>) -> Result<&'d str, Error> {
+    let length = d.clone().read_ulong()?;
+    if length > LONGEST_ID {
+        let (found, needed) = (format!("{length} octets"), format!("at most {LONGEST_ID}"));
+        return Err(d.error(LimitExceeded, "repository id of a value", found, needed));
+    }
+    d.read_str()
 }
 
 /// A decoder at the place, earlier in the message, that the offset just before `d` leads to
@@ -144,7 +162,7 @@ fn indirect<'d>(d: &mut Decoder<'d>) -> Result<Decoder<'d>, Error> {
     let target = place.checked_sub(back).filter(|_| offset < 0 && offset % 4 == 0);
     let Some(target) = target else {
         let needed = "the distance to an earlier place of the message, a multiple of 4";
-        return Err(d.error(ErrorKind::InvalidValue, "indirection", format!("{offset}"), needed));
+        return Err(d.error(InvalidValue, "indirection", format!("{offset}"), needed));
     };
     // Octets before the value are 4-aligned as those here are: nothing in it needs more.
     let mut there = Decoder::new(d.octets_since(target), d.order());
