@@ -369,7 +369,7 @@ mod tests {
         d.set_code_sets(sent);
         let type_of = |id: &str| (id == ID).then(far);
         let anew = reply_body_as(&d, &type_of, Version::V1_2, wanted);
-        assert_eq!(anew.is_some(), before % 8 != 0 || sent != wanted);
+        assert_eq!(anew.is_some(), !before.is_multiple_of(8) || sent != wanted);
         let (order, body) = anew.unwrap_or_else(|| (ByteOrder::NATIVE, d.rest().to_vec()));
         let mut e = Encoder::native();
         ExceptionHolder::write_copied(false, order, &body, &mut e).expect("written");
