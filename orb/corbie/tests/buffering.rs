@@ -121,7 +121,7 @@ fn a_lone_oneway_is_not_kept_back() {
         let begun = Instant::now();
         echo.note(value).unwrap();
         came(&noted, [value]);
-        assert!(begun.elapsed() < A_WHILE, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < 5 * A_WHILE, "{:?}", begun.elapsed());
     }
     client.shutdown(true);
     server.shutdown(true);

@@ -62,11 +62,11 @@ fn a_roundtrip_time_ends_the_calls_of_its_level_only() {
     let short = Policy::RelativeRoundtripTimeout(milliseconds(50));
     let long = Policy::RelativeRoundtripTimeout(PATIENCE);
 
-    timed_out(with(&echo, &[short]).wait(milliseconds(300)));
+    timed_out(with(&echo, &[short]).wait(milliseconds(800)));
     assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "that reference only");
 
     let scope = orb.policy_current().scope(&[short]).unwrap();
-    timed_out(echo.wait(milliseconds(300)));
+    timed_out(echo.wait(milliseconds(800)));
     assert_eq!(with(&echo, &[long]).wait(milliseconds(100)).unwrap(), 100, "it wins");
     std::thread::scope(|s| {
         s.spawn(|| assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "another thread"));
@@ -76,7 +76,7 @@ fn a_roundtrip_time_ends_the_calls_of_its_level_only() {
 
     let manager = orb.policy_manager();
     manager.set_policy_overrides(&[short], SetOverrideType::Set).unwrap();
-    timed_out(echo.wait(milliseconds(300)));
+    timed_out(echo.wait(milliseconds(800)));
     {
         let _scope = orb.policy_current().scope(&[long]).unwrap();
         assert_eq!(echo.wait(milliseconds(100)).unwrap(), 100, "the thread wins over the ORB");
@@ -91,7 +91,7 @@ fn a_roundtrip_time_ends_the_calls_of_its_level_only() {
 fn a_reply_time_counts_from_when_the_request_was_sent() {
     let (server, echo, _noted) = serve(&[]);
     let short = with(&echo, &[Policy::RelativeReplyTimeout(milliseconds(50))]);
-    let exception = short.wait(milliseconds(300)).unwrap_err();
+    let exception = short.wait(milliseconds(800)).unwrap_err();
     let (kind, done) = (SystemExceptionKind::Timeout, CompletionStatus::Maybe);
     is(&exception, kind, minor::TIMEOUT_CALL, done);
     // The request may take its time to leave: it is not part of the reply's.
@@ -551,13 +551,13 @@ fn policies_hold_for_asynchronous_calls_too() {
     let short = milliseconds(50);
     for policy in [Policy::RelativeRoundtripTimeout(short), Policy::RelativeReplyTimeout(short)] {
         let begun = Instant::now();
-        let exception = asynchronous(&with(&echo, &[policy]), "wait", 300).unwrap_err();
+        let exception = asynchronous(&with(&echo, &[policy]), "wait", 600).unwrap_err();
         is(&exception, kind, minor::TIMEOUT_CALL, CompletionStatus::Maybe);
         assert!(begun.elapsed() < SHORT, "{policy:?}: {:?}", begun.elapsed());
     }
     {
         let _scope = orb.policy_current().scope(&[Policy::RelativeReplyTimeout(short)]).unwrap();
-        let exception = asynchronous(&echo, "wait", 300).unwrap_err();
+        let exception = asynchronous(&echo, "wait", 600).unwrap_err();
         is(&exception, kind, minor::TIMEOUT_CALL, CompletionStatus::Maybe);
     }
     let past = UtcT { time: UtcT::now().time - 10_000, ..UtcT::default() };
