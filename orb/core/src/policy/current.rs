@@ -1,4 +1,4 @@
-//! The policies of a thread: `CORBA::PolicyCurrent` (CORBA 3.3 P1 §8.9.3).
+//! The policies of a thread: `CORBA::PolicyCurrent` (CORBA 3.3 P1 §8.9).
 //!
 //! They lie in a thread-local. A call looks at one flag of it; only when that is set are they
 //! joined with the other levels.

@@ -1,4 +1,4 @@
-//! The policies and their values, with the numbers of the OMG (CORBA Messaging §22.2, §17.5).
+//! The policies and their values, with the numbers of the OMG (CORBA Messaging §22.2).
 //!
 //! A policy is a plain value; what `create_policy` makes elsewhere is written down here.
 

@@ -1,4 +1,4 @@
-//! The policies of an ORB: `CORBA::PolicyManager` (CORBA 3.3 P1 §8.9.2), and how references notice
+//! The policies of an ORB: `CORBA::PolicyManager` (CORBA 3.3 P1 §8.9), and how references notice
 //! that they changed.
 
 use crate::Orb;

@@ -1,4 +1,4 @@
-//! The policies of a reference: `get_policy` and its kin on `CORBA::Object` (CORBA 3.3 P1 §8.3.7).
+//! The policies of a reference: `get_policy` and its kin on `CORBA::Object` (CORBA 3.3 P1 §8.3).
 //!
 //! `Interface` repeats them for typed references.
 
