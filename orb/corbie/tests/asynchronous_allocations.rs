@@ -85,9 +85,13 @@ fn call(echo: &Echo, handler: &EchoHandler, calls: i64) {
 }
 
 fn with_handler(test: impl FnOnce(&Echo, &EchoHandler)) {
+    with_handler_in(&[], test);
+}
+
+fn with_handler_in(options: &[&str], test: impl FnOnce(&Echo, &EchoHandler)) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let (server, echo, _noted) = serve(&[]);
-    let client = loopback_orb(&[]);
+    let client = loopback_orb(options);
     let handler = client.root_poa().unwrap().activate(Handler).unwrap();
     test(&as_client(&client, &echo), &handler);
     client.shutdown(true);
@@ -127,4 +131,61 @@ fn rate() {
         }
         eprintln!("synchronous: {:.0} calls/s", 50_000.0 / start.elapsed().as_secs_f64());
     });
+}
+
+#[test]
+#[ignore = "measures: run alone, in release, on one core (taskset -c 0)"]
+fn latency() {
+    with_handler_in(&["-ORBEventLoop", "application"], |echo, handler| {
+        const CALLS: i64 = 30_000;
+        for round in 0..4 {
+            let start = Instant::now();
+            for value in 0..CALLS {
+                echo.double(value).unwrap();
+            }
+            let synchronous = start.elapsed() / CALLS as u32;
+            let start = Instant::now();
+            for value in 0..CALLS {
+                let before = REPLIES.load(Ordering::Acquire);
+                let sink = ReplySink::handler(&handler.0, &STUB);
+                echo.0.invoke_async(&DOUBLE, &|e| i64::encode(&value, e), sink).unwrap();
+                let here = || REPLIES.load(Ordering::Acquire) > before;
+                echo.0.orb().work_until(&here, None);
+            }
+            let callback = start.elapsed() / CALLS as u32;
+            let start = Instant::now();
+            for value in 0..CALLS {
+                let sent = echo.0.invoke_deferred(&DOUBLE, &|e| i64::encode(&value, e)).unwrap();
+                sent.wait(None);
+            }
+            let deferred = start.elapsed() / CALLS as u32;
+            eprintln!(
+                "round {round}: synchronous {synchronous:?}, callback {callback:?}, deferred {deferred:?}"
+            );
+        }
+    });
+}
+
+#[test]
+#[ignore = "measures: run alone, in release"]
+fn oneways() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for scope in ["none", "with-transport"] {
+        let (server, echo, noted) = serve(&[]);
+        let client = loopback_orb(&["-ORBSyncScope", scope]);
+        let echo = as_client(&client, &echo);
+        for _ in 0..3 {
+            const CALLS: i64 = 300_000;
+            let start = Instant::now();
+            for value in 0..CALLS {
+                echo.note(value).unwrap();
+            }
+            let sent = start.elapsed();
+            assert_eq!(noted.iter().take(CALLS as usize).last(), Some(CALLS - 1));
+            let rate = CALLS as f64 / start.elapsed().as_secs_f64();
+            eprintln!("{scope}: {rate:.0} oneways/s, sent in {sent:?}");
+        }
+        client.shutdown(true);
+        server.shutdown(true);
+    }
 }

@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// After so many messages in a row other connections get their turn.
 const MESSAGES_PER_TURN: u32 = 256;
@@ -81,6 +81,15 @@ thread_local! {
 /// Whether this thread is inside an upcall with a reply.
 pub(super) fn delivers_here() -> bool {
     DELIVERS.get()
+}
+
+/// How long to wait at most before looking at the clock again: about half of the time until
+/// `until`, in steps, so that the system need not be told another time for every call.
+fn wait_before(until: Instant) -> Duration {
+    const EXACT: Duration = Duration::from_millis(2);
+    let left = until.saturating_duration_since(Instant::now());
+    let milliseconds = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    if left < EXACT { left } else { Duration::from_millis(1 << (milliseconds.ilog2())) }
 }
 
 impl Reading {
@@ -190,8 +199,7 @@ impl MuxedConnection {
         let taken = self.flush_for_reader().and_then(|()| {
             let mut guard = self.reading.lock();
             let State { reader, waiter } = &mut *guard;
-            let timeout = until.map(|until| until.saturating_duration_since(Instant::now()));
-            self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
+            self.link.set_receive_timeout(until.map(wait_before)).map_err(ReceiveFailure::Io)?;
             driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
             self.take_out(reader)
         });
