@@ -159,9 +159,7 @@ fn latency() {
                 sent.wait(None);
             }
             let deferred = start.elapsed() / CALLS as u32;
-            eprintln!(
-                "round {round}: synchronous {synchronous:?}, callback {callback:?}, deferred {deferred:?}"
-            );
+            eprintln!("{round}: {synchronous:?}, callback {callback:?}, deferred {deferred:?}");
         }
     });
 }
