@@ -4,7 +4,7 @@
 /// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 corbie-interop [OPTION]…    runs the interoperability matrix and prints it as Markdown
-corbie-interop capture      captures golden streams of the peers into wire/giop/tests/golden
+corbie-interop capture [GROUP]…   captures golden streams of the peers into wire/giop/tests/golden
 corbie-interop peer …       the Rust side of the catalogue, started by the runner
 
   --peer NAME       only pairs with this peer: omniorb, jacorb, corbie (may be repeated)
@@ -24,8 +24,8 @@ pub(crate) enum Command {
     Help,
     /// Run the matrix.
     Run(Selection),
-    /// Capture golden streams.
-    Capture,
+    /// Capture golden streams: of these groups, or of all.
+    Capture(Vec<String>),
 }
 
 /// What of the matrix to run, and how to show it. Empty lists: all.
@@ -45,10 +45,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Command, String> {
     if words.iter().any(|word| word == "--help" || word == "-h") {
         return Ok(Command::Help);
     }
-    if let [word] = words
+    if let [word, groups @ ..] = words
         && word == "capture"
     {
-        return Ok(Command::Capture);
+        return Ok(Command::Capture(groups.to_vec()));
     }
     let mut selection = Selection::default();
     let mut rest = words.iter();

@@ -188,6 +188,13 @@ const GROUPS: &[Group] = &[
         only: None,
     },
     Group {
+        name: "holders",
+        features: &["deliver", "deliver_exceptions"],
+        versions: &["1.2"],
+        bulk: "0",
+        only: None,
+    },
+    Group {
         name: "bulk",
         features: &["bulk_octets", "bulk_texts", "bulk_structs"],
         versions: &["1.1", "1.2"],
@@ -203,15 +210,21 @@ const GROUPS: &[Group] = &[
     },
 ];
 
-/// Captures everything again. Whether both peers were there.
+/// Captures everything again, or the groups of these names. Whether both peers were there.
 #[allow(clippy::print_stdout)]
-pub(crate) fn run() -> Result<bool, String> {
+pub(crate) fn run(groups: &[String]) -> Result<bool, String> {
+    if let Some(name) = groups.iter().find(|name| !GROUPS.iter().any(|g| g.name == **name)) {
+        return Err(format!("there is no group {name} to capture"));
+    }
     let peers = Peers::build(&|_| true);
     for (peer, label) in [("omniorb", "omniORB 4.2.5"), ("jacorb", "JacORB 3.9")] {
         if !peers.is_there(peer) {
             continue;
         }
         for group in GROUPS {
+            if !groups.is_empty() && !groups.iter().any(|name| name == group.name) {
+                continue;
+            }
             let more = match group.only {
                 None => &[][..],
                 Some((only, more)) if only == peer => more,

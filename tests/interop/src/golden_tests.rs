@@ -6,6 +6,7 @@ use crate::matrix::Matrix;
 use crate::peer::rows;
 use crate::values::{self, *};
 use corbie::idl::Wstring;
+use corbie::messaging::ExceptionHolder;
 use corbie::{CodeSets, Decoder, Encoder, Ior, LongDouble, Marshal, WChar};
 use corbie_giop::{Message, MessageHeader, MessageKind, MessageReader, ReaderLimits, Role};
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,6 +189,41 @@ fn captured_anys_hold_the_catalogues_values() {
         body.set_code_sets(of.code_sets);
         let anys = AnySeqIdl::decode(&mut body).unwrap();
         check_any_seq("any_seq", &anys, 1, &orb).unwrap();
+    }
+}
+
+/// What the client of a peer told a reply handler in its server: every exception of the catalogue as
+/// `Messaging::ExceptionHolder`, between two results.
+#[test]
+fn captured_exception_holders_raise_the_catalogues_exceptions() {
+    use crate::peer::asynchrony::{RAISED, raised_by};
+    for peer in ["omniorb", "jacorb"] {
+        let of = conversation(&format!("{peer}-1.2-holders"));
+        let holders = &of.calls["work_excep"];
+        assert_eq!(holders.len(), 3, "{peer}");
+        assert_eq!(of.calls["work"].len(), 2, "{peer}");
+        for (call, wanted) in holders.iter().zip(&RAISED[1..]) {
+            let (_, mut body) = message(&call.request).request().unwrap();
+            body.set_code_sets(of.code_sets);
+            let start = body.clone();
+            let holder = ExceptionHolder::decode(&mut body).unwrap();
+            assert_eq!(body.remaining(), 0, "{peer}");
+            assert_eq!(&raised_by(&holder), wanted, "{peer}");
+            let mut again = Encoder::new(Vec::new(), body.order());
+            again.set_version(body.version());
+            again.set_code_sets(of.code_sets);
+            again.write_octets(&vec![0; start.position()]);
+            ExceptionHolder::encode(&holder, &mut again).unwrap();
+            let again = again.to_vec();
+            // omniORB leaves the repository id of the value out, as it is the parameter's.
+            if of.is_exact {
+                assert_eq!(&again[start.position()..], start.rest(), "{peer}: {wanted}");
+            }
+            let mut body = Decoder::new(&again, start.order());
+            body.read_octets(start.position()).unwrap();
+            let holder = ExceptionHolder::decode(&mut body).unwrap();
+            assert_eq!(&raised_by(&holder), wanted, "{peer}");
+        }
     }
 }
 

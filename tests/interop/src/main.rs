@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Ok(Command::Run(selection)) => runner::run(&selection),
-        Ok(Command::Capture) => capture::run(),
+        Ok(Command::Capture(groups)) => capture::run(&groups),
         Err(error) => Err(error),
     };
     match outcome {

@@ -7,7 +7,7 @@
 //!     prints "ok NAME" or "FAIL NAME reason" for each feature
 //! ```
 
-mod asynchrony;
+pub(crate) mod asynchrony;
 mod client;
 mod client_features;
 #[cfg(test)]

@@ -17,10 +17,13 @@ mod recorder;
 mod remote;
 mod responding;
 
+#[cfg(test)]
+pub(crate) use client::RAISED;
 pub(super) use host::start;
 
 use crate::idl::asynchrony::calls::WorkError;
-use crate::idl::asynchrony::{Calls, Item, Nothing, Refused, Visitor};
+use crate::idl::asynchrony::{AmiCallsExceptionHolder, Calls, Item, Nothing, Refused, Visitor};
+use corbie::messaging::ExceptionHolder;
 use corbie::{CompletionStatus, SystemException, SystemExceptionKind};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -93,6 +96,11 @@ pub(super) fn raised<T>(outcome: &Result<T, WorkError>) -> String {
 /// "BAD_PARAM 4f4d0007 COMPLETED_YES".
 pub(super) fn raised_system(e: &SystemException) -> String {
     format!("{} {:08x} {}", e.kind.name(), e.minor, e.completed.name())
+}
+
+/// What a holder of the outcome of `work` raises.
+pub(crate) fn raised_by(holder: &ExceptionHolder) -> String {
+    raised(&AmiCallsExceptionHolder::from(holder).raise_work())
 }
 
 fn refuse_thirteen(number: i32) -> Result<(), SystemException> {

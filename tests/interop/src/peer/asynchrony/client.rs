@@ -16,7 +16,7 @@ pub(super) type Outcome = Result<(), Failure>;
 pub(super) type Named = (&'static str, fn(&Call) -> Outcome);
 
 /// What works 1, 2 and 3 with their number negated raise.
-pub(super) const RAISED: [&str; 4] =
+pub(crate) const RAISED: [&str; 4] =
     ["", "Refused refused 77 item 3", "Nothing", "BAD_PARAM 4f4d0007 COMPLETED_YES"];
 
 /// All of them, in order.

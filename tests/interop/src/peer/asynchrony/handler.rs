@@ -1,10 +1,10 @@
 //! The reply handler of the asynchronous part of the catalogue: keeps what it is told. Used by the
 //! client's features and by the recorder of `host`.
 
-use super::{lock, raised, raised_system};
+use super::{lock, raised_by, raised_system};
 use crate::idl::asynchrony::{
-    AmiBaseHandlerServant, AmiCallsExceptionHolder, AmiCallsHandler, AmiCallsHandlerServant,
-    AmiCallsHandlerSkeleton, Delivery, Item,
+    AmiBaseHandlerServant, AmiCallsHandler, AmiCallsHandlerServant, AmiCallsHandlerSkeleton,
+    Delivery, Item,
 };
 use crate::peer::servants::Side;
 use crate::values::{Different, check_equal};
@@ -150,8 +150,7 @@ impl AmiCallsHandlerServant for Recording {
         self.keep("work", Delivery { result, some, text, ..Delivery::default() })
     }
     fn work_excep(&self, excep_holder: &ExceptionHolder) -> Outcome {
-        let outcome = AmiCallsExceptionHolder::from(excep_holder).raise_work();
-        self.raised("work", raised(&outcome))
+        self.raised("work", raised_by(excep_holder))
     }
     fn echo(&self, ami_return_val: &Any) -> Outcome {
         let result = ami_return_val.extract::<Item>()?;
