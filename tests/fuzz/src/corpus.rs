@@ -4,6 +4,8 @@
 //! test says when a committed file is not what is generated any more. Other files in these folders
 //! are kept: found by fuzzing (`found-*`), or written by hand as in `corpus/idl/`.
 
+mod messaging;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,6 +105,9 @@ pub fn generate(target: &str) -> Vec<Input> {
             iors().into_iter().map(text).collect()
         }
         "object_url" => object_urls(),
+        "exception_holder" => messaging::exception_holders(),
+        "invocation_policies" => messaging::invocation_policies(),
+        "shared_connection" => messaging::shared_connections(),
         _ => Vec::new(),
     }
 }

@@ -45,5 +45,8 @@ targets! {
     iiop_profile,
     ior_string,
     object_url,
+    exception_holder,
+    invocation_policies,
+    shared_connection,
     idl,
 }

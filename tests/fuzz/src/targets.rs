@@ -4,6 +4,8 @@
 mod cdr;
 mod giop;
 mod idl;
+mod messaging;
+mod shared_connection;
 mod types;
 
 pub use cdr::cdr;
@@ -12,6 +14,8 @@ pub use giop::{
     giop_locate_request, giop_reply, giop_request, giop_stream,
 };
 pub use idl::idl;
+pub use messaging::{exception_holder, invocation_policies};
+pub use shared_connection::shared_connection;
 pub use types::{
     any, dynamic_values, iiop_profile, ior, ior_string, object_url, system_exception, type_code,
 };

@@ -19,7 +19,7 @@ impl InvocationPolicies {
     ///
     /// # Errors
     /// `MARSHAL` (`COMPLETED_NO`) when it cannot be read.
-    pub(crate) fn read(data: &[u8]) -> Result<Self, SystemException> {
+    pub fn read(data: &[u8]) -> Result<Self, SystemException> {
         match wire::read_context(data) {
             Ok(set) => Ok(InvocationPolicies(set)),
             Err(error) => Err(SystemException::from(error).completed(CompletionStatus::No)),
