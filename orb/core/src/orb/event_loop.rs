@@ -1,8 +1,8 @@
 //! Running the ORB: the methods by which an application lends it threads, and the thread that the
 //! ORB starts where it lends none (CORBA 3.3 P1 §8.2.3).
 //!
-//! One [`Reactor`] an ORB serves its clients' replies and, with `server_concurrency = reactive`, its
-//! servers' requests. It is made at the first need.
+//! One [`Reactor`] an ORB serves its clients' replies and, with `server_concurrency = reactive`,
+//! its servers' requests. It is made at the first need.
 
 use super::OrbInner;
 use crate::init::EventLoop;

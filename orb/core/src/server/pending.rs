@@ -15,6 +15,8 @@ use std::time::Duration;
 /// How often a thread that waits for responses looks whether its connection closes.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+const PAUSES: &str = "reading pauses: too many responses are due, or not taken";
+
 /// The responses due of one ORB.
 #[derive(Default)]
 pub(crate) struct Pending {
@@ -56,7 +58,8 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     connection.end_request();
 }
 
-/// Whether so many responses are due, or so much waits for the peer to take it, that no more requests of `connection` shall be read.
+/// Whether so many responses are due, or so much waits for the peer to take it, that no more
+/// requests of `connection` shall be read.
 #[inline]
 pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
     if connection.sending.is_full() {
@@ -79,7 +82,7 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
 #[cold]
 fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
     connection.home.get_or_init(|| Home::of(turn));
-    tracing::debug!(peer = %connection.peer(), "reading pauses: too many responses are due, or not taken");
+    tracing::debug!(peer = %connection.peer(), "{PAUSES}");
     connection.is_paused.store(true, Ordering::SeqCst);
     connection.excuse_peer();
     // Who answers from here on sees the pause; what was answered before is seen now.
@@ -128,7 +131,7 @@ pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
 fn wait(orb: &Orb, connection: &ServerConnection) {
     let pending = &orb.server().pending;
     let settings = orb.settings();
-    tracing::debug!(peer = %connection.peer(), "reading pauses: too many responses are due, or not taken");
+    tracing::debug!(peer = %connection.peer(), "{PAUSES}");
     connection.excuse_peer();
     let is_eased = || {
         connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)

@@ -90,7 +90,7 @@ pub(crate) fn close_silent(orb: &Orb) {
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
         let peer = connection.peer();
         if is_stuck(&connection) {
-            tracing::warn!(%peer, "connection closed: replies could not be sent, nobody takes them");
+            tracing::warn!(%peer, "connection closed: replies could not be sent, not taken");
             connection.cut();
         } else if is_slow(&connection) {
             tracing::warn!(%peer, "connection closed: a message took too long");
