@@ -1,4 +1,4 @@
-//! The policies of a request as its server sees them (CORBA Messaging §22.3.2).
+//! The policies of a request as its server sees them (CORBA Messaging §22.3.3).
 //!
 //! `server/dispatch` reads them when a request carries the INVOCATION_POLICIES context; servants
 //! and interceptors may look at them.
