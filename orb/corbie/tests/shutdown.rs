@@ -79,14 +79,18 @@ fn no_thread_and_no_memory_is_left() {
             a_life(concurrency);
         }
         no_thread_is_left();
-        let before = CountingAllocator::of_all_threads();
-        for _ in 0..LIVES {
-            a_life(concurrency);
-            no_thread_is_left();
-        }
-        let grown = CountingAllocator::of_all_threads().since(before).held_octets();
-        // The buffers of this thread are left, where it ran an event loop.
-        assert!(grown < LIVES * 300, "{concurrency}: {grown} octets more after {LIVES} lives");
+        let growth = || {
+            let before = CountingAllocator::of_all_threads();
+            for _ in 0..LIVES {
+                a_life(concurrency);
+                no_thread_is_left();
+            }
+            CountingAllocator::of_all_threads().since(before).held_octets()
+        };
+        // A thread keeps a few buffers for later calls, which may be larger than before; what is
+        // lost with every life shows each time.
+        let least = (0..3).map(|_| growth()).find(|grown| *grown < LIVES * 300);
+        assert!(least.is_some(), "{concurrency}: more after every {LIVES} lives");
     }
 }
 
