@@ -113,3 +113,24 @@ fn a_synchronous_call_does_not_overtake_asynchronous_ones() {
     client.shutdown(true);
     server.shutdown(true);
 }
+
+#[test]
+fn large_deferred_calls_do_not_wait_for_each_other() {
+    const ECHO: Operation = Operation::twoway("octets");
+    for event_loop in ["background", "application"] {
+        let (server, echo, _noted) = serve(&[]);
+        let client = loopback_orb(&["-ORBEventLoop", event_loop, "-ORBRequestTimeout", "30s"]);
+        let echo = as_client(&client, &echo);
+        let octets: Vec<u8> = (0..4_000_000u32).map(|i| i as u8).collect();
+        // Far more than the sockets hold: request and reply are sent at the same time.
+        let send = |_| echo.0.invoke_deferred(&ECHO, &|e| e.write_octet_sequence(&octets)).unwrap();
+        let pending: Vec<_> = (0..8).map(send).collect();
+        for pending in pending {
+            assert!(pending.wait(None));
+            let mut reply = pending.take().unwrap();
+            assert!(reply.results_only(|d| Ok(d.read_octet_sequence()? == octets)).unwrap());
+        }
+        client.shutdown(true);
+        server.shutdown(true);
+    }
+}

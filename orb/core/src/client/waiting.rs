@@ -21,6 +21,8 @@ pub(crate) struct Waiting {
     /// Lock "waiting": held for a look.
     state: Mutex<State>,
     changed: Condvar,
+    /// Whether the thread that sent the request may do much else before it waits for the reply.
+    is_deferred: bool,
 }
 
 #[derive(Default)]
@@ -56,7 +58,12 @@ impl State {
 
 impl Waiting {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::default()
+        Arc::new(Waiting { is_deferred: true, ..Waiting::default() })
+    }
+
+    /// Whether nobody may be reading for the reply.
+    pub(crate) fn is_deferred(&self) -> bool {
+        self.is_deferred
     }
 
     /// The outcome is here.

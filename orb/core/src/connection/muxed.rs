@@ -30,6 +30,10 @@ use std::time::Instant;
 /// surely about to follow: they are sent together.
 const BURST_PENDING: usize = 16;
 const BURST_GAP: u64 = 20_000;
+/// With more deferred requests than this unanswered, or larger ones, the event loop reads the
+/// replies.
+const UNREAD_REQUESTS: usize = 16;
+const UNREAD_OCTETS: usize = 16 << 10;
 /// A bit that no id of a pending request has.
 const ONEWAY_ID: u32 = 1 << 17;
 
@@ -228,6 +232,7 @@ impl MuxedConnection {
         request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
         let mut is_watched = false;
+        let is_deferred = request.call.sink.as_waiting().is_some_and(|w| w.is_deferred());
         let begun = loop {
             let (waiting, deadline) = (request.call.sink.as_waiting().cloned(), request.deadline);
             let tell = |id| {
@@ -248,7 +253,10 @@ impl MuxedConnection {
                 }
             }
         };
-        if is_watched && let Err(exception) = self.ensure_read(orb) {
+        // A server that nobody reads from stops to read, too.
+        let is_much = begun.others >= UNREAD_REQUESTS || encoder.len() > UNREAD_OCTETS;
+        let needs_reader = is_watched || (is_deferred && begun.others > 0 && is_much);
+        if needs_reader && let Err(exception) = self.ensure_read(orb) {
             tracing::warn!(%exception, "nobody reads the reply to a call");
         }
         encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), begun.id);
