@@ -192,8 +192,8 @@ fn captured_anys_hold_the_catalogues_values() {
     }
 }
 
-/// What the client of a peer told a reply handler in its server: every exception of the catalogue as
-/// `Messaging::ExceptionHolder`, between two results.
+/// What the client of a peer told a reply handler in its server: every exception of the catalogue
+/// as `Messaging::ExceptionHolder`, between two results.
 #[test]
 fn captured_exception_holders_raise_the_catalogues_exceptions() {
     use crate::peer::asynchrony::{RAISED, raised_by};

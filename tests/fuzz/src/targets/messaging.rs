@@ -7,8 +7,8 @@ use corbie::{Marshal, TypeCode};
 
 use super::Dialect;
 
-/// A dialect, then a value of `Messaging::ExceptionHolder` in any of the forms that a value may have:
-/// raised, and written again.
+/// A dialect, then a value of `Messaging::ExceptionHolder` in any of the forms that a value may
+/// have: raised, and written again.
 pub fn exception_holder(data: &[u8]) {
     let Some((dialect, octets)) = Dialect::take(data) else { return };
     let Ok(holder) = ExceptionHolder::decode(&mut dialect.decoder(octets)) else { return };

@@ -1,5 +1,6 @@
-//! A client with requests outstanding on one connection, whose server answers with whatever the input
-//! says: every request comes to an end, and what a well-formed reply says reaches the right one.
+//! A client with requests outstanding on one connection, whose server answers with whatever the
+//! input says: every request comes to an end, and what a well-formed reply says reaches the right
+//! one.
 
 use corbie::{Object, Operation, Orb, Reply, ReplySink, SystemException};
 use std::io::{Read, Write};
