@@ -46,7 +46,7 @@ fn functions_get_the_replies() {
 #[test]
 fn a_pending_reply_is_handed_out_once() {
     let (server, echo, _noted) = serve(&[]);
-    let mut pending = echo.0.invoke_deferred(&DOUBLE, &|e| i64::encode(&21, e)).unwrap();
+    let pending = echo.0.invoke_deferred(&DOUBLE, &|e| i64::encode(&21, e)).unwrap();
     assert!(pending.wait(None));
     assert!(pending.is_ready());
     assert_eq!(decode(pending.take()).unwrap(), 42);
