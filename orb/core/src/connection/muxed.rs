@@ -209,6 +209,8 @@ impl MuxedConnection {
                 .with_detail(format!("the event loop takes no connection more: {error}"))
         })?;
         let _ = self.token.set(token);
+        // What a thread has received already, behind its own reply, makes no event.
+        orb.reactor()?.again(token);
         orb.ensure_event_loop(false)
     }
 

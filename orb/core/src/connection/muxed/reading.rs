@@ -201,7 +201,12 @@ impl MuxedConnection {
             let State { reader, waiter } = &mut *guard;
             self.link.set_receive_timeout(until.map(wait_before)).map_err(ReceiveFailure::Io)?;
             driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
-            self.take_out(reader)
+            let came = self.take_out(reader)?;
+            if reader.is_mid_message() {
+                // More came with it, for which there may be no event: the octets are here already.
+                self.reading.was_missed.store(true, Ordering::SeqCst);
+            }
+            Ok(came)
         });
         self.give_right_back(orb);
         match taken {
