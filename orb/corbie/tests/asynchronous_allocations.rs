@@ -102,14 +102,15 @@ fn with_handler_in(options: &[&str], test: impl FnOnce(&Echo, &EchoHandler)) {
 fn steady_state_of_callbacks_allocates_nothing() {
     with_handler(|echo, handler| {
         const CALLS: i64 = 2_000;
-        for _ in 0..3 {
+        let round = || {
+            let before = CountingAllocator::of_all_threads();
             call(echo, handler, CALLS);
-        }
-        let before = CountingAllocator::of_all_threads();
-        call(echo, handler, CALLS);
-        let allocations = CountingAllocator::of_all_threads().since(before).allocations;
-        // More requests may be under way at once than ever before: a slot and a buffer each.
-        assert!(allocations < CALLS as u64 / 10, "{allocations} allocations in {CALLS} calls");
+            CountingAllocator::of_all_threads().since(before).allocations
+        };
+        // Where more requests are under way at once than ever before, each has a slot and a buffer
+        // made; what is allocated for every call shows in every round.
+        let least = (0..20).map(|_| round()).min().unwrap();
+        assert!(least < 20, "at least {least} allocations in {CALLS} calls");
     });
 }
 

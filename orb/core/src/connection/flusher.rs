@@ -85,6 +85,7 @@ impl Flusher {
 
     fn run(&self, orb: &Weak<OrbInner>) {
         let mut idle_ticks = 0;
+        let mut sources = Vec::new();
         loop {
             let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             let (state, _) =
@@ -92,7 +93,7 @@ impl Flusher {
             if state.is_closed || orb.strong_count() == 0 {
                 return;
             }
-            let sources: Vec<_> = state.sources.iter().filter_map(Weak::upgrade).collect();
+            sources.extend(state.sources.iter().filter_map(Weak::upgrade));
             drop(state);
             let mut waits = false;
             for source in &sources {
@@ -101,19 +102,22 @@ impl Flusher {
             idle_ticks = if waits { 0 } else { idle_ticks + 1 };
             if idle_ticks >= IDLE_TICKS {
                 idle_ticks = 0;
-                self.sleep(orb, &sources);
+                self.sleep(orb, &mut sources);
             }
+            sources.clear();
         }
     }
 
     /// Sleeps until something is kept back.
-    fn sleep(&self, orb: &Weak<OrbInner>, sources: &[Arc<dyn Flush>]) {
+    fn sleep(&self, orb: &Weak<OrbInner>, sources: &mut Vec<Arc<dyn Flush>>) {
         self.is_awake.store(false, Ordering::SeqCst);
         // Whatever was kept back before this store is seen by the look after it.
         if sources.iter().fold(false, |waits, source| waits | source.flush_old()) {
             self.is_awake.store(true, Ordering::SeqCst);
             return;
         }
+        // Connections that were closed are not kept meanwhile.
+        sources.clear();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         // Now and then it looks whether the ORB is still there.
         while !state.is_closed && !self.is_awake.load(Ordering::SeqCst) && orb.strong_count() > 0 {
