@@ -99,7 +99,7 @@ pub(crate) fn contenders() -> Vec<Contender> {
 }
 
 fn plan(effort: &Effort) -> Vec<Cell> {
-    let calls = if effort.quick { 5_000 } else { 40_000 };
+    let calls = if effort.quick { 3_000 } else { 40_000 };
     let pins: &[Pin] = match effort.quick {
         true => &[Pin::SameCore, Pin::TwoCores],
         false => &[Pin::SameCore, Pin::TwoCores, Pin::None],

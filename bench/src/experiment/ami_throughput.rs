@@ -22,6 +22,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "The paper lets every thread make 10,000 calls; here calls are counted for a fixed \
          time while all threads are \
          calling, so that the last ones to finish do not run alone.",
+        "corbie-oneway: SYNC_WITH_TRANSPORT (the default) returns when the system has taken the \
+         request, SYNC_NONE may hold it back until a write is full or a millisecond has passed; \
+         omniORB's oneways wait for the system, too (it has no SyncScope), JacORB's as it comes.",
         "oneway: sent by one thread; the time ends when the server has taken the last one. \
          raw-tcp-pipelined: Corbie's octets, ten messages to a write, one thread that \
          sends and one that reads.",
@@ -29,7 +32,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          thread sends with sendc_echo, the ORB's thread dispatches replies to the handler, and every \
          reply is checked; corbie-dii: as many deferred requests, one thread sends, one takes the \
          responses.",
-        "corbie-ami-unbounded: calls in a loop for 20 s (0.7 s), whatever becomes of the replies; \
+        "corbie-ami-unbounded: calls in a loop for 20 s (0.5 s), whatever becomes of the replies; \
          the second picture has the rate and the client's memory over time. What bounds both is \
          pending_requests_max: at that many outstanding calls, the sender waits until some are \
          answered. (TAO's collapses to 1,325 calls/s with 95,000 pending.)",
@@ -93,8 +96,8 @@ fn callers() -> Vec<Contender> {
 }
 
 fn plan(effort: &Effort) -> Vec<Cell> {
-    let window_ms = if effort.quick { 150 } else { 2_000 };
-    let warm_up_ms = if effort.quick { 30 } else { 300 };
+    let window_ms = if effort.quick { 120 } else { 2_000 };
+    let warm_up_ms = if effort.quick { 20 } else { 300 };
     let cell = |contender, order, threads: usize| Cell {
         contender,
         pin: Pin::None,
@@ -127,7 +130,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
         cells.push(cell(contender, Order::Pipelined { calls }, 2));
     }
     // The peers need longer for each.
-    let calls = if effort.quick { 20_000 } else { 300_000 };
+    let calls = if effort.quick { 8_000 } else { 300_000 };
     for contender in [
         Contender::new(
             "omniorb-ami",
@@ -140,7 +143,7 @@ fn plan(effort: &Effort) -> Vec<Cell> {
     ] {
         cells.push(cell(contender, Order::Pipelined { calls }, 2));
     }
-    let (window_ms, step_ms) = if effort.quick { (700, 100) } else { (20_000, 500) };
+    let (window_ms, step_ms) = if effort.quick { (500, 50) } else { (20_000, 500) };
     cells.push(cell(corbie_contender::unbounded(), Order::Unbounded { window_ms, step_ms }, 2));
     cells
 }
