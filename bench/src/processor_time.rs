@@ -1,5 +1,5 @@
-//! How much of a core client, middle tier and server used: a load generator that is itself the limit measures
-//! nothing.
+//! How much of a core client, middle tier and server used: a load generator that is itself the
+//! limit measures nothing.
 //!
 //! Read from `/proc/PID/stat` around every order (`experiment.rs`); the kernel counts in ticks of
 //! 10 ms, so short orders give coarse numbers and those below 100 ms none.
@@ -11,10 +11,13 @@ use std::time::{Duration, Instant};
 /// The kernel's unit in `/proc/PID/stat` (`USER_HZ`, 100 on every Linux that this runs on).
 const TICK: Duration = Duration::from_millis(10);
 
+/// The metric for a process, and its ticks.
+type Used = (&'static str, Option<u64>);
+
 /// Ticks used so far by each process, and when that was read.
 #[derive(Clone)]
 pub(crate) struct ProcessorTime {
-    ticks: Vec<(&'static str, Option<u64>)>,
+    ticks: Vec<Used>,
     when: Instant,
 }
 
@@ -31,7 +34,7 @@ impl ProcessorTime {
         if elapsed < 10 * TICK {
             return Vec::new();
         }
-        let share = |(now, then): (&(&'static str, Option<u64>), &(&str, Option<u64>))| {
+        let share = |(now, then): (&Used, &Used)| {
             let ticks = now.1?.saturating_sub(then.1?) as f64;
             Some((now.0, 100.0 * ticks * TICK.as_secs_f64() / elapsed.as_secs_f64()))
         };

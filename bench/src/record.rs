@@ -144,7 +144,7 @@ impl<'k> Key<'k> {
         let is_at = |word: &&str| {
             row.x.values().any(|value| match value {
                 Value::String(text) => text == word,
-                number => number.to_string() == **word,
+                number => number.as_f64().is_some_and(|n| word.parse() == Ok(n)),
             })
         };
         let pin_is_named =

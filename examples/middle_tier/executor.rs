@@ -1,4 +1,5 @@
-//! An executor of one thread: any other runtime does as well, an application hands over its own.
+//! An executor of one thread, for `tier_async.rs`. Any other runtime does as well: an application
+//! hands over its own with `Orb::set_executor`.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -23,7 +23,7 @@ const SLOW_SINK: &str = "corbie-amh-1-500ms";
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "amh-clients",
     paper: "AMH Fig. 8, 9",
-    summary: "Replies a second of a middle tier between source clients and a sink that takes 40 ms.",
+    summary: "Replies a second of a middle tier, with source clients and a sink that takes 40 ms.",
     notes: NOTES,
     paper_table: Some(PaperTable {
         title: "Paper AMH, Figure 8 (three machines, the middle tier with one 733 MHz processor, \
