@@ -24,9 +24,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          *-spin: both sides try again and again for a while instead of sleeping at once.",
         "corbie-ami-callback: sendc_echo, then the same thread runs the event loop until the \
          handler was called, as in the paper; -poller: sendp_echo, then the poller's echo; \
-         -future: echo_async, awaited by a sleeping thread (the ORB's own thread reads the reply, so two \
-         threads take turns); corbie-dii: a Request made, sent and read for every call, deferred \
-         as in the paper, and invoke.",
+         -future: echo_async, awaited by a sleeping thread (the ORB's own thread reads the \
+         reply, so two threads take turns); corbie-dii: a Request made, sent and read for every \
+         call, deferred as in the paper, and invoke.",
         "Every call is timed, percentiles come from a histogram of each round, and the table has \
          their medians over rounds.",
     ],

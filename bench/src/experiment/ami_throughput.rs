@@ -28,10 +28,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "oneway: sent by one thread; the time ends when the server has taken the last one. \
          raw-tcp-pipelined: Corbie's octets, ten messages to a write, one thread that \
          sends and one that reads.",
-        "corbie-ami: 2,200,000 calls as in the paper (150,000 with --quick) over one connection, \
-         one thread sends with sendc_echo, the ORB's thread gives replies to the handler, and \
-         every reply is checked; corbie-dii: as many deferred requests, one thread sends, one takes the \
-         responses.",
+        "corbie-ami: 2,200,000 calls as in the paper (150,000 with --quick) over one \
+         connection, one thread sends with sendc_echo, the ORB's thread gives replies to the \
+         handler, and every reply is checked; corbie-dii: as many deferred requests, one thread \
+         sends, one takes the responses.",
         "corbie-ami-unbounded: calls in a loop for 20 s (0.5 s), whatever becomes of the replies; \
          the second picture has the rate and the client's memory over time. What bounds both is \
          pending_requests_max: at that many outstanding calls, the sender waits until some are \
