@@ -63,7 +63,8 @@ impl Readiness {
         Ok(Readiness { epoll, wake })
     }
 
-    /// Adds `source` under `token` (less than `u64::MAX`). What is there already is its first event.
+    /// Adds `source` under `token` (less than `u64::MAX`). What is there already is its first
+    /// event.
     ///
     /// # Errors
     /// What the system says, for example that its limit of watched descriptors is reached.
@@ -79,8 +80,8 @@ impl Readiness {
         let _ = epoll::delete(&self.epoll, source);
     }
 
-    /// Waits until something comes, at most for `timeout` (`None`: for ever), and takes up to `most`
-    /// events (at least 1, at most 64). None after [`Readiness::wake`], a signal, or the time-out.
+    /// Waits until something comes, at most for `timeout` (`None`: for ever), and takes up to
+    /// `most` events (at least 1, at most 64). None after [`Readiness::wake`], a signal, or the time-out.
     ///
     /// # Errors
     /// What the system says.

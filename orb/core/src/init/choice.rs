@@ -55,8 +55,8 @@ choice! {
 
 choice! {
     /// Which thread serves a request.
-    ServerConcurrency, "`thread-per-connection`, `thread-pool`, `thread-per-request`, `reactive` or \
-        `reactor-per-thread`" {
+    ServerConcurrency, "`thread-per-connection`, `thread-pool`, `thread-per-request`, \
+        `reactive` or `reactor-per-thread`" {
         /// One thread reads, dispatches and answers everything of one connection: the least
         /// latency. There are at most as many threads as connections.
         ThreadPerConnection = "thread-per-connection",

@@ -168,6 +168,7 @@ impl ServerConnection {
             orb.flusher().expect(orb);
         }
         self.note_stuck(orb);
+        self.read_on_if_taken();
         Ok(())
     }
 
@@ -215,6 +216,20 @@ impl ServerConnection {
         }
         if !self.sending.waits() {
             self.sending.stuck_since.store(COMPLETE, Ordering::Relaxed);
+        }
+        self.read_on_if_taken();
+    }
+
+    /// Whoever sent what waited, and thereby made room, has the connection read on: the system
+    /// tells of room only when a send found none. If reading is to pause for another reason, it
+    /// pauses again.
+    fn read_on_if_taken(&self) {
+        if self.is_paused.load(Ordering::SeqCst)
+            && !self.sending.is_full()
+            && self.is_paused.swap(false, Ordering::SeqCst)
+            && let Some(home) = self.home.get()
+        {
+            home.resume();
         }
     }
 
