@@ -92,3 +92,60 @@ fn corbie_obeys_every_order() {
     client.end();
     server.end();
 }
+
+#[test]
+fn every_mechanism_makes_the_same_call() {
+    let mut server = Process::start(&["serve", "corbie"]);
+    let ready = server.line();
+    let reference = ready.strip_prefix("ready ").unwrap();
+    for arguments in [
+        &["callback", "-ORBEventLoop", "application"][..],
+        &["poller"],
+        &["future"],
+        &["dii"],
+        &["dii-deferred"],
+    ] {
+        let drive = [&["drive", "corbie", reference], arguments].concat();
+        let mut client = Process::start(&drive);
+        let answer = client.ask("latency 5 50");
+        assert!(answer.starts_with("samples "), "{arguments:?}: {answer}");
+        client.end();
+    }
+    for (mechanism, order, start) in [
+        ("callback", "pipelined 5000", "rate 5000 "),
+        ("dii-deferred", "pipelined 2000", "rate 2000 "),
+        ("callback", "unbounded 60 20", "steps "),
+    ] {
+        let mut client = Process::start(&["drive", "corbie", reference, mechanism]);
+        let answer = client.ask(order);
+        assert!(answer.starts_with(start), "{mechanism}, {order}: {answer}");
+        client.end();
+    }
+    server.end();
+}
+
+#[test]
+fn every_middle_tier_passes_calls_on() {
+    let mut sink = Process::start(&["serve", "sink", "--delay-ms=2"]);
+    let ready = sink.line();
+    let sink_reference = ready.strip_prefix("ready ").unwrap();
+    for arguments in [
+        &["synchronous"][..],
+        &["synchronous:1", "-ORBServerConcurrency", "reactive", "-ORBReplyWait", "reactor"],
+        &["amh:2", "-ORBServerConcurrency", "reactive"],
+        &["async:1", "-ORBServerConcurrency", "reactive"],
+    ] {
+        let tier = [&["tier", "corbie", sink_reference], arguments].concat();
+        let mut tier = Process::start(&tier);
+        let ready = tier.line();
+        let mut sources =
+            Process::start(&["drive", "sources", ready.strip_prefix("ready ").unwrap()]);
+        let answer = sources.ask("connect 20");
+        assert!(answer.starts_with("rate 20 "), "{arguments:?}: {answer}");
+        let answer = sources.ask("sources 20 20 300");
+        assert!(answer.starts_with("rate "), "{arguments:?}: {answer}");
+        sources.end();
+        tier.end();
+    }
+    sink.end();
+}
