@@ -142,6 +142,8 @@ impl Waiting {
 
     /// Waits until the outcome is here or `deadline` has passed; whether it is here.
     pub(crate) fn wait(self: &Arc<Self>, orb: &Orb, deadline: Option<Instant>) -> bool {
+        // The connection that this thread may have been called to read.
+        let mut called = Called(None);
         loop {
             let (sent, is_ready) = {
                 let mut state = self.lock();
@@ -169,10 +171,12 @@ impl Waiting {
                 continue;
             }
             let until = deadline.into_iter().chain(over).min();
+            called.reads(&connection);
             if !connection.read_one(orb, until, || self.is_pending_on(&connection))
                 && let Some(_follower) = connection.follow(self)
             {
                 self.sleep(until);
+                called = Called(Some(Arc::clone(&connection)));
             }
         }
     }
@@ -273,6 +277,25 @@ impl Waiting {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that a thread followed. Unless the thread reads it then, another one is called when
+/// this is dropped: the call may have been for this thread, and there is only one for each reading.
+struct Called(Option<Arc<MuxedConnection>>);
+
+impl Called {
+    /// This thread tries to read `connection` now.
+    fn reads(&mut self, connection: &Arc<MuxedConnection>) {
+        self.0.take_if(|called| Arc::ptr_eq(called, connection));
+    }
+}
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.call_another();
+        }
     }
 }
 

@@ -309,8 +309,13 @@ impl MuxedConnection {
 
     #[inline]
     fn after_put(&self, orb: &Orb, patience: Patience, must_not_wait: bool, clock: &Clock) {
+        if patience != Patience::None || self.outbox.waiting() == 0 {
+            return;
+        }
+        // What the server has not taken is sent by the flusher, if by nobody else.
+        orb.flusher().expect(orb);
         let is_stuck = || self.outbox.waiting() > self.batch_octets.saturating_mul(2);
-        if patience == Patience::None && !must_not_wait && is_stuck() {
+        if !must_not_wait && is_stuck() {
             self.wait_until_sent(orb, clock);
         }
     }

@@ -354,12 +354,21 @@ impl Outbox {
                 break;
             }
             if end < octets.len() {
-                // What was added meanwhile goes behind what is left.
+                // What was added meanwhile goes behind what is left. What is sent is dropped now and
+                // then: a peer that is always a little behind must not make the queue grow.
+                let is_mostly_sent = end > octets.len() / 2;
+                octets.drain(..if is_mostly_sent { end } else { 0 });
                 octets.extend_from_slice(&queue.octets);
                 queue.spare = std::mem::replace(&mut queue.octets, octets);
                 queue.spare.clear();
-                queue.sent = end;
+                queue.sent = if is_mostly_sent { 0 } else { end };
+                // A message of which a part is out is not kept back.
+                queue.hold = Hold::No;
                 self.waiting.store(queue.waiting(), Ordering::SeqCst);
+                if queue.waiters > 0 {
+                    // Nobody sends now: one of them may.
+                    self.changed.notify_all();
+                }
                 return Ok(());
             }
             octets.clear();

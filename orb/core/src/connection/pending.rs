@@ -37,6 +37,8 @@ struct State {
     bodies: Vec<Vec<u8>>,
     is_closed: bool,
     waiters: u32,
+    /// How many requests were put here so far.
+    begun: u64,
 }
 
 /// A request that was put among the pending.
@@ -108,6 +110,8 @@ impl Pending {
             kept.extend_from_slice(octets);
             request.body.octets = Some(kept);
         }
+        state.begun += 1;
+        request.number = state.begun;
         let id = match state.table.insert(request) {
             Ok(id) => id,
             Err(request) => return Err((request, NotBegun::Full)),
@@ -227,7 +231,9 @@ impl Pending {
         state.is_closed = true;
         state.bodies = Vec::new();
         self.next_deadline.store(NEVER, Ordering::Relaxed);
-        let waited = state.table.take_all();
+        let mut waited = state.table.take_all();
+        // Those that are sent again keep their order; slots have none.
+        waited.sort_by_key(|request| request.number);
         self.room.notify_all();
         waited
     }

@@ -154,8 +154,9 @@ impl ResponseHandler {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
-        self.progress = Progress::Answered;
+        // A body that panics leaves it unanswered, so that the client gets NO_RESPONSE.
         let sent = self.send(outcome.status(), body);
+        self.progress = Progress::Answered;
         if self.intercepted.is_some() {
             self.tell_interceptors(match &sent {
                 Ok(()) if self.response_expected() => outcome,

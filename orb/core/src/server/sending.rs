@@ -274,13 +274,14 @@ impl ServerConnection {
 impl Flush for ServerConnection {
     fn flush_old(&self) -> bool {
         let waits = self.sending.waits();
-        if self.sending.was_waiting.swap(waits, Ordering::Relaxed) && waits {
+        let waited = self.sending.was_waiting.swap(waits, Ordering::Relaxed);
+        if waited && waits {
             // A peer that does not take its replies is not waited for here.
             if let Ok(_turn) = self.sending.turn.try_lock() {
                 self.flush_with(Patience::None);
             }
         }
         // Where the peer is what is waited for, an event loop goes on.
-        waits && !self.sending.never_waits.load(Ordering::Acquire)
+        waits && !(waited && self.sending.never_waits.load(Ordering::Acquire))
     }
 }

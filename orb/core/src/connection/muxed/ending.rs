@@ -42,8 +42,8 @@ impl MuxedConnection {
 
     /// The server closed in order: nothing that is pending was served (CORBA 3.3 P2 §9.4.7).
     #[cold]
-    pub(super) fn closed_orderly(&self) {
-        for request in self.close() {
+    pub(super) fn closed_orderly(&self, unserved: Vec<PendingRequest>) {
+        for request in unserved {
             delivery::unserved(request, &self.endpoint);
         }
     }
@@ -82,7 +82,7 @@ impl MuxedConnection {
     }
 
     /// Sends nothing and takes nothing any more; what was pending.
-    fn close(&self) -> Vec<PendingRequest> {
+    pub(super) fn close(&self) -> Vec<PendingRequest> {
         self.is_closed.store(true, Ordering::Release);
         // First: who reads sees the link closed, and must not take that for a break.
         let pending = self.pending.close();

@@ -60,8 +60,9 @@ enum Taken {
 enum Came {
     /// The reply to a request, which is not among the pending any more.
     Reply { request: PendingRequest, message: OwnedMessage, status: ReplyStatus, body: usize },
-    /// The server closes in order.
-    CloseConnection,
+    /// The server closes in order; what was pending. Closed while this thread alone reads: another
+    /// one would take the end of the stream for a break.
+    CloseConnection(Vec<PendingRequest>),
     /// Nothing that anybody waits for.
     Unknown,
 }
@@ -157,7 +158,7 @@ impl MuxedConnection {
         let message = reader.take_message(spare_buffer()).ok_or(ReceiveFailure::Closed)?;
         match message.header().kind {
             MessageKind::Reply => {}
-            MessageKind::CloseConnection => return Ok(Came::CloseConnection),
+            MessageKind::CloseConnection => return Ok(Came::CloseConnection(self.close())),
             kind => {
                 tracing::debug!(?kind, endpoint = %self.endpoint, "nothing that a client gets");
                 return Err(ReceiveFailure::Closed);
@@ -196,7 +197,7 @@ impl MuxedConnection {
             return true;
         }
         self.reading.is_awake.store(false, Ordering::SeqCst);
-        let taken = self.flush_for_reader().and_then(|()| {
+        let taken = self.flush_for_reader(orb).and_then(|()| {
             let mut guard = self.reading.lock();
             let State { reader, waiter } = &mut *guard;
             self.link.set_receive_timeout(until.map(wait_before)).map_err(ReceiveFailure::Io)?;
@@ -217,20 +218,38 @@ impl MuxedConnection {
         true
     }
 
-    fn flush_for_reader(&self) -> Result<(), ReceiveFailure> {
-        self.outbox.flush_all(&self.link, Patience::None).map_err(ReceiveFailure::Io)
+    fn flush_for_reader(&self, orb: &Orb) -> Result<(), ReceiveFailure> {
+        self.outbox.flush_all(&self.link, Patience::None).map_err(ReceiveFailure::Io)?;
+        if self.outbox.waiting() > 0 {
+            // This thread cannot send while it receives, and the server may want the rest first.
+            orb.flusher().expect(orb);
+        }
+        Ok(())
     }
 
     /// Others may read from now on: a follower, or the event loop.
     fn give_right_back(&self, orb: &Orb) {
         self.reading.is_taken.store(false, Ordering::SeqCst);
-        if let Some(next) = self.reading.lock_followers().pop() {
-            next.wake();
-        }
+        self.call_follower();
         if self.reading.was_missed.swap(false, Ordering::SeqCst)
             && let (Some(token), Ok(reactor)) = (self.token.get(), orb.reactor())
         {
             reactor.again(*token);
+        }
+    }
+
+    fn call_follower(&self) {
+        let next = self.reading.lock_followers().pop();
+        if let Some(next) = next {
+            next.wake();
+        }
+    }
+
+    /// A thread that followed does not wait any more. It may have been called to read, which
+    /// another one does then.
+    pub(crate) fn call_another(&self) {
+        if !self.reading.is_taken.load(Ordering::SeqCst) {
+            self.call_follower();
         }
     }
 
@@ -250,7 +269,7 @@ impl MuxedConnection {
                 delivery::reply(orb, request, OwnedReply::new(message, itself), status, body);
                 DELIVERS.set(outer);
             }
-            Came::CloseConnection => self.closed_orderly(),
+            Came::CloseConnection(unserved) => self.closed_orderly(unserved),
             Came::Unknown => {}
         }
     }
@@ -258,7 +277,10 @@ impl MuxedConnection {
     /// Takes and delivers what is there, for a thread that looks for a reply. Nothing when another
     /// one reads.
     pub(crate) fn read_available(&self, orb: &Orb) {
-        while self.is_open() && self.reading.try_take() {
+        for _ in 0..MESSAGES_PER_TURN {
+            if !self.is_open() || !self.reading.try_take() {
+                return;
+            }
             let taken = self.try_next(&mut self.reading.lock(), false);
             self.give_right_back(orb);
             match taken {
