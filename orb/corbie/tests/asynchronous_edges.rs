@@ -18,6 +18,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 const DOUBLE: Operation = Operation::twoway("double");
 const OCTETS: Operation = Operation::twoway("octets");
@@ -196,4 +197,27 @@ fn a_peer_that_sends_much_and_goes_is_noticed() {
         client.shutdown(true);
         server.shutdown(true);
     }
+}
+
+#[test]
+fn a_wait_that_ends_amid_a_reply_leaves_the_connection() {
+    let (go, begin) = mpsc::channel();
+    let (url, server) = scripted(move |listener| {
+        let mut stream = accept(listener);
+        let id = id_of(&message(&mut stream).unwrap());
+        let reply = reply(id, 0, &FORTY_TWO.to_be_bytes());
+        let (begins, ends) = reply.split_at(15);
+        stream.write_all(begins).unwrap();
+        begin.recv_timeout(PATIENCE).unwrap();
+        stream.write_all(ends).unwrap();
+        message(&mut stream)
+    });
+    let (orb, echo) = client(&url, &[]);
+    let pending = deferred(&echo, 21);
+    assert!(!pending.wait(Some(Duration::from_millis(50))), "not all of it is here");
+    go.send(()).unwrap();
+    assert!(pending.wait(Some(PATIENCE)));
+    assert_eq!(decode(pending.take()).unwrap(), FORTY_TWO);
+    orb.shutdown(true);
+    assert_eq!(server.join().unwrap(), None);
 }

@@ -19,6 +19,7 @@ pub(crate) use lead::Sleeper;
 pub(crate) use turn::{Turn, let_go};
 
 use crate::Orb;
+use crate::orb::OrbInner;
 use deadlines::Deadlines;
 use flushing::Flushing;
 use lead::Lead;
@@ -220,11 +221,12 @@ impl Reactor {
     /// [`Reactor::wake`]); whether there was one. Another thread that leads is not disturbed.
     pub(crate) fn run_once(&self, orb: &Orb, timeout: Option<Duration>) -> bool {
         let Some(_lead) = self.try_lead() else { return false };
-        let _running = self.enter();
-        self.handle_next(orb) || {
-            self.wait(timeout);
-            self.handle_next(orb)
-        }
+        let _running = self.enter(orb.downgrade());
+        self.handle_next(orb)
+            || self.lead_again() && {
+                self.wait(timeout);
+                self.handle_next(orb)
+            }
     }
 
     /// Runs the loop until `done` or `deadline`; whether `done` holds. With [`Waiting::OneAtATime`]
@@ -237,7 +239,7 @@ impl Reactor {
         deadline: Option<Instant>,
     ) -> bool {
         let passed = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let _running = self.enter();
+        let _running = self.enter(orb.downgrade());
         loop {
             if done() {
                 return true;
@@ -254,7 +256,7 @@ impl Reactor {
 
     /// Handles what comes until nothing has come for `patience` or the reactor is closed.
     pub(crate) fn run_while_busy(&self, orb: &Orb, patience: Duration) {
-        let _running = self.enter();
+        let _running = self.enter(orb.downgrade());
         while !self.is_closed() {
             if !self.handle_next(orb) {
                 let begun = Instant::now();
@@ -268,8 +270,8 @@ impl Reactor {
 
     /// Handles what comes until the reactor is closed or there is no ORB any more; the ORB is held
     /// only while something is handled. For a thread that must not keep its ORB alive.
-    pub(crate) fn run_while(&self, orb: impl Fn() -> Option<Orb>) {
-        let _running = self.enter();
+    pub(crate) fn run_while(&self, orb: &Weak<OrbInner>) {
+        let _running = self.enter(Weak::clone(orb));
         while !self.is_closed() {
             let Some(_lead) = self.try_lead() else {
                 self.follow(&|| false, None);
@@ -277,7 +279,7 @@ impl Reactor {
             };
             while !self.is_closed() && self.lead_again() {
                 self.wait(None);
-                let Some(orb) = orb() else { return };
+                let Some(orb) = Orb::upgrade(orb) else { return };
                 while self.handle_next(&orb) && self.lead_again() {}
             }
         }
@@ -299,7 +301,7 @@ impl Reactor {
                     return;
                 }
                 // Whoever unblocks us from here on wakes the wait; whoever did before is seen.
-                if !self.waits_for_nobody() || done() {
+                if !self.lead_again() || !self.waits_for_nobody() || done() {
                     return;
                 }
                 self.wait(left);
@@ -334,6 +336,8 @@ impl Reactor {
         let due = lock(&self.sources).all();
         for handler in due {
             if handler.next_deadline().is_some_and(|deadline| deadline <= now) {
+                // Upcalls may follow, which must not stop the others.
+                self.give_lead_away();
                 Arc::clone(&handler).handle_timeout(orb, now);
             }
             if let Some(deadline) = handler.next_deadline() {
@@ -425,10 +429,9 @@ impl Reactor {
     }
 
     /// This thread runs the loop until the guard is dropped.
-    fn enter(&self) -> Running<'_> {
-        let me = Weak::clone(&self.me);
-        let outer = RUNNING.replace(me);
-        let is_nested = Weak::ptr_eq(&outer, &self.me);
+    fn enter(&self, orb: Weak<OrbInner>) -> Running<'_> {
+        let outer = RUNNING.replace((Weak::clone(&self.me), orb));
+        let is_nested = Weak::ptr_eq(&outer.0, &self.me);
         if !is_nested {
             self.awake.fetch_add(1, Ordering::SeqCst);
         }
@@ -438,18 +441,27 @@ impl Reactor {
     /// The loop that this thread is inside of: a call made by this thread is made by a handler, and
     /// while it waits nothing else of the loop is done unless it runs it.
     pub(crate) fn of_this_thread() -> Option<Arc<Reactor>> {
-        RUNNING.with_borrow(Weak::upgrade)
+        RUNNING.with_borrow(|(reactor, _)| reactor.upgrade())
+    }
+
+    /// As [`Reactor::of_this_thread`], with the ORB whose loop it is: not always that of a call
+    /// which is made inside of it.
+    pub(crate) fn with_orb_of_this_thread() -> Option<(Arc<Reactor>, Orb)> {
+        RUNNING.with_borrow(|(reactor, orb)| Some((reactor.upgrade()?, Orb::upgrade(orb)?)))
     }
 }
 
+/// A loop, and whose it is.
+type Run = (Weak<Reactor>, Weak<OrbInner>);
+
 thread_local! {
-    static RUNNING: RefCell<Weak<Reactor>> = const { RefCell::new(Weak::new()) };
+    static RUNNING: RefCell<Run> = const { RefCell::new((Weak::new(), Weak::new())) };
 }
 
 /// This thread runs a loop; dropped, it leaves it and flushes.
 struct Running<'r> {
     reactor: &'r Reactor,
-    outer: Weak<Reactor>,
+    outer: Run,
     /// In an upcall of the same loop, so that this is not a second thread.
     is_nested: bool,
 }
@@ -467,7 +479,7 @@ impl Drop for Running<'_> {
 
 /// Whether this thread runs a loop: it is inside a handler.
 pub(crate) fn runs_here() -> bool {
-    RUNNING.with_borrow(|reactor| reactor.strong_count() > 0)
+    RUNNING.with_borrow(|(reactor, _)| reactor.strong_count() > 0)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -80,9 +80,9 @@ pub(crate) fn invoke(
 /// runs, in that loop.
 fn wait(orb: &Orb, waiting: &Arc<Waiting>) {
     let in_loop = orb.settings().reply_wait != ReplyWait::Read;
-    let of_orb = || orb.reactor().ok().filter(|_| in_loop).cloned();
-    if let Some(reactor) = relief::loop_to_run().or_else(of_orb)
-        && waiting.wait_in_event_loop(orb, &reactor)
+    let of_orb = || Some((orb.reactor().ok().filter(|_| in_loop)?.clone(), orb.clone()));
+    if let Some((reactor, its_orb)) = relief::loop_to_run().or_else(of_orb)
+        && waiting.wait_in_event_loop(orb, &reactor, &its_orb)
     {
         return;
     }

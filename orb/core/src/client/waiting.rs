@@ -183,7 +183,13 @@ impl Waiting {
 
     /// Runs an event loop, or follows the thread that does, until the outcome is here; whether it
     /// is. The call's own time ends it at the latest.
-    pub(crate) fn wait_in_event_loop(&self, orb: &Orb, reactor: &Arc<Reactor>) -> bool {
+    /// `its_orb` is the ORB of `reactor`, which may be another one than that of the call.
+    pub(crate) fn wait_in_event_loop(
+        &self,
+        orb: &Orb,
+        reactor: &Arc<Reactor>,
+        its_orb: &Orb,
+    ) -> bool {
         self.watch(None);
         // Where it is not this loop that reads the reply, a thread of the ORB has to.
         let reads_elsewhere = !orb.reactor().is_ok_and(|of_orb| Arc::ptr_eq(of_orb, reactor));
@@ -191,7 +197,7 @@ impl Waiting {
             return false;
         }
         self.lock().in_event_loop = Some((Arc::clone(reactor), Sleeper::current()));
-        reactor.run_until(orb, &|| self.is_ready(), None);
+        reactor.run_until(its_orb, &|| self.is_ready(), None);
         self.lock().in_event_loop = None;
         self.is_ready()
     }

@@ -208,7 +208,10 @@ impl Pending {
         }
         self.next_deadline.store(next, Ordering::Relaxed);
         let mut take = |id| Some((id, state.table.abandon(id)?));
-        let taken = expired.into_iter().filter_map(&mut take).collect();
+        let mut taken: Vec<(u32, PendingRequest)> =
+            expired.into_iter().filter_map(&mut take).collect();
+        // Threads that wait learn it first: upcalls may take their time.
+        taken.sort_by_key(|(_, request)| request.call.sink.as_waiting().is_none());
         self.tell_waiters(&state);
         taken
     }
@@ -233,7 +236,9 @@ impl Pending {
         self.next_deadline.store(NEVER, Ordering::Relaxed);
         let mut waited = state.table.take_all();
         // Those that are sent again keep their order; slots have none.
-        waited.sort_by_key(|request| request.number);
+        // And threads that wait learn it first: upcalls may take their time.
+        let makes_upcall = |r: &PendingRequest| r.call.sink.as_waiting().is_none();
+        waited.sort_by_key(|request| (makes_upcall(request), request.number));
         self.room.notify_all();
         waited
     }

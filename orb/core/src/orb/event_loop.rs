@@ -139,5 +139,5 @@ impl Orb {
 /// Ends with the ORB, which it does not keep alive.
 fn run_in_background(reactor: &Reactor, orb: &Weak<OrbInner>) {
     server::relief::begin_serving();
-    reactor.run_while(|| Orb::upgrade(orb));
+    reactor.run_while(orb);
 }

@@ -7,7 +7,7 @@
 use super::{EventHandler, Token};
 use corbie_transport::Event;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// What came, and how the source stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(super) struct Source {
     pub(super) handler: Arc<dyn EventHandler>,
     pub(super) token: Token,
     state: AtomicU8,
+    /// The peer has closed or the link broke: told once, and true for every turn from then on.
+    has_ended: AtomicBool,
     /// How many times it was taken in hand.
     turns: AtomicU64,
     /// Which of these times it is in hand now; 0: it was given back.
@@ -55,6 +57,9 @@ pub(super) struct Source {
 impl Source {
     /// Notes what came; whether the source is to be put among the ready.
     pub(super) fn mark(&self, came: Bits) -> bool {
+        if came.has_end() {
+            self.has_ended.store(true, Ordering::Release);
+        }
         let next = |state: u8| {
             let wants_room = if state & Bits::IN_HAND == 0 { Bits::READY } else { 0 };
             Some(state | came.0 | wants_room)
@@ -65,7 +70,9 @@ impl Source {
 
     /// Takes the source, which was among the ready, in hand; the number of the turn, and what came.
     pub(super) fn take(&self) -> (u64, Bits) {
-        let came = Bits(self.state.swap(Bits::IN_HAND, Ordering::AcqRel) & Bits::CAME);
+        let came = self.state.swap(Bits::IN_HAND, Ordering::AcqRel) & Bits::CAME;
+        let end = if self.has_ended.load(Ordering::Acquire) { Bits::END.0 } else { 0 };
+        let came = Bits(came | end);
         let turn = self.turns.fetch_add(1, Ordering::AcqRel) + 1;
         self.in_hand.store(turn, Ordering::Release);
         (turn, came)
@@ -111,7 +118,8 @@ impl Sources {
         slot.generation = (slot.generation + 1) & (u32::MAX >> 1);
         let token = Token(u64::from(slot.generation) << 32 | u64::from(index));
         let (state, turns, in_hand) = (AtomicU8::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        let source = Arc::new(Source { handler, token, state, turns, in_hand });
+        let has_ended = AtomicBool::new(false);
+        let source = Arc::new(Source { handler, token, state, has_ended, turns, in_hand });
         slot.source = Some(Arc::clone(&source));
         source
     }

@@ -47,8 +47,9 @@ impl Drop for Serving {
 
 /// The event loop that this thread has to run while it waits for a reply, since nobody else does:
 /// it serves requests in it, or delivers replies to an application that lends no other thread.
-pub(crate) fn loop_to_run() -> Option<Arc<Reactor>> {
-    Reactor::of_this_thread().filter(|reactor| reactor.is_run_by_few())
+/// With the ORB that it belongs to.
+pub(crate) fn loop_to_run() -> Option<(Arc<Reactor>, Orb)> {
+    Reactor::with_orb_of_this_thread().filter(|(reactor, _)| reactor.is_run_by_few())
 }
 
 /// Whether a call by this thread is made from inside a servant. Such a call must not wait for a

@@ -13,7 +13,8 @@ use crate::connection::outbox::Patience;
 use crate::reactor::{EventHandler, Next, Turn};
 use corbie_giop::{MessageKind, MessageReader, OwnedMessage, ReplyStatus};
 use corbie_transport::Waiter;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,13 +76,31 @@ enum More {
 }
 
 thread_local! {
-    /// Whether this thread delivers replies: it must not wait for room then.
-    static DELIVERS: Cell<bool> = const { Cell::new(false) };
+    /// In how many upcalls with replies this thread is: it must not wait for room then.
+    static UPCALLS: Cell<u32> = const { Cell::new(0) };
+    /// Replies that came when that were too many, in their order.
+    static ASIDE: RefCell<VecDeque<(Orb, Taking)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// A reply on its way to the sink of its request, which is not among the pending any more.
+struct Taking {
+    request: PendingRequest,
+    reply: OwnedReply,
+    status: ReplyStatus,
+    body: usize,
+}
+
+impl Taking {
+    fn deliver(self, orb: &Orb) {
+        UPCALLS.set(UPCALLS.get() + 1);
+        delivery::reply(orb, self.request, self.reply, self.status, self.body);
+        UPCALLS.set(UPCALLS.get() - 1);
+    }
 }
 
 /// Whether this thread is inside an upcall with a reply.
 pub(super) fn delivers_here() -> bool {
-    DELIVERS.get()
+    UPCALLS.get() > 0
 }
 
 /// How long to wait at most before looking at the clock again: about half of the time until
@@ -212,7 +231,8 @@ impl MuxedConnection {
         self.give_right_back(orb);
         match taken {
             Ok(came) => self.deliver(orb, came),
-            Err(ReceiveFailure::NothingCame) => {}
+            // What is here of a message stays; others may have the time for the rest.
+            Err(ReceiveFailure::NothingCame | ReceiveFailure::TooSlow) => {}
             Err(failure) => self.broke(&failure),
         }
         true
@@ -265,12 +285,27 @@ impl MuxedConnection {
         match came {
             Came::Reply { request, message, status, body } => {
                 let Some(itself) = self.itself.upgrade() else { return };
-                let outer = DELIVERS.replace(true);
-                delivery::reply(orb, request, OwnedReply::new(message, itself), status, body);
-                DELIVERS.set(outer);
+                let reply = OwnedReply::new(message, itself);
+                let is_upcall = request.call.sink.as_waiting().is_none();
+                Self::deliver_reply(orb, Taking { request, reply, status, body }, is_upcall);
             }
             Came::CloseConnection(unserved) => self.closed_orderly(unserved),
             Came::Unknown => {}
+        }
+    }
+
+    /// Upcalls that wait for replies of their own are nested in one another, which takes stack:
+    /// beyond `nested_upcalls_max` the replies for others wait until one of them has ended.
+    fn deliver_reply(orb: &Orb, reply: Taking, is_upcall: bool) {
+        let most = orb.settings().nested_upcalls_max;
+        if is_upcall && UPCALLS.get() >= most {
+            return ASIDE.with_borrow_mut(|aside| aside.push_back((orb.clone(), reply)));
+        }
+        reply.deliver(orb);
+        while UPCALLS.get() < most
+            && let Some((orb, next)) = ASIDE.with_borrow_mut(VecDeque::pop_front)
+        {
+            next.deliver(&orb);
         }
     }
 
