@@ -188,7 +188,8 @@ fn oneway() -> Vec<u8> {
 fn a_peer_that_sends_much_and_goes_is_noticed() {
     for strategy in echo::STRATEGIES {
         let one = ["-ORBServerConnectionsMax", "1", "-ORBWhenFull", "wait"];
-        let (server, echo, _noted) = serve(&[&one[..], &["-ORBServerConcurrency", strategy]].concat());
+        let (server, echo, _noted) =
+            serve(&[&one[..], &["-ORBServerConcurrency", strategy]].concat());
         let mut stream = TcpStream::connect(server.listen_addresses()[0]).unwrap();
         stream.write_all(&oneway().repeat(5_000)).unwrap();
         drop(stream);

@@ -354,8 +354,8 @@ impl Outbox {
                 break;
             }
             if end < octets.len() {
-                // What was added meanwhile goes behind what is left. What is sent is dropped now and
-                // then: a peer that is always a little behind must not make the queue grow.
+                // What was added meanwhile goes behind what is left. What is sent is dropped now
+                // and then: a peer that is always a little behind must not make the queue grow.
                 let is_mostly_sent = end > octets.len() / 2;
                 octets.drain(..if is_mostly_sent { end } else { 0 });
                 octets.extend_from_slice(&queue.octets);

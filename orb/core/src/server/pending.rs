@@ -85,10 +85,6 @@ fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
     connection.is_paused.store(true, Ordering::SeqCst);
     connection.excuse_peer();
-    if connection.sending.waits() {
-        // What was only kept back goes out now; an event tells when the peer takes the rest.
-        connection.flush();
-    }
     // Who answers from here on sees the pause; what was answered before is seen now.
     let stays = is_full(orb, connection);
     if !stays {
