@@ -416,3 +416,37 @@ fn full(octets: usize) -> io::Error {
 fn too_slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "there was no room to send in time")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Outbox, Patience, Urgency};
+    use corbie_cdr::Encoder;
+    use corbie_transport::{Acceptor, Endpoint, Link};
+
+    #[test]
+    fn a_peer_that_is_always_behind_makes_nothing_grow() {
+        const LIMIT: usize = 1 << 20;
+        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
+        let link = Link::connect(&endpoint, None, None).unwrap();
+        let peer = acceptor.accept().unwrap();
+        let outbox = Outbox::new(LIMIT);
+        let mut message = Encoder::native();
+        message.write_octets(&vec![7; 64 << 10]);
+        let mut space = vec![0; 64 << 10];
+        let put = || outbox.put(&link, &message, None, Urgency::Now, Patience::None);
+        // As much comes as goes, so the queue is hardly ever empty.
+        for _ in 0..1_000 {
+            while outbox.waiting() < LIMIT {
+                put().unwrap();
+            }
+            let mut taken = 0;
+            while taken < 64 << 10 {
+                taken += peer.receive(&mut space[taken..]).unwrap();
+            }
+            outbox.flush(&link, Patience::None).unwrap();
+        }
+        let kept = outbox.lock().octets.len();
+        assert!(kept <= 8 * LIMIT, "{kept} octets are kept for a queue of 1 MiB");
+    }
+}

@@ -14,7 +14,7 @@ use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 /// A connection that waited idle at least this long is looked at before it is used: a server that
@@ -388,13 +388,16 @@ impl ConnectionPool {
         state.open -= closed;
         drop(state);
         drop(old);
-        let mut shared = self.lock_shared();
-        let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
-        let closed_shared = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
-        shared.forget_closed();
-        drop(shared);
-        let closed = closed + u32::try_from(closed_shared).unwrap_or(0);
+        let closed = closed + self.purge_shared(cutoff);
         self.losses.fetch_add(closed, Ordering::Relaxed);
+    }
+
+    fn purge_shared(&self, cutoff: Instant) -> u32 {
+        let Some(mut shared) = self.try_lock_shared() else { return 0 };
+        let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
+        let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
+        shared.forget_closed();
+        u32::try_from(closed).unwrap_or(0)
     }
 
     /// When the connection that waits longest was used last.
@@ -403,19 +406,22 @@ impl ConnectionPool {
         let idle = state.idle.first().into_iter().chain(&state.indebted);
         let exclusive = idle.map(|connection| connection.last_used).min();
         drop(state);
-        let shared = self.lock_shared();
-        shared.connections().filter_map(|c| c.idle_since()).chain(exclusive).min()
+        let shared = self.try_lock_shared();
+        let shared = shared.iter().flat_map(|shared| shared.connections());
+        shared.filter_map(|c| c.idle_since()).chain(exclusive).min()
     }
 
     /// How many connections are open, idle or in use.
     pub(crate) fn open_connections(&self) -> u32 {
-        let shared = self.lock_shared().connections().filter(|c| c.is_open()).count();
+        let open = |shared: &Shared| shared.connections().filter(|c| c.is_open()).count();
+        // One that is being opened counts.
+        let shared = self.try_lock_shared().map_or(1, |shared| open(&shared));
         self.lock().open + u32::try_from(shared).unwrap_or(0)
     }
 
     /// Whether any connection is open, for one call or shared.
     pub(crate) fn is_connected(&self) -> bool {
-        self.open_connections() > 0 || self.shared_connections().iter().any(|c| c.is_open())
+        self.lock().open > 0 || self.shared_connections().iter().any(|c| c.is_open())
     }
 
     /// How many connections were closed until now; wraps around.
@@ -449,18 +455,31 @@ impl ConnectionPool {
 
     /// Sends what was kept back.
     pub(crate) fn flush(&self) {
-        for connection in self.shared_connections() {
+        let of_pool = self.try_lock_shared();
+        let connections: Vec<_> =
+            of_pool.iter().flat_map(|shared| shared.connections()).cloned().collect();
+        drop(of_pool);
+        for connection in connections {
             connection.flush_all();
         }
     }
 
     fn shared_connection(&self, index: usize) -> Option<Arc<MuxedConnection>> {
-        let shared = self.lock_shared();
-        shared.common.iter().chain(&shared.own).nth(index).cloned()
+        self.try_lock_shared()?.connections().nth(index).cloned()
     }
 
     fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
         self.lock_shared().connections().cloned().collect()
+    }
+
+    /// As `lock_shared`, but does not wait while a connection is opened, which may take long: for
+    /// what looks at all pools, where one that cannot be reached must not stop the others.
+    fn try_lock_shared(&self) -> Option<MutexGuard<'_, Shared>> {
+        match self.shared.try_lock() {
+            Ok(shared) => Some(shared),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     fn lock_shared(&self) -> MutexGuard<'_, Shared> {
@@ -515,5 +534,25 @@ impl Drop for PooledConnection {
             drop(connection);
             self.pool.forget_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::connection::ConnectionCache;
+    use corbie_cdr::CodeSets;
+    use corbie_transport::Endpoint;
+    use std::time::Duration;
+
+    #[test]
+    fn housekeeping_does_not_wait_while_a_connection_is_opened() {
+        let cache = ConnectionCache::default();
+        let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), CodeSets::DEFAULT);
+        // As while `shared` connects; whoever takes it again waits for ever.
+        let _opening = pool.lock_shared();
+        cache.purge(Some(Duration::ZERO), 0);
+        cache.expire(&mut Vec::new());
+        cache.flush();
+        assert_eq!(pool.open_connections(), 1, "the one that is being opened");
     }
 }
