@@ -81,7 +81,8 @@ impl Readiness {
     }
 
     /// Waits until something comes, at most for `timeout` (`None`: for ever), and takes up to
-    /// `most` events (at least 1, at most 64). None after [`Readiness::wake`], a signal, or the time-out.
+    /// `most` events (at least 1, at most 64). None after [`Readiness::wake`], a signal, or the
+    /// time-out.
     ///
     /// # Errors
     /// What the system says.
