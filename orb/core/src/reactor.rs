@@ -76,6 +76,12 @@ pub(crate) trait EventHandler: Send + Sync {
     /// The thread is about to wait, and [`Reactor::flush_before_waiting`] was asked for: sends what
     /// was kept back.
     fn before_waiting(&self) {}
+
+    /// Waits for input of this source alone, until `until` at most, and handles it; `false`: it
+    /// cannot, or another thread does. Spares the wait for many sources where there is one.
+    fn wait_here(&self, _orb: &Orb, _until: Instant) -> bool {
+        false
+    }
 }
 
 /// How many threads wait for events at once.
@@ -283,6 +289,14 @@ impl Reactor {
                 while self.handle_next(&orb) && self.lead_again() {}
             }
         }
+    }
+
+    /// Waits at the only source until `until` at most and handles what comes; `false` when there are
+    /// more, or that one cannot be waited at. [`Reactor::wake`] does not end this, so it is for
+    /// short waits.
+    pub(crate) fn wait_at_only_source(&self, orb: &Orb, until: Instant) -> bool {
+        let only = lock(&self.sources).only();
+        only.is_some_and(|handler| handler.wait_here(orb, until))
     }
 
     /// Wakes the thread of `sleeper` if it waits in [`Reactor::run_until`], leading or following.

@@ -71,7 +71,11 @@ impl Orb {
         while !done() && !passed() && !reactor.is_closed() {
             // Who makes `done` true does not know us, so we do not sleep long.
             let look = Instant::now() + Duration::from_millis(1);
-            reactor.run_until(self, done, deadline.into_iter().chain([look]).min());
+            let until = deadline.map_or(look, |deadline| deadline.min(look));
+            // With one connection to wait at, one system call is enough, as in a synchronous call.
+            if !(self.is_driven_by_application() && reactor.wait_at_only_source(self, until)) {
+                reactor.run_until(self, done, Some(until));
+            }
         }
         done()
     }

@@ -124,6 +124,13 @@ impl Sources {
         source
     }
 
+    /// The handler of the only source, if there is just one.
+    pub(super) fn only(&self) -> Option<Arc<dyn EventHandler>> {
+        let mut sources = self.slots.iter().filter_map(|slot| slot.source.as_ref());
+        let only = sources.next()?;
+        sources.next().is_none().then(|| Arc::clone(&only.handler))
+    }
+
     pub(super) fn get(&self, token: Token) -> Option<Arc<Source>> {
         let slot = self.slots.get(token.index())?;
         slot.source.as_ref().filter(|source| source.token == token).cloned()

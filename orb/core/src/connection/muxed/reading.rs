@@ -395,6 +395,11 @@ impl EventHandler for MuxedConnection {
         self.expire(now);
     }
 
+    fn wait_here(&self, orb: &Orb, until: Instant) -> bool {
+        let is_pending = || self.pending.len() > 0;
+        self.is_open() && is_pending() && self.read_one(orb, Some(until), is_pending)
+    }
+
     fn before_waiting(&self) {
         self.asked_to_flush.store(false, Ordering::SeqCst);
         self.flush();
