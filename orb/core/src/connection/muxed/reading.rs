@@ -106,9 +106,9 @@ pub(super) fn delivers_here() -> bool {
 /// How long to wait at most before looking at the clock again: about half of the time until
 /// `until`, in steps, so that the system need not be told another time for every call.
 fn wait_before(until: Instant) -> Duration {
-    const EXACT: Duration = Duration::from_millis(2);
+    const EXACT: Duration = Duration::from_micros(500);
     let left = until.saturating_duration_since(Instant::now());
-    let milliseconds = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    let milliseconds = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
     if left < EXACT { left } else { Duration::from_millis(1 << (milliseconds.ilog2())) }
 }
 
