@@ -77,9 +77,10 @@ pub(crate) trait EventHandler: Send + Sync {
     /// was kept back.
     fn before_waiting(&self) {}
 
-    /// Waits for input of this source alone, until `until` at most, and handles it; `false`: it
-    /// cannot, or another thread does. Spares the wait for many sources where there is one.
-    fn wait_here(&self, _orb: &Orb, _until: Instant) -> bool {
+    /// Waits for input of this source alone, `timeout` (until about `until`) at most, and handles
+    /// it; `false`: it cannot, or another thread does. Spares the wait for many sources where there
+    /// is one.
+    fn wait_here(&self, _orb: &Orb, _timeout: Duration, _until: Instant) -> bool {
         false
     }
 }
@@ -291,12 +292,12 @@ impl Reactor {
         }
     }
 
-    /// Waits at the only source until `until` at most and handles what comes; `false` when there are
+    /// Waits at the only source, `timeout` (until about `until`) at most, and handles what comes; `false` when there are
     /// more, or that one cannot be waited at. [`Reactor::wake`] does not end this, so it is for
     /// short waits.
-    pub(crate) fn wait_at_only_source(&self, orb: &Orb, until: Instant) -> bool {
+    pub(crate) fn wait_at_only_source(&self, orb: &Orb, timeout: Duration, until: Instant) -> bool {
         let only = lock(&self.sources).only();
-        only.is_some_and(|handler| handler.wait_here(orb, until))
+        only.is_some_and(|handler| handler.wait_here(orb, timeout, until))
     }
 
     /// Wakes the thread of `sleeper` if it waits in [`Reactor::run_until`], leading or following.

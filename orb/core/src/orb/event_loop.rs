@@ -65,19 +65,29 @@ impl Orb {
     /// to wait for their replies. `done` is looked at after each unit of work of this thread, and
     /// every millisecond while another thread (with `event_loop = background`, the ORB's) works.
     pub fn work_until(&self, done: &dyn Fn() -> bool, timeout: Option<Duration>) -> bool {
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let passed = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        // Who makes `done` true does not know us, so we do not sleep long.
+        const LOOK: Duration = Duration::from_millis(1);
+        let begin = Instant::now();
+        let deadline = timeout.and_then(|timeout| begin.checked_add(timeout));
         let Ok(reactor) = self.reactor() else { return done() };
-        while !done() && !passed() && !reactor.is_closed() {
-            // Who makes `done` true does not know us, so we do not sleep long.
-            let look = Instant::now() + Duration::from_millis(1);
+        let mut now = begin;
+        while !done() {
+            if deadline.is_some_and(|deadline| now >= deadline) || reactor.is_closed() {
+                return done();
+            }
+            let look = now + LOOK;
             let until = deadline.map_or(look, |deadline| deadline.min(look));
             // With one connection to wait at, one system call is enough, as in a synchronous call.
-            if !(self.is_driven_by_application() && reactor.wait_at_only_source(self, until)) {
+            if !(self.is_driven_by_application() && reactor.wait_at_only_source(self, LOOK, until))
+            {
                 reactor.run_until(self, done, Some(until));
             }
+            if done() {
+                break; // Without another look at the clock.
+            }
+            now = Instant::now();
         }
-        done()
+        true
     }
 
     /// Whether only threads in [`Orb::run`], [`Orb::perform_work`] and calls that wait with the

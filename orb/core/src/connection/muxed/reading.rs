@@ -208,6 +208,18 @@ impl MuxedConnection {
         until: Option<Instant>,
         is_pending: impl Fn() -> bool,
     ) -> bool {
+        self.read_within(orb, until.map(wait_before), until, is_pending)
+    }
+
+    /// As [`MuxedConnection::read_one`], for a thread that has looked at the clock: waits `timeout`
+    /// at most for the first octets.
+    fn read_within(
+        &self,
+        orb: &Orb,
+        timeout: Option<Duration>,
+        until: Option<Instant>,
+        is_pending: impl Fn() -> bool,
+    ) -> bool {
         if !self.reading.try_take() {
             return false;
         }
@@ -219,7 +231,7 @@ impl MuxedConnection {
         let taken = self.flush_for_reader(orb).and_then(|()| {
             let mut guard = self.reading.lock();
             let State { reader, waiter } = &mut *guard;
-            self.link.set_receive_timeout(until.map(wait_before)).map_err(ReceiveFailure::Io)?;
+            self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
             driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
             let came = self.take_out(reader)?;
             if reader.is_mid_message() {
@@ -395,9 +407,12 @@ impl EventHandler for MuxedConnection {
         self.expire(now);
     }
 
-    fn wait_here(&self, orb: &Orb, until: Instant) -> bool {
+    fn wait_here(&self, orb: &Orb, timeout: Duration, until: Instant) -> bool {
         let is_pending = || self.pending.len() > 0;
-        self.is_open() && is_pending() && self.read_one(orb, Some(until), is_pending)
+        // Without a request nothing comes here that is worth waiting for.
+        self.is_open()
+            && is_pending()
+            && self.read_within(orb, Some(timeout), Some(until), is_pending)
     }
 
     fn before_waiting(&self) {
