@@ -8,8 +8,8 @@ mod script;
 
 use corbie::codegen::{Encoder, Marshal};
 use corbie::{
-    Operation, PendingReply, Reply, ReplySink, Servant, ServerRequest, SystemException,
-    TypedServant,
+    Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Servant, ServerRequest,
+    SystemException, TypedServant,
 };
 use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, as_client, loopback_orb, serve};
@@ -221,4 +221,47 @@ fn a_wait_that_ends_amid_a_reply_leaves_the_connection() {
     assert_eq!(decode(pending.take()).unwrap(), FORTY_TWO);
     orb.shutdown(true);
     assert_eq!(server.join().unwrap(), None);
+}
+
+static STUB: ReplyStub = ReplyStub {
+    operation: Operation::twoway("double"),
+    excep_operation: Operation::twoway("double_excep"),
+    forward: |_: &mut Reply, _: Option<&Object>| Ok(()),
+    exceptions: &[],
+};
+
+/// A reply handler that tells what it is called with.
+struct Handler(mpsc::Sender<String>);
+
+impl Servant for Handler {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/AMI_EchoHandler:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        self.0.send(request.operation().to_owned()).unwrap();
+        request.reply(&|_| Ok(()))
+    }
+}
+
+impl TypedServant for Handler {
+    type Reference = Echo;
+}
+
+#[test]
+fn shutdown_tells_the_handlers_of_the_same_orb() {
+    for wait_for_completion in [false, true] {
+        let (url, server) = scripted(|listener| {
+            let mut stream = accept(listener);
+            message(&mut stream).unwrap();
+            message(&mut stream)
+        });
+        let (orb, echo) = client(&url, &[]);
+        let (sender, called) = mpsc::channel();
+        let handler = orb.root_poa().unwrap().activate(Handler(sender)).unwrap();
+        call(&echo, 21, ReplySink::handler(&handler.0, &STUB));
+        orb.shutdown(wait_for_completion);
+        assert_eq!(called.try_recv().unwrap(), "double_excep", "before its POA was destroyed");
+        assert_eq!(server.join().unwrap(), None);
+    }
 }

@@ -16,7 +16,7 @@ use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Version};
 use corbie_giop::{MessageHeader, ResponseFlags};
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -158,7 +158,10 @@ pub(crate) fn invoke_again<T>(
 ) -> Result<T, SystemException> {
     for _ in 0..MAX_FORWARDS {
         match call() {
-            Err(exception) if exception.minor == minor::TRANSIENT_SENT_ON => {}
+            Err(exception)
+                if exception.minor == minor::TRANSIENT_SENT_ON
+                    && exception.kind == SystemExceptionKind::Transient
+                    && exception.completed == CompletionStatus::No => {}
             outcome => return outcome,
         }
     }
