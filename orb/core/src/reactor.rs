@@ -292,9 +292,9 @@ impl Reactor {
         }
     }
 
-    /// Waits at the only source, `timeout` (until about `until`) at most, and handles what comes; `false` when there are
-    /// more, or that one cannot be waited at. [`Reactor::wake`] does not end this, so it is for
-    /// short waits.
+    /// Waits at the only source, `timeout` (until about `until`) at most, and handles what comes;
+    /// `false` when there are more, or that one cannot be waited at. [`Reactor::wake`] does not end
+    /// this, so it is for short waits.
     pub(crate) fn wait_at_only_source(&self, orb: &Orb, timeout: Duration, until: Instant) -> bool {
         let only = lock(&self.sources).only();
         only.is_some_and(|handler| handler.wait_here(orb, timeout, until))
