@@ -9,15 +9,16 @@ mod script;
 use corbie::codegen::{Encoder, Marshal};
 use corbie::{
     Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Servant, ServerRequest,
-    SystemException, TypedServant,
+    SystemException, SystemExceptionKind, TypedServant,
 };
 use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, as_client, loopback_orb, serve};
 use script::{PATIENCE, accept, client, id_of, message, reply, scripted};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
 use std::time::Duration;
 
 const DOUBLE: Operation = Operation::twoway("double");
@@ -108,7 +109,7 @@ fn what_is_left_of_a_request_is_sent_while_its_thread_waits() {
         let (orb, echo) = client(&url, &["-ORBEventLoop", event_loop]);
         // More than the system takes, by a little: what is left does not count as stuck.
         let octets: &'static [u8] = vec![7; room() + 20_000].leak();
-        let thread = std::thread::spawn({
+        let thread = thread::spawn({
             let echo = echo.clone();
             move || {
                 let write = |e: &mut Encoder<'static>| e.write_octet_sequence(octets);
@@ -264,4 +265,29 @@ fn shutdown_tells_the_handlers_of_the_same_orb() {
         assert_eq!(called.try_recv().unwrap(), "double_excep", "before its POA was destroyed");
         assert_eq!(server.join().unwrap(), None);
     }
+}
+
+#[test]
+fn the_thread_that_works_tells_that_time_is_over() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        while message(&mut stream).is_some() {}
+    });
+    let (orb, echo) = client(&url, &["-ORBEventLoop", "application", "-ORBRequestTimeout", "50ms"]);
+    let (sender, told) = mpsc::channel();
+    let sink = ReplySink::function(move |reply| {
+        sender.send((reply.err().unwrap().kind, thread::current().id())).unwrap();
+    });
+    call(&echo, 21, sink);
+    let outcome = Mutex::new(None);
+    let is_told = || {
+        let mut outcome = outcome.lock().unwrap();
+        *outcome = outcome.take().or_else(|| told.try_recv().ok());
+        outcome.is_some()
+    };
+    assert!(orb.work_until(&is_told, Some(PATIENCE)));
+    let here = thread::current().id();
+    assert_eq!(*outcome.lock().unwrap(), Some((SystemExceptionKind::Timeout, here)));
+    orb.shutdown(true);
+    server.join().unwrap();
 }

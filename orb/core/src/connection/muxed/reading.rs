@@ -409,8 +409,11 @@ impl EventHandler for MuxedConnection {
 
     fn wait_here(&self, orb: &Orb, timeout: Duration, until: Instant) -> bool {
         let is_pending = || self.pending.len() > 0;
+        // Whose time is over is told by the event loop, which looks at the clock.
+        let is_due = self.pending.next_deadline().is_some_and(|deadline| deadline <= until);
         // Without a request nothing comes here that is worth waiting for.
-        self.is_open()
+        !is_due
+            && self.is_open()
             && is_pending()
             && self.read_within(orb, Some(timeout), Some(until), is_pending)
     }
