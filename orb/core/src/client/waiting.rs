@@ -8,6 +8,7 @@ use crate::connection::MuxedConnection;
 use crate::reactor::{Reactor, Sleeper};
 use crate::{Orb, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Instant;
@@ -77,8 +78,11 @@ impl Waiting {
         if let Some((reactor, sleeper)) = in_event_loop {
             reactor.unblock(&sleeper);
         }
-        if let Some(waker) = waker {
-            waker.wake();
+        // A waker that panics fails its own executor, not the thread that reads for others.
+        if let Some(waker) = waker
+            && catch_unwind(AssertUnwindSafe(|| waker.wake())).is_err()
+        {
+            tracing::error!("the waker of a future that waits for a reply panicked");
         }
     }
 

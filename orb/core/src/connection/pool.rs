@@ -14,7 +14,7 @@ use corbie_cdr::CodeSets;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 /// A connection that waited idle at least this long is looked at before it is used: a server that
@@ -60,8 +60,10 @@ pub(crate) struct ConnectionPool {
     losses: AtomicU32,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
     returned: Condvar,
-    /// Lock "shared": held while one is opened.
+    /// Lock "shared": held for a look, and not while a connection is opened.
     shared: Mutex<Shared>,
+    /// Threads wait here while another one opens the connection that calls share.
+    opened: Condvar,
     /// Requests that went over the common connection since it was found idle.
     shared_uses: AtomicU64,
 }
@@ -73,6 +75,8 @@ struct Shared {
     common: Option<Arc<MuxedConnection>>,
     /// Those that one call uses at a time.
     own: Vec<Arc<MuxedConnection>>,
+    /// A thread opens the common one.
+    is_opening: bool,
 }
 
 impl Shared {
@@ -111,6 +115,7 @@ impl ConnectionPool {
             losses: AtomicU32::new(0),
             returned: Condvar::new(),
             shared: Mutex::default(),
+            opened: Condvar::new(),
             shared_uses: AtomicU64::new(0),
         }
     }
@@ -227,25 +232,52 @@ impl ConnectionPool {
         opening: Opening,
     ) -> Result<Arc<MuxedConnection>, CallFailure> {
         let mut shared = self.lock_shared();
-        let found = match route {
-            Route::Shared => shared.common.as_ref().filter(|connection| connection.is_open()),
-            Route::Own => shared.own.iter().find(|connection| connection.reserve()),
-        };
-        if let Some(connection) = found {
-            return Ok(Arc::clone(connection));
-        }
-        clock.has_waited = true;
-        if self.lock().closed {
-            return Err(orb.already_shut_down("opening a connection").into());
+        loop {
+            let found = match route {
+                Route::Shared => shared.common.as_ref().filter(|connection| connection.is_open()),
+                Route::Own => shared.own.iter().find(|connection| connection.reserve()),
+            };
+            if let Some(connection) = found {
+                return Ok(Arc::clone(connection));
+            }
+            clock.has_waited = true;
+            if self.lock().closed {
+                return Err(orb.already_shut_down("opening a connection").into());
+            }
+            if route == Route::Own || !shared.is_opening {
+                break;
+            }
+            shared = self.wait_for_opening(shared, clock)?;
         }
         // What is here is closed, or in use.
         let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
-        let lost = shared.common.iter().chain(&shared.own).filter(is_closed).count();
+        let lost = shared.connections().filter(is_closed).count();
         self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
-        shared.common.take_if(|connection| !connection.is_open());
-        shared.own.retain(|connection| connection.is_open());
+        shared.forget_closed();
         opening.check(self)?;
-        let link = self.connect_link(orb, clock)?;
+        shared.is_opening |= route == Route::Shared;
+        drop(shared);
+        self.open_shared(orb, clock, route)
+    }
+
+    /// Opens a connection that the event loop can read, with no lock held.
+    fn open_shared(
+        &self,
+        orb: &Orb,
+        clock: &Clock,
+        route: Route,
+    ) -> Result<Arc<MuxedConnection>, CallFailure> {
+        let opened = self.connect_link(orb, clock);
+        let mut shared = self.lock_shared();
+        if route == Route::Shared {
+            shared.is_opening = false;
+            self.opened.notify_all();
+        }
+        let link = opened?;
+        // Whoever closes the pool looks here after that, for what is to be closed.
+        if self.lock().closed {
+            return Err(orb.already_shut_down("opening a connection").into());
+        }
         let connection = MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, link);
         let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
         orb.flusher().add(weak);
@@ -257,6 +289,25 @@ impl ConnectionPool {
             }
         }
         Ok(connection)
+    }
+
+    /// Another thread opens the common connection: waits for that, as long as the call may take.
+    #[cold]
+    fn wait_for_opening<'l>(
+        &'l self,
+        shared: MutexGuard<'l, Shared>,
+        clock: &Clock,
+    ) -> Result<MutexGuard<'l, Shared>, CallFailure> {
+        let Some(left) = clock.left() else {
+            return Ok(self.opened.wait(shared).unwrap_or_else(|p| p.into_inner()));
+        };
+        if left.is_zero() {
+            let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No);
+            let detail = format!("no connection to {} in the time of the call", self.endpoint);
+            return Err(exception.with_detail(detail).into());
+        }
+        let waited = self.opened.wait_timeout(shared, left);
+        Ok(waited.unwrap_or_else(|p| p.into_inner()).0)
     }
 
     /// Whether a synchronous call has to go over the connection that calls share, as requests that
@@ -393,7 +444,7 @@ impl ConnectionPool {
     }
 
     fn purge_shared(&self, cutoff: Instant) -> u32 {
-        let Some(mut shared) = self.try_lock_shared() else { return 0 };
+        let mut shared = self.lock_shared();
         let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
         let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
         shared.forget_closed();
@@ -406,17 +457,17 @@ impl ConnectionPool {
         let idle = state.idle.first().into_iter().chain(&state.indebted);
         let exclusive = idle.map(|connection| connection.last_used).min();
         drop(state);
-        let shared = self.try_lock_shared();
-        let shared = shared.iter().flat_map(|shared| shared.connections());
-        shared.filter_map(|c| c.idle_since()).chain(exclusive).min()
+        let shared = self.lock_shared();
+        shared.connections().filter_map(|c| c.idle_since()).chain(exclusive).min()
     }
 
     /// How many connections are open, idle or in use.
     pub(crate) fn open_connections(&self) -> u32 {
-        let open = |shared: &Shared| shared.connections().filter(|c| c.is_open()).count();
-        // One that is being opened counts.
-        let shared = self.try_lock_shared().map_or(1, |shared| open(&shared));
-        self.lock().open + u32::try_from(shared).unwrap_or(0)
+        let shared = self.lock_shared();
+        let open = shared.connections().filter(|connection| connection.is_open()).count();
+        let is_opening = shared.is_opening;
+        drop(shared);
+        self.lock().open + u32::try_from(open).unwrap_or(0) + u32::from(is_opening)
     }
 
     /// Whether any connection is open, for one call or shared.
@@ -455,31 +506,17 @@ impl ConnectionPool {
 
     /// Sends what was kept back.
     pub(crate) fn flush(&self) {
-        let of_pool = self.try_lock_shared();
-        let connections: Vec<_> =
-            of_pool.iter().flat_map(|shared| shared.connections()).cloned().collect();
-        drop(of_pool);
-        for connection in connections {
+        for connection in self.shared_connections() {
             connection.flush_all();
         }
     }
 
     fn shared_connection(&self, index: usize) -> Option<Arc<MuxedConnection>> {
-        self.try_lock_shared()?.connections().nth(index).cloned()
+        self.lock_shared().connections().nth(index).cloned()
     }
 
     fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
         self.lock_shared().connections().cloned().collect()
-    }
-
-    /// As `lock_shared`, but does not wait while a connection is opened, which may take long: for
-    /// what looks at all pools, where one that cannot be reached must not stop the others.
-    fn try_lock_shared(&self) -> Option<MutexGuard<'_, Shared>> {
-        match self.shared.try_lock() {
-            Ok(shared) => Some(shared),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 
     fn lock_shared(&self) -> MutexGuard<'_, Shared> {
@@ -539,20 +576,30 @@ impl Drop for PooledConnection {
 
 #[cfg(test)]
 mod tests {
-    use crate::connection::ConnectionCache;
+    use crate::Orb;
+    use crate::client::{Clock, Route};
+    use crate::connection::{ConnectionCache, Opening};
+    use crate::init::Settings;
     use corbie_cdr::CodeSets;
     use corbie_transport::Endpoint;
+    use corbie_types::SystemExceptionKind;
     use std::time::Duration;
 
     #[test]
-    fn housekeeping_does_not_wait_while_a_connection_is_opened() {
+    fn nobody_waits_for_a_connect_beyond_his_own_time() {
         let cache = ConnectionCache::default();
         let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), CodeSets::DEFAULT);
-        // As while `shared` connects; whoever takes it again waits for ever.
-        let _opening = pool.lock_shared();
+        // As while another thread connects, which never ends here.
+        pool.lock_shared().is_opening = true;
         cache.purge(Some(Duration::ZERO), 0);
         cache.expire(&mut Vec::new());
         cache.flush();
         assert_eq!(pool.open_connections(), 1, "the one that is being opened");
+        let orb = Orb::new(Settings::default());
+        let mut clock = Clock::start(Some(Duration::from_millis(1)));
+        let failed = pool.shared(&orb, &mut clock, Route::Shared, Opening::Free).err();
+        let exception = failed.map(|failure| failure.exception);
+        assert_eq!(exception.map(|e| e.kind), Some(SystemExceptionKind::Timeout));
+        cache.close();
     }
 }
