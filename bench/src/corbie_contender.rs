@@ -78,19 +78,21 @@ pub(crate) fn unbounded() -> Contender {
     Contender::sides("corbie-ami-unbounded", "", Family::Corbie, &[], &["callback"])
 }
 
-/// What is tried with many threads: as it comes, on one connection, on as many as threads, with
-/// either way of serving them.
+/// What is tried with many threads: as it comes, one connection for one call at a time, one that
+/// all calls share (paper AMI §3.1), and as many as threads, with either way of serving them.
 pub(crate) fn smi_configurations(series: &str) -> Vec<Contender> {
     let with = |config, arguments| Contender::new(series, config, Family::Corbie, arguments);
     vec![
         with("stock", &[]),
         with("1 connection", &["-ORBConnectionsPerEndpoint", "1"]),
+        with("muxed", MUXED),
         with("400 connections", &["-ORBConnectionsPerEndpoint", "400"]),
         with("400 connections, blocking", MANY_BLOCK),
         with("400 connections, pool", MANY_POOL),
     ]
 }
 
+const MUXED: &[&str] = &["-ORBTransportMultiplexing", "muxed", "-ORBWaitStrategy", "block"];
 const MANY_BLOCK: &[&str] = &[
     "-ORBConnectionsPerEndpoint",
     "400",
