@@ -94,6 +94,9 @@ pub(crate) enum Waiting {
     Many,
 }
 
+/// So many sources are handled before the system is asked what else has come.
+const TURNS_BEFORE_LOOK: u32 = 16;
+
 /// One event loop. Lock order: "lead", "sources", "ready", "flushing"; none is held while handling
 /// or waiting.
 pub(crate) struct Reactor {
@@ -105,6 +108,8 @@ pub(crate) struct Reactor {
     /// Lock "ready": sources with events to handle, the first one next.
     ready: Mutex<VecDeque<Arc<Source>>>,
     ready_count: AtomicUsize,
+    /// Sources handled so far.
+    turns: AtomicU32,
     /// Threads that run the loop and do not wait.
     awake: AtomicU32,
     /// Threads that wait.
@@ -129,6 +134,7 @@ impl Reactor {
             sources: Mutex::default(),
             ready: Mutex::default(),
             ready_count: AtomicUsize::new(0),
+            turns: AtomicU32::new(1),
             awake: AtomicU32::new(0),
             asleep: AtomicU32::new(0),
             lead: Lead::default(),
@@ -341,6 +347,13 @@ impl Reactor {
             self.handle_timeouts(orb);
         }
         let Some(source) = self.pop_ready() else { return false };
+        // Sources that always have more must not keep the others waiting. Where many threads wait,
+        // another one sees to those.
+        if self.waiting == Waiting::OneAtATime
+            && self.turns.fetch_add(1, Ordering::Relaxed) % TURNS_BEFORE_LOOK == 0
+        {
+            self.gather(&mut Events::default(), Some(Duration::ZERO));
+        }
         turn::handle(self, orb, &source);
         true
     }

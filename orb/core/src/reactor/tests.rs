@@ -97,6 +97,24 @@ fn all_that_came_is_handled_one_at_a_time() {
 }
 
 #[test]
+fn a_source_that_always_has_more_does_not_keep_another_waiting() {
+    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (patient, patient_peer) = pair(|_, _| {});
+    reactor.add(patient.clone()).unwrap();
+    let told = AtomicBool::new(false);
+    let (endless, endless_peer) = pair(move |_, _| {
+        // Comes when the loop has work already, and would never wait.
+        if !told.swap(true, Ordering::SeqCst) {
+            patient_peer.send_one(b"x").unwrap();
+        }
+    });
+    reactor.add(endless.clone()).unwrap();
+    endless_peer.send_one(&[7; 4000]).unwrap();
+    assert!(reactor.run_until(&orb, &|| patient.count() == 1, soon()));
+    assert!(endless.count() < 4000, "it had more: {}", endless.count());
+}
+
+#[test]
 fn a_loop_nested_in_an_upcall_handles_what_follows_on_the_same_link() {
     let reactor = reactor(Waiting::OneAtATime).unwrap();
     let inner = Arc::clone(&reactor);
