@@ -350,7 +350,7 @@ impl Reactor {
         // Sources that always have more must not keep the others waiting. Where many threads wait,
         // another one sees to those.
         if self.waiting == Waiting::OneAtATime
-            && self.turns.fetch_add(1, Ordering::Relaxed) % TURNS_BEFORE_LOOK == 0
+            && self.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(TURNS_BEFORE_LOOK)
         {
             self.gather(&mut Events::default(), Some(Duration::ZERO));
         }
