@@ -179,8 +179,8 @@ fn min_octets(kind: TcKind, body: &Body) -> usize {
         }
         Body::Wrapped { content, .. } if kind == TcKind::Alias => content.min_octets(),
         Body::Members { members, .. } => {
-            let start = kind.min_octets(); // the repository id of an exception
-            members.iter().fold(start, |sum, (_, part)| sum.saturating_add(part.min_octets()))
+            // Without the repository id of an exception, which only the outermost value has.
+            members.iter().fold(0, |sum, (_, part)| sum.saturating_add(part.min_octets()))
         }
         Body::Union { discriminator, .. } => discriminator.min_octets(),
         _ => kind.min_octets(),
