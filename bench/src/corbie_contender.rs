@@ -136,7 +136,9 @@ impl EchoerServant for EchoServant {
 pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
     arguments.extend(["-ORBListenEndpoints".into(), "iiop://127.0.0.1:0".into()]);
     let orb = Orb::init(arguments)?;
-    let echoer = orb.root_poa()?.activate(EchoerSkeleton::new(EchoServant::default()))?;
+    let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
+    let echoer = poa.activate(EchoerSkeleton::new(EchoServant::default()))?;
     serve_until_input_ends(&orb.object_to_string(echoer.as_object()))?;
     orb.shutdown(false);
     Ok(())

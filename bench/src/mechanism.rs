@@ -229,7 +229,9 @@ impl<R: Replies> AmiEchoerHandlerServant for Handler<R> {
 }
 
 fn activate<R: Replies>(orb: &Orb, replies: Arc<R>) -> Result<AmiEchoerHandler, Failure> {
-    Ok(orb.root_poa()?.activate(AmiEchoerHandlerSkeleton::new(Handler(replies)))?)
+    let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
+    Ok(poa.activate(AmiEchoerHandlerSkeleton::new(Handler(replies)))?)
 }
 
 fn tallying(orb: &Orb) -> Result<(Arc<Tally>, AmiEchoerHandler), Failure> {

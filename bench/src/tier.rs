@@ -62,6 +62,7 @@ pub(crate) fn serve(model: Model, sink: &str, mut arguments: Vec<String>) -> Res
     let orb = Orb::init(arguments)?;
     let sink = Echoer::unchecked_narrow(orb.string_to_object(sink)?);
     let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
     let tier = match model.holding {
         Holding::Synchronous => poa.activate(EchoerSkeleton::new(Synchronous { sink }))?,
         Holding::Amh => poa.activate(AmhEchoerSkeleton::new(Amh { sink }))?,

@@ -54,7 +54,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let orb = Orb::init(crate::server_arguments(rest))?;
     let (held, due) = channel();
     std::thread::spawn(move || answer_when_due(&due));
-    let sink = orb.root_poa()?.activate(AmhQuoterSkeleton::new(Sink { delay, held }))?;
+    let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
+    let sink = poa.activate(AmhQuoterSkeleton::new(Sink { delay, held }))?;
     crate::serve(&orb, &orb.object_to_string(sink.as_object()));
     Ok(())
 }

@@ -98,6 +98,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let object = orb.string_to_object(sink)?;
     let sink = Quoter::narrow(&object)?.ok_or("the sink is no Quotes::Quoter")?;
     let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
     let tier = poa.activate(AmhQuoterSkeleton::new(MiddleTier { sink, poa: poa.clone() }))?;
     crate::serve(&orb, &orb.object_to_string(tier.as_object()));
     Ok(())

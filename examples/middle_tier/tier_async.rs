@@ -27,7 +27,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     orb.set_executor(Arc::new(OneThread::start()));
     let object = orb.string_to_object(sink)?;
     let sink = Quoter::narrow(&object)?.ok_or("the sink is no Quotes::Quoter")?;
-    let tier = orb.root_poa()?.activate(AsyncQuoterSkeleton::new(MiddleTier { sink }))?;
+    let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
+    let tier = poa.activate(AsyncQuoterSkeleton::new(MiddleTier { sink }))?;
     crate::serve(&orb, &orb.object_to_string(tier.as_object()));
     Ok(())
 }

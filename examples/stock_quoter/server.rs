@@ -45,7 +45,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         prices: HashMap::from([("IBM", 13_245), ("SUNW", 512), ("ORCL", 9_830)]),
         served: AtomicU64::new(0),
     };
-    let quoter = orb.root_poa()?.activate(QuoterSkeleton::new(exchange))?;
+    let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
+    let quoter = poa.activate(QuoterSkeleton::new(exchange))?;
     println!("{}", orb.object_to_string(quoter.as_object()));
     std::io::stdin().read_to_end(&mut Vec::new())?;
     orb.shutdown(true);

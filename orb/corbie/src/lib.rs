@@ -10,6 +10,7 @@
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
 //!     let poa = orb.root_poa()?;
+//!     poa.the_poa_manager().activate()?;
 //!     // let reference = poa.activate(stock::QuoterSkeleton::new(MyQuoter))?;
 //!     # let _ = poa;
 //!     orb.shutdown(true);
@@ -45,7 +46,10 @@ pub use corbie_core::{
     Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task,
 };
 pub use corbie_core::{interceptor, messaging, policy};
-pub use corbie_poa::{IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaPolicies};
+pub use corbie_poa::{
+    IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaManager, PoaManagerError,
+    PoaManagerState, PoaPolicies,
+};
 pub use corbie_types as types;
 pub use corbie_types::{
     Any, CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, TypeCode, Typed,

@@ -101,7 +101,9 @@ fn check_deferred(concurrency: &str) {
     lend_a_thread(&server);
     let deferring = Arc::new(Deferring::default());
     let servant = DeferringServant(Arc::clone(&deferring));
-    let echo = server.root_poa().unwrap().activate(servant).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(servant).unwrap();
     let answering = std::thread::spawn(move || while deferring.answer_one() {});
     let client = loopback_orb(&[]);
     let echo: Echo = as_client(&client, &echo);

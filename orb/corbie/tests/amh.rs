@@ -51,7 +51,9 @@ fn serve_deferred(options: &[&str]) -> (Orb, Echo, mpsc::Receiver<Deferred>) {
     let orb = loopback_orb(options);
     lend_a_thread(&orb);
     let (requests, deferred) = mpsc::channel();
-    let echo = orb.root_poa().unwrap().activate(Deferring { requests }).unwrap();
+    let poa = orb.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(Deferring { requests }).unwrap();
     (orb, echo, deferred)
 }
 
@@ -259,7 +261,9 @@ fn a_second_answer_is_bad_inv_order() {
         type Reference = Echo;
     }
     let server = loopback_orb(&[]);
-    let echo = server.root_poa().unwrap().activate(Twice).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(Twice).unwrap();
     assert_eq!(echo.double(0).unwrap(), 1, "answered once, within the upcall");
     server.shutdown(true);
 }
@@ -285,7 +289,9 @@ fn replies_to_many_requests_at_once_leave_together_and_whole() {
         let options = ["-ORBServerConcurrency", concurrency];
         let server = loopback_orb(&options);
         lend_a_thread(&server);
-        let echo = server.root_poa().unwrap().activate(echo::EchoServant::new().0).unwrap();
+        let poa = server.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let echo = poa.activate(echo::EchoServant::new().0).unwrap();
         let mut client = Pipelining::new(&server, &echo);
         for round in 0..20 {
             client.send(round * 500..(round + 1) * 500);

@@ -74,6 +74,7 @@ fn check(answers: Answers, more: &[&str]) {
     let (later, deferred) = sync_channel(4);
     std::thread::spawn(move || answer(deferred));
     let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
     let echo = poa.activate(Deferring { answers, later }).unwrap();
     lend_a_thread(&server);
     let client = loopback_orb(&[]);

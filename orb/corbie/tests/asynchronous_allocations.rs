@@ -92,7 +92,9 @@ fn with_handler_in(options: &[&str], test: impl FnOnce(&Echo, &EchoHandler)) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let (server, echo, _noted) = serve(&[]);
     let client = loopback_orb(options);
-    let handler = client.root_poa().unwrap().activate(Handler).unwrap();
+    let poa = client.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let handler = poa.activate(Handler).unwrap();
     test(&as_client(&client, &echo), &handler);
     client.shutdown(true);
     server.shutdown(true);

@@ -168,7 +168,9 @@ fn the_loop_of_one_orb_serves_it_while_another_orb_calls() {
         let (server, back, _noted) = serve(&["-ORBServerConcurrency", strategy]);
         let middle = loopback_orb(&timeout);
         let relay = Relay { via: as_client(&middle, &echo), back: as_client(&middle, &back) };
-        let relay = server.root_poa().unwrap().activate(relay).unwrap();
+        let poa = server.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let relay = poa.activate(relay).unwrap();
         let client = loopback_orb(&timeout);
         assert_eq!(as_client(&client, &relay).double(21).unwrap(), FORTY_TWO, "{strategy}");
         for orb in [client, middle, server] {
@@ -259,7 +261,9 @@ fn shutdown_tells_the_handlers_of_the_same_orb() {
         });
         let (orb, echo) = client(&url, &[]);
         let (sender, called) = mpsc::channel();
-        let handler = orb.root_poa().unwrap().activate(Handler(sender)).unwrap();
+        let poa = orb.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let handler = poa.activate(Handler(sender)).unwrap();
         call(&echo, 21, ReplySink::handler(&handler.0, &STUB));
         orb.shutdown(wait_for_completion);
         assert_eq!(called.try_recv().unwrap(), "double_excep", "before its POA was destroyed");

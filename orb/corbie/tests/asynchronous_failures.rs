@@ -144,6 +144,7 @@ fn a_forwarded_call_goes_on_with_its_arguments() {
     let there = loopback_orb(&[]);
     let forward: Arc<dyn Servant> = Arc::new(ForwardServant::new(echo.0.clone()));
     let poa = there.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
     let id = poa.activate_object(forward).unwrap();
     let forwarded = Echo(poa.id_to_reference(&id).unwrap());
     let client = loopback_orb(&[]);

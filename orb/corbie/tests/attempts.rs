@@ -165,6 +165,7 @@ fn forwarding_in_a_circle_ends() {
 fn a_place_that_is_gone_leads_back_to_the_original_reference() {
     let (server, echo, noted) = serve(&[]);
     let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
     server.bind_object_key("Moves", &echo.0);
     let port = server.listen_addresses()[0].port();
     let (client, moves) = client(&format!("corbaloc::127.0.0.1:{port}/Moves"), &[]);

@@ -80,7 +80,9 @@ impl Scene {
         let options = [&["-ORBServerConcurrency", strategy][..], more].concat();
         let server = loopback_orb(&options);
         lend_a_thread(&server);
-        let reference = server.root_poa().unwrap().activate(Target).unwrap();
+        let poa = server.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let reference = poa.activate(Target).unwrap();
         let client = loopback_orb(&[]);
         let echo = as_client(&client, &reference);
         let object_key = object_key_in(&reference.0.to_string());

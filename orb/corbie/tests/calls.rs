@@ -84,7 +84,9 @@ fn a_servant_may_call_back_its_client_over_the_same_connection() {
         let client = loopback_orb(&options);
         lend_a_thread(&client);
         let (middle, _) = EchoServant::new();
-        let middle = client.root_poa().unwrap().activate(middle).unwrap();
+        let poa = client.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let middle = poa.activate(middle).unwrap();
         let echo = as_client(&client, &echo);
         for value in 0..50 {
             assert_eq!(echo.call_back(&middle, value).unwrap(), value * 2);
@@ -132,6 +134,7 @@ fn many_threads_share_a_reference() {
 fn a_deactivated_object_is_gone_and_a_stale_key_finds_nobody() {
     let (server, echo, _noted) = serve(&[]);
     let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
     let id = poa.reference_to_id(&echo.0).unwrap();
     poa.deactivate_object(&id).unwrap();
     poa.activate(EchoServant::new().0).unwrap();
@@ -145,6 +148,7 @@ fn a_deactivated_object_is_gone_and_a_stale_key_finds_nobody() {
 fn forwarding_and_plain_keys_lead_to_the_object() {
     let (server, echo, _noted) = serve(&[]);
     let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
     let forward: Arc<dyn Servant> = Arc::new(corbie::ForwardServant::new(echo.0.clone()));
     let id = poa.activate_object(forward).unwrap();
     let moved = Echo(poa.id_to_reference(&id).unwrap());
@@ -163,6 +167,7 @@ fn forwarding_and_plain_keys_lead_to_the_object() {
 fn a_client_reconnects_to_a_restarted_server() {
     let activate = |orb: &Orb| {
         let poa = orb.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
         let policies = PoaPolicies {
             lifespan: Lifespan::Persistent,
             id_assignment: IdAssignment::UserId,

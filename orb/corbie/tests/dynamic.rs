@@ -144,7 +144,9 @@ fn serve_ledger_with(server: &[&str], more: &[&str]) -> Served {
     let (disorder_sender, disorder) = mpsc::channel();
     let ledger = Ledger { deferred: deferred_sender, disorder: disorder_sender };
     let servant = DynamicServant::new(ledger);
-    let reference = server.root_poa().unwrap().activate(servant).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let reference = poa.activate(servant).unwrap();
     assert_eq!(reference.ior().type_id, LEDGER);
     let client = loopback_orb(&[&["-ORBRequestTimeout", "20s"], more].concat());
     let ledger = client.string_to_object(&reference.to_string()).unwrap();
@@ -582,7 +584,9 @@ fn answers_go_to_a_reply_handler_here_or_elsewhere() {
     for orb in [&served.client, &elsewhere] {
         let (sender, replies) = mpsc::channel();
         let servant = DynamicServant::new(LedgerHandler(sender));
-        let handler = orb.root_poa().unwrap().activate(servant).unwrap();
+        let poa = orb.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let handler = poa.activate(servant).unwrap();
         let handler = served.client.string_to_object(&handler.to_string()).unwrap();
         call_back(&served, &handler, &replies);
     }

@@ -103,7 +103,9 @@ fn watched(more: &[&str]) -> Watched {
     server.set_server_interceptors(vec![witness('a', false), witness('b', true)]).unwrap();
     let (defers, deferred) = mpsc::channel();
     let servant = Deferring(Mutex::new(defers));
-    let echo = server.root_poa().unwrap().activate(servant).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(servant).unwrap();
     let client = loopback_orb(&[]);
     let echo = Echo(client.string_to_object(&echo.0.to_string()).unwrap());
     Watched { server, client, echo, deferred, seen }

@@ -142,7 +142,9 @@ fn check(concurrency: &str, options: &[&str]) {
     let kinds = if overlaps { KINDS.len() - 1 } else { KINDS.len() };
     let server = loopback_orb(&["-ORBServerConcurrency", concurrency]);
     let noted = Arc::new(Mutex::new(Vec::new()));
-    let echo = server.root_poa().unwrap().activate(Noting(Arc::clone(&noted))).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(Noting(Arc::clone(&noted))).unwrap();
     let running = std::thread::spawn({
         let server = server.clone();
         move || server.run()

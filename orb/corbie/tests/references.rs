@@ -16,7 +16,9 @@ fn profile(echo: &Echo) -> corbie::types::IiopProfile {
 #[test]
 fn the_published_address_is_never_a_wildcard_nor_an_unasked_loopback() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://:0"]).unwrap();
-    let echo = orb.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+    let poa = orb.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(EchoServant::new().0).unwrap();
     let host = profile(&echo).host;
     if let Ok(address) = host.parse::<IpAddr>() {
         assert!(!address.is_unspecified(), "{host}");
@@ -47,7 +49,9 @@ fn a_call_goes_over_ipv6() {
         return;
     }
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://[::1]:0"]).unwrap();
-    let echo = orb.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+    let poa = orb.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(EchoServant::new().0).unwrap();
     assert_eq!(profile(&echo).host, "::1");
     assert_eq!(echo.double(21).unwrap(), 42);
     let port = profile(&echo).port;
@@ -154,6 +158,7 @@ fn the_profile_says_what_the_orb_speaks() {
 fn poas_refuse_what_their_policies_do_not_allow() {
     let orb = loopback_orb(&[]);
     let root = orb.root_poa().unwrap();
+    root.the_poa_manager().activate().unwrap();
     let child = root.create_poa("child", PoaPolicies::PERSISTENT_USER_ID).unwrap();
     let error = child.activate(EchoServant::new().0).unwrap_err();
     assert!(matches!(error, PoaError::WrongPolicy { .. }), "{error}");
@@ -176,6 +181,7 @@ fn poas_refuse_what_their_policies_do_not_allow() {
 fn an_orb_that_was_shut_down_says_so() {
     let (orb, echo, _noted) = serve(&[]);
     let poa = orb.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
     orb.shutdown(true);
     assert!(poa.activate(EchoServant::new().0).is_err());
     let exception = echo.double(1).unwrap_err();

@@ -59,7 +59,9 @@ fn a_life(concurrency: &str) {
     let (server, echo, _noted) = serve(&options);
     let client = loopback_orb(&options);
     lend_a_thread(&client);
-    let middle = client.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+    let poa = client.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let middle = poa.activate(EchoServant::new().0).unwrap();
     let theirs = as_client(&client, &echo);
     assert_eq!(theirs.call_back(&middle, 4).unwrap(), 8);
     client.register_initial_reference("Echo", &theirs.0).unwrap();
@@ -138,7 +140,9 @@ fn counter(options: &[&str]) -> (Orb, Echo, Arc<AtomicI64>) {
     lend_a_thread(&server);
     let served = Arc::new(AtomicI64::new(0));
     let servant = Counter { orb: server.clone(), served: Arc::clone(&served) };
-    let echo = server.root_poa().unwrap().activate(servant).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(servant).unwrap();
     (server, echo, served)
 }
 
@@ -231,7 +235,9 @@ fn an_endpoint_that_cannot_be_listened_on_leaves_nothing_half_open() {
     assert_eq!(exception.kind, SystemExceptionKind::Initialize, "{exception}");
     assert!(orb.listen_addresses().is_empty());
     drop(taken);
-    let echo = orb.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+    let poa = orb.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(EchoServant::new().0).unwrap();
     assert_eq!(orb.listen_addresses().len(), 2, "the second attempt finds a clean place");
     assert_eq!(echo.double(3).unwrap(), 6);
     orb.shutdown(true);

@@ -90,6 +90,7 @@ impl Scene {
         lend_a_thread(&client);
         let (servant, noted) = EchoServant::new();
         let poa = server.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
         let echo = as_client(&client, &poa.activate(servant).unwrap());
         let (requests, deferred) = mpsc::channel::<(ResponseHandler, i64)>();
         let deferring = as_client(&client, &poa.activate(Deferring { requests }).unwrap());
@@ -99,7 +100,9 @@ impl Scene {
                 response.reply(&|e| i64::encode(&result, e)).unwrap();
             }
         });
-        let ours = client.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+        let poa = client.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let ours = poa.activate(EchoServant::new().0).unwrap();
         Scene { server, client, echo, deferring, ours, noted, how }
     }
 
@@ -190,7 +193,9 @@ fn a_client_of_one_thread_is_called_back_inside_its_call() {
             let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "20s"];
             let server = loopback_orb(&options);
             lend_a_thread(&server);
-            let echo = server.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+            let poa = server.root_poa().unwrap();
+            poa.the_poa_manager().activate().unwrap();
+            let echo = poa.activate(EchoServant::new().0).unwrap();
             let client = loopback_orb(&[
                 "-ORBServerConcurrency",
                 "reactive",
@@ -199,7 +204,9 @@ fn a_client_of_one_thread_is_called_back_inside_its_call() {
                 "-ORBRequestTimeout",
                 "20s",
             ]);
-            let ours = client.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+            let poa = client.root_poa().unwrap();
+            poa.the_poa_manager().activate().unwrap();
+            let ours = poa.activate(EchoServant::new().0).unwrap();
             let echo = as_client(&client, &echo);
             for depth in [0, 1, 5] {
                 assert_eq!(echo.bounce(&ours, &echo, depth).unwrap(), depth, "{concurrency}");
@@ -221,8 +228,12 @@ fn the_nesting_of_upcalls_is_bounded() {
         lend_a_thread(&front);
         lend_a_thread(&back);
         let (requests, deferred) = mpsc::channel::<(ResponseHandler, i64)>();
-        let slow = back.root_poa().unwrap().activate(Deferring { requests }).unwrap();
-        let echo = front.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+        let poa = back.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let slow = poa.activate(Deferring { requests }).unwrap();
+        let poa = front.root_poa().unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let echo = poa.activate(EchoServant::new().0).unwrap();
         let client = loopback_orb(&[]);
         let (echo, slow) = (as_client(&client, &echo), as_client(&client, &slow));
         std::thread::scope(|scope| {
@@ -256,7 +267,9 @@ fn the_nesting_of_upcalls_is_bounded() {
 fn a_reactive_server_does_its_work_unit_by_unit() {
     let server = loopback_orb(&["-ORBServerConcurrency", "reactive"]);
     assert_eq!(server.settings().event_loop, EventLoop::Application, "is implied");
-    let echo = server.root_poa().unwrap().activate(EchoServant::new().0).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(EchoServant::new().0).unwrap();
     let client = loopback_orb(&[]);
     let object = client.string_to_object(&echo.0.to_string()).unwrap();
     let echo = Echo(object);

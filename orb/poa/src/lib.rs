@@ -13,11 +13,13 @@ mod object_id;
 mod object_key;
 mod object_operations;
 mod poa;
+mod poa_manager;
 mod policies;
 mod root;
 mod slots;
 
 pub use object_id::ObjectId;
 pub use poa::{Poa, PoaError};
+pub use poa_manager::{PoaManager, PoaManagerError, PoaManagerState};
 pub use policies::{IdAssignment, IdUniqueness, Lifespan, PoaPolicies};
 pub use root::RootPoa;

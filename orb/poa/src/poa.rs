@@ -12,6 +12,7 @@ pub use error::PoaError;
 use crate::ObjectId;
 use crate::active_object_map::ActiveObjectMap;
 use crate::object_key::ObjectKey;
+use crate::poa_manager::PoaManager;
 use crate::policies::{Lifespan, PoaPolicies};
 use crate::root::Registry;
 use crate::slots::SlotName;
@@ -35,6 +36,7 @@ pub(crate) struct PoaInner {
     path: Box<[u8]>,
     place: OnceLock<SlotName>,
     pub(crate) policies: PoaPolicies,
+    pub(crate) manager: PoaManager,
     /// Lock order: after the registry's table; never held across an upcall.
     objects: RwLock<ActiveObjectMap>,
     children: Mutex<BTreeMap<String, Poa>>,
@@ -50,6 +52,7 @@ impl Poa {
         name: &str,
         path: &[u8],
         policies: PoaPolicies,
+        manager: PoaManager,
     ) -> Result<Poa, PoaError> {
         let inner = Arc::new(PoaInner {
             orb: orb.clone(),
@@ -58,6 +61,7 @@ impl Poa {
             path: path.into(),
             place: OnceLock::new(),
             policies,
+            manager,
             objects: RwLock::new(ActiveObjectMap::new(policies.id_uniqueness)),
             children: Mutex::new(BTreeMap::new()),
             destroyed: AtomicBool::new(false),
@@ -86,6 +90,12 @@ impl Poa {
         self.0.policies
     }
 
+    /// The manager that says whether this POA takes requests; it begins by holding them
+    /// (CORBA 3.3 P1 §15.3.2), so a server activates it once its servants are in place.
+    pub fn the_poa_manager(&self) -> PoaManager {
+        self.0.manager.clone()
+    }
+
     /// Creates a child POA, active at once.
     ///
     /// # Errors
@@ -101,7 +111,10 @@ impl Poa {
         if children.contains_key(name) {
             return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
         }
-        let child = Poa::register(&self.0.orb, &self.0.registry, name, &path, policies)?;
+        let child = {
+            let manager = self.the_poa_manager();
+            Poa::register(&self.0.orb, &self.0.registry, name, &path, policies, manager)?
+        };
         children.insert(name.to_owned(), child.clone());
         Ok(child)
     }

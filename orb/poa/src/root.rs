@@ -5,6 +5,7 @@
 //! generation, a persistent key by the whole path (paper POA §2.2, active demultiplexing).
 
 use crate::poa::{Poa, PoaError, PoaInner};
+use crate::poa_manager::PoaManager;
 use crate::policies::PoaPolicies;
 use crate::slots::{SlotName, Slots};
 use corbie_core::Orb;
@@ -49,7 +50,8 @@ impl RootPoa {
     pub fn attach(orb: &Orb) -> Result<Poa, SystemException> {
         let registry =
             Arc::new(Registry { incarnation: incarnation(), table: RwLock::new(Table::default()) });
-        let root = Poa::register(orb, &registry, "RootPOA", &[], PoaPolicies::default())
+        let policies = PoaPolicies::default();
+        let root = Poa::register(orb, &registry, "RootPOA", &[], policies, PoaManager::new())
             .map_err(SystemException::from)?;
         let place = root.place().ok_or(PoaError::Destroyed)?;
         match orb.set_adapter(Arc::new(RootPoa { registry, root: place })) {

@@ -32,6 +32,7 @@ impl stock::QuoterServant for Market {
 fn main() -> Result<(), Box<dyn Error>> {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
     let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
     let quoter = poa.activate(stock::QuoterSkeleton::new(Market))?;
     let mut future = pin!(cheapest(&quoter, &["IBM", "X", "ABCD"]));
     let mut context = Context::from_waker(Waker::noop());

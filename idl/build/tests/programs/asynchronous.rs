@@ -340,6 +340,7 @@ fn main() {
 /// One object adapter serves all three kinds of servants.
 fn serve(orb: &Orb) {
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let (servant, hear) = Servant::new();
     let ways = poa.activate(calls::WaysSkeleton::new(servant)).expect("active");
     all_calls(&ways, &hear);

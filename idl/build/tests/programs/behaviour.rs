@@ -213,6 +213,7 @@ impl stock::QuoterServant for Prices {
 fn a_call_goes_there_and_back() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let servant = Arc::new(Prices { cents: HashMap::from([("IBM", 4200)]), ..Default::default() });
     let quoter = poa.activate(stock::QuoterSkeleton::new(Arc::clone(&servant))).expect("active");
 
@@ -262,6 +263,7 @@ impl interfaces::BottomServant for Bottom {
 fn derived_servants_serve_base_operations() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let bottom = poa.activate(interfaces::BottomSkeleton::new(Bottom)).expect("active");
     assert_eq!(bottom.get_bottom().expect("own"), "up");
     assert_eq!(bottom.get_top().expect("of the base's base"), 1);

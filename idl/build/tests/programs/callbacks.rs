@@ -142,6 +142,7 @@ pub fn check(world: &World) {
 fn quoter_handler(world: &World, place: &Orb) -> (AmiQuoterHandler, Receiver<Event>) {
     let (teller, hear) = Teller::new();
     let poa = place.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let handler = poa.activate(AmiQuoterHandlerSkeleton::new(teller)).expect("active");
     let handler = crate::through(&world.client, handler.as_object());
     (AmiQuoterHandler::unchecked_narrow(handler), hear)
@@ -174,6 +175,7 @@ fn inherited(world: &World, place: &Orb) {
     let bottom = &world.bottom;
     let (teller, hear) = Teller::new();
     let poa = place.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let handler = poa.activate(AmiBottomHandlerSkeleton::new(teller)).expect("active");
     let handler = crate::through(&world.client, handler.as_object());
     let handler = AmiBottomHandler::unchecked_narrow(handler);

@@ -152,6 +152,7 @@ impl calls::WaysServant for Servant {
 fn main() {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let (servant, hear) = Servant::new();
     let ways = poa.activate(calls::WaysSkeleton::new(servant)).expect("active");
     all_calls(&ways, &hear);

@@ -150,6 +150,7 @@ fn scripted(world: &World, serve: fn(TcpStream)) -> Quoter {
 fn main() {
     let (server, client, elsewhere) = (orb(), orb(), orb());
     let poa = server.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let (gate, receiver) = channel();
     let market = Market { served: AtomicU64::new(0), gate: Mutex::new(receiver) };
     let quoter = poa.activate(stock::QuoterSkeleton::new(market)).expect("active");

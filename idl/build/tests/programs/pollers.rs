@@ -197,6 +197,7 @@ impl AmiQuoterHandlerServant for Quotes {
 fn handlers(world: &World) {
     let (told, hear) = channel();
     let poa = world.client.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let servant = AmiQuoterHandlerSkeleton::new(Quotes(Mutex::new(told)));
     let handler = poa.activate(servant).expect("active");
     let hear = || hear.recv_timeout(Duration::from_secs(30)).expect("the handler is called");

@@ -38,6 +38,7 @@ impl stock::AmhQuoterServant for Keeper {
 
 pub fn check(orb: &Orb) {
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let (keep, kept) = channel();
     let skeleton = stock::AmhQuoterSkeleton::new(Keeper(Mutex::new(keep)));
     let quoter = poa.activate(skeleton).expect("active");
@@ -238,6 +239,7 @@ impl interfaces::AmhBottomServant for Derived {
 
 fn inherited(orb: &Orb) {
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let bottom: Bottom =
         poa.activate(interfaces::AmhBottomSkeleton::new(std::sync::Arc::new(Derived))).expect("ok");
     assert_eq!(bottom.get_top(), Ok(1));
@@ -266,6 +268,7 @@ impl mixed::AmhQuoterServant for Mixed {
 
 fn some_operations(orb: &Orb) {
     let poa = orb.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let quoter = poa.activate(mixed::AmhQuoterSkeleton::new(Mixed)).expect("active");
     assert_eq!(quoter.quotes_served(), Ok(3));
     assert_eq!(quoter.get_quote("IBM"), Ok(3));

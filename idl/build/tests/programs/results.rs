@@ -172,6 +172,7 @@ fn with_handlers(world: &World, place: &Orb) {
     let ways = &world.ways;
     let (told, hear) = channel();
     let poa = place.root_poa().expect("the root POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     let servant = AmiWaysHandlerSkeleton::new(Teller(Mutex::new(told)));
     let handler = poa.activate(servant).expect("active");
     let handler = crate::through(&world.client, handler.as_object());

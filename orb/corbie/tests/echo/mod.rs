@@ -198,7 +198,9 @@ pub fn serve(more: &[&str]) -> (Orb, Echo, mpsc::Receiver<i64>) {
     let orb = loopback_orb(more);
     lend_a_thread(&orb);
     let (servant, noted) = EchoServant::new();
-    let echo = orb.root_poa().unwrap().activate(servant).unwrap();
+    let poa = orb.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(servant).unwrap();
     (orb, echo, noted)
 }
 

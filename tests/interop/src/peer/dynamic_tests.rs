@@ -177,6 +177,7 @@ fn a_dynamic_client_and_static_servants_pass_every_type() {
 fn a_dynamic_client_and_a_dynamic_servant_pass_every_type() {
     let (server, client) = (orb("1.2"), orb("1.2"));
     let poa = server.root_poa().expect("a POA");
+    poa.the_poa_manager().activate().expect("an active manager");
     for id in INTERFACES {
         let object = across(&client, &activate(&poa, DynamicSide::new(id)));
         assert_eq!(object.ior().type_id, id);
@@ -218,6 +219,7 @@ fn static_clients_and_a_dynamic_servant_pass_every_type() {
     for version in ["1.0", "1.2"] {
         let (server, client) = (orb(version), orb(version));
         let poa = &server.root_poa().expect("a POA");
+        poa.the_poa_manager().activate().expect("an active manager");
         let it: Primitives = typed(&client, poa);
         rows::primitives! { call_statically!(it version;) }
         let it: Texts = typed(&client, poa);

@@ -28,12 +28,9 @@ pub(crate) struct Side {
 
 impl Side {
     pub(super) fn new(orb: &Orb) -> Result<Side, Different> {
-        Ok(Side {
-            orb: orb.clone(),
-            poa: orb.root_poa()?,
-            named: Arc::default(),
-            mismatch: Arc::default(),
-        })
+        let poa = orb.root_poa()?;
+        poa.the_poa_manager().activate().map_err(corbie::SystemException::from)?;
+        Ok(Side { orb: orb.clone(), poa, named: Arc::default(), mismatch: Arc::default() })
     }
 
     /// What was found wrong last.

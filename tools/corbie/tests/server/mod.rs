@@ -27,6 +27,7 @@ impl Server {
     pub(crate) fn start() -> Self {
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
         let poa = orb.root_poa().expect("a root POA");
+        poa.the_poa_manager().activate().expect("an active manager");
         let (sender, told) = mpsc::channel();
         let servant = Echo { title: Mutex::new("untitled".to_owned()), told: Mutex::new(sender) };
         let id = poa.activate_object(Arc::new(servant)).expect("an active object");
