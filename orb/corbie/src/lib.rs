@@ -47,8 +47,9 @@ pub use corbie_core::{
 };
 pub use corbie_core::{interceptor, messaging, policy};
 pub use corbie_poa::{
-    IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, PoaManager, PoaManagerError,
-    PoaManagerState, PoaPolicies,
+    Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa, PoaError,
+    PoaManager, PoaManagerError, PoaManagerState, PoaPolicies, PoaPolicy, RequestProcessing,
+    ServantDemux, ServantRetention, Synchronization, ThreadModel,
 };
 pub use corbie_types as types;
 pub use corbie_types::{

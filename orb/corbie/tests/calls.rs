@@ -5,9 +5,7 @@
 
 mod echo;
 
-use corbie::{
-    IdAssignment, Interface, Lifespan, ObjectId, Orb, PoaPolicies, Servant, SystemExceptionKind,
-};
+use corbie::{IdAssignment, Interface, Lifespan, ObjectId, Orb, Servant, SystemExceptionKind};
 use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
 use std::sync::Arc;
 
@@ -168,12 +166,8 @@ fn a_client_reconnects_to_a_restarted_server() {
     let activate = |orb: &Orb| {
         let poa = orb.root_poa().unwrap();
         poa.the_poa_manager().activate().unwrap();
-        let policies = PoaPolicies {
-            lifespan: Lifespan::Persistent,
-            id_assignment: IdAssignment::UserId,
-            ..PoaPolicies::default()
-        };
-        let child = poa.create_poa("persistent", policies).unwrap();
+        let policies = [Lifespan::Persistent.into(), IdAssignment::UserId.into()];
+        let child = poa.create_poa("persistent", Some(&poa.the_poa_manager()), &policies).unwrap();
         let (servant, _) = EchoServant::new();
         child.activate_with_id(ObjectId::from("echo").as_octets(), servant).unwrap()
     };

@@ -5,7 +5,7 @@
 
 mod echo;
 
-use corbie::{Interface, Ior, ObjectUrl, Orb, PoaError, PoaPolicies, SystemExceptionKind, Version};
+use corbie::{Interface, Ior, ObjectUrl, Orb, PoaError, PoaPolicy, SystemExceptionKind, Version};
 use echo::{Echo, EchoServant, loopback_orb, serve};
 use std::net::{IpAddr, TcpListener};
 
@@ -159,10 +159,12 @@ fn poas_refuse_what_their_policies_do_not_allow() {
     let orb = loopback_orb(&[]);
     let root = orb.root_poa().unwrap();
     root.the_poa_manager().activate().unwrap();
-    let child = root.create_poa("child", PoaPolicies::PERSISTENT_USER_ID).unwrap();
+    let child = root
+        .create_poa("child", Some(&root.the_poa_manager()), &PoaPolicy::PERSISTENT_USER_ID)
+        .unwrap();
     let error = child.activate(EchoServant::new().0).unwrap_err();
     assert!(matches!(error, PoaError::WrongPolicy { .. }), "{error}");
-    let again = root.create_poa("child", PoaPolicies::default()).unwrap_err();
+    let again = root.create_poa("child", None, &[]).unwrap_err();
     assert_eq!(again, PoaError::AdapterAlreadyExists("child".to_owned()));
     let echo = child.activate_with_id("one", EchoServant::new().0).unwrap();
     let twice = child.activate_with_id("one", EchoServant::new().0).unwrap_err();

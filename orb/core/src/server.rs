@@ -32,8 +32,9 @@ mod thread_per_connection;
 mod thread_per_request;
 mod thread_pool;
 mod typed_response;
+pub mod upcall;
 
-pub use adapter::{Adapter, Location};
+pub use adapter::{Adapter, LocalRefusal, Location};
 pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use response_handler::ResponseHandler;

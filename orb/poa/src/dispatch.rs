@@ -7,17 +7,35 @@
 use crate::RootPoa;
 use crate::object_key::ObjectKey;
 use crate::object_operations;
-use corbie_core::server::{Adapter, Location, Servant, ServerRequest};
+use corbie_core::server::upcall::ActiveObject;
+use corbie_core::server::{Adapter, LocalRefusal, Location, Servant, ServerRequest};
 use corbie_types::{CompletionStatus, SystemException};
 use std::sync::Arc;
 
 impl Adapter for RootPoa {
     fn dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        let servant = self.find(request.object_key()).ok_or_else(|| not_here(request))?;
-        if object_operations::is_object_operation(request.operation()) && !servant._forwards() {
-            return object_operations::answer(&*servant, request);
-        }
-        servant._dispatch(request)
+        let found = self.find(request.object_key());
+        let object = found.ok_or_else(|| not_here(request.operation(), request.object_key()))?;
+        object
+            .call(|servant| serve(servant, request))
+            .unwrap_or_else(|| Err(not_here(request.operation(), request.object_key())))
+    }
+
+    fn active_object(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
+        self.find(object_key)
+    }
+
+    fn call(
+        &self,
+        object_key: &[u8],
+        operation: &str,
+        upcall: &mut dyn FnMut(&Arc<dyn Servant>),
+    ) -> Result<(), LocalRefusal> {
+        let object = self.find(object_key).ok_or_else(|| not_here(operation, object_key))?;
+        let _entered =
+            object.activation().enter().ok_or_else(|| not_here(operation, object_key))?;
+        upcall(object.servant());
+        Ok(())
     }
 
     fn locate(&self, object_key: &[u8]) -> Location {
@@ -33,7 +51,7 @@ impl Adapter for RootPoa {
 }
 
 impl RootPoa {
-    fn find(&self, object_key: &[u8]) -> Option<Arc<dyn Servant>> {
+    fn find(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
         let table = self.registry.read();
         match ObjectKey::parse(object_key)? {
             ObjectKey::Transient { incarnation, poa, servant, id } => {
@@ -43,23 +61,31 @@ impl RootPoa {
                 let objects = table.poas.get(poa)?.objects();
                 let object = objects.at(servant)?;
                 // The id is compared too, since a key is only as good as its sender.
-                (object.id.as_octets() == id).then(|| Arc::clone(&object.servant))
+                (object.activation().id() == id).then(|| Arc::clone(object))
             }
             ObjectKey::Persistent { path, id } => {
                 let objects = table.poas.get(*table.persistent.get(path)?)?.objects();
-                objects.by_id(id).map(|object| Arc::clone(&object.servant))
+                objects.by_id(id).cloned()
             }
         }
     }
 }
 
+#[inline]
+fn serve(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    if object_operations::is_object_operation(request.operation()) && !servant._forwards() {
+        return object_operations::answer(servant, request);
+    }
+    servant._dispatch(request)
+}
+
 #[cold]
-fn not_here(request: &ServerRequest<'_>) -> SystemException {
+fn not_here(operation: &str, object_key: &[u8]) -> SystemException {
     let minor = corbie_types::minor::OBJECT_NOT_EXIST_NO_MATCH;
     SystemException::object_not_exist(minor, CompletionStatus::No).with_detail(format!(
         "{} was called on an object that is not active here (key of {} octets): it was \
          deactivated, or the reference is from a former life of this server",
-        request.operation(),
-        request.object_key().len()
+        operation,
+        object_key.len()
     ))
 }

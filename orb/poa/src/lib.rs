@@ -21,5 +21,8 @@ mod slots;
 pub use object_id::ObjectId;
 pub use poa::{Poa, PoaError};
 pub use poa_manager::{PoaManager, PoaManagerError, PoaManagerState};
-pub use policies::{IdAssignment, IdUniqueness, Lifespan, PoaPolicies};
+pub use policies::{
+    Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
+    RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
+};
 pub use root::RootPoa;

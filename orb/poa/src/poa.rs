@@ -13,9 +13,10 @@ use crate::ObjectId;
 use crate::active_object_map::ActiveObjectMap;
 use crate::object_key::ObjectKey;
 use crate::poa_manager::PoaManager;
-use crate::policies::{Lifespan, PoaPolicies};
+use crate::policies::{Lifespan, PoaPolicies, PoaPolicy};
 use crate::root::Registry;
 use crate::slots::SlotName;
+use corbie_core::server::upcall::{Gate, closed};
 use corbie_core::{Object, Orb};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,6 +38,7 @@ pub(crate) struct PoaInner {
     place: OnceLock<SlotName>,
     pub(crate) policies: PoaPolicies,
     pub(crate) manager: PoaManager,
+    pub(crate) gate: Arc<Gate>,
     /// Lock order: after the registry's table; never held across an upcall.
     objects: RwLock<ActiveObjectMap>,
     children: Mutex<BTreeMap<String, Poa>>,
@@ -54,6 +56,7 @@ impl Poa {
         policies: PoaPolicies,
         manager: PoaManager,
     ) -> Result<Poa, PoaError> {
+        let gate = Arc::new(Gate::new().ok_or(PoaError::Full)?);
         let inner = Arc::new(PoaInner {
             orb: orb.clone(),
             registry: Arc::clone(registry),
@@ -62,7 +65,8 @@ impl Poa {
             place: OnceLock::new(),
             policies,
             manager,
-            objects: RwLock::new(ActiveObjectMap::new(policies.id_uniqueness)),
+            objects: RwLock::new(ActiveObjectMap::new(policies.id_uniqueness, Arc::clone(&gate))),
+            gate,
             children: Mutex::new(BTreeMap::new()),
             destroyed: AtomicBool::new(false),
             next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
@@ -96,12 +100,20 @@ impl Poa {
         self.0.manager.clone()
     }
 
-    /// Creates a child POA, active at once.
+    /// Creates a child POA. Without `manager` it gets one of its own, which holds requests until it
+    /// is activated.
     ///
     /// # Errors
-    /// [`PoaError::AdapterAlreadyExists`] for a name that a child has, [`PoaError::BadName`] for a
-    /// name with a NUL or a path of over 65,535 octets, [`PoaError::Destroyed`].
-    pub fn create_poa(&self, name: &str, policies: PoaPolicies) -> Result<Poa, PoaError> {
+    /// [`PoaError::AdapterAlreadyExists`] for a name that a child has, [`PoaError::InvalidPolicy`]
+    /// for policies that do not go together, [`PoaError::BadName`] for a name with a NUL or a path
+    /// of over 65,535 octets, [`PoaError::Destroyed`].
+    pub fn create_poa(
+        &self,
+        name: &str,
+        manager: Option<&PoaManager>,
+        policies: &[PoaPolicy],
+    ) -> Result<Poa, PoaError> {
+        let policies = PoaPolicies::resolve(policies)?;
         let path = [&self.0.path[..], name.as_bytes(), b"\0"].concat();
         if name.contains('\0') || path.len() > MAX_PATH_OCTETS {
             return Err(PoaError::BadName(name.to_owned()));
@@ -112,7 +124,7 @@ impl Poa {
             return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
         }
         let child = {
-            let manager = self.the_poa_manager();
+            let manager = manager.cloned().unwrap_or_else(PoaManager::new);
             Poa::register(&self.0.orb, &self.0.registry, name, &path, policies, manager)?
         };
         children.insert(name.to_owned(), child.clone());
@@ -134,6 +146,7 @@ impl Poa {
         // First, so that no child and no object is added behind our back: both look under the lock
         // that is taken below.
         self.0.destroyed.store(true, Ordering::Release);
+        self.0.gate.change(closed::DESTROYED, 0);
         let children = std::mem::take(&mut *self.children());
         children.into_values().for_each(|child| child.destroy());
         if let Some(place) = self.0.place.get() {

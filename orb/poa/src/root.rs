@@ -50,7 +50,7 @@ impl RootPoa {
     pub fn attach(orb: &Orb) -> Result<Poa, SystemException> {
         let registry =
             Arc::new(Registry { incarnation: incarnation(), table: RwLock::new(Table::default()) });
-        let policies = PoaPolicies::default();
+        let policies = PoaPolicies::root();
         let root = Poa::register(orb, &registry, "RootPOA", &[], policies, PoaManager::new())
             .map_err(SystemException::from)?;
         let place = root.place().ok_or(PoaError::Destroyed)?;

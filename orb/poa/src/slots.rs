@@ -31,6 +31,11 @@ impl<T> Slots<T> {
 
     /// Puts `content` into a free place; `None` when all 2^32 are taken.
     pub(crate) fn insert(&mut self, content: T) -> Option<SlotName> {
+        self.insert_with(|_| content)
+    }
+
+    /// As [`Slots::insert`], for content that knows its place.
+    pub(crate) fn insert_with(&mut self, content: impl FnOnce(SlotName) -> T) -> Option<SlotName> {
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
@@ -41,8 +46,9 @@ impl<T> Slots<T> {
         };
         let slot = &mut self.slots[index as usize];
         slot.generation = slot.generation.wrapping_add(1);
-        slot.content = Some(content);
-        Some(SlotName { index, generation: slot.generation })
+        let name = SlotName { index, generation: slot.generation };
+        slot.content = Some(content(name));
+        Some(name)
     }
 
     #[inline]

@@ -1,8 +1,11 @@
 //! What the ORB core asks of an object adapter. `corbie_poa::RootPoa` implements it; the core never
 //! names the POA.
 
-use crate::server::ServerRequest;
+use crate::Object;
+use crate::server::upcall::ActiveObject;
+use crate::server::{Servant, ServerRequest};
 use corbie_types::{Ior, SystemException};
+use std::sync::Arc;
 
 /// From object keys to servants.
 pub trait Adapter: Send + Sync {
@@ -16,8 +19,44 @@ pub trait Adapter: Send + Sync {
     /// Where the object with this key is; answers `LocateRequest` (CORBA 3.3 P2 §9.4.5).
     fn locate(&self, object_key: &[u8]) -> Location;
 
+    /// The active object with this key, for calls of this process that keep it (direct
+    /// collocation): only objects that are in the active object map of a POA. A look, which changes
+    /// nothing and calls no application code.
+    fn active_object(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>>;
+
+    /// A call of this process through the object adapter: with the state of the POA manager (waits
+    /// while it holds requests), servant managers, thread model and Current as for a request.
+    /// `upcall` is given the servant, at most once.
+    ///
+    /// # Errors
+    /// [`LocalRefusal`]; `upcall` was not run then.
+    fn call(
+        &self,
+        object_key: &[u8],
+        operation: &str,
+        upcall: &mut dyn FnMut(&Arc<dyn Servant>),
+    ) -> Result<(), LocalRefusal>;
+
     /// The ORB has shut down: servants are let go.
     fn close(&self);
+}
+
+/// Why [`Adapter::call`] did not make the call.
+#[derive(Clone, Debug)]
+pub enum LocalRefusal {
+    /// The caller gets this exception; `COMPLETED_NO`.
+    Raised(SystemException),
+    /// The caller is to call this object instead.
+    Forward(Object),
+    /// The call has to be made as a request that is decoded: the servant must run on another
+    /// thread, or takes requests only.
+    Remote,
+}
+
+impl From<SystemException> for LocalRefusal {
+    fn from(exception: SystemException) -> Self {
+        LocalRefusal::Raised(exception)
+    }
 }
 
 /// The answer to [`Adapter::locate`].
@@ -25,8 +64,8 @@ pub trait Adapter: Send + Sync {
 pub enum Location {
     /// Requests may be sent here.
     Here,
-    /// No such object.
+    /// The object is unknown.
     Unknown,
-    /// Requests are to be sent there.
+    /// Requests are to be sent to the object of this IOR.
     Forward(Ior),
 }

@@ -77,7 +77,8 @@ impl Poa {
         if self.0.policies.id_uniqueness == IdUniqueness::UniqueId
             && let Some(object) = objects.by_servant(&servant)
         {
-            return Err(PoaError::ServantAlreadyActive((*object.id).clone()));
+            let id = ObjectId::new(object.activation().id());
+            return Err(PoaError::ServantAlreadyActive(id));
         }
         objects.insert(id.clone(), servant).ok_or(PoaError::Full)
     }
@@ -100,7 +101,7 @@ impl Poa {
         let (place, servant) = {
             let objects = self.0.objects();
             let place = objects.name_of(id.as_octets());
-            let found = place.and_then(|place| Some((place, objects.at(place)?.servant.clone())));
+            let found = place.and_then(|place| Some((place, objects.at(place)?.servant().clone())));
             found.ok_or_else(|| PoaError::ObjectNotActive(id.clone()))?
         };
         self.reference(id.as_octets(), place, servant._repository_id())
@@ -121,7 +122,7 @@ impl Poa {
     pub fn servant_to_id(&self, servant: &Arc<dyn Servant>) -> Result<ObjectId, PoaError> {
         let objects = self.0.objects();
         let object = objects.by_servant(servant).ok_or(PoaError::ServantNotActive)?;
-        Ok((*object.id).clone())
+        Ok(ObjectId::new(object.activation().id()))
     }
 
     /// The servant of the active object `id`.
@@ -132,7 +133,7 @@ impl Poa {
         let objects = self.0.objects();
         let object = objects.by_id(id.as_octets());
         object
-            .map(|object| Arc::clone(&object.servant))
+            .map(|object| Arc::clone(object.servant()))
             .ok_or_else(|| PoaError::ObjectNotActive(id.clone()))
     }
 

@@ -31,6 +31,14 @@ pub enum PoaError {
     /// `WrongAdapter`.
     #[error("the reference was not made by this POA")]
     WrongAdapter,
+    /// `InvalidPolicy`.
+    #[error("the policy at place {index} of the list does not do: {why}")]
+    InvalidPolicy {
+        /// The place in the list, from 0.
+        index: usize,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
     /// `WrongPolicy`.
     #[error("{operation} needs a POA with {needed}")]
     WrongPolicy {

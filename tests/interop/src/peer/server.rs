@@ -7,7 +7,7 @@ use crate::idl::asynchrony::Host;
 use crate::idl::interop::*;
 use crate::values::*;
 use corbie::{
-    CompletionStatus, ForwardServant, Object, ObjectId, Orb, Poa, PoaPolicies, SystemException,
+    CompletionStatus, ForwardServant, Object, ObjectId, Orb, Poa, PoaPolicy, SystemException,
     TypedServant,
 };
 use std::fmt::Display;
@@ -350,8 +350,9 @@ impl RootOne {
         let attributes = Arc::new(AttributesOne::new());
         let references = Arc::new(ReferencesOne { side: side.clone(), myself: OnceLock::new() });
         let top = |who| TopOne { who, height: AtomicI32::new(1) };
-        let persistent =
-            poa.create_poa("persistent", PoaPolicies::PERSISTENT_USER_ID).map_err(failed)?;
+        let persistent = poa
+            .create_poa("persistent", Some(&poa.the_poa_manager()), &PoaPolicy::PERSISTENT_USER_ID)
+            .map_err(failed)?;
         let counter = CounterSkeleton::new(CounterOne::default());
         let root = RootOne {
             primitives: active(&poa, PrimitivesSkeleton::new(side.clone()))?,

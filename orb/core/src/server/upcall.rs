@@ -1,0 +1,19 @@
+//! Which upcalls are under way: known without a lock and without a locked instruction on the path
+//! of a call.
+//!
+//! Each thread writes down in its own [`record`] which object it is inside of; who wants an object
+//! or a whole POA to come to rest closes it ([`Gate`], [`Activation`]), makes all threads see that
+//! (`barrier`), and looks through the records. The last thread to leave what is being closed tells
+//! its [`Owner`]. The object adapter and collocated calls enter here, dispatch goes by the object
+//! adapter. Order of etherealisation and destruction: CORBA 3.3 P1 §15.3.9.
+
+mod active_object;
+mod barrier;
+mod entered;
+mod gate;
+mod record;
+
+pub use active_object::{Activation, ActiveObject};
+pub use entered::Entered;
+pub use gate::{Gate, Owner, closed};
+pub use record::{Upcall, current, is_inside_any};

@@ -1,0 +1,162 @@
+//! One object while it is active: what a call needs to know before it may enter the servant.
+//!
+//! Made by the object adapter when an object is activated. [`Activation`] is the part without the
+//! servant: who keeps it may ask whether the object is active still and does not keep the servant
+//! alive. [`ActiveObject`] has both; the object adapter's map holds it until the object was
+//! deactivated and the last upcall has ended.
+
+use super::barrier;
+use super::entered::Entered;
+use super::gate::Gate;
+use super::record::Upcall;
+use crate::server::Servant;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// [`Activation::state`] of an object that may be called.
+const ACTIVE: u32 = 0;
+/// It may not be entered any more; the object adapter knows more.
+const CLOSED: u32 = 1;
+
+/// That an object is active, from activation to deactivation. Another activation of the same object
+/// id is another value.
+pub struct Activation {
+    state: AtomicU32,
+    index: u32,
+    word: u64,
+    gate: Arc<Gate>,
+    id: Box<[u8]>,
+}
+
+impl Activation {
+    /// The object `id` at `index` in the map of the POA behind `gate`. The index must not be used
+    /// again before the last upcall has ended.
+    #[must_use]
+    pub fn new(gate: &Arc<Gate>, index: u32, id: &[u8]) -> Self {
+        Activation {
+            state: AtomicU32::new(ACTIVE),
+            index,
+            word: Upcall { gate: gate.number(), index }.to_word(),
+            gate: Arc::clone(gate),
+            id: id.into(),
+        }
+    }
+
+    /// The gate of the object's POA.
+    #[inline]
+    #[must_use]
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
+    /// Where the object stands in the map of its POA.
+    #[inline]
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// The object id.
+    #[inline]
+    #[must_use]
+    pub fn id(&self) -> &[u8] {
+        &self.id
+    }
+
+    /// Whether the object may be called: it was not deactivated.
+    #[inline]
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.state.load(Ordering::Acquire) == ACTIVE
+    }
+
+    /// Enters the object: until the guard is dropped it stays in the map of its POA, and its
+    /// servant alive. `None` when something is in the way; the object adapter knows what to do
+    /// then ([`crate::server::Adapter::call`]).
+    #[inline]
+    #[must_use]
+    pub fn enter(&self) -> Option<Entered<'_>> {
+        self.enter_in_spite_of(0)
+    }
+
+    /// As [`Activation::enter`], although the gate is closed for the reasons `in_spite_of`.
+    #[inline]
+    #[must_use]
+    pub fn enter_in_spite_of(&self, in_spite_of: u32) -> Option<Entered<'_>> {
+        let entered = Entered::new(&self.gate, Some(&self.state), self.word);
+        let state = self.state.load(Ordering::Acquire);
+        if (state | (self.gate.bits() & !in_spite_of)) == ACTIVE { Some(entered) } else { None }
+    }
+
+    /// Nobody enters any more. When this returns, those who are inside are found by
+    /// [`Gate::count_inside_object`], and each of them tells the owner of the gate when it leaves.
+    pub fn close(&self) {
+        self.state.store(CLOSED, Ordering::SeqCst);
+        barrier::heavy();
+    }
+
+    /// As [`Activation::close`] for many objects of one gate at once: the caller makes all threads
+    /// see it by [`Gate::change`] afterwards.
+    pub fn close_with_gate(&self) {
+        self.state.store(CLOSED, Ordering::SeqCst);
+    }
+
+    /// How many upcalls of the object are under way; meaningful once it is closed.
+    #[must_use]
+    pub fn count_inside(&self) -> usize {
+        self.gate.count_inside_object(self.index)
+    }
+}
+
+impl fmt::Debug for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Activation")
+            .field("gate", &self.gate)
+            .field("index", &self.index)
+            .field("is_active", &self.is_active())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An active object with its servant.
+pub struct ActiveObject {
+    activation: Arc<Activation>,
+    servant: Arc<dyn Servant>,
+}
+
+impl ActiveObject {
+    /// `servant` incarnates the object.
+    #[must_use]
+    pub fn new(activation: Activation, servant: Arc<dyn Servant>) -> Self {
+        ActiveObject { activation: Arc::new(activation), servant }
+    }
+
+    /// The part without the servant.
+    #[inline]
+    #[must_use]
+    pub fn activation(&self) -> &Arc<Activation> {
+        &self.activation
+    }
+
+    /// Its servant.
+    #[inline]
+    #[must_use]
+    pub fn servant(&self) -> &Arc<dyn Servant> {
+        &self.servant
+    }
+
+    /// Runs `upcall` inside the object; `None` without having run it when something is in the way
+    /// ([`Activation::enter`]).
+    #[inline]
+    pub fn call<R>(&self, upcall: impl FnOnce(&dyn Servant) -> R) -> Option<R> {
+        let _entered = self.activation.enter()?;
+        Some(upcall(&*self.servant))
+    }
+}
+
+impl fmt::Debug for ActiveObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActiveObject").field("activation", &self.activation).finish()
+    }
+}

@@ -1,0 +1,64 @@
+//! The two halves of an asymmetric barrier: one that costs nothing for those who call, one that is
+//! dear for those who close.
+//!
+//! Where the kernel has `membarrier`, [`light`] is only for the compiler, and [`heavy`] has every
+//! thread of the process pass a full barrier. Elsewhere both are fences.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
+
+/// Whether [`heavy`] reaches the other threads. Written before the first gate exists, so everybody
+/// who calls [`light`] sees the value that [`heavy`] goes by.
+static REACHES_OTHERS: AtomicBool = AtomicBool::new(false);
+static PREPARED: Once = Once::new();
+
+/// To be called before anything can be entered.
+pub(super) fn prepare() {
+    PREPARED.call_once(|| REACHES_OTHERS.store(register(), Ordering::SeqCst));
+}
+
+/// What this thread wrote before is seen by who called [`heavy`] meanwhile, or what that one wrote
+/// before is seen here afterwards.
+#[inline]
+pub(super) fn light() {
+    if REACHES_OTHERS.load(Ordering::Relaxed) {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// The other half of [`light`].
+pub(super) fn heavy() {
+    fence(Ordering::SeqCst);
+    if REACHES_OTHERS.load(Ordering::Relaxed) {
+        reach_others();
+    }
+    fence(Ordering::SeqCst);
+}
+
+#[cfg(target_os = "linux")]
+fn register() -> bool {
+    use rustix::thread::{MembarrierCommand, membarrier};
+    membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+}
+
+#[cfg(target_os = "linux")]
+fn reach_others() {
+    use rustix::thread::{MembarrierCommand, membarrier};
+    if membarrier(MembarrierCommand::PrivateExpedited).is_ok() {
+        return;
+    }
+    // A child process after `fork` may have to register anew.
+    if !register() || membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+        tracing::error!("membarrier worked before and fails now: an object may close too early");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn register() -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reach_others() {}
