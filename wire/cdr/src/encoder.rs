@@ -1,9 +1,11 @@
 //! Writes IDL values as CDR (CORBA 3.3 P2 §9.3). Called by generated code through
 //! [`Marshal`](crate::Marshal), and by `corbie_giop` for message headers.
 //!
-//! Octets go into one growing buffer; large octet sequences stay where they are and are chained
-//! in by reference, so that the transport can send all pieces in one gathered write.
+//! Octets go into one growing buffer, or into a chain of blocks that never move; large octet
+//! sequences stay where they are and are chained in by reference, so that the transport can send
+//! all pieces in one gathered write.
 
+mod chain;
 mod primitives;
 mod segments;
 mod text;
@@ -12,15 +14,26 @@ use std::borrow::Cow;
 
 use arrayvec::ArrayVec;
 
-use crate::{ByteOrder, CodeSets, Direction, Error, ErrorKind, Version};
+use crate::payload::SharedOctets;
+use crate::{ByteOrder, CodeSets, Direction, Error, ErrorKind, Version, buffers};
 
+use chain::Growth;
+pub use chain::Piece;
 pub use segments::Segments;
 
 /// Octets that follow the own octet number `at` but lie elsewhere.
 #[derive(Clone, Copy)]
 struct Chunk<'a> {
     at: usize,
-    octets: &'a [u8],
+    octets: Elsewhere<'a>,
+}
+
+/// Where the octets of a chunk lie.
+#[derive(Clone, Copy)]
+enum Elsewhere<'a> {
+    Borrowed(&'a [u8]),
+    /// Number so many of those that the encoder shares.
+    Shared(u32),
 }
 
 /// The place of an `unsigned long` to be filled in later; see [`Encoder::reserve_ulong`].
@@ -30,7 +43,8 @@ pub struct Placeholder {
     at: usize,
 }
 
-/// Writes values in CDR, into one buffer plus borrowed chunks.
+/// Writes values in CDR, into own octets plus borrowed chunks. The own octets are in one buffer
+/// that grows ([`Encoder::new`]), or in blocks linked to one another ([`Encoder::pooled`]).
 ///
 /// ```
 /// use corbie_cdr::{ByteOrder, Encoder};
@@ -42,15 +56,24 @@ pub struct Placeholder {
 /// # Ok::<(), corbie_cdr::Error>(())
 /// ```
 pub struct Encoder<'a> {
+    /// The own octets that come last.
     buffer: Vec<u8>,
-    /// Octets in chunks minus the alignment origin, modulo 2^n: `position = len + shift`.
+    /// Octets in chunks and in full blocks minus the alignment origin, modulo 2^n:
+    /// `position = buffer.len() + shift`.
     shift: usize,
     /// Octets in chunks.
     borrowed: usize,
+    /// Octets in full blocks.
+    linked: usize,
     order: ByteOrder,
     version: Version,
     code_sets: CodeSets,
+    growth: Growth,
+    /// The full blocks, in order.
+    blocks: Vec<Vec<u8>>,
     chunks: ArrayVec<Chunk<'a>, { MAX_CHUNKS }>,
+    /// Octets of chunks that this encoder holds together with others.
+    shared: Vec<SharedOctets>,
 }
 
 /// Chunks that one message may borrow; what comes after is copied.
@@ -61,19 +84,45 @@ impl<'a> Encoder<'a> {
     /// copy costs less than one more piece in a gathered write.
     pub const BORROW_THRESHOLD: usize = 4096;
 
-    /// Starts at position 0. `buffer` is cleared, its capacity is kept.
+    /// Starts at position 0. `buffer` is cleared, its capacity is kept; it grows as a vector does,
+    /// so that all own octets are in one piece.
     #[inline]
     #[must_use]
     pub fn new(mut buffer: Vec<u8>, order: ByteOrder) -> Self {
         buffer.clear();
+        Self::with_growth(buffer, order, Growth::Contiguous)
+    }
+
+    /// Starts at position 0, in blocks of this thread's pool ([`buffers`]): when one is
+    /// full another is linked, and nothing written is moved. Dropped, it gives them back.
+    #[inline]
+    #[must_use]
+    pub fn pooled(order: ByteOrder) -> Self {
+        Self::with_growth(buffers::take(buffers::MIN_OCTETS), order, Growth::Pooled)
+    }
+
+    /// As [`Encoder::pooled`], in blocks of `octets` each that come from the heap: for a process
+    /// with little memory, and for tests of what is cut where.
+    #[must_use]
+    pub fn in_blocks_of(octets: usize, order: ByteOrder) -> Self {
+        let octets = octets.max(1);
+        Self::with_growth(Vec::with_capacity(octets), order, Growth::Fixed(octets))
+    }
+
+    #[inline]
+    fn with_growth(buffer: Vec<u8>, order: ByteOrder, growth: Growth) -> Self {
         Self {
             buffer,
             shift: 0,
             borrowed: 0,
+            linked: 0,
             order,
             version: Version::V1_2,
             code_sets: CodeSets::DEFAULT,
+            growth,
+            blocks: Vec::new(),
             chunks: ArrayVec::new_const(),
+            shared: Vec::new(),
         }
     }
 
@@ -127,7 +176,13 @@ impl<'a> Encoder<'a> {
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.buffer.len() + self.borrowed
+        self.buffer.len() + self.linked + self.borrowed
+    }
+
+    /// Own octets: all but those of chunks.
+    #[inline]
+    fn own_len(&self) -> usize {
+        self.buffer.len() + self.linked
     }
 
     /// Whether nothing was written yet.
@@ -143,10 +198,20 @@ impl<'a> Encoder<'a> {
         debug_assert!(matches!(n, 1 | 2 | 4 | 8), "alignments of CDR are 1, 2, 4 and 8");
         let padding = self.position().wrapping_neg() & (n - 1);
         if padding != 0 {
+            self.pad(padding);
+        }
+    }
+
+    #[inline]
+    fn pad(&mut self, padding: usize) {
+        const MOST: [u8; 8] = [0; 8];
+        if self.room() >= MOST.len() {
             // A store of fixed size and a cut are cheaper than a copy of variable size.
             let end = self.buffer.len() + padding;
-            self.buffer.extend_from_slice(&[0; 8]);
+            self.buffer.extend_from_slice(&MOST);
             self.buffer.truncate(end);
+        } else {
+            self.write_across(MOST.get(..padding).unwrap_or_default());
         }
     }
 
@@ -154,7 +219,7 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn reserve_ulong(&mut self) -> Placeholder {
         self.write_ulong(0);
-        Placeholder { at: self.buffer.len() - 4 }
+        Placeholder { at: self.own_len() - 4 }
     }
 
     /// Fills in what [`Encoder::reserve_ulong`] reserved in this encoder.
@@ -164,8 +229,12 @@ impl<'a> Encoder<'a> {
             ByteOrder::BigEndian => value.to_be_bytes(),
             ByteOrder::LittleEndian => value.to_le_bytes(),
         };
-        if let Some(slot) = self.buffer.get_mut(place.at..place.at + 4) {
+        if self.blocks.is_empty()
+            && let Some(slot) = self.buffer.get_mut(place.at..place.at + 4)
+        {
             slot.copy_from_slice(&octets);
+        } else {
+            self.patch_blocks(place.at, &octets);
         }
     }
 
@@ -180,8 +249,9 @@ impl<'a> Encoder<'a> {
     /// that was not written yet.
     #[inline]
     pub fn patch_octet(&mut self, at: usize, value: u8) {
-        if let Some(slot) = self.buffer.get_mut(at) {
-            *slot = value;
+        match self.buffer.get_mut(at) {
+            Some(slot) if self.blocks.is_empty() => *slot = value,
+            _ => self.patch_blocks(at, &[value]),
         }
     }
 
@@ -190,9 +260,10 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         if let Some(excess) = self.len().checked_sub(len) {
-            let end = self.buffer.len().saturating_sub(excess);
+            let end = self.own_len().saturating_sub(excess);
             if self.chunks.last().is_none_or(|chunk| chunk.at <= end) {
-                self.buffer.truncate(end);
+                self.unlink(end);
+                self.buffer.truncate(end - self.linked);
             }
         }
     }
@@ -207,13 +278,13 @@ impl<'a> Encoder<'a> {
         body: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let length = self.reserve_ulong();
-        let outer = self.shift;
-        let start = self.buffer.len().wrapping_neg();
-        self.shift = start;
+        let begin = self.len();
+        let outer = self.position();
+        self.shift = self.shift.wrapping_sub(outer);
         self.write_octet(self.order.flag());
         let result = body(self);
-        let octets = self.position();
-        self.shift = outer.wrapping_add(self.shift.wrapping_sub(start));
+        self.shift = self.shift.wrapping_add(outer);
+        let octets = self.len() - begin;
         result?;
         let octets = self.checked_length(octets)?;
         self.patch_ulong(length, octets);
@@ -223,28 +294,40 @@ impl<'a> Encoder<'a> {
     /// The pieces in the order of the wire, empty ones left out.
     #[must_use]
     pub fn segments(&self) -> Segments<'_> {
-        Segments::new(&self.buffer, &self.chunks)
+        Segments::new(self)
     }
 
-    /// The own octets only, so that the buffer can be used again; borrowed chunks are dropped.
+    /// The own octets only, in one piece, so that the buffer can be used again; borrowed chunks
+    /// are dropped.
     #[inline]
     #[must_use]
-    pub fn into_buffer(self) -> Vec<u8> {
-        self.buffer
+    pub fn into_buffer(mut self) -> Vec<u8> {
+        if !self.blocks.is_empty() {
+            self.join();
+        }
+        std::mem::take(&mut self.buffer)
     }
 
-    /// Whether every octet is an own one, so that [`Encoder::into_buffer`] is the whole message.
+    /// Whether every octet is an own one, and all lie in one piece.
     #[inline]
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
-        self.chunks.is_empty()
+        self.chunks.is_empty() && self.blocks.is_empty()
     }
 
-    /// The own octets: all of them when [`Encoder::is_contiguous`].
+    /// The first own octets, as far as they lie in one piece without a chunk between: all of them
+    /// when [`Encoder::is_contiguous`].
     #[inline]
     #[must_use]
     pub fn own_octets(&self) -> &[u8] {
-        &self.buffer
+        self.blocks.first().unwrap_or(&self.buffer)
+    }
+
+    /// Whether octets are borrowed or shared, and not copied.
+    #[inline]
+    #[must_use]
+    pub fn has_chunks(&self) -> bool {
+        !self.chunks.is_empty()
     }
 
     /// All octets in one piece.
@@ -290,6 +373,18 @@ impl<'a> Encoder<'a> {
     pub fn not_implemented(&self, what: &'static str) -> Error {
         let needed = "a feature that Corbie does not have yet";
         self.error(ErrorKind::NotImplemented, what, "a value of this type", needed)
+    }
+}
+
+impl Drop for Encoder<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.growth == Growth::Pooled {
+            buffers::give(std::mem::take(&mut self.buffer));
+            if !self.blocks.is_empty() {
+                buffers::give_list(std::mem::take(&mut self.blocks));
+            }
+        }
     }
 }
 

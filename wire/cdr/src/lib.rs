@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod buffers;
 mod codeset;
 mod decoder;
 mod encoder;
@@ -20,11 +21,12 @@ mod limits;
 mod long_double;
 mod marshal;
 mod order;
+pub mod payload;
 mod wchar;
 
 pub use codeset::{CodeSet, CodeSets};
 pub use decoder::Decoder;
-pub use encoder::{Encoder, Placeholder, Segments};
+pub use encoder::{Encoder, Piece, Placeholder, Segments};
 pub use error::{Direction, Error, ErrorKind};
 pub use fixed::{Fixed, FixedError, decode_fixed, encode_fixed};
 pub use limits::Limits;

@@ -28,7 +28,17 @@ fn encoded<M: Marshal>(
     let mut e: Encoder<'_> = encoder(order, version, code_sets);
     (0..lead).for_each(|_| e.write_octet(SENTINEL));
     M::encode(value, &mut e).expect("the value can be sent");
-    e.to_vec()
+    let octets = e.to_vec();
+    // In blocks of whatever size the octets are the same.
+    for block in [1, 13] {
+        let mut e = Encoder::in_blocks_of(block, order);
+        e.set_version(version);
+        e.set_code_sets(code_sets);
+        (0..lead).for_each(|_| e.write_octet(SENTINEL));
+        M::encode(value, &mut e).expect("the value can be sent");
+        assert_eq!((e.len(), e.to_vec()), (octets.len(), octets.clone()), "blocks of {block}");
+    }
+    octets
 }
 
 fn decoded<M: Marshal>(

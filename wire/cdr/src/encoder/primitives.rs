@@ -1,7 +1,8 @@
 //! Fixed-size values, lengths and octets (CORBA 3.3 P2 §9.3.1.1 to §9.3.1.4): aligned on their
 //! size, `long double` on 8. The hot path: a branch on the byte order, a store.
 
-use super::{Chunk, Encoder};
+use super::{Chunk, Elsewhere, Encoder};
+use crate::payload::{self, SharedOctets};
 use crate::{ByteOrder, Error, ErrorKind, LongDouble};
 
 macro_rules! write_primitives {
@@ -14,28 +15,38 @@ macro_rules! write_primitives {
                 ByteOrder::BigEndian => value.to_be_bytes(),
                 ByteOrder::LittleEndian => value.to_le_bytes(),
             };
-            self.buffer.extend_from_slice(&octets);
+            self.put(&octets);
         }
     )+};
 }
 
 impl<'a> Encoder<'a> {
+    /// Writes octets that lie in one piece.
+    #[inline]
+    fn put<const N: usize>(&mut self, octets: &[u8; N]) {
+        if self.room() >= N {
+            self.buffer.extend_from_slice(octets);
+        } else {
+            self.write_behind(octets);
+        }
+    }
+
     /// Writes a `boolean`: one octet, 1 or 0.
     #[inline]
     pub fn write_boolean(&mut self, value: bool) {
-        self.buffer.push(u8::from(value));
+        self.put(&[u8::from(value)]);
     }
 
     /// Writes an `octet` (`uint8`).
     #[inline]
     pub fn write_octet(&mut self, value: u8) {
-        self.buffer.push(value);
+        self.put(&[value]);
     }
 
     /// Writes an `int8`.
     #[inline]
     pub fn write_int8(&mut self, value: i8) {
-        self.buffer.push(value.cast_unsigned());
+        self.put(&[value.cast_unsigned()]);
     }
 
     write_primitives! {
@@ -65,7 +76,7 @@ impl<'a> Encoder<'a> {
             ByteOrder::BigEndian => value.to_bits().to_be_bytes(),
             ByteOrder::LittleEndian => value.to_bits().to_le_bytes(),
         };
-        self.buffer.extend_from_slice(&octets);
+        self.put(&octets);
     }
 
     /// Writes the length of a sequence or string as `unsigned long`.
@@ -94,7 +105,11 @@ impl<'a> Encoder<'a> {
     /// Writes octets as they are, unaligned, copied.
     #[inline]
     pub fn write_octets(&mut self, octets: &[u8]) {
-        self.buffer.extend_from_slice(octets);
+        if self.room() >= octets.len() {
+            self.buffer.extend_from_slice(octets);
+        } else {
+            self.write_across(octets);
+        }
     }
 
     /// Writes octets as they are, unaligned, without a copy when they are
@@ -102,12 +117,41 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn write_borrowed_octets(&mut self, octets: &'a [u8]) {
         if octets.len() >= Self::BORROW_THRESHOLD && !self.chunks.is_full() {
-            self.chunks.push(Chunk { at: self.buffer.len(), octets });
-            self.shift = self.shift.wrapping_add(octets.len());
-            self.borrowed += octets.len();
+            self.borrow_octets(octets);
         } else {
-            self.buffer.extend_from_slice(octets);
+            self.write_octets(octets);
         }
+    }
+
+    #[inline(never)]
+    fn borrow_octets(&mut self, octets: &'a [u8]) {
+        match payload::lent(octets) {
+            None => self.chunk(Elsewhere::Borrowed(octets), octets.len()),
+            Some(shared) => self.share(shared),
+        }
+    }
+
+    /// As [`Encoder::write_borrowed_octets`], for octets that the encoder is to hold on to.
+    pub fn write_shared_octets(&mut self, octets: SharedOctets) {
+        if octets.len() >= Self::BORROW_THRESHOLD && !self.chunks.is_full() {
+            self.share(octets);
+        } else {
+            self.write_octets(&octets);
+        }
+    }
+
+    fn share(&mut self, octets: SharedOctets) {
+        // No more than chunks.
+        let (number, length) = (self.shared.len() as u32, octets.len());
+        self.shared.push(octets);
+        self.chunk(Elsewhere::Shared(number), length);
+    }
+
+    /// There is room for one more chunk.
+    fn chunk(&mut self, octets: Elsewhere<'a>, length: usize) {
+        self.chunks.push(Chunk { at: self.own_len(), octets });
+        self.shift = self.shift.wrapping_add(length);
+        self.borrowed += length;
     }
 
     /// Writes a `sequence<octet>`: length and octets, borrowed when large.
@@ -128,22 +172,28 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn write_octet_sequence_copied(&mut self, octets: &[u8]) -> Result<(), Error> {
         self.write_length(octets.len())?;
-        self.buffer.extend_from_slice(octets);
+        self.write_octets(octets);
         Ok(())
     }
 
-    /// Aligns on `N` and writes what `swap` makes of each value; for bulk primitives in the
-    /// order that is not this machine's.
+    /// Writes what `convert` makes of each value, `N` octets each; for bulk primitives in the order
+    /// that is not this machine's.
     pub(crate) fn write_converted<T: Copy, const N: usize>(
         &mut self,
         values: &[T],
         convert: impl Fn(T) -> [u8; N],
     ) {
-        let start = self.buffer.len();
-        self.buffer.resize(start + values.len() * N, 0);
-        let slots = self.buffer.get_mut(start..).unwrap_or_default();
-        for (slot, value) in slots.as_chunks_mut::<N>().0.iter_mut().zip(values) {
-            *slot = convert(*value);
+        let mut rest = values;
+        while !rest.is_empty() {
+            self.make_room(self.wanted_block(rest.len().saturating_mul(N), N));
+            let (now, later) = rest.split_at(rest.len().min(self.room() / N));
+            let start = self.buffer.len();
+            self.buffer.resize(start + now.len() * N, 0);
+            let slots = self.buffer.get_mut(start..).unwrap_or_default();
+            for (slot, value) in slots.as_chunks_mut::<N>().0.iter_mut().zip(now) {
+                *slot = convert(*value);
+            }
+            rest = later;
         }
     }
 }

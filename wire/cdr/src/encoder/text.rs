@@ -119,7 +119,7 @@ impl Encoder<'_> {
         if marked {
             self.write_octets(&[0xfe, 0xff]);
         }
-        self.buffer.extend(value.encode_utf16().flat_map(u16::to_be_bytes));
+        value.encode_utf16().for_each(|unit| self.write_octets(&unit.to_be_bytes()));
         Ok(())
     }
 

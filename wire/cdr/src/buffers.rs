@@ -1,0 +1,257 @@
+//! The one place from which all parts of the ORB take memory for messages, and to which they give
+//! it back: a pool of each thread, without locks, and one of the process behind it.
+//!
+//! Requests and replies are written in blocks from here ([`Encoder::pooled`]), and received into
+//! buffers from here. A thread's own pool makes what a call costs independent of what other
+//! threads and the application do with the heap (paper POA §3.2). What a thread gives back beyond
+//! its share, and what is large, goes to the process's pool, whose lock is tried and never waited
+//! for.
+//!
+//! [`Encoder::pooled`]: crate::Encoder::pooled
+
+mod limits;
+mod shared;
+mod shelf;
+
+use arrayvec::ArrayVec;
+use std::cell::RefCell;
+
+pub use limits::{BufferLimits, limits, set_limits};
+pub use shared::{held_octets as shared_octets, trim};
+use shelf::{Kind, Shelf};
+
+/// Octets of the smallest buffer here; whoever needs less gets so much.
+pub const MIN_OCTETS: usize = shelf::FIRST_OCTETS;
+
+/// Lists of blocks that a thread keeps, and how long they may be.
+const LISTS: usize = 4;
+const LIST_LENGTH: usize = 256;
+
+/// What one thread's pool did so far, and holds now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferStatistics {
+    /// Buffers taken by this thread.
+    pub taken: u64,
+    /// Those of them that had to be allocated.
+    pub allocated: u64,
+    /// Those of them that came out of the process's pool.
+    pub from_shared: u64,
+    /// Buffers given back by this thread.
+    pub given: u64,
+    /// Those of them that were given on to the process's pool.
+    pub to_shared: u64,
+    /// Those of them that were freed, as the limits say.
+    pub freed: u64,
+    /// Buffers that were freed since nothing had needed them for a while.
+    pub trimmed: u64,
+    /// Buffers in the pool now.
+    pub held_buffers: usize,
+    /// Octets in them.
+    pub held_octets: usize,
+}
+
+/// The pool of one thread.
+struct Pool {
+    /// By [`Kind`].
+    shelves: [Shelf; 2],
+    /// Lists that held the blocks of an encoder, empty.
+    lists: Vec<Vec<Vec<u8>>>,
+    /// The trimming that was done last.
+    trimmed: u32,
+    statistics: BufferStatistics,
+}
+
+thread_local! {
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool::new()) };
+}
+
+/// An empty buffer with room for `octets` at least.
+#[inline]
+#[must_use]
+pub fn take(octets: usize) -> Vec<u8> {
+    let taken = with_pool(|pool| pool.take(Kind::Empty, octets)).flatten();
+    let mut buffer = taken.unwrap_or_else(|| Vec::with_capacity(shelf::rounded(octets)));
+    buffer.clear();
+    buffer
+}
+
+/// A buffer of at least `octets` octets, whatever they are: to receive into.
+#[inline]
+#[must_use]
+pub fn take_filled(octets: usize) -> Vec<u8> {
+    take_kept_filled(octets).unwrap_or_else(|| vec![0; shelf::rounded(octets)])
+}
+
+/// As [`take_filled`], but only if nothing has to be allocated for it.
+#[inline]
+#[must_use]
+pub fn take_kept_filled(octets: usize) -> Option<Vec<u8>> {
+    with_pool(|pool| pool.take(Kind::Filled, octets)).flatten()
+}
+
+/// Takes a buffer back whose octets do not matter any more; any may be given, also one that comes
+/// from elsewhere. Not for one to receive into: those are worth keeping whole ([`give_filled`]).
+#[inline]
+pub fn give(buffer: Vec<u8>) {
+    with_pool(|pool| pool.give(Kind::Empty, buffer));
+}
+
+/// Takes a buffer back to receive into, all of whose octets are initialised.
+#[inline]
+pub fn give_filled(buffer: Vec<u8>) {
+    with_pool(|pool| pool.give(Kind::Filled, buffer));
+}
+
+/// What this thread's pool did and holds.
+#[must_use]
+pub fn statistics() -> BufferStatistics {
+    with_pool(|pool| pool.statistics).unwrap_or_default()
+}
+
+/// A list for the blocks of an encoder.
+pub(crate) fn take_list() -> Vec<Vec<u8>> {
+    with_pool(|pool| pool.lists.pop()).flatten().unwrap_or_default()
+}
+
+/// Takes back a list with its blocks.
+pub(crate) fn give_list(mut list: Vec<Vec<u8>>) {
+    list.drain(..).for_each(give);
+    with_pool(|pool| {
+        if pool.lists.len() < LISTS && list.capacity() <= LIST_LENGTH {
+            pool.lists.push(list);
+        }
+    });
+}
+
+/// `None` when the thread is ending and its pool is gone, or when an allocator of the application
+/// calls us from inside it: whoever asks allocates, and what is given is freed.
+#[inline]
+fn with_pool<T>(work: impl FnOnce(&mut Pool) -> T) -> Option<T> {
+    POOL.try_with(|pool| pool.try_borrow_mut().ok().map(|mut pool| work(&mut pool))).ok().flatten()
+}
+
+impl Pool {
+    const fn new() -> Self {
+        Pool {
+            shelves: [Shelf::new(), Shelf::new()],
+            lists: Vec::new(),
+            trimmed: 0,
+            statistics: BufferStatistics {
+                taken: 0,
+                allocated: 0,
+                from_shared: 0,
+                given: 0,
+                to_shared: 0,
+                freed: 0,
+                trimmed: 0,
+                held_buffers: 0,
+                held_octets: 0,
+            },
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, kind: Kind, octets: usize) -> Option<Vec<u8>> {
+        self.statistics.taken += 1;
+        match self.shelves[kind as usize].take(kind, octets) {
+            Some(buffer) => {
+                self.statistics.held_buffers -= 1;
+                self.statistics.held_octets -= buffer.capacity();
+                Some(buffer)
+            }
+            None => self.take_elsewhere(kind, octets),
+        }
+    }
+
+    #[cold]
+    fn take_elsewhere(&mut self, kind: Kind, octets: usize) -> Option<Vec<u8>> {
+        let shelf = &mut self.shelves[kind as usize];
+        let statistics = &mut self.statistics;
+        let (taken, more) = shared::take(kind, octets, |buffer| {
+            let octets = buffer.capacity();
+            if shelf.put(kind, buffer) {
+                statistics.held_octets += octets;
+                statistics.held_buffers += 1;
+            }
+        });
+        match taken {
+            Some(_) => self.statistics.from_shared += 1 + more,
+            None => self.statistics.allocated += 1,
+        }
+        taken
+    }
+
+    #[inline]
+    fn give(&mut self, kind: Kind, buffer: Vec<u8>) {
+        let limits = limits::fast();
+        if self.trimmed != limits.trimming {
+            self.trim(limits.trimming);
+        }
+        let statistics = &mut self.statistics;
+        statistics.given += 1;
+        let octets = buffer.capacity();
+        if statistics.held_buffers < limits.thread_buffers
+            && statistics.held_octets + octets <= limits.thread_octets
+            && (MIN_OCTETS..shelf::LARGE_OCTETS).contains(&octets)
+        {
+            if self.shelves[kind as usize].put(kind, buffer) {
+                statistics.held_buffers += 1;
+                statistics.held_octets += octets;
+            } else {
+                statistics.freed += 1;
+            }
+        } else {
+            self.give_on(kind, buffer, limits.thread_buffers);
+        }
+    }
+
+    /// There is no room for the buffer: the process's pool takes it, and others with it, so that
+    /// it need not be asked for each.
+    #[cold]
+    fn give_on(&mut self, kind: Kind, buffer: Vec<u8>, most: usize) {
+        let statistics = &mut self.statistics;
+        if buffer.capacity() < MIN_OCTETS {
+            statistics.freed += 1;
+            return;
+        }
+        let is_large = buffer.capacity() >= shelf::LARGE_OCTETS;
+        let batch = if is_large { 0 } else { shared::BATCH.min(most) };
+        let shelf = &mut self.shelves[kind as usize];
+        let mut others = ArrayVec::<Vec<u8>, { shared::BATCH + 1 }>::new();
+        while others.len() < batch
+            && let Some(other) = shelf.take_like(kind, &buffer)
+        {
+            statistics.held_buffers -= 1;
+            statistics.held_octets -= other.capacity();
+            others.push(other);
+        }
+        others.push(buffer);
+        let count = others.len() as u64;
+        let taken = shared::give(kind, others.into_iter());
+        statistics.to_shared += taken;
+        statistics.freed += count - taken;
+    }
+
+    /// Frees what nobody has needed since the last time.
+    #[cold]
+    fn trim(&mut self, trimming: u32) {
+        self.trimmed = trimming;
+        let statistics = &mut self.statistics;
+        for shelf in &mut self.shelves {
+            shelf.trim(|buffer| {
+                statistics.trimmed += 1;
+                statistics.held_buffers -= 1;
+                statistics.held_octets -= buffer.capacity();
+            });
+        }
+    }
+}
+
+/// A thread that ends leaves its buffers to the others.
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for (kind, shelf) in [Kind::Empty, Kind::Filled].into_iter().zip(&mut self.shelves) {
+            shared::give(kind, std::iter::from_fn(|| shelf.take_any()));
+        }
+    }
+}
