@@ -222,10 +222,14 @@ impl Orb {
         self.0.housekeeping.ticks.load(Ordering::Relaxed)
     }
 
-    /// Octets after which a message of this version is fragmented; GIOP 1.0 has no fragments.
+    /// Octets after which a message of this version is fragmented; GIOP 1.0 and GIOPlite have no
+    /// fragments.
     #[inline]
     pub(crate) fn fragment_octets(&self, version: Version) -> Option<usize> {
-        if version == Version::V1_0 { None } else { self.0.settings.fragment_octets }
+        match version {
+            Version::V1_0 | Version::GIOP_LITE => None,
+            _ => self.0.settings.fragment_octets,
+        }
     }
 
     pub(crate) fn reader_limits(&self) -> ReaderLimits {

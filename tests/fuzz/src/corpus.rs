@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use corbie_cdr::{ByteOrder, Encoder, Marshal, Version};
 use corbie_giop::{
     AddressingDisposition, CodeSetContext, Fragments, LocateReplyHeader, LocateRequestHeader,
-    LocateStatus, MessageStart, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags,
-    ServiceContext, ServiceContexts, Tagged, TaggedList, Target as Object, cancel_request,
-    close_connection, finish_message, message_error, write_locate_reply, write_locate_request,
-    write_reply, write_request,
+    LocateStatus, MessageHeader, MessageStart, ReplyHeader, ReplyStatus, RequestHeader,
+    ResponseFlags, ServiceContext, ServiceContexts, Tagged, TaggedList, Target as Object,
+    cancel_request, close_connection, finish_message, message_error, write_locate_reply,
+    write_locate_request, write_reply, write_request,
 };
 use corbie_types::{
     Any, CodeSetComponentInfo, CompletionStatus, IiopProfile, Ior, SystemException,
@@ -113,7 +113,7 @@ pub fn generate(target: &str) -> Vec<Input> {
 }
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::BigEndian, ByteOrder::LittleEndian];
-const VERSIONS: [Version; 3] = [Version::V1_0, Version::V1_1, Version::V1_2];
+const VERSIONS: [Version; 4] = [Version::V1_0, Version::V1_1, Version::V1_2, Version::GIOP_LITE];
 
 /// How an input is encoded; see `targets::Dialect`.
 #[derive(Clone, Copy)]
@@ -134,6 +134,11 @@ impl Dialect {
         })
     }
 
+    /// Every version that values know of.
+    fn of_values() -> impl Iterator<Item = Self> {
+        Self::all().filter(|dialect| !dialect.version.is_lite())
+    }
+
     fn encoder<'a>(self) -> Encoder<'a> {
         let mut e = Encoder::new(Vec::new(), self.order);
         e.set_version(self.version);
@@ -152,7 +157,7 @@ fn in_all_dialects<'a>(
     name: &str,
     write: impl Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Vec<Input> {
-    Dialect::all()
+    Dialect::of_values()
         .filter_map(|dialect| {
             let mut e = dialect.encoder();
             // Wide characters have no encoding in 1.0, for example.
@@ -165,7 +170,11 @@ fn in_all_dialects<'a>(
 /// Whole messages without their message headers.
 fn bodies(messages: impl Fn(Dialect) -> Vec<Input>) -> Vec<Input> {
     let body = |dialect: Dialect, (name, octets): Input| {
-        (dialect.name(&name), [&[dialect.octet][..], &octets[12..]].concat())
+        let header = match dialect.version.is_lite() {
+            true => MessageHeader::LITE_OCTETS,
+            false => MessageHeader::OCTETS,
+        };
+        (dialect.name(&name), [&[dialect.octet][..], &octets[header..]].concat())
     };
     Dialect::all()
         .flat_map(|dialect| messages(dialect).into_iter().map(move |input| body(dialect, input)))
@@ -277,9 +286,12 @@ fn streams() -> Vec<Input> {
             octets_of(locate_replies(dialect)),
             close_connection(version, order).to_vec(),
         ];
-        inputs.push((dialect.name("to-server"), [&[0, 1][..], &to_server.concat()].concat()));
-        inputs.push((dialect.name("to-client"), [&[1, 2][..], &to_client.concat()].concat()));
-        if version > Version::V1_0 {
+        let protocol = if version.is_lite() { 2 | order.flag() << 2 } else { 0 };
+        let to_server = [&[protocol, 1][..], &to_server.concat()].concat();
+        let to_client = [&[protocol | 1, 2][..], &to_client.concat()].concat();
+        inputs.push((dialect.name("to-server"), to_server));
+        inputs.push((dialect.name("to-client"), to_client));
+        if version > Version::V1_0 && !version.is_lite() {
             inputs.push((dialect.name("fragments"), fragments(dialect)));
         }
     }
@@ -422,13 +434,18 @@ fn anys() -> Vec<Input> {
     inputs
 }
 
+/// Dialects in another order.
+fn others() -> impl Iterator<Item = Dialect> {
+    Dialect::of_values().skip(3).chain(Dialect::of_values())
+}
+
 /// Two dialects and an alignment, a TypeCode, and two values of it.
 fn dynamic_values() -> Vec<Input> {
     let mut inputs = Vec::new();
     for (name, tc, value) in type_codes() {
         let Some(value) = value else { continue };
         let any = Any::from_dynamic(tc.clone(), &value).expect("a value of its type");
-        for (here, there) in Dialect::all().zip(Dialect::all().skip(3).chain(Dialect::all())) {
+        for (here, there) in Dialect::of_values().zip(others()) {
             let mut e = here.encoder();
             let mut written = tc.write(&mut e);
             for _ in 0..2 {

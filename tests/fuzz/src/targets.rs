@@ -23,7 +23,7 @@ pub use types::{
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Version};
 
 /// How the rest of an input is encoded, by its first octet: bit 0 the byte order, bits 1–2 the GIOP
-/// version, bits 3–4 the code sets.
+/// version (3: GIOPlite), bits 3–4 the code sets.
 #[derive(Clone, Copy, Debug)]
 struct Dialect {
     order: ByteOrder,
@@ -34,7 +34,7 @@ struct Dialect {
 impl Dialect {
     fn take(data: &[u8]) -> Option<(Self, &[u8])> {
         let (&first, rest) = data.split_first()?;
-        let version = [Version::V1_0, Version::V1_1, Version::V1_2, Version::V1_2];
+        let version = [Version::V1_0, Version::V1_1, Version::V1_2, Version::GIOP_LITE];
         let (utf_8, latin) = (CodeSet::UTF_8, CodeSet::ISO_8859_1);
         let (utf_16, ucs_2) = (CodeSet::UTF_16, CodeSet::UCS_2);
         let (char_data, wchar_data) =

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
-    Connection, ConnectionState, Event, Fragments, GiopError, GiopErrorKind, ReaderLimits,
-    ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, Role, ServiceContexts, Target,
-    finish_message, write_reply, write_request,
+    Connection, ConnectionState, Event, Fragments, GiopError, GiopErrorKind, Protocol,
+    ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, Role, ServiceContexts,
+    Target, finish_message, write_reply, write_request,
 };
 
 use link::{Delivery, Link};
@@ -154,6 +154,18 @@ impl Pair {
             actions: BTreeMap::new(),
             planned: 0,
         }
+    }
+
+    /// Two open ends at time 0 that speak `protocol`.
+    #[must_use]
+    pub fn speaking(protocol: Protocol, conditions: NetworkConditions, seed: u64) -> Self {
+        let mut pair = Self::new(conditions, seed);
+        pair.version = protocol.version();
+        for end in [&mut pair.client, &mut pair.server] {
+            let connection = Connection::new(ReaderLimits::default(), end.connection.role());
+            end.connection = connection.with_protocol(protocol, pair.order);
+        }
+        pair
     }
 
     /// The virtual time in microseconds.

@@ -2,7 +2,7 @@
 //! with latency, jitter, chunks and fragments. CORBA 3.3 P2 §9.4.4, §9.4.7, §9.5.1.
 
 use corbie_cdr::{ByteOrder, Version};
-use corbie_giop::{ConnectionState, GiopErrorKind};
+use corbie_giop::{ConnectionState, GiopErrorKind, Protocol};
 use corbie_testkit::{Arrival, NetworkConditions, Pair, Seed, Side};
 
 fn pair() -> Pair {
@@ -58,7 +58,12 @@ enum Move {
 /// whatever happens: every request has exactly one fate, nobody breaks a rule, and what may be sent
 /// again was never begun.
 fn play(moves: &[(u64, Move)], conditions: NetworkConditions, seed: u64) {
-    let mut pair = Pair::new(conditions, seed);
+    for protocol in [Protocol::Giop, Protocol::GiopLite] {
+        play_in(Pair::speaking(protocol, conditions, seed), moves, conditions, seed);
+    }
+}
+
+fn play_in(mut pair: Pair, moves: &[(u64, Move)], conditions: NetworkConditions, seed: u64) {
     assert!(pair.request(1, b"first"));
     for &(time, action) in moves {
         pair.after(time, move |pair| match action {

@@ -65,7 +65,8 @@ impl fmt::Display for ByteOrder {
     }
 }
 
-/// GIOP version, also the version of an IIOP profile (CORBA 3.3 P2 §9.4.1, §9.7.2).
+/// GIOP version, also the version of an IIOP profile (CORBA 3.3 P2 §9.4.1, §9.7.2); or
+/// [`GIOP_LITE`](Version::GIOP_LITE), which is no version on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// Always 1 so far.
@@ -81,6 +82,23 @@ impl Version {
     pub const V1_1: Self = Self { major: 1, minor: 1 };
     /// GIOP 1.2: bidirectional, addressing disposition, wide characters of any width.
     pub const V1_2: Self = Self { major: 1, minor: 2 };
+    /// GIOPlite (paper POA §3.3): values as in 1.2, in messages that say nothing of what both ends
+    /// know. Never read from the wire: a connection speaks it because its profile said so.
+    pub const GIOP_LITE: Self = Self { major: 1, minor: 0xff };
+
+    /// Whether this is [`Version::GIOP_LITE`].
+    #[inline]
+    #[must_use]
+    pub const fn is_lite(self) -> bool {
+        self.minor == Self::GIOP_LITE.minor
+    }
+
+    /// The version of GIOP that says how values are encoded: 1.2 for GIOPlite, else itself.
+    #[inline]
+    #[must_use]
+    pub const fn of_values(self) -> Self {
+        if self.is_lite() { Self::V1_2 } else { self }
+    }
 }
 
 impl Default for Version {
@@ -92,6 +110,9 @@ impl Default for Version {
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::GIOP_LITE {
+            return f.write_str("GIOPlite");
+        }
         write!(f, "{}.{}", self.major, self.minor)
     }
 }

@@ -11,8 +11,9 @@ use crate::error::{Answer, GiopError, GiopErrorKind};
 use crate::message::{
     LocateReplyHeader, LocateRequestHeader, Message, MessageKind, ReplyHeader, RequestHeader,
 };
+use crate::protocol::Protocol;
 use crate::reader::{MessageReader, ReaderLimits, Role};
-use crate::writer;
+use crate::writer::{self, Control};
 
 pub use outstanding::{Outstanding, RequestIdTaken};
 
@@ -26,28 +27,6 @@ pub enum ConnectionState {
     /// Nothing more is read; what [`Connection::poll_transmit`] gives is still to be sent, then the
     /// socket is closed.
     Closed,
-}
-
-/// A message of at most sixteen octets: CancelRequest, CloseConnection or MessageError.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control {
-    octets: [u8; 16],
-    len: usize,
-}
-
-impl Control {
-    fn new(message: &[u8]) -> Self {
-        let mut octets = [0; 16];
-        let len = message.len().min(octets.len());
-        octets[..len].copy_from_slice(&message[..len]);
-        Self { octets, len }
-    }
-
-    /// The octets to send.
-    #[must_use]
-    pub fn octets(&self) -> &[u8] {
-        &self.octets[..self.len]
-    }
 }
 
 /// What has arrived.
@@ -165,6 +144,16 @@ impl Connection {
         Self { reader: MessageReader::new(limits, role), rules }
     }
 
+    /// Speaks `protocol` from the first message on; `order` is the byte order that the profile
+    /// agreed on, which GIOP says in every message instead. To be called before anything arrives.
+    #[must_use]
+    pub fn with_protocol(mut self, protocol: Protocol, order: ByteOrder) -> Self {
+        self.reader = self.reader.with_protocol(protocol, order);
+        self.rules.version = protocol.version();
+        self.rules.order = order;
+        self
+    }
+
     /// Sets the most requests of the peer that wait for a reply at a time (servers).
     pub fn set_outstanding_max(&mut self, requests: usize) {
         self.rules.outstanding_max = requests;
@@ -173,6 +162,12 @@ impl Connection {
     /// Sets the version of control messages until the peer's first message says its own.
     pub fn set_version(&mut self, version: Version) {
         self.rules.version = version;
+    }
+
+    /// Which end it is.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.rules.role
     }
 
     /// How far the connection is.
@@ -249,7 +244,7 @@ impl Connection {
         if !self.rules.outstanding.remove(request_id) || state != ConnectionState::Open {
             return None;
         }
-        Some(Control::new(&writer::cancel_request(version, order, request_id)))
+        Some(writer::cancel_request(version, order, request_id))
     }
 
     /// Command of a server: the reply to this request is being sent. `false`: there is no such
@@ -302,7 +297,7 @@ impl Connection {
                 Ok(Step::Skip) => {}
                 Ok(Step::Event) => break,
                 Err(error) => {
-                    rules.say_farewell(error.answer());
+                    rules.refuse(&error);
                     return Err(error);
                 }
             }
@@ -313,7 +308,7 @@ impl Connection {
         match Event::decode(message) {
             Ok(event) => Ok(Some(event)),
             Err(error) => {
-                rules.say_farewell(error.answer());
+                rules.refuse(&error);
                 Err(error)
             }
         }
@@ -386,17 +381,21 @@ impl Rules {
     /// CORBA 3.3 P2 §9.5.1.1: a server may close only when it owes no reply.
     fn close_when_answered(&mut self) {
         if self.outstanding.is_empty() {
-            self.say_farewell(Answer::CloseConnection);
+            self.say_farewell(Answer::CloseConnection, self.version);
         }
     }
 
-    fn say_farewell(&mut self, answer: Answer) {
+    fn refuse(&mut self, error: &GiopError) {
+        self.say_farewell(error.answer(), error.answer_version(self.version));
+    }
+
+    fn say_farewell(&mut self, answer: Answer, version: Version) {
         self.state = ConnectionState::Closed;
-        let (version, order) = (self.version, self.order);
+        let order = self.order;
         self.farewell = match (answer, self.role) {
-            (Answer::MessageError, _) => Some(Control::new(&writer::message_error(version, order))),
+            (Answer::MessageError, _) => Some(writer::message_error(version, order)),
             (Answer::CloseConnection, Role::Server) => {
-                Some(Control::new(&writer::close_connection(version, order)))
+                Some(writer::close_connection(version, order))
             }
             // Only a server may send CloseConnection in 1.0 and 1.1; a client just closes.
             (Answer::CloseConnection, Role::Client) | (Answer::Nothing, _) => None,

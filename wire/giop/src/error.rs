@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use corbie_cdr::Version;
 use corbie_types::{CompletionStatus, SystemException};
 
 /// What the peer gets after an error, before the connection is closed.
@@ -62,6 +63,8 @@ macro_rules! error_kinds {
 error_kinds! {
     /// The first four octets are not `GIOP`.
     BadMagic, MessageError, CommFailure, "the octets are not a GIOP message";
+    /// A GIOP message where GIOPlite was agreed.
+    OtherProtocol, MessageError, CommFailure, "the peer speaks GIOP where GIOPlite was agreed";
     /// A version other than 1.0, 1.1 and 1.2.
     UnsupportedVersion, MessageError, CommFailure, "the GIOP version is not supported";
     /// A message type that the version does not have.
@@ -165,6 +168,16 @@ impl GiopError {
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.0.kind.answer()
+    }
+
+    /// The version in which the peer is told, on a connection that speaks `spoken`: a peer that
+    /// speaks GIOP where GIOPlite was agreed would not understand GIOPlite.
+    #[must_use]
+    pub fn answer_version(&self, spoken: Version) -> Version {
+        match self.0.kind {
+            GiopErrorKind::OtherProtocol => Version::V1_0,
+            _ => spoken,
+        }
     }
 
     /// The system exception for requests that this error leaves without a reply.

@@ -1,6 +1,8 @@
 //! GIOP messages: what goes over the connection between a client and a server ORB.
 //!
-//! `message` encodes and decodes the eight message types of GIOP 1.0, 1.1 and 1.2;
+//! `message` encodes and decodes the eight message types of GIOP 1.0, 1.1 and 1.2, and the seven of
+//! GIOPlite (paper POA §3.3), which is one more [`Protocol`] to the reader and one more version to
+//! the codecs;
 //! [`MessageReader`] turns received octets into whole messages; [`Fragments`] cuts an encoded
 //! message into fragments; [`Connection`] keeps the rules of a connection (roles, outstanding
 //! requests, orderly close). The one caller is `orb/core/connection`.
@@ -15,12 +17,13 @@
 mod connection;
 mod error;
 mod message;
+mod protocol;
 mod reader;
 mod split;
 mod template;
 mod writer;
 
-pub use connection::{Connection, ConnectionState, Control, Event, Outstanding, RequestIdTaken};
+pub use connection::{Connection, ConnectionState, Event, Outstanding, RequestIdTaken};
 pub use error::{Answer, GiopError, GiopErrorKind};
 pub use message::{
     AddressingDisposition, CancelRequestHeader, CodeSetContext, FragmentHeader, LocateReplyHeader,
@@ -28,12 +31,14 @@ pub use message::{
     ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContexts,
     Tagged, TaggedIter, TaggedList, Target, service_context_id,
 };
+pub use protocol::Protocol;
 pub use reader::{MessageReader, ReaderLimits, Role};
 pub use split::{Fragment, Fragments};
 pub use template::RequestTemplate;
 pub use writer::{
-    MessageStart, begin_message, cancel_request, close_connection, finish_message, message_error,
-    write_locate_reply, write_locate_request, write_reply, write_request,
+    Control, MessageStart, begin_message, cancel_request, close_connection, finish_message,
+    message_error, request_id_place, write_locate_reply, write_locate_request, write_reply,
+    write_request,
 };
 
 pub use corbie_cdr::Version;

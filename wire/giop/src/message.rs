@@ -1,7 +1,8 @@
 //! The eight message types of GIOP, one file each, and a received [`Message`].
 //!
 //! The versions 1.0, 1.1 and 1.2 share one codec per header: a header differs by version in the
-//! order and presence of a few fields, and the codec branches on the version there.
+//! order and presence of a few fields, and the codec branches on the version there. GIOPlite is one
+//! more such version.
 //! Callers: the reader, the writers, `orb/core`. CORBA 3.3 P2 §9.4.
 
 mod cancel_request;
@@ -21,6 +22,7 @@ use crate::error::GiopError;
 
 pub use cancel_request::CancelRequestHeader;
 pub use fragment::FragmentHeader;
+pub(crate) use header::LITE_REQUEST_ID;
 pub use header::{MessageHeader, MessageKind};
 pub use locate_reply::{LocateReplyHeader, LocateStatus};
 pub use locate_request::LocateRequestHeader;
@@ -35,7 +37,7 @@ pub use target::{AddressingDisposition, Target};
 pub struct Message<'a> {
     /// The decoded message header.
     pub header: MessageHeader,
-    /// All octets of the message; the first is the `G` of `GIOP`, the origin of CDR alignment.
+    /// All octets of the message; the first, the `G` of `GIOP`, is the origin of CDR alignment.
     pub octets: &'a [u8],
 }
 
@@ -52,7 +54,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn decoder(&self) -> Decoder<'a> {
         let mut decoder =
-            Decoder::with_position(self.octets, MessageHeader::OCTETS, self.header.order);
+            Decoder::with_position(self.octets, self.header.octets(), self.header.order);
         decoder.set_version(self.header.version);
         decoder
     }
@@ -131,7 +133,9 @@ impl<'a> Message<'a> {
     pub fn response_expected(&self) -> Result<bool, GiopError> {
         let malformed = |e| GiopError::malformed("response_flags", &e);
         let mut decoder = self.decoder_at_request_id()?;
-        decoder.read_ulong().map_err(malformed)?;
+        if !self.header.version.is_lite() {
+            decoder.read_ulong().map_err(malformed)?;
+        }
         let flags = decoder.read_octet().map_err(malformed)?;
         Ok(ResponseFlags::from_header_octet(flags, self.header.version).response_expected())
     }

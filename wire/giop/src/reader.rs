@@ -9,6 +9,8 @@ mod reassembly;
 
 use crate::error::{GiopError, GiopErrorKind};
 use crate::message::{Message, MessageHeader, MessageKind, OwnedMessage};
+use crate::protocol::Protocol;
+use corbie_cdr::ByteOrder;
 use reassembly::Reassembly;
 
 pub use limits::ReaderLimits;
@@ -64,6 +66,9 @@ enum Place {
 #[derive(Debug)]
 pub struct MessageReader {
     role: Role,
+    protocol: Protocol,
+    /// The byte order of GIOPlite.
+    order: ByteOrder,
     limits: ReaderLimits,
     /// All of it is initialised; received octets are `buffer[start..end]`.
     buffer: Vec<u8>,
@@ -95,6 +100,8 @@ impl MessageReader {
     pub fn new(limits: ReaderLimits, role: Role) -> Self {
         Self {
             role,
+            protocol: Protocol::Giop,
+            order: ByteOrder::NATIVE,
             reassembly: Reassembly::new(),
             limits,
             buffer: Vec::new(),
@@ -105,6 +112,22 @@ impl MessageReader {
             small_messages: 0,
             ended: false,
         }
+    }
+
+    /// A reader of `protocol`; `order` is the byte order that the profile agreed on, which GIOP
+    /// says in every message instead.
+    #[must_use]
+    pub fn with_protocol(mut self, protocol: Protocol, order: ByteOrder) -> Self {
+        self.protocol = protocol;
+        self.order = order;
+        self
+    }
+
+    /// What it reads.
+    #[inline]
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// Which end of the connection this is.
@@ -204,8 +227,7 @@ impl MessageReader {
     #[expect(clippy::should_implement_trait, reason = "the message borrows from the reader")]
     pub fn next(&mut self) -> Result<Option<Message<'_>>, GiopError> {
         self.current = None;
-        if let Some(first) = self.buffer[self.start..self.end].first_chunk()
-            && let Some(header) = MessageHeader::decode_plain(first)
+        if let Some(header) = self.decode_plain(&self.buffer[self.start..self.end])
             && !self.ended
             && self.role.accepts(header.kind)
         {
@@ -217,6 +239,24 @@ impl MessageReader {
             }
         }
         self.next_of_any_kind()
+    }
+
+    /// The header of a message of the usual kinds.
+    #[inline]
+    fn decode_plain(&self, octets: &[u8]) -> Option<MessageHeader> {
+        match self.protocol {
+            Protocol::Giop => MessageHeader::decode_plain(octets.first_chunk()?),
+            Protocol::GiopLite => MessageHeader::decode_plain_lite(octets, self.order),
+        }
+    }
+
+    /// The header of any message; `None`: it is not all here.
+    fn decode_header(&self, octets: &[u8]) -> Result<Option<MessageHeader>, GiopError> {
+        match (self.protocol, octets.first_chunk()) {
+            (Protocol::GiopLite, _) => MessageHeader::decode_lite(octets, self.order),
+            (Protocol::Giop, Some(first)) => MessageHeader::decode(first).map(Some),
+            (Protocol::Giop, None) => MessageHeader::check_prefix(octets).map(|()| None),
+        }
     }
 
     /// A message lies whole in the buffer: it is the current one, the next begins behind it.
@@ -264,11 +304,7 @@ impl MessageReader {
             return Ok(false);
         }
         let octets = &self.buffer[self.start..self.end];
-        let Some(first) = octets.first_chunk::<{ MessageHeader::OCTETS }>() else {
-            MessageHeader::check_prefix(octets)?;
-            return Ok(false);
-        };
-        let header = MessageHeader::decode(first)?;
+        let Some(header) = self.decode_header(octets)? else { return Ok(false) };
         let total = header.total();
         if !self.role.accepts(header.kind) || total > self.limits.message_octets {
             return Err(self.refuse(&header));
@@ -298,13 +334,14 @@ impl MessageReader {
 
     #[cold]
     fn refuse(&self, header: &MessageHeader) -> GiopError {
+        let (type_place, size_place) = if header.version.is_lite() { (4, 0) } else { (7, 8) };
         if !self.role.accepts(header.kind) {
             let found = format_args!("{:?}, sent to a {:?}", header.kind, self.role);
-            return GiopError::new(GiopErrorKind::WrongRole, 7, "message_type", found);
+            return GiopError::new(GiopErrorKind::WrongRole, type_place, "message_type", found);
         }
         let limit = self.limits.message_octets;
         let found = format_args!("{}; the limit message_octets is {limit}", header.size);
-        GiopError::new(GiopErrorKind::MessageTooLarge, 8, "message_size", found)
+        GiopError::new(GiopErrorKind::MessageTooLarge, size_place, "message_size", found)
     }
 
     /// Adds a fragmented message or a Fragment to what is being put together.
@@ -356,9 +393,7 @@ impl MessageReader {
     #[inline]
     #[must_use]
     pub fn holds_message(&self) -> bool {
-        self.buffer[self.start..self.end]
-            .first_chunk()
-            .and_then(MessageHeader::decode_plain)
+        self.decode_plain(&self.buffer[self.start..self.end])
             .is_some_and(|header| header.total() <= self.end - self.start)
     }
 
@@ -371,7 +406,8 @@ impl MessageReader {
         if held == 0 {
             return 0;
         }
-        self.total.max(MessageHeader::OCTETS).saturating_sub(held)
+        let header = MessageHeader::octets_in(self.protocol.version());
+        self.total.max(header).saturating_sub(held)
     }
 
     /// Octets of memory that it holds, for a server that adds up its connections.

@@ -1,12 +1,14 @@
 //! Writes whole messages: the message header, the type's header, the body's alignment, the size.
 //!
-//! `write_*`, then the body, then [`finish_message`]; the three messages without a body are
-//! constants of twelve or sixteen octets. Caller: `orb/core`. CORBA 3.3 P2 §9.4.
+//! `write_*`, then the body, then [`finish_message`]; the three messages without a body are a
+//! [`Control`] each. The encoder's version says which protocol is written, GIOP or GIOPlite.
+//! Caller: `orb/core`. CORBA 3.3 P2 §9.4, paper POA §3.3.
 
 use corbie_cdr::{ByteOrder, Encoder, ErrorKind, Version};
 
 use crate::message::{
-    LocateReplyHeader, LocateRequestHeader, MessageHeader, MessageKind, ReplyHeader, RequestHeader,
+    LITE_REQUEST_ID, LocateReplyHeader, LocateRequestHeader, MessageHeader, MessageKind,
+    ReplyHeader, RequestHeader,
 };
 
 /// A message whose size is not known yet; [`finish_message`] fills it in.
@@ -36,11 +38,16 @@ pub fn begin_message(e: &mut Encoder<'_>, kind: MessageKind) -> MessageStart {
     debug_assert!(e.is_empty(), "a message begins at position 0, the origin of alignment");
     let (version, order) = (e.version(), e.order());
     let header = MessageHeader { version, order, more_fragments: false, kind, size: 0 };
-    e.write_octets(&header.encode());
+    if version.is_lite() {
+        e.write_octets(&header.encode_lite());
+    } else {
+        e.write_octets(&header.encode());
+    }
     MessageStart { header_end: e.len(), body: e.len() }
 }
 
-/// The body of a Request or Reply is aligned in 1.2 only. CORBA 3.3 P2 §9.4.2.1, §9.4.3.2.
+/// The body of a Request or Reply is aligned in 1.2 and GIOPlite only. CORBA 3.3 P2 §9.4.2.1,
+/// §9.4.3.2.
 #[inline]
 fn begin_body(e: &mut Encoder<'_>) -> MessageStart {
     let header_end = e.len();
@@ -48,6 +55,18 @@ fn begin_body(e: &mut Encoder<'_>) -> MessageStart {
         e.align(8);
     }
     MessageStart { header_end, body: e.len() }
+}
+
+/// Where the request id stands in every Request of this version; `None`: behind the service
+/// contexts (1.0, 1.1).
+#[inline]
+#[must_use]
+pub fn request_id_place(version: Version) -> Option<usize> {
+    match version {
+        Version::GIOP_LITE => Some(LITE_REQUEST_ID),
+        Version::V1_2 => Some(MessageHeader::OCTETS),
+        _ => None,
+    }
 }
 
 /// Writes everything of a Request up to its body.
@@ -78,6 +97,9 @@ pub fn write_reply(
     }
     let _ = begin_message(e, MessageKind::Reply);
     header.encode(e)?;
+    if e.version().is_lite() && !header.status.lite_body_is_aligned() {
+        return Ok(MessageStart::new(e.len(), e.len()));
+    }
     Ok(begin_body(e))
 }
 
@@ -91,7 +113,9 @@ fn write_plain_reply(e: &mut Encoder<'_>, header: &ReplyHeader<'_>) -> MessageSt
         ByteOrder::LittleEndian => value.to_le_bytes(),
     };
     let mut octets = [0; HEADER_OCTETS];
-    octets[..12].copy_from_slice(&bare(MessageKind::Reply, e.version(), order, 0));
+    let (kind, version) = (MessageKind::Reply, e.version());
+    let message = MessageHeader { version, order, more_fragments: false, kind, size: 0 };
+    octets[..12].copy_from_slice(&message.encode());
     octets[12..16].copy_from_slice(&ulong(header.request_id));
     octets[16..20].copy_from_slice(&ulong(header.status as u32));
     e.write_octets(&octets);
@@ -129,46 +153,92 @@ pub fn finish_message(e: &mut Encoder<'_>, start: MessageStart) -> Result<(), co
         // CORBA 3.3 P2 §9.4.2.1: without a body there is no padding behind the header.
         e.truncate(header_end);
     }
-    let Ok(size) = u32::try_from(e.len() - MessageHeader::OCTETS) else {
-        return Err(too_long(e));
+    let (size_place, most) = match e.version().is_lite() {
+        true => (0, MessageHeader::LITE_SIZE_MAX),
+        false => (8, u32::MAX),
     };
-    e.patch_ulong(e.placeholder_at(8), size);
+    let size = e.len() - MessageHeader::octets_in(e.version());
+    match u32::try_from(size) {
+        Ok(size) if size <= most => e.patch_ulong(e.placeholder_at(size_place), size),
+        _ => return Err(too_long(e)),
+    }
     Ok(())
 }
 
 #[cold]
 fn too_long(e: &Encoder<'_>) -> corbie_cdr::Error {
     let found = format!("{} octets", e.len());
-    e.error(ErrorKind::BadParameter, "GIOP message", found, "less than 4 GiB")
+    let needed = match e.version().is_lite() {
+        true => "at most 1 GiB in GIOPlite; larger ones go over IIOP",
+        false => "less than 4 GiB",
+    };
+    e.error(ErrorKind::BadParameter, "GIOP message", found, needed)
+}
+
+/// A message of at most sixteen octets: CancelRequest, CloseConnection or MessageError.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    octets: [u8; 16],
+    /// At most 16.
+    len: u8,
+}
+
+impl Control {
+    /// A message of this kind, with a request id if it has one.
+    fn new(kind: MessageKind, version: Version, order: ByteOrder, id: Option<u32>) -> Self {
+        let id_place = match version.is_lite() {
+            true => LITE_REQUEST_ID,
+            false => MessageHeader::OCTETS,
+        };
+        let header_octets = MessageHeader::octets_in(version);
+        let len = if id.is_some() { id_place + 4 } else { header_octets };
+        let size = (len - header_octets) as u32;
+        let header = MessageHeader { version, order, more_fragments: false, kind, size };
+        let mut octets = [0; 16];
+        match version.is_lite() {
+            true => octets[..MessageHeader::LITE_OCTETS].copy_from_slice(&header.encode_lite()),
+            false => octets[..MessageHeader::OCTETS].copy_from_slice(&header.encode()),
+        }
+        if let Some(id) = id {
+            let id = match order {
+                ByteOrder::BigEndian => id.to_be_bytes(),
+                ByteOrder::LittleEndian => id.to_le_bytes(),
+            };
+            octets[id_place..id_place + 4].copy_from_slice(&id);
+        }
+        Self { octets, len: len as u8 }
+    }
+
+    /// The octets to send.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        &self.octets[..usize::from(self.len)]
+    }
+}
+
+impl std::ops::Deref for Control {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.octets()
+    }
 }
 
 /// A CancelRequest message.
 #[must_use]
-pub fn cancel_request(version: Version, order: ByteOrder, request_id: u32) -> [u8; 16] {
-    let id = match order {
-        ByteOrder::BigEndian => request_id.to_be_bytes(),
-        ByteOrder::LittleEndian => request_id.to_le_bytes(),
-    };
-    let mut octets = [0; 16];
-    octets[..12].copy_from_slice(&bare(MessageKind::CancelRequest, version, order, 4));
-    octets[12..].copy_from_slice(&id);
-    octets
+pub fn cancel_request(version: Version, order: ByteOrder, request_id: u32) -> Control {
+    Control::new(MessageKind::CancelRequest, version, order, Some(request_id))
 }
 
 /// A CloseConnection message. CORBA 3.3 P2 §9.4.7: a header alone.
 #[must_use]
-pub fn close_connection(version: Version, order: ByteOrder) -> [u8; 12] {
-    bare(MessageKind::CloseConnection, version, order, 0)
+pub fn close_connection(version: Version, order: ByteOrder) -> Control {
+    Control::new(MessageKind::CloseConnection, version, order, None)
 }
 
 /// A MessageError message. CORBA 3.3 P2 §9.4.8: a header alone, in a version that the peer knows,
 /// or in our highest when the peer's is unknown.
 #[must_use]
-pub fn message_error(version: Version, order: ByteOrder) -> [u8; 12] {
-    bare(MessageKind::MessageError, version, order, 0)
-}
-
-#[inline]
-fn bare(kind: MessageKind, version: Version, order: ByteOrder, size: u32) -> [u8; 12] {
-    MessageHeader { version, order, more_fragments: false, kind, size }.encode()
+pub fn message_error(version: Version, order: ByteOrder) -> Control {
+    Control::new(MessageKind::MessageError, version, order, None)
 }

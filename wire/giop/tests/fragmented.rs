@@ -63,7 +63,7 @@ proptest! {
         let e = gathered(version, order, 77, &large);
         let whole = e.to_vec();
         let Some(fragments) = fragments(&e, max_octets) else {
-            prop_assert!(version == Version::V1_0 || whole.len() <= max_octets.max(39));
+            prop_assert!(version == Version::V1_0 || version.is_lite() || whole.len() <= max_octets.max(39));
             return Ok(());
         };
         prop_assert!(version != Version::V1_0 && fragments.len() > 1);
@@ -151,7 +151,7 @@ fn completed_and_cancelled_messages_do_not_count_as_held() {
         first[6] |= 2;
         let cancel = corbie_giop::cancel_request(Version::V1_2, ByteOrder::BigEndian, id);
         let stream = [&first[..], &cancel].concat();
-        assert_eq!(read_in_chunks(&mut server, &stream, &[]).unwrap(), [cancel]);
+        assert_eq!(read_in_chunks(&mut server, &stream, &[]).unwrap(), [cancel.to_vec()]);
     }
 }
 

@@ -388,8 +388,8 @@ pub(super) fn request_id_place(
     encoder: &Encoder<'_>,
     version: Version,
 ) -> Result<usize, corbie_cdr::Error> {
-    if version >= Version::V1_2 {
-        return Ok(MessageHeader::OCTETS);
+    if let Some(place) = corbie_giop::request_id_place(version) {
+        return Ok(place);
     }
     // Behind the service contexts, aligned to 4 (CORBA 3.3 P2 §9.4.2).
     let octets = encoder.own_octets();

@@ -7,7 +7,7 @@
 use crate::Orb;
 use crate::connection::ConnectionPool;
 use corbie_cdr::{ByteOrder, CodeSets, Version};
-use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
+use corbie_giop::{self as giop, AddressingDisposition, Protocol, RequestTemplate};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, minor};
 use std::sync::Arc;
@@ -153,7 +153,7 @@ fn add_targets(
     let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
     for address in profile.addresses() {
         let endpoint = Endpoint::tcp(address.host, address.port);
-        let pool = orb.connections().pool(endpoint, code_sets);
+        let pool = orb.connections().pool(endpoint, Protocol::of(version), code_sets);
         let key = giop::Target::Key(&profile.object_key);
         targets.push(Target {
             pool,

@@ -1,4 +1,4 @@
-//! All connections that this ORB opened, by endpoint and code sets.
+//! All connections that this ORB opened, by endpoint, message protocol and code sets.
 //!
 //! `client/bind` finds pools here, once per reference. When more connections are open than
 //! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the ORB's
@@ -6,6 +6,7 @@
 
 use crate::connection::ConnectionPool;
 use corbie_cdr::CodeSets;
+use corbie_giop::Protocol;
 use corbie_transport::Endpoint;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,23 +20,28 @@ pub(crate) struct ConnectionCache {
 
 #[derive(Default)]
 struct Pools {
-    by_endpoint: HashMap<(Endpoint, CodeSets), Arc<ConnectionPool>>,
+    by_endpoint: HashMap<(Endpoint, Protocol, CodeSets), Arc<ConnectionPool>>,
     /// The ORB was shut down: pools are closed from the beginning.
     closed: bool,
 }
 
 impl ConnectionCache {
-    /// The pool of `endpoint` for connections with these code sets.
-    pub(crate) fn pool(&self, endpoint: Endpoint, code_sets: CodeSets) -> Arc<ConnectionPool> {
+    /// The pool of `endpoint` for connections of this protocol with these code sets.
+    pub(crate) fn pool(
+        &self,
+        endpoint: Endpoint,
+        protocol: Protocol,
+        code_sets: CodeSets,
+    ) -> Arc<ConnectionPool> {
         let mut pools = self.lock();
         if pools.closed {
-            let pool = ConnectionPool::new(endpoint, code_sets);
+            let pool = ConnectionPool::new(endpoint, protocol, code_sets);
             pool.close();
             return Arc::new(pool);
         }
-        let entry = pools.by_endpoint.entry((endpoint, code_sets));
-        let new = |(endpoint, code_sets): &(Endpoint, CodeSets)| {
-            Arc::new(ConnectionPool::new(endpoint.clone(), *code_sets))
+        let entry = pools.by_endpoint.entry((endpoint, protocol, code_sets));
+        let new = |(endpoint, protocol, code_sets): &(Endpoint, Protocol, CodeSets)| {
+            Arc::new(ConnectionPool::new(endpoint.clone(), *protocol, *code_sets))
         };
         Arc::clone(entry.or_insert_with_key(new))
     }

@@ -5,7 +5,7 @@
 
 use crate::connection::driver;
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
-use corbie_giop::{Message, MessageKind, MessageReader, ReaderLimits, Role};
+use corbie_giop::{Message, MessageKind, MessageReader, Protocol, ReaderLimits, Role};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
 use std::time::Instant;
@@ -35,12 +35,14 @@ impl ClientConnection {
     pub(crate) fn new(
         link: Link,
         code_sets: CodeSets,
+        protocol: Protocol,
         limits: ReaderLimits,
         wait: WaitStrategy,
     ) -> Self {
+        let reader = MessageReader::new(limits, Role::Client);
         ClientConnection {
             link,
-            reader: MessageReader::new(limits, Role::Client),
+            reader: reader.with_protocol(protocol, ByteOrder::NATIVE),
             waiter: Waiter::new(wait),
             buffer: Vec::new(),
             next_request_id: 0,

@@ -17,8 +17,8 @@ use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::{Begun, NotBegun, Pending};
 use crate::policy::BufferingConstraint;
 use crate::reactor::{self, Reactor, Token};
-use corbie_cdr::{CodeSets, Encoder, Version};
-use corbie_giop::{MessageReader, Role};
+use corbie_cdr::{ByteOrder, CodeSets, Encoder, Version};
+use corbie_giop::{MessageReader, Protocol, Role};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::SystemException;
 use reading::Reading;
@@ -50,7 +50,7 @@ pub(crate) struct MuxedConnection {
     registering: Mutex<()>,
     /// Whether the server has been told the code sets.
     pub(crate) code_sets_announced: AtomicBool,
-    /// The minor GIOP version of the last request, for `CancelRequest`.
+    /// The minor version of the last request, or GIOPlite's, for `CancelRequest`.
     giop_minor: AtomicU8,
     /// When the last request was put into the outbox: see [`Pending::nanoseconds`].
     last_request: AtomicU64,
@@ -125,9 +125,16 @@ pub(crate) enum NotSent {
 }
 
 impl MuxedConnection {
-    pub(crate) fn new(orb: &Orb, endpoint: Endpoint, code_sets: CodeSets, link: Link) -> Arc<Self> {
+    pub(crate) fn new(
+        orb: &Orb,
+        endpoint: Endpoint,
+        code_sets: CodeSets,
+        protocol: Protocol,
+        link: Link,
+    ) -> Arc<Self> {
         let settings = orb.settings();
-        let reader = MessageReader::new(orb.reader_limits(), Role::Client);
+        let reader = MessageReader::new(orb.reader_limits(), Role::Client)
+            .with_protocol(protocol, ByteOrder::NATIVE);
         Arc::new_cyclic(|itself| MuxedConnection {
             endpoint,
             code_sets,
@@ -138,7 +145,7 @@ impl MuxedConnection {
             token: OnceLock::new(),
             registering: Mutex::new(()),
             code_sets_announced: AtomicBool::new(false),
-            giop_minor: AtomicU8::new(Version::V1_2.minor),
+            giop_minor: AtomicU8::new(protocol.version().minor),
             last_request: AtomicU64::new(0),
             oneways_sent: AtomicU64::new(0),
             oneways_confirmed: AtomicU64::new(0),

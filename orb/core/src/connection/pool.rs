@@ -11,6 +11,7 @@ use crate::connection::MuxedConnection;
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
+use corbie_giop::Protocol;
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -53,6 +54,7 @@ fn may_not_open(endpoint: &Endpoint) -> CallFailure {
 
 pub(crate) struct ConnectionPool {
     pub(crate) endpoint: Endpoint,
+    protocol: Protocol,
     code_sets: CodeSets,
     /// Lock "client pool": held for a push or a pop.
     state: Mutex<State>,
@@ -107,9 +109,10 @@ struct State {
 }
 
 impl ConnectionPool {
-    pub(crate) fn new(endpoint: Endpoint, code_sets: CodeSets) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, protocol: Protocol, code_sets: CodeSets) -> Self {
         ConnectionPool {
             endpoint,
+            protocol,
             code_sets,
             state: Mutex::default(),
             losses: AtomicU32::new(0),
@@ -278,7 +281,8 @@ impl ConnectionPool {
         if self.lock().closed {
             return Err(orb.already_shut_down("opening a connection").into());
         }
-        let connection = MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, link);
+        let connection =
+            MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, self.protocol, link);
         let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
         orb.flusher().add(weak);
         match route {
@@ -338,14 +342,15 @@ impl ConnectionPool {
     fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
         let link = self.connect_link(orb, clock)?;
         let limits = orb.reader_limits();
-        Ok(ClientConnection::new(link, self.code_sets, limits, orb.client_wait()))
+        let (code_sets, wait) = (self.code_sets, orb.client_wait());
+        Ok(ClientConnection::new(link, code_sets, self.protocol, limits, wait))
     }
 
     fn connect_link(&self, orb: &Orb, clock: &Clock) -> Result<Link, CallFailure> {
         let deadline = clock.deadline();
         let link = Link::connect(&self.endpoint, orb.settings().connect_timeout, deadline)
             .map_err(|error| self.unreachable(&error, clock))?;
-        tracing::debug!(endpoint = %self.endpoint, "connection opened");
+        tracing::debug!(endpoint = %self.endpoint, protocol = %self.protocol, "connection opened");
         housekeeping::ensure_running(orb);
         Ok(link)
     }
@@ -581,6 +586,7 @@ mod tests {
     use crate::connection::{ConnectionCache, Opening};
     use crate::init::Settings;
     use corbie_cdr::CodeSets;
+    use corbie_giop::Protocol;
     use corbie_transport::Endpoint;
     use corbie_types::SystemExceptionKind;
     use std::time::Duration;
@@ -588,7 +594,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_connect_beyond_his_own_time() {
         let cache = ConnectionCache::default();
-        let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), CodeSets::DEFAULT);
+        let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), Protocol::Giop, CodeSets::DEFAULT);
         // As while another thread connects, which never ends here.
         pool.lock_shared().is_opening = true;
         cache.purge(Some(Duration::ZERO), 0);

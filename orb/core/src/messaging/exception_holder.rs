@@ -241,7 +241,8 @@ pub(crate) fn reply_body_as(
     code_sets: CodeSets,
 ) -> Option<(ByteOrder, Vec<u8>)> {
     let is_aligned = body.position().is_multiple_of(8);
-    if is_aligned && body.version() == version && body.code_sets() == code_sets {
+    let is_same_version = body.version().of_values() == version.of_values();
+    if is_aligned && is_same_version && body.code_sets() == code_sets {
         return None;
     }
     let type_code = type_of(body.clone().read_str().ok()?)?;

@@ -11,7 +11,8 @@ use crate::server::event_driven::Home;
 use crate::server::sending::Sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_giop::{
-    Answer, GiopError, MessageReader, OwnedMessage, Role, Version, close_connection, message_error,
+    Answer, Control, GiopError, MessageReader, OwnedMessage, Protocol, Role, Version,
+    close_connection, message_error,
 };
 use corbie_transport::{Link, Waiter};
 use std::io;
@@ -39,8 +40,8 @@ pub(crate) struct ServerConnection {
     pub(crate) last_message: AtomicU64,
     /// The tick since which a message is incomplete, or [`COMPLETE`].
     pub(crate) incomplete_since: AtomicU64,
-    /// The minor GIOP version of the client's last message: what we say on our own account is said
-    /// in it. Before the first, our highest.
+    /// The minor version of the client's last message, or GIOPlite's: what we say on our own
+    /// account is said in it. Before the first, our highest.
     giop_minor: AtomicU8,
     /// Whether any message has come: until then the time to the first octet counts.
     pub(crate) has_begun: AtomicBool,
@@ -94,7 +95,7 @@ pub(crate) enum Taken {
 }
 
 impl ServerConnection {
-    pub(crate) fn new(orb: &Orb, id: u64, link: Link) -> io::Result<Self> {
+    pub(crate) fn new(orb: &Orb, id: u64, link: Link, protocol: Protocol) -> io::Result<Self> {
         let settings = orb.settings();
         // No receive time-out is set: the timer costs every call 0.2 µs. Silent connections are
         // closed by housekeeping, which wakes the thread that waits here.
@@ -104,7 +105,8 @@ impl ServerConnection {
             link,
             message_timeout: settings.message_timeout,
             reading: Mutex::new(Reading {
-                reader: MessageReader::new(orb.reader_limits(), Role::Server),
+                reader: MessageReader::new(orb.reader_limits(), Role::Server)
+                    .with_protocol(protocol, ByteOrder::NATIVE),
                 waiter: Waiter::new(orb.server_wait()),
             }),
             sending: Sending::new(orb),
@@ -113,7 +115,7 @@ impl ServerConnection {
             crew: Crew::default(),
             last_message: AtomicU64::new(orb.tick()),
             incomplete_since: AtomicU64::new(COMPLETE),
-            giop_minor: AtomicU8::new(Version::V1_2.minor),
+            giop_minor: AtomicU8::new(protocol.version().minor),
             has_begun: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             deferred: AtomicU32::new(0),
@@ -287,9 +289,10 @@ impl ServerConnection {
     /// Tells the peer what was wrong, as far as it can be told, and closes.
     pub(crate) fn refuse(&self, error: &GiopError) {
         tracing::warn!(peer = %self.peer(), %error, "connection closed: the peer sent bad octets");
+        let version = error.answer_version(self.version());
         let farewell = match error.answer() {
-            Answer::MessageError => Some(message_error(self.version(), ByteOrder::NATIVE)),
-            Answer::CloseConnection => Some(close_connection(self.version(), ByteOrder::NATIVE)),
+            Answer::MessageError => Some(message_error(version, ByteOrder::NATIVE)),
+            Answer::CloseConnection => Some(close_connection(version, ByteOrder::NATIVE)),
             Answer::Nothing => None,
         };
         self.close(farewell);
@@ -302,7 +305,7 @@ impl ServerConnection {
     }
 
     /// Closes after sending `farewell`. Only the first call does anything.
-    pub(crate) fn close(&self, farewell: Option<[u8; 12]>) {
+    pub(crate) fn close(&self, farewell: Option<Control>) {
         if self.closing.swap(true, Ordering::AcqRel) {
             return;
         }

@@ -9,6 +9,7 @@ use crate::server::{
     ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
     thread_pool,
 };
+use corbie_giop::Protocol;
 use corbie_transport::{Acceptor, Link};
 use corbie_types::{CompletionStatus, SystemException};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -157,7 +158,7 @@ fn accept_all(orb: &Orb, acceptor: &Acceptor) {
             continue;
         }
         match acceptor.accept() {
-            Ok(link) => admit(orb, link),
+            Ok(link) => admit(orb, link, Protocol::Giop),
             Err(_) if closing() => {}
             Err(error) => {
                 tracing::warn!(address = %acceptor.address(), %error, "accept failed");
@@ -178,7 +179,7 @@ fn wait_for_a_place(orb: &Orb) -> bool {
 }
 
 /// Takes the connection in, if there is a place for it.
-pub(crate) fn admit(orb: &Orb, link: Link) {
+pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     let registry = &orb.server().registry;
     let most = orb.settings().server_connections_max as usize;
     let peer = link.peer();
@@ -187,7 +188,7 @@ pub(crate) fn admit(orb: &Orb, link: Link) {
         link.shutdown();
         return;
     }
-    let connection = match ServerConnection::new(orb, registry.next_id(), link) {
+    let connection = match ServerConnection::new(orb, registry.next_id(), link, protocol) {
         Ok(connection) => Arc::new(connection),
         Err(error) => return tracing::debug!(%peer, %error, "connection lost at once"),
     };

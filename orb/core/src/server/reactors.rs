@@ -9,6 +9,7 @@ use crate::Orb;
 use crate::init::WhenFull;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn, Waiting};
 use crate::server::{ServerConnection, event_driven, listener, relief};
+use corbie_giop::Protocol;
 use corbie_transport::Acceptor;
 use corbie_types::SystemException;
 use std::io;
@@ -114,7 +115,7 @@ impl EventHandler for Listener {
         }
         match self.0.try_accept() {
             Ok(Some(link)) => {
-                listener::admit(orb, link);
+                listener::admit(orb, link, Protocol::Giop);
                 Next::Again
             }
             Ok(None) => Next::Wait,

@@ -14,6 +14,7 @@ use crate::connection::outbox::{Outbox, Patience, Refused, Urgency};
 use crate::server::ServerConnection;
 use crate::server::connection::COMPLETE;
 use corbie_cdr::Encoder;
+use corbie_giop::Control;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -253,7 +254,7 @@ impl ServerConnection {
 
     /// Sends a last word behind everything else and ends the link; if the peer does not take it
     /// all now, the link ends when it has, or after `message_timeout`.
-    pub(crate) fn send_last(&self, farewell: Option<[u8; 12]>) {
+    pub(crate) fn send_last(&self, farewell: Option<Control>) {
         let sending = &self.sending;
         let Some(octets) = farewell else { return self.link.shutdown() };
         if let Some(_turn) = sending.lock_soon() {

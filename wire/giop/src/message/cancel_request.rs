@@ -11,7 +11,7 @@ use crate::error::GiopError;
 /// The whole of a CancelRequest behind the message header.
 ///
 /// ```text
-/// request_id: ulong
+/// request_id: ulong; in GIOPlite at octet 8, as everywhere
 /// ```
 /// CORBA 3.3 P2 §9.4.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,14 @@
-//! The twelve octets that every GIOP message begins with.
+//! The twelve octets that every GIOP message begins with, and the five of GIOPlite (`lite`).
 //!
-//! Written by `writer`, read by `reader`. CORBA 3.3 P2 §9.4.1.
+//! Written by `writer`, read by `reader`. CORBA 3.3 P2 §9.4.1; paper POA §3.3.
+
+mod lite;
 
 use corbie_cdr::{ByteOrder, Version};
 
 use crate::error::{GiopError, GiopErrorKind};
+
+pub(crate) use lite::REQUEST_ID as LITE_REQUEST_ID;
 
 /// The message types. CORBA 3.3 P2 §9.4.1, table 9-3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +58,7 @@ impl MessageKind {
     #[must_use]
     pub fn may_be_fragmented(self, version: Version) -> bool {
         match self {
+            _ if version.is_lite() => false,
             Self::Request | Self::Reply | Self::Fragment => version >= Version::V1_1,
             Self::LocateRequest | Self::LocateReply => version >= Version::V1_2,
             Self::CancelRequest | Self::CloseConnection | Self::MessageError => false,
@@ -73,7 +78,7 @@ impl MessageKind {
 /// CORBA 3.3 P2 §9.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader {
-    /// 1.0, 1.1 or 1.2.
+    /// 1.0, 1.1 or 1.2; or GIOPlite, whose header is written by [`MessageHeader::write`].
     pub version: Version,
     /// The byte order of everything from `message_size` on.
     pub order: ByteOrder,
@@ -86,8 +91,10 @@ pub struct MessageHeader {
 }
 
 impl MessageHeader {
-    /// The octets of a message header.
+    /// The octets of a message header of GIOP.
     pub const OCTETS: usize = 12;
+    /// The octets of a message header of GIOPlite.
+    pub const LITE_OCTETS: usize = 5;
     /// What every message begins with.
     pub const MAGIC: [u8; 4] = *b"GIOP";
     const LITTLE_ENDIAN: u8 = 1;
@@ -193,7 +200,20 @@ impl MessageHeader {
         }
     }
 
-    /// The twelve octets of this header.
+    /// How many octets this header has.
+    #[inline]
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        Self::octets_in(self.version)
+    }
+
+    /// How many octets a header of this version has.
+    #[inline]
+    pub(crate) const fn octets_in(version: Version) -> usize {
+        if version.is_lite() { Self::LITE_OCTETS } else { Self::OCTETS }
+    }
+
+    /// The twelve octets of this header in GIOP.
     #[inline]
     #[must_use]
     pub fn encode(&self) -> [u8; Self::OCTETS] {
@@ -213,13 +233,17 @@ impl MessageHeader {
     #[inline]
     #[must_use]
     pub fn total(&self) -> usize {
-        usize::try_from(self.size).unwrap_or(usize::MAX).saturating_add(Self::OCTETS)
+        usize::try_from(self.size).unwrap_or(usize::MAX).saturating_add(self.octets())
     }
 }
 
 #[cold]
 fn not_giop(octets: &[u8]) -> GiopError {
     let seen = &octets[..octets.len().min(12)];
-    let found = format_args!("{:02x?} (\"{}\")", seen, seen.escape_ascii());
+    let hint = match MessageHeader::resembles_lite(octets) {
+        true => "; it may be GIOPlite: that needs a giopl:// endpoint here, or gioplite off there",
+        false => "",
+    };
+    let found = format_args!("{:02x?} (\"{}\"){hint}", seen, seen.escape_ascii());
     GiopError::new(GiopErrorKind::BadMagic, 0, "magic", found)
 }

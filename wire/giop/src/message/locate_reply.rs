@@ -48,8 +48,10 @@ impl LocateStatus {
 ///
 /// ```text
 /// request_id: ulong │ locate_status: ulong │ body without extra alignment
+///
+/// GIOPlite: locate_status: octet │ 2 octets, zero │ request_id: ulong │ body as above
 /// ```
-/// CORBA 3.3 P2 §9.4.6.1, §9.4.6.2.
+/// CORBA 3.3 P2 §9.4.6.1, §9.4.6.2, paper POA §3.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocateReplyHeader {
     /// The id of the LocateRequest that this answers.
@@ -65,17 +67,28 @@ impl LocateReplyHeader {
     /// `Malformed`, `BadValue`; the peer gets MessageError.
     pub fn decode(d: &mut Decoder<'_>) -> Result<Self, GiopError> {
         const WHAT: &str = "locate_status";
+        let status = |value, octets, d: &Decoder<'_>| {
+            let at = d.position() - octets;
+            let bad = || GiopError::new(GiopErrorKind::BadValue, at, WHAT, value);
+            LocateStatus::from_ulong(value, d.version()).ok_or_else(bad)
+        };
+        if d.version().is_lite() {
+            let value = u32::from(field(WHAT, d.read_octet())?);
+            let status = status(value, 1, d)?;
+            return Ok(Self { request_id: field("request_id", d.read_ulong())?, status });
+        }
         let request_id = field("request_id", d.read_ulong())?;
         let value = field(WHAT, d.read_ulong())?;
-        let Some(status) = LocateStatus::from_ulong(value, d.version()) else {
-            return Err(GiopError::new(GiopErrorKind::BadValue, d.position() - 4, WHAT, value));
-        };
-        Ok(Self { request_id, status })
+        Ok(Self { request_id, status: status(value, 4, d)? })
     }
 
     /// Writes the header.
     pub fn encode(&self, e: &mut Encoder<'_>) {
         let Self { request_id, status } = *self;
+        if e.version().is_lite() {
+            e.write_octets(&[status as u8, 0, 0]);
+            return e.write_ulong(request_id);
+        }
         e.write_ulong(request_id);
         e.write_ulong(status as u32);
     }

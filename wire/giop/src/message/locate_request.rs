@@ -6,7 +6,7 @@
 use corbie_cdr::{Decoder, Encoder};
 
 use super::request::field;
-use super::target::Target;
+use super::target::{AddressingDisposition, Target};
 use crate::error::GiopError;
 
 /// The whole of a LocateRequest behind the message header.
@@ -14,8 +14,10 @@ use crate::error::GiopError;
 /// ```text
 /// request_id: ulong │ 1.0, 1.1: object_key: sequence<octet>
 ///                   │ 1.2:      target: TargetAddress
+///
+/// GIOPlite: 1 octet, zero │ disposition: short │ request_id: ulong │ the rest of the target
 /// ```
-/// CORBA 3.3 P2 §9.4.5.1.
+/// CORBA 3.3 P2 §9.4.5.1, paper POA §3.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocateRequestHeader<'a> {
     /// Chosen by the client; shares its numbers with the ids of Requests.
@@ -30,6 +32,12 @@ impl<'a> LocateRequestHeader<'a> {
     /// # Errors
     /// `Malformed`, `BadValue`; the peer gets MessageError.
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        if d.version().is_lite() {
+            let disposition = AddressingDisposition::decode(d)?;
+            let request_id = field("request_id", d.read_ulong())?;
+            let target = Target::decode_addressed(disposition, d)?;
+            return Ok(Self { request_id, target });
+        }
         let request_id = field("request_id", d.read_ulong())?;
         let target = Target::decode(d)?;
         Ok(Self { request_id, target })
@@ -41,6 +49,11 @@ impl<'a> LocateRequestHeader<'a> {
     /// The encoder's: the message becomes longer than a GIOP message can be.
     pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
         let Self { request_id, target } = self;
+        if e.version().is_lite() {
+            target.disposition().encode(e);
+            e.write_ulong(*request_id);
+            return target.encode_addressed(e);
+        }
         e.write_ulong(*request_id);
         target.encode(e)
     }

@@ -4,7 +4,9 @@
 
 use corbie_cdr::{Decoder, Encoder, Version};
 
-use super::request::{align_body, field};
+use super::request::{
+    align_body, decode_lite_contexts, encode_lite_contexts, field, lite_contexts_bit,
+};
 use super::service_context::ServiceContexts;
 use super::tagged::TaggedList;
 use crate::error::{GiopError, GiopErrorKind};
@@ -37,6 +39,13 @@ impl ReplyStatus {
         Self::NeedsAddressingMode,
     ];
 
+    /// Whether GIOPlite aligns the body, as 1.2 does: results are better off without padding, but
+    /// an exception has to be able to move to where another begins.
+    #[inline]
+    pub(crate) fn lite_body_is_aligned(self) -> bool {
+        self != Self::NoException
+    }
+
     /// The status with this number, when the version has it.
     #[inline]
     #[must_use]
@@ -55,8 +64,15 @@ impl ReplyStatus {
 /// request_id: ulong                      reply_status: ulong
 /// reply_status: ulong                    service_context: ServiceContextList
 /// body, right behind the header          body, at the next multiple of 8 when there is one
+///
+/// GIOPlite
+/// reply_status: octet                    at octet 5; bit 7: service_context is there
+/// 2 octets, zero
+/// request_id: ulong                      at octet 8
+/// service_context: ServiceContextList    left out when empty
+/// results right behind the header; anything else at the next multiple of 8 when there is a body
 /// ```
-/// CORBA 3.3 P2 §9.4.3.1.
+/// CORBA 3.3 P2 §9.4.3.1, paper POA §3.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHeader<'a> {
     /// The id of the Request that this answers.
@@ -74,6 +90,9 @@ impl<'a> ReplyHeader<'a> {
     /// `Malformed`, `BadValue`; the peer gets MessageError.
     #[inline]
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        if d.version().is_lite() {
+            return Self::decode_lite(d);
+        }
         if d.version() >= Version::V1_2 {
             let request_id = field("request_id", d.read_ulong())?;
             let status = Self::decode_status(d)?;
@@ -84,6 +103,22 @@ impl<'a> ReplyHeader<'a> {
         let service_contexts = TaggedList::decode(d, "service_context")?;
         let request_id = field("request_id", d.read_ulong())?;
         let status = Self::decode_status(d)?;
+        Ok(Self { request_id, status, service_contexts })
+    }
+
+    #[inline]
+    fn decode_lite(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        const WHAT: &str = "reply_status";
+        let first = field(WHAT, d.read_octet())?;
+        let Some(status) = ReplyStatus::from_ulong(u32::from(first & 0x7f), d.version()) else {
+            let value = first & 0x7f;
+            return Err(GiopError::new(GiopErrorKind::BadValue, d.position() - 1, WHAT, value));
+        };
+        let request_id = field("request_id", d.read_ulong())?;
+        let service_contexts = decode_lite_contexts(first, d)?;
+        if status.lite_body_is_aligned() {
+            align_body(d)?;
+        }
         Ok(Self { request_id, status, service_contexts })
     }
 
@@ -102,6 +137,11 @@ impl<'a> ReplyHeader<'a> {
     #[inline]
     pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
         let Self { request_id, status, service_contexts } = self;
+        if e.version().is_lite() {
+            e.write_octets(&[*status as u8 | lite_contexts_bit(service_contexts), 0, 0]);
+            e.write_ulong(*request_id);
+            return encode_lite_contexts(service_contexts, e);
+        }
         if e.version() < Version::V1_2 {
             service_contexts.encode(e)?;
         }

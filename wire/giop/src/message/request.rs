@@ -6,7 +6,7 @@ use corbie_cdr::{Decoder, Encoder, Version};
 
 use super::service_context::ServiceContexts;
 use super::tagged::TaggedList;
-use super::target::Target;
+use super::target::{AddressingDisposition, Target};
 use crate::error::{GiopError, GiopErrorKind};
 
 /// Whether and when the server answers: the SyncScope of the request, as 1.2 encodes it.
@@ -57,8 +57,17 @@ impl ResponseFlags {
 /// operation: string                      service_context: ServiceContextList
 /// requesting_principal: sequence<octet>
 /// body, right behind the header          body, at the next multiple of 8 when there is one
+///
+/// GIOPlite
+/// response_flags: octet                  at octet 5; bit 7: service_context is there
+/// disposition: short                     of the target
+/// request_id: ulong                      at octet 8
+/// target: what follows its disposition
+/// operation: string
+/// service_context: ServiceContextList    left out when empty
+/// body, at the next multiple of 8 when there is one
 /// ```
-/// CORBA 3.3 P2 §9.4.2.1.
+/// CORBA 3.3 P2 §9.4.2.1, paper POA §3.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader<'a> {
     /// Chosen by the client, not in use by another unanswered request of the connection.
@@ -80,6 +89,9 @@ impl<'a> RequestHeader<'a> {
     /// `Malformed`, `BadValue`; the peer gets MessageError.
     #[inline(always)]
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        if d.version().is_lite() {
+            return Self::decode_lite(d);
+        }
         if d.version() >= Version::V1_2 {
             return Self::decode_1_2(d);
         }
@@ -109,12 +121,39 @@ impl<'a> RequestHeader<'a> {
         Ok(Self { request_id, response, target, operation, service_contexts })
     }
 
+    #[inline]
+    fn decode_lite(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        let flags = field("response_flags", d.read_octet())?;
+        let response = ResponseFlags::from_header_octet(flags, d.version());
+        let disposition = AddressingDisposition::decode(d)?;
+        let request_id = field("request_id", d.read_ulong())?;
+        let target = Target::decode_addressed(disposition, d)?;
+        let operation = decode_operation(d)?;
+        let service_contexts = decode_lite_contexts(flags, d)?;
+        align_body(d)?;
+        Ok(Self { request_id, response, target, operation, service_contexts })
+    }
+
+    #[inline]
+    fn encode_lite(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
+        let Self { request_id, response, target, operation, service_contexts } = self;
+        e.write_octet(*response as u8 | lite_contexts_bit(service_contexts));
+        target.disposition().encode(e);
+        e.write_ulong(*request_id);
+        target.encode_addressed(e)?;
+        encode_operation(e, operation)?;
+        encode_lite_contexts(service_contexts, e)
+    }
+
     /// Writes the header in the form of the encoder's version; the body's alignment is `writer`'s.
     ///
     /// # Errors
     /// The encoder's: the message becomes longer than a GIOP message can be.
     #[inline]
     pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
+        if e.version().is_lite() {
+            return self.encode_lite(e);
+        }
         let Self { request_id, response, target, operation, service_contexts } = self;
         if e.version() >= Version::V1_2 {
             e.write_ulong(*request_id);
@@ -134,6 +173,36 @@ impl<'a> RequestHeader<'a> {
         // The principal is deprecated: always sent empty, ignored when received.
         e.write_octet_sequence_copied(&[])
     }
+}
+
+/// In the first octet of a Request or Reply of GIOPlite: its header has service contexts.
+const LITE_CONTEXTS: u8 = 0x80;
+
+/// The bit of the first octet that says whether there are any.
+#[inline]
+pub(super) fn lite_contexts_bit(contexts: &ServiceContexts<'_>) -> u8 {
+    if contexts.is_empty() { 0 } else { LITE_CONTEXTS }
+}
+
+/// Reads the service contexts of GIOPlite when `first`, the first octet of the header, says that
+/// there are any.
+#[inline]
+pub(super) fn decode_lite_contexts<'a>(
+    first: u8,
+    d: &mut Decoder<'a>,
+) -> Result<ServiceContexts<'a>, GiopError> {
+    match first & LITE_CONTEXTS {
+        0 => Ok(ServiceContexts::EMPTY),
+        _ => TaggedList::decode(d, "service_context"),
+    }
+}
+
+#[inline]
+pub(super) fn encode_lite_contexts(
+    contexts: &ServiceContexts<'_>,
+    e: &mut Encoder<'_>,
+) -> Result<(), corbie_cdr::Error> {
+    if contexts.is_empty() { Ok(()) } else { contexts.encode(e) }
 }
 
 /// Names the field in the error of the CDR decoder.

@@ -114,11 +114,24 @@ impl<'a> Target<'a> {
         const WHAT: &str = "object_key";
         if d.version() >= Version::V1_2 {
             let disposition = AddressingDisposition::decode(d)?;
-            if disposition != AddressingDisposition::Key {
-                return Self::decode_profile(disposition, d);
-            }
+            return Self::decode_addressed(disposition, d);
         }
         d.read_octet_sequence().map(Self::Key).map_err(|e| GiopError::malformed(WHAT, &e))
+    }
+
+    /// Reads what follows the disposition.
+    ///
+    /// # Errors
+    /// As [`Target::decode`].
+    #[inline(always)]
+    pub(super) fn decode_addressed(
+        disposition: AddressingDisposition,
+        d: &mut Decoder<'a>,
+    ) -> Result<Self, GiopError> {
+        if disposition != AddressingDisposition::Key {
+            return Self::decode_profile(disposition, d);
+        }
+        d.read_octet_sequence().map(Self::Key).map_err(|e| GiopError::malformed("object_key", &e))
     }
 
     #[cold]
@@ -156,6 +169,12 @@ impl<'a> Target<'a> {
             return e.write_octet_sequence_copied(self.object_key().unwrap_or_default());
         }
         self.disposition().encode(e);
+        self.encode_addressed(e)
+    }
+
+    /// Writes what follows the disposition.
+    #[inline]
+    pub(super) fn encode_addressed(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
         match *self {
             Self::Key(key) => e.write_octet_sequence_copied(key),
             Self::Profile(Tagged { tag, data }) => {

@@ -9,17 +9,24 @@
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
-    LocateReplyHeader, LocateRequestHeader, LocateStatus, MessageKind, MessageReader, ReaderLimits,
-    ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, Role, ServiceContext, ServiceContexts,
-    Tagged, TaggedList, Target, cancel_request, close_connection, finish_message, message_error,
-    write_locate_reply, write_locate_request, write_reply, write_request,
+    LocateReplyHeader, LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind,
+    MessageReader, Protocol, ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags,
+    Role, ServiceContext, ServiceContexts, Tagged, TaggedList, Target, cancel_request,
+    close_connection, finish_message, message_error, write_locate_reply, write_locate_request,
+    write_reply, write_request,
 };
 use proptest::prelude::*;
 
 pub const VERSIONS: [Version; 3] = [Version::V1_0, Version::V1_1, Version::V1_2];
+pub const LITE: Version = Version::GIOP_LITE;
 pub const ORDERS: [ByteOrder; 2] = [ByteOrder::BigEndian, ByteOrder::LittleEndian];
 
-/// Every version with every byte order.
+/// Every dialect, GIOPlite too.
+pub fn all_dialects() -> impl Iterator<Item = (Version, ByteOrder)> {
+    dialects().chain(ORDERS.map(|order| (LITE, order)))
+}
+
+/// Every version of GIOP with every byte order.
 pub fn dialects() -> impl Iterator<Item = (Version, ByteOrder)> {
     VERSIONS.into_iter().flat_map(|version| ORDERS.into_iter().map(move |order| (version, order)))
 }
@@ -106,6 +113,22 @@ pub fn last_messages(version: Version, order: ByteOrder) -> [(MessageKind, Vec<u
 
 pub fn reader(role: Role) -> MessageReader {
     MessageReader::new(ReaderLimits::default(), role)
+}
+
+/// A reader of the protocol of this version.
+pub fn reader_of(role: Role, version: Version, order: ByteOrder) -> MessageReader {
+    reader(role).with_protocol(Protocol::of(version), order)
+}
+
+/// A whole message of this dialect.
+pub fn message_in(version: Version, order: ByteOrder, octets: &[u8]) -> Message<'_> {
+    let header = if version.is_lite() {
+        MessageHeader::decode_lite(octets, order).unwrap().unwrap()
+    } else {
+        MessageHeader::decode(octets.first_chunk().unwrap()).unwrap()
+    };
+    assert_eq!(header.total(), octets.len());
+    Message { header, octets }
 }
 
 /// Feeds the octets in chunks of the given sizes (the last size repeats) and returns what comes
@@ -224,5 +247,6 @@ pub fn any_request() -> impl Strategy<Value = RandomRequest> {
 }
 
 pub fn any_dialect() -> impl Strategy<Value = (Version, ByteOrder)> {
-    (0..3usize, 0..2usize).prop_map(|(version, order)| (VERSIONS[version], ORDERS[order]))
+    let versions = [&VERSIONS[..], &[LITE]].concat();
+    (0..4usize, 0..2usize).prop_map(move |(version, order)| (versions[version], ORDERS[order]))
 }

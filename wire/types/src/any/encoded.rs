@@ -153,7 +153,8 @@ impl Encoded {
         if self.order != e.order()
             || (text & TEXT::CHAR != 0 && mine.char_data != other.char_data)
             || (text & TEXT::WIDE != 0
-                && (mine.wchar_data != other.wchar_data || self.version != e.version()))
+                && (mine.wchar_data != other.wchar_data
+                    || self.version.of_values() != e.version().of_values()))
         {
             return false;
         }
