@@ -3,22 +3,27 @@
 //! Used by `orb/core/server/listener`. An accept that fails for want of descriptors or memory is an
 //! error of the moment: the caller pauses and goes on, as a server must outlive a flood.
 
-use crate::Link;
-use crate::tcp::TcpLink;
+use crate::shm::ShmAcceptor;
+use crate::tcp::TcpAcceptor;
+use crate::unix::UnixAcceptor;
+use crate::{Endpoint, Link, PluggedAcceptor, PluggedEndpoint, Transport, UnixName, UnixOptions};
 use rustix::net::{Shutdown, shutdown};
-use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
-/// Connections that may wait for `accept`; more are refused or retried by the peer's system.
-const BACKLOG: i32 = 1024;
-
-/// A listening socket.
+/// What listens.
 #[derive(Debug)]
-pub struct Acceptor {
-    listener: TcpListener,
-    address: SocketAddr,
+pub enum Acceptor {
+    /// On a TCP port.
+    Tcp(TcpAcceptor),
+    /// On a unix-domain socket.
+    Unix(UnixAcceptor),
+    /// For connections over shared memory.
+    Shm(ShmAcceptor),
+    /// By a transport of the application.
+    Plugged(Arc<dyn Transport>, Box<dyn PluggedAcceptor>),
 }
 
 impl Acceptor {
@@ -28,21 +33,61 @@ impl Acceptor {
     /// # Errors
     /// What the system says, for example `AddrInUse`.
     pub fn bind(address: SocketAddr) -> io::Result<Acceptor> {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-        socket.set_reuse_address(true)?;
-        if address.is_ipv6() && address.ip().is_unspecified() {
-            socket.set_only_v6(false)?;
-        }
-        socket.bind(&address.into())?;
-        socket.listen(BACKLOG)?;
-        let listener: TcpListener = socket.into();
-        let address = listener.local_addr()?;
-        Ok(Acceptor { listener, address })
+        TcpAcceptor::bind(address).map(Acceptor::Tcp)
     }
 
-    /// The address listened on, with the port that was really taken.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Listens on a unix-domain socket; without a name on one that nobody has. A socket that a dead
+    /// server left behind is replaced.
+    ///
+    /// # Errors
+    /// `AddrInUse` when a server listens there, `AlreadyExists` when it is no socket, else what the
+    /// system says.
+    pub fn bind_unix(name: Option<&UnixName>, options: UnixOptions) -> io::Result<Acceptor> {
+        UnixAcceptor::bind(name, options).map(Acceptor::Unix)
+    }
+
+    /// Listens for connections over shared memory, which are agreed on over the unix-domain socket
+    /// of this name, as [`Acceptor::bind_unix`].
+    ///
+    /// # Errors
+    /// As [`Acceptor::bind_unix`].
+    pub fn bind_shm(name: Option<&UnixName>, options: UnixOptions) -> io::Result<Acceptor> {
+        ShmAcceptor::bind(name, options).map(Acceptor::Shm)
+    }
+
+    /// Listens on `endpoint`, whose address may be empty.
+    ///
+    /// # Errors
+    /// What its transport says.
+    pub fn bind_plugged(endpoint: &PluggedEndpoint) -> io::Result<Acceptor> {
+        let transport = Arc::clone(endpoint.transport());
+        let acceptor = transport.listen(endpoint.address())?;
+        Ok(Acceptor::Plugged(transport, acceptor))
+    }
+
+    /// What is listened on, as it was really taken.
+    #[must_use]
+    pub fn endpoint(&self) -> Endpoint {
+        match self {
+            Acceptor::Tcp(tcp) => {
+                let address = tcp.address();
+                Endpoint::tcp(address.ip().to_string(), address.port())
+            }
+            Acceptor::Unix(unix) => Endpoint::Unix(unix.name().clone()),
+            Acceptor::Shm(shm) => Endpoint::Shm(shm.name().clone()),
+            Acceptor::Plugged(transport, plugged) => {
+                Endpoint::Plugged(PluggedEndpoint::new(Arc::clone(transport), plugged.address()))
+            }
+        }
+    }
+
+    /// The address listened on, with the port that was really taken, for TCP.
+    #[must_use]
+    pub fn socket_address(&self) -> Option<SocketAddr> {
+        match self {
+            Acceptor::Tcp(tcp) => Some(tcp.address()),
+            _ => None,
+        }
     }
 
     /// Blocks until a peer connects. After [`Acceptor::close`] it fails.
@@ -50,8 +95,12 @@ impl Acceptor {
     /// # Errors
     /// What the system says.
     pub fn accept(&self) -> io::Result<Link> {
-        let (stream, peer) = self.listener.accept()?;
-        TcpLink::new(stream, peer).map(Link::Tcp)
+        match self {
+            Acceptor::Tcp(tcp) => tcp.accept().map(Link::Tcp),
+            Acceptor::Unix(unix) => unix.accept().map(Link::Unix),
+            Acceptor::Shm(shm) => shm.accept().map(Link::Shm),
+            Acceptor::Plugged(_, plugged) => plugged.accept().map(Link::Plugged),
+        }
     }
 
     /// From now on [`Acceptor::try_accept`] is to be used.
@@ -59,7 +108,12 @@ impl Acceptor {
     /// # Errors
     /// What the system says.
     pub fn set_nonblocking(&self) -> io::Result<()> {
-        self.listener.set_nonblocking(true)
+        match self {
+            Acceptor::Tcp(tcp) => tcp.set_nonblocking(),
+            Acceptor::Unix(unix) => unix.set_nonblocking(),
+            Acceptor::Shm(shm) => shm.set_nonblocking(),
+            Acceptor::Plugged(_, plugged) => plugged.set_nonblocking(),
+        }
     }
 
     /// Takes a connection that a peer has opened: `Ok(None)` when there is none.
@@ -67,6 +121,9 @@ impl Acceptor {
     /// # Errors
     /// What the system says; never `WouldBlock`.
     pub fn try_accept(&self) -> io::Result<Option<Link>> {
+        if let Acceptor::Plugged(_, plugged) = self {
+            return Ok(plugged.try_accept()?.map(Link::Plugged));
+        }
         match self.accept() {
             Ok(link) => Ok(Some(link)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
@@ -77,12 +134,25 @@ impl Acceptor {
     /// Takes no more connections; a thread blocked in [`Acceptor::accept`] returns with an error.
     pub fn close(&self) {
         // On Linux, shutting a listening socket down wakes accept with EINVAL.
-        let _ = shutdown(&self.listener, Shutdown::Both);
+        let _ = match self {
+            Acceptor::Tcp(tcp) => shutdown(tcp, Shutdown::Both),
+            Acceptor::Unix(unix) => {
+                unix.remove_file();
+                shutdown(unix, Shutdown::Both)
+            }
+            Acceptor::Shm(shm) => return shm.close(),
+            Acceptor::Plugged(_, plugged) => return plugged.close(),
+        };
     }
-}
 
-impl AsFd for Acceptor {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+    /// What an event loop watches; `None`: a thread has to wait in [`Acceptor::accept`].
+    #[must_use]
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Acceptor::Tcp(tcp) => Some(tcp.as_fd()),
+            Acceptor::Unix(unix) => Some(unix.as_fd()),
+            Acceptor::Shm(shm) => Some(shm.descriptor()),
+            Acceptor::Plugged(_, plugged) => plugged.descriptor(),
+        }
     }
 }

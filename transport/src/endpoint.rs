@@ -1,12 +1,14 @@
 //! Where a peer can be reached: the part of a profile that the transport needs.
 //!
-//! Made by `orb/core/client/bind` from the profiles of a reference (CORBA 3.3 P2 §9.7.2), and the
-//! key of the connection cache.
+//! A value of any protocol. Made by `orb/core/profile` from the profiles of a reference (CORBA 3.3
+//! P2 §9.7.2), by acceptors for what they listen on, and the key of the connection cache.
 
+use crate::{PluggedEndpoint, UnixName};
 use std::fmt;
 
 /// An address that a [`crate::Link`] can be opened to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Endpoint {
     /// IIOP over TCP. `host` is a name or a numeric IPv4 or IPv6 address (without brackets).
     Tcp {
@@ -15,12 +17,28 @@ pub enum Endpoint {
         /// Port, 1 to 65535.
         port: u16,
     },
+    /// UIOP: a unix-domain socket.
+    Unix(UnixName),
+    /// Shared memory, agreed on over the unix-domain socket of this name.
+    Shm(UnixName),
+    /// A transport that the application brought along.
+    Plugged(PluggedEndpoint),
 }
 
 impl Endpoint {
     /// The TCP endpoint `host`, `port`.
     pub fn tcp(host: impl Into<String>, port: u16) -> Self {
         Endpoint::Tcp { host: host.into(), port }
+    }
+
+    /// Whether only processes of the same machine can reach it.
+    #[must_use]
+    pub fn is_of_one_machine(&self) -> bool {
+        match self {
+            Endpoint::Tcp { .. } => false,
+            Endpoint::Unix(_) | Endpoint::Shm(_) => true,
+            Endpoint::Plugged(plugged) => plugged.transport().is_of_one_machine(),
+        }
     }
 }
 
@@ -29,6 +47,9 @@ impl fmt::Display for Endpoint {
         match self {
             Endpoint::Tcp { host, port } if host.contains(':') => write!(f, "tcp [{host}]:{port}"),
             Endpoint::Tcp { host, port } => write!(f, "tcp {host}:{port}"),
+            Endpoint::Unix(name) => write!(f, "unix {name}"),
+            Endpoint::Shm(name) => write!(f, "shared memory {name}"),
+            Endpoint::Plugged(plugged) => plugged.fmt(f),
         }
     }
 }
@@ -41,5 +62,8 @@ mod tests {
     fn addresses_print_as_people_write_them() {
         assert_eq!(Endpoint::tcp("example.org", 2809).to_string(), "tcp example.org:2809");
         assert_eq!(Endpoint::tcp("::1", 2809).to_string(), "tcp [::1]:2809");
+        let unix = |name: &str| Endpoint::Unix(name.parse().unwrap()).to_string();
+        assert_eq!(unix("/run/stock"), "unix /run/stock");
+        assert_eq!(unix("@stock"), "unix @stock");
     }
 }

@@ -3,18 +3,29 @@
 //! `orb/core/connection` is the only caller: it opens a [`Link`] to an [`Endpoint`], hands it
 //! octets to send and space to receive into, and says through a [`Waiter`] how to pass the time
 //! until octets arrive. An [`Acceptor`] yields the links that peers open to us. Everything blocks
-//! or spins on the calling thread: there is no queue, no runtime and no thread here.
+//! or spins on the calling thread: there is no queue, no runtime and no thread here. Applications
+//! bring further transports along with [`Transport`].
 #![forbid(unsafe_code)]
 
 mod acceptor;
 mod endpoint;
 mod link;
+mod peer;
+mod plugged;
 mod readiness;
+mod registry;
+mod shm;
+mod socket;
 mod tcp;
+mod unix;
 mod wait;
 
 pub use acceptor::Acceptor;
 pub use endpoint::Endpoint;
 pub use link::Link;
+pub use peer::{PeerAddress, PeerProcess};
+pub use plugged::{PluggedAcceptor, PluggedEndpoint, PluggedLink, Transport};
 pub use readiness::{Event, Events, Readiness};
+pub use registry::{BUILT_IN_SCHEMES, Registry};
+pub use unix::{UnixName, UnixOptions};
 pub use wait::{WaitStrategy, Waiter};

@@ -1,13 +1,13 @@
 //! One open connection to a peer, whatever carries it.
 //!
 //! A [`Link`] is an enum and not a trait object, so that the call path has no dynamic lookup
-//! (invariant 6 of `ARCHITECTURE.md`). All methods take `&self`: one thread may send while another
-//! receives.
+//! (invariant 6 of `ARCHITECTURE.md`); only transports of the application are behind a
+//! pointer. All methods take `&self`: one thread may send while another receives.
 
-use crate::Endpoint;
-use crate::tcp::TcpLink;
+use crate::shm::{self, ShmLink};
+use crate::socket::SocketLink;
+use crate::{Endpoint, PeerAddress, PluggedLink, tcp, unix};
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,13 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub enum Link {
     /// A TCP connection.
-    Tcp(TcpLink),
+    Tcp(SocketLink),
+    /// A unix-domain socket.
+    Unix(SocketLink),
+    /// Shared memory.
+    Shm(ShmLink),
+    /// A connection of a transport that the application brought along.
+    Plugged(Box<dyn PluggedLink>),
 }
 
 impl Link {
@@ -32,8 +38,11 @@ impl Link {
     ) -> io::Result<Link> {
         match endpoint {
             Endpoint::Tcp { host, port } => {
-                TcpLink::connect(host, *port, each, deadline).map(Link::Tcp)
+                tcp::connect(host, *port, each, deadline).map(Link::Tcp)
             }
+            Endpoint::Unix(name) => unix::connect(name, each, deadline).map(Link::Unix),
+            Endpoint::Shm(name) => shm::connect(name, each, deadline).map(Link::Shm),
+            Endpoint::Plugged(plugged) => plugged.connect(each, deadline),
         }
     }
 
@@ -45,7 +54,9 @@ impl Link {
     /// what the system says.
     pub fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()> {
         match self {
-            Link::Tcp(link) => link.send(segments),
+            Link::Tcp(link) | Link::Unix(link) => link.send(segments),
+            Link::Shm(link) => link.send(segments),
+            Link::Plugged(link) => link.send(segments),
         }
     }
 
@@ -56,14 +67,18 @@ impl Link {
     #[inline]
     pub fn send_one(&self, octets: &[u8]) -> io::Result<()> {
         match self {
-            Link::Tcp(link) => link.send_one(octets),
+            Link::Tcp(link) | Link::Unix(link) => link.send_one(octets),
+            Link::Shm(link) => link.send_one(octets),
+            Link::Plugged(link) => link.send(&mut [IoSlice::new(octets)]),
         }
     }
 
     /// Sends `octets` if that needs no waiting: for a last word to a peer that may not listen.
     pub fn send_now(&self, octets: &[u8]) {
         match self {
-            Link::Tcp(link) => link.send_now(octets),
+            Link::Tcp(link) | Link::Unix(link) => link.send_now(octets),
+            Link::Shm(link) => link.send_now(octets),
+            Link::Plugged(link) => drop(link.try_send(octets)), // What cannot be said is not.
         }
     }
 
@@ -73,7 +88,9 @@ impl Link {
     /// What the system says; never `WouldBlock`.
     pub fn try_send(&self, octets: &[u8]) -> io::Result<usize> {
         match self {
-            Link::Tcp(link) => link.try_send(octets),
+            Link::Tcp(link) | Link::Unix(link) => link.try_send(octets),
+            Link::Shm(link) => link.try_send(octets),
+            Link::Plugged(link) => link.try_send(octets),
         }
     }
 
@@ -85,7 +102,9 @@ impl Link {
     #[inline]
     pub fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
         match self {
-            Link::Tcp(link) => link.receive(space),
+            Link::Tcp(link) | Link::Unix(link) => link.receive(space),
+            Link::Shm(link) => link.receive(space),
+            Link::Plugged(link) => link.receive(space),
         }
     }
 
@@ -96,7 +115,9 @@ impl Link {
     #[inline]
     pub fn try_receive(&self, space: &mut [u8]) -> io::Result<Option<usize>> {
         match self {
-            Link::Tcp(link) => link.try_receive(space),
+            Link::Tcp(link) | Link::Unix(link) => link.try_receive(space),
+            Link::Shm(link) => link.try_receive(space),
+            Link::Plugged(link) => link.try_receive(space),
         }
     }
 
@@ -107,7 +128,9 @@ impl Link {
     /// `TimedOut` when nothing arrived in time, else what the system says.
     pub fn receive_all(&self, space: &mut [u8]) -> io::Result<usize> {
         match self {
-            Link::Tcp(link) => link.receive_all(space),
+            Link::Tcp(link) | Link::Unix(link) => link.receive_all(space),
+            Link::Shm(link) => link.receive_all(space),
+            Link::Plugged(link) => link.receive_all(space),
         }
     }
 
@@ -115,7 +138,9 @@ impl Link {
     /// A connection that waits idle in the cache has nothing to read unless the peer closed it.
     pub fn is_stale(&self) -> bool {
         match self {
-            Link::Tcp(link) => link.is_stale(),
+            Link::Tcp(link) | Link::Unix(link) => link.is_stale(),
+            Link::Shm(link) => link.is_stale(),
+            Link::Plugged(link) => link.is_stale(),
         }
     }
 
@@ -127,7 +152,9 @@ impl Link {
     #[inline]
     pub fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
-            Link::Tcp(link) => link.set_receive_timeout(timeout),
+            Link::Tcp(link) | Link::Unix(link) => link.set_receive_timeout(timeout),
+            Link::Shm(link) => link.set_receive_timeout(timeout),
+            Link::Plugged(link) => link.set_receive_timeout(timeout),
         }
     }
 
@@ -138,29 +165,36 @@ impl Link {
     #[inline]
     pub fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
-            Link::Tcp(link) => link.set_send_timeout(timeout),
+            Link::Tcp(link) | Link::Unix(link) => link.set_send_timeout(timeout),
+            Link::Shm(link) => link.set_send_timeout(timeout),
+            Link::Plugged(link) => link.set_send_timeout(timeout),
         }
     }
 
     /// Ends both directions; a thread blocked in [`Link::receive`] returns.
     pub fn shutdown(&self) {
         match self {
-            Link::Tcp(link) => link.shutdown(),
+            Link::Tcp(link) | Link::Unix(link) => link.shutdown(),
+            Link::Shm(link) => link.shutdown(),
+            Link::Plugged(link) => link.shutdown(),
         }
     }
 
-    /// The peer's address, for messages to people.
-    pub fn peer(&self) -> SocketAddr {
+    /// The peer's address, for messages to people and for servants.
+    pub fn peer(&self) -> PeerAddress {
         match self {
-            Link::Tcp(link) => link.peer(),
+            Link::Tcp(link) | Link::Unix(link) => link.peer().clone(),
+            Link::Shm(link) => link.peer(),
+            Link::Plugged(link) => link.peer(),
         }
     }
-}
 
-impl AsFd for Link {
-    fn as_fd(&self) -> BorrowedFd<'_> {
+    /// What an event loop watches; `None`: a thread has to wait for this link alone.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Link::Tcp(link) => link.as_fd(),
+            Link::Tcp(link) | Link::Unix(link) => Some(link.as_fd()),
+            Link::Shm(link) => Some(link.descriptor()),
+            Link::Plugged(link) => link.descriptor(),
         }
     }
 }

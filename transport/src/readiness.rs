@@ -127,7 +127,7 @@ fn event(event: &epoll::Event) -> Event {
 #[cfg(test)]
 mod tests {
     use super::{Event, Events, Readiness};
-    use crate::{Acceptor, Endpoint, Link};
+    use crate::{Acceptor, Link};
     use std::time::Duration;
 
     const NOW: Option<Duration> = Some(Duration::ZERO);
@@ -139,11 +139,10 @@ mod tests {
     #[test]
     fn what_comes_is_told_once() {
         let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
-        let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
-        let ours = Link::connect(&endpoint, None, None).unwrap();
+        let ours = Link::connect(&acceptor.endpoint(), None, None).unwrap();
         let theirs = acceptor.accept().unwrap();
         let readiness = Readiness::new().unwrap();
-        readiness.add(&ours, 7).unwrap();
+        readiness.add(ours.descriptor().unwrap(), 7).unwrap();
         let can_send = Event { token: 7, input: false, output: true, end: false };
         assert_eq!(events(&readiness, None), [can_send], "the first event");
         assert_eq!(events(&readiness, NOW), []);
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!(events(&readiness, None), [has_octets], "more has come");
         theirs.shutdown();
         assert!(events(&readiness, None)[0].end);
-        readiness.remove(&ours);
+        readiness.remove(ours.descriptor().unwrap());
     }
 
     #[test]

@@ -1,222 +1,93 @@
 //! IIOP's transport: TCP over IPv4 and IPv6 (CORBA 3.3 P2 §9.7).
 //!
 //! `TCP_NODELAY` is on, since a request is one send; keep-alive is on, so that a vanished peer is
-//! noticed. Octets go through `recv` and `sendmsg` with `MSG_NOSIGNAL`, so a closed peer is an
-//! error and never a signal.
+//! noticed. What is open is a [`SocketLink`].
 
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
+use crate::PeerAddress;
+use crate::socket::SocketLink;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::{self, IoSlice};
-use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Stands for "no time-out" in [`TcpLink::receive_timeout`] and [`TcpLink::send_timeout`].
-const FOREVER: u64 = 0;
+/// Connections that may wait for `accept`; more are refused or retried by the peer's system.
+pub(crate) const BACKLOG: i32 = 1024;
 
-/// A TCP connection.
-#[derive(Debug)]
-pub struct TcpLink {
-    stream: TcpStream,
-    peer: SocketAddr,
-    /// Nanoseconds of the socket's receive time-out now, or [`FOREVER`]: saves the system call
-    /// when the next call wants the same.
-    receive_timeout: AtomicU64,
-    /// As above, for sending.
-    send_timeout: AtomicU64,
+pub(crate) fn connect(
+    host: &str,
+    port: u16,
+    each: Option<Duration>,
+    deadline: Option<Instant>,
+) -> io::Result<SocketLink> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in (host, port).to_socket_addrs()? {
+        let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "no address answered in time"));
+        }
+        match open(address, left.into_iter().chain(each).min()) {
+            Ok(socket) => return link(socket, address),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
-impl TcpLink {
-    pub(crate) fn connect(
-        host: &str,
-        port: u16,
-        each: Option<Duration>,
-        deadline: Option<Instant>,
-    ) -> io::Result<TcpLink> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        for address in (host, port).to_socket_addrs()? {
-            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "no address answered in time"));
-            }
-            match open(address, left.into_iter().chain(each).min()) {
-                Ok(stream) => return TcpLink::new(stream, address),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    pub(crate) fn new(stream: TcpStream, peer: SocketAddr) -> io::Result<TcpLink> {
-        stream.set_nodelay(true)?;
-        socket2::SockRef::from(&stream).set_keepalive(true)?;
-        let (receive_timeout, send_timeout) = (AtomicU64::new(FOREVER), AtomicU64::new(FOREVER));
-        Ok(TcpLink { stream, peer, receive_timeout, send_timeout })
-    }
-
-    pub(crate) fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    #[inline]
-    pub(crate) fn send_one(&self, octets: &[u8]) -> io::Result<()> {
-        match send(&self.stream, octets, SendFlags::NOSIGNAL) {
-            Ok(sent) if sent == octets.len() => Ok(()),
-            outcome => self.send_rest(&mut [IoSlice::new(octets)], outcome),
-        }
-    }
-
-    pub(crate) fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()> {
-        let mut control = SendAncillaryBuffer::default();
-        let outcome = sendmsg(&self.stream, segments, &mut control, SendFlags::NOSIGNAL);
-        self.send_rest(segments, outcome)
-    }
-
-    /// The first attempt at sending ended thus. One system call takes at most the send time-out,
-    /// and returns early only by a signal or an error; so the whole takes at most twice of it.
-    fn send_rest(
-        &self,
-        segments: &mut [IoSlice<'_>],
-        mut outcome: Result<usize, Errno>,
-    ) -> io::Result<()> {
-        let mut rest = segments;
-        let mut deadline = None;
-        loop {
-            match outcome {
-                Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(not_taken()),
-                Err(error) => return Err(error.into()),
-            }
-            if rest.is_empty() {
-                return Ok(());
-            }
-            if let timeout @ 1.. = self.send_timeout.load(Ordering::Relaxed) {
-                let now = Instant::now();
-                if now >= *deadline.get_or_insert(now + Duration::from_nanos(timeout)) {
-                    return Err(not_taken());
-                }
-            }
-            let mut control = SendAncillaryBuffer::default();
-            outcome = sendmsg(&self.stream, rest, &mut control, SendFlags::NOSIGNAL);
-        }
-    }
-
-    pub(crate) fn send_now(&self, octets: &[u8]) {
-        // What cannot be said is not said.
-        let _ = send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
-    }
-
-    pub(crate) fn try_send(&self, octets: &[u8]) -> io::Result<usize> {
-        loop {
-            match send(&self.stream, octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-                Ok(sent) => return Ok(sent),
-                Err(Errno::AGAIN) => return Ok(0),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
-        self.receive_with(space, RecvFlags::empty())
-    }
-
-    pub(crate) fn receive_all(&self, space: &mut [u8]) -> io::Result<usize> {
-        self.receive_with(space, RecvFlags::WAITALL)
-    }
-
-    #[inline]
-    fn receive_with(&self, space: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
-        loop {
-            match recv(&self.stream, &mut *space, flags) {
-                Ok((_, octets)) => return Ok(octets),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Err(nothing_came()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn try_receive(&self, space: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
-            match recv(&self.stream, &mut *space, RecvFlags::DONTWAIT) {
-                Ok((_, octets)) => return Ok(Some(octets)),
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    pub(crate) fn is_stale(&self) -> bool {
-        let mut octet = [0u8; 1];
-        let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
-        !matches!(recv(&self.stream, &mut octet[..], flags), Err(Errno::AGAIN))
-    }
-
-    #[inline]
-    pub(crate) fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        change(&self.receive_timeout, timeout, |timeout| self.stream.set_read_timeout(timeout))
-    }
-
-    #[inline]
-    pub(crate) fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        change(&self.send_timeout, timeout, |timeout| self.stream.set_write_timeout(timeout))
-    }
-
-    pub(crate) fn shutdown(&self) {
-        // Fails only when the peer was faster, which is what was wanted.
-        let _ = self.stream.shutdown(Shutdown::Both);
-    }
-}
-
-impl AsFd for TcpLink {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
-    }
-}
-
-fn open(address: SocketAddr, timeout: Option<Duration>) -> io::Result<TcpStream> {
+fn open(address: SocketAddr, timeout: Option<Duration>) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     match timeout {
         Some(timeout) => socket.connect_timeout(&address.into(), timeout)?,
         None => socket.connect(&address.into())?,
     }
-    Ok(socket.into())
+    Ok(socket)
 }
 
-/// Sets a time-out of the socket unless it is `now` already.
-#[inline]
-fn change(
-    now: &AtomicU64,
-    timeout: Option<Duration>,
-    set: impl FnOnce(Option<Duration>) -> io::Result<()>,
-) -> io::Result<()> {
-    let wanted = timeout.map_or(FOREVER, nanoseconds);
-    if now.load(Ordering::Relaxed) == wanted {
-        return Ok(());
+fn link(socket: Socket, peer: SocketAddr) -> io::Result<SocketLink> {
+    socket.set_tcp_nodelay(true)?;
+    socket.set_keepalive(true)?;
+    Ok(SocketLink::new(socket, PeerAddress::Tcp(peer)))
+}
+
+/// A listening TCP socket.
+#[derive(Debug)]
+pub struct TcpAcceptor {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl TcpAcceptor {
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpAcceptor> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?;
+        if address.is_ipv6() && address.ip().is_unspecified() {
+            socket.set_only_v6(false)?;
+        }
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        let listener: TcpListener = socket.into();
+        let address = listener.local_addr()?;
+        Ok(TcpAcceptor { listener, address })
     }
-    // A zero time-out means "for ever" to the system, so the least is one microsecond.
-    set(timeout.map(|timeout| timeout.max(Duration::from_micros(1))))?;
-    now.store(wanted, Ordering::Relaxed);
-    Ok(())
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<SocketLink> {
+        let (stream, peer) = self.listener.accept()?;
+        link(stream.into(), peer)
+    }
 }
 
-fn nanoseconds(timeout: Duration) -> u64 {
-    u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX).max(1)
+impl TcpAcceptor {
+    pub(crate) fn set_nonblocking(&self) -> io::Result<()> {
+        self.listener.set_nonblocking(true)
+    }
 }
 
-#[cold]
-fn not_taken() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "the peer did not take the octets in time")
-}
-
-#[cold]
-fn nothing_came() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "no octets came within the time-out")
+impl AsFd for TcpAcceptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
 }

@@ -124,15 +124,14 @@ impl Drop for SpinningPlace {
 #[cfg(test)]
 mod tests {
     use super::{MAX_BACKOFF, WaitStrategy, Waiter};
-    use crate::{Acceptor, Endpoint, Link};
+    use crate::{Acceptor, Link};
     use std::time::Duration;
 
     const BUDGET: Duration = Duration::from_micros(20);
 
     fn silent_pair() -> (Link, Link) {
         let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
-        let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
-        let ours = Link::connect(&endpoint, None, None).unwrap();
+        let ours = Link::connect(&acceptor.endpoint(), None, None).unwrap();
         ours.set_receive_timeout(Some(Duration::from_millis(1))).unwrap();
         (ours, acceptor.accept().unwrap())
     }

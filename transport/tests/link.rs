@@ -20,7 +20,7 @@ fn acceptor_on(address: &str) -> Acceptor {
 }
 
 fn connect(host: &str, acceptor: &Acceptor) -> Link {
-    let endpoint = Endpoint::tcp(host, acceptor.address().port());
+    let endpoint = Endpoint::tcp(host, acceptor.socket_address().unwrap().port());
     Link::connect(&endpoint, Some(PATIENCE), None).unwrap()
 }
 
@@ -169,17 +169,17 @@ fn closing_an_acceptor_wakes_a_thread_that_accepts() {
         acceptor.close();
         assert!(waiting.join().unwrap().is_err());
     });
-    let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
+    let endpoint = Endpoint::tcp("127.0.0.1", acceptor.socket_address().unwrap().port());
     assert!(Link::connect(&endpoint, Some(PATIENCE), None).is_err(), "nobody listens any more");
     // The port can be taken again at once.
-    let again = Acceptor::bind(acceptor.address()).unwrap();
-    assert_eq!(again.address(), acceptor.address());
+    let again = Acceptor::bind(acceptor.socket_address().unwrap()).unwrap();
+    assert_eq!(again.socket_address(), acceptor.socket_address());
 }
 
 #[test]
 fn connecting_fails_with_a_reason_and_in_time() {
     let acceptor = acceptor_on("127.0.0.1:0");
-    let port = acceptor.address().port();
+    let port = acceptor.socket_address().unwrap().port();
     drop(acceptor);
     let dead = Endpoint::tcp("127.0.0.1", port);
     let error = Link::connect(&dead, Some(PATIENCE), None).unwrap_err();

@@ -36,8 +36,9 @@ pub use corbie_core::dynamic::{
     DynamicServerRequest, NamedValue, NvList, Request,
 };
 pub use corbie_core::init::{
-    AddressFamily, EventLoop, InitialReference, ListenEndpoint, PartialSettings, PublishedAddress,
-    ReplyWait, ServerConcurrency, Setting, Settings, TransportMultiplexing, WaitStrategy, WhenFull,
+    AddressFamily, EndpointOptions, EventLoop, InitialReference, ListenAt, ListenEndpoint,
+    ListenHost, PartialSettings, ProtocolPreference, PublishedAddress, ReplyWait,
+    ServerConcurrency, Setting, Settings, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
@@ -45,7 +46,7 @@ pub use corbie_core::server::{
 pub use corbie_core::{
     Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task,
 };
-pub use corbie_core::{interceptor, messaging, policy};
+pub use corbie_core::{interceptor, messaging, policy, transport};
 pub use corbie_poa::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa, PoaError,
     PoaManager, PoaManagerError, PoaManagerState, PoaPolicies, PoaPolicy, RequestProcessing,

@@ -3,6 +3,7 @@
 //! The only behaviour of the façade: it knows both `orb/core` and `orb/poa` (CORBA 3.3 P1 §8.5).
 
 use corbie_core::init::{PartialSettings, Settings};
+use corbie_core::transport::Transport;
 use corbie_poa::{Poa, RootPoa};
 use corbie_types::SystemException;
 use std::fmt;
@@ -36,7 +37,7 @@ impl Orb {
 
     /// An ORB configured by calls first, then as by [`Orb::init`].
     pub fn builder<'a>() -> OrbBuilder<'a> {
-        OrbBuilder { settings: PartialSettings::new(), arguments: None }
+        OrbBuilder { settings: PartialSettings::new(), arguments: None, transports: Vec::new() }
     }
 
     /// The root POA. The first call starts listening on the configured endpoints.
@@ -81,6 +82,7 @@ impl fmt::Debug for Orb {
 pub struct OrbBuilder<'a> {
     settings: PartialSettings,
     arguments: Option<&'a mut Vec<String>>,
+    transports: Vec<Arc<dyn Transport>>,
 }
 
 impl<'a> OrbBuilder<'a> {
@@ -98,14 +100,24 @@ impl<'a> OrbBuilder<'a> {
         self
     }
 
+    /// Has the ORB speak over `transport`, too: endpoints of its scheme can be listened on, and
+    /// profiles with its tag are understood. See `docs/src/transports.md`.
+    #[must_use]
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transports.push(transport);
+        self
+    }
+
     /// The ORB.
     ///
     /// # Errors
-    /// See [`Orb::init`].
+    /// See [`Orb::init`]; `BAD_PARAM` (`COMPLETED_NO`), too, when the scheme or the profile tag of
+    /// a transport is taken, or an endpoint is of a transport that was not given.
     pub fn build(self) -> Result<Orb, SystemException> {
         let mut none = Vec::new();
         let arguments = self.arguments.unwrap_or(&mut none);
         let settings = Settings::from_process(self.settings, arguments)?;
-        Ok(Orb { core: corbie_core::Orb::new(settings), root: Arc::default() })
+        let core = corbie_core::Orb::with_transports(settings, self.transports)?;
+        Ok(Orb { core, root: Arc::default() })
     }
 }

@@ -12,7 +12,9 @@ mod combinations;
 mod endpoint;
 mod environment;
 mod file;
+mod listen;
 mod near_names;
+mod preference;
 mod published;
 mod reference;
 mod refusal;
@@ -27,7 +29,9 @@ pub use choice::{
     AddressFamily, EventLoop, ReplyWait, ServerConcurrency, SyncScope, TransportMultiplexing,
     WaitStrategy, WhenFull,
 };
-pub use endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
-pub use published::{Published, published_hosts};
+pub use endpoint::{InitialReference, PublishedAddress};
+pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost};
+pub use preference::ProtocolPreference;
+pub use published::{PublishedHosts, published_hosts};
 pub use settings::{PartialSettings, Settings};
 pub use table::{Places, Setting};

@@ -8,9 +8,9 @@
 use crate::Orb;
 use crate::server::ServerRequest;
 use corbie_giop::ReplyStatus;
+use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::any::Any;
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
@@ -34,14 +34,14 @@ pub trait ServerInterceptor: Send + Sync {
 }
 
 /// A request that was answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AnsweredRequest<'a> {
     /// The name of the operation on the wire.
     pub operation: &'a str,
     /// Its number on its connection.
     pub request_id: u32,
     /// Who sent it.
-    pub peer: SocketAddr,
+    pub peer: PeerAddress,
     /// How it ended.
     pub outcome: Outcome<'a>,
 }

@@ -15,11 +15,13 @@ pub mod init;
 mod initial_references;
 pub mod interceptor;
 mod interface;
+mod machine;
 pub mod messaging;
 mod object;
 mod operation;
 mod orb;
 pub mod policy;
+mod profile;
 mod reactor;
 pub mod server;
 
@@ -29,3 +31,12 @@ pub use interface::{Interface, decode_reference, encode_object, encode_reference
 pub use object::Object;
 pub use operation::{Operation, OperationName};
 pub use orb::Orb;
+
+/// What third-party transports are made of, and what servers learn of their peers.
+pub mod transport {
+    pub use corbie_transport::{
+        Endpoint, PeerAddress, PeerProcess, PluggedAcceptor, PluggedEndpoint, PluggedLink,
+        Registry, Transport, UnixName,
+    };
+    pub use corbie_types::UiopProfile;
+}

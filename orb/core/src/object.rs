@@ -69,9 +69,9 @@ impl Object {
         &self.0.ior
     }
 
-    /// The object key of the first IIOP profile.
+    /// The object key of the first profile that can be read.
     pub fn object_key(&self) -> Option<Vec<u8>> {
-        client::first_object_key(&self.0.ior)
+        client::first_object_key(self.orb(), &self.0.ior)
     }
 
     /// Calls `operation`: `arguments` writes the in and inout arguments, the reply holds the
@@ -202,7 +202,7 @@ impl Object {
     /// # Errors
     /// `MARSHAL` (`COMPLETED_NO`) when it cannot be read.
     pub(crate) fn exposed_policies(&self) -> Result<&PolicySet, SystemException> {
-        let read = || crate::policy::exposed_by(&self.0.ior);
+        let read = || crate::policy::exposed_by(self.orb(), &self.0.ior);
         self.0.exposed_policies.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 

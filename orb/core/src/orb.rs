@@ -19,7 +19,7 @@ use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::server::{self, Adapter, Server};
 use corbie_cdr::{Limits, Version};
 use corbie_giop::ReaderLimits;
-use corbie_transport::WaitStrategy as Wait;
+use corbie_transport::{Endpoint, Registry, Transport, WaitStrategy as Wait};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use event_loop::MainLoop;
 use std::fmt;
@@ -34,6 +34,7 @@ pub struct Orb(Arc<OrbInner>);
 
 pub(crate) struct OrbInner {
     settings: Settings,
+    transports: Registry,
     limits: Limits,
     policies: OrbPolicies,
     interceptors: Interceptors,
@@ -61,10 +62,32 @@ pub(crate) struct Housekeeping {
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.
     pub fn new(settings: Settings) -> Self {
+        Self::assemble(settings, Registry::default())
+    }
+
+    /// An ORB with these settings, which also speaks over `transports`.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` (`COMPLETED_NO`) when the scheme or the profile tag of a transport is taken, or
+    /// an endpoint is of a transport that is not among them or has an address of another form.
+    pub fn with_transports(
+        settings: Settings,
+        transports: impl IntoIterator<Item = Arc<dyn Transport>>,
+    ) -> Result<Self, SystemException> {
+        let refuse =
+            |why: String| SystemException::bad_param(0, CompletionStatus::No).with_detail(why);
+        let mut registry = Registry::new();
+        transports.into_iter().try_for_each(|one| registry.add(one)).map_err(refuse)?;
+        settings.check_transports(&registry).map_err(refuse)?;
+        Ok(Self::assemble(settings, registry))
+    }
+
+    fn assemble(settings: Settings, transports: Registry) -> Self {
         let settings = settings.with_what_they_imply();
         let limits = settings.limits();
         Orb(Arc::new(OrbInner {
             settings,
+            transports,
             limits,
             policies: OrbPolicies::default(),
             interceptors: Interceptors::default(),
@@ -127,7 +150,17 @@ impl Orb {
         Ok(())
     }
 
-    /// The addresses listened on, with the ports that were really taken.
+    /// The third-party transports of this ORB.
+    pub fn transports(&self) -> &Registry {
+        &self.0.transports
+    }
+
+    /// Everything that is listened on, of any protocol, as it was really taken.
+    pub fn listen_endpoints(&self) -> Vec<Endpoint> {
+        self.0.server.endpoints()
+    }
+
+    /// The TCP addresses listened on, with the ports that were really taken.
     pub fn listen_addresses(&self) -> Vec<SocketAddr> {
         self.0.server.addresses()
     }

@@ -53,8 +53,8 @@ pub(crate) enum Next {
 
 /// What a reactor watches and calls. No lock of the reactor is held during these calls.
 pub(crate) trait EventHandler: Send + Sync {
-    /// What is watched; the same until the handler is dropped.
-    fn descriptor(&self) -> BorrowedFd<'_>;
+    /// What is watched; the same until the handler is dropped. `None`: it cannot be.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
     /// Something may be there to receive (or to accept), or the peer has closed. One thread at a
     /// time is in here until it calls [`Turn::release`]; input that comes meanwhile leads to
@@ -155,7 +155,9 @@ impl Reactor {
         }
         let source = lock(&self.sources).insert(handler);
         let token = source.token;
-        match self.readiness.add(source.handler.descriptor(), token.0) {
+        let unwatchable = || io::Error::new(io::ErrorKind::Unsupported, "it cannot be watched");
+        let descriptor = source.handler.descriptor().ok_or_else(unwatchable);
+        match descriptor.and_then(|descriptor| self.readiness.add(descriptor, token.0)) {
             Ok(()) => Ok(token),
             Err(error) => {
                 lock(&self.sources).remove(token);
@@ -167,8 +169,8 @@ impl Reactor {
     /// Forgets a source. A call of its handler that is under way goes on.
     pub(crate) fn remove(&self, token: Token) {
         let removed = lock(&self.sources).remove(token);
-        if let Some(source) = removed {
-            self.readiness.remove(source.handler.descriptor());
+        if let Some(descriptor) = removed.as_ref().and_then(|source| source.handler.descriptor()) {
+            self.readiness.remove(descriptor);
         }
     }
 

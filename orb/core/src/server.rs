@@ -14,6 +14,7 @@ pub(crate) mod dispatch;
 mod event_driven;
 mod forward_servant;
 mod listener;
+mod listening;
 mod locality;
 mod nesting;
 mod object_keys;
@@ -42,11 +43,12 @@ pub use servant::{Servant, TypedServant};
 pub use typed_response::{SharedResponse, TypedResponse, not_raised};
 
 pub(crate) use listener::start;
+pub(crate) use listening::PublishedProfile;
 pub(crate) use object_keys::ObjectKeys;
 pub(crate) use shutdown::{close_silent, stop};
 
 use connection::ServerConnection;
-use listener::Listeners;
+use listening::Listeners;
 use pending::Pending;
 use reactors::Reactors;
 use registry::Registry;
@@ -71,8 +73,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The addresses that references carry; `None` before listening begins.
-    pub(crate) fn published(&self) -> Option<&crate::init::Published> {
+    /// What references carry; `None` before listening begins.
+    pub(crate) fn published(&self) -> Option<&[PublishedProfile]> {
         self.listeners.published()
     }
 
@@ -82,7 +84,12 @@ impl Server {
         self.reactors.note_place();
     }
 
-    /// The addresses listened on.
+    /// What is listened on.
+    pub(crate) fn endpoints(&self) -> Vec<corbie_transport::Endpoint> {
+        self.listeners.endpoints()
+    }
+
+    /// The TCP addresses listened on.
     pub(crate) fn addresses(&self) -> Vec<std::net::SocketAddr> {
         self.listeners.addresses()
     }

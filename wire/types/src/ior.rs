@@ -9,6 +9,7 @@ mod describe;
 mod iiop;
 mod tags;
 mod text;
+mod uiop;
 
 use corbie_cdr::{Decoder, Encoder, Error, Marshal};
 
@@ -18,6 +19,7 @@ pub use describe::Description;
 pub use iiop::{Address, IiopProfile};
 pub use tags::{component_tag, orb_type, profile_tag};
 pub(crate) use text::hex_digit;
+pub use uiop::UiopProfile;
 
 /// A profile: how the object can be reached, in the terms of one protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -22,7 +22,7 @@ pub use any::Any;
 pub use exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 pub use ior::{
     Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IiopProfile, Ior,
-    SslSecTrans, TaggedComponent, TaggedProfile,
+    SslSecTrans, TaggedComponent, TaggedProfile, UiopProfile,
 };
 pub use repository_id::{IdlVersion, RepositoryId, RepositoryIdError};
 pub use type_code::{

@@ -1,15 +1,16 @@
 //! From a reference to the places that calls can be sent to.
 //!
-//! Every IIOP profile and every alternate address gives a [`Target`], in the order of the
-//! reference (CORBA 3.3 P2 §9.6, §9.7). Code sets and version are settled here, once per reference
+//! Every profile of a protocol that is spoken here, and every alternate address, gives a
+//! [`Target`], in the order of `protocol_preference` and then of the reference (CORBA 3.3 P2 §9.6,
+//! §9.7). Code sets and version are settled here, once per reference
 //! (invariant 6 of `ARCHITECTURE.md`).
 
 use crate::Orb;
 use crate::connection::ConnectionPool;
+use crate::profile::{self, Profile};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
-use corbie_giop::{self as giop, AddressingDisposition, Protocol, RequestTemplate};
-use corbie_transport::Endpoint;
-use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, minor};
+use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
+use corbie_types::{CompletionStatus, Ior, SystemException, TaggedProfile, minor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI16, AtomicU64, AtomicUsize, Ordering};
 
@@ -34,6 +35,8 @@ pub(crate) struct Target {
     pub(crate) announces_code_sets: bool,
     /// Index of the profile within the reference, for `AddressingDisposition::Reference`.
     pub(crate) profile: u32,
+    /// Place of its protocol in `protocol_preference`.
+    rank: usize,
     /// How the server wants to be addressed; changed by `NEEDS_ADDRESSING_MODE`.
     addressing: AtomicI16,
     /// How many connections the pool had lost when a call with `NO_RECONNECT` was answered last,
@@ -94,16 +97,17 @@ impl Target {
     }
 }
 
-/// The object key of the first IIOP profile that can be read.
-pub(crate) fn first_object_key(ior: &Ior) -> Option<Vec<u8>> {
-    ior.profiles.iter().find_map(|profile| Some(profile.iiop().ok()??.object_key))
+/// The object key of the first profile that can be read.
+pub(crate) fn first_object_key(orb: &Orb, ior: &Ior) -> Option<Vec<u8>> {
+    let key = |p: &TaggedProfile| profile::object_key(orb.transports(), p.tag, &p.data);
+    ior.profiles.iter().find_map(key)
 }
 
 /// Settles where calls of `ior` go.
 ///
 /// # Errors
 /// `INV_OBJREF` for nil; when no profile can be used: `INV_OBJREF` for one that cannot be read,
-/// `CODESET_INCOMPATIBLE`, `IMP_LIMIT` when none is IIOP; all `COMPLETED_NO`.
+/// `CODESET_INCOMPATIBLE`, `IMP_LIMIT` when none is of a protocol spoken here; all `COMPLETED_NO`.
 pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     if ior.is_nil() {
         return Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
@@ -112,21 +116,26 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     let mut targets = Vec::new();
     let mut unusable = None;
     for (index, profile) in ior.profiles.iter().enumerate() {
-        let added = match profile.iiop() {
-            Ok(Some(profile)) => add_targets(orb, index, &profile, &mut targets),
-            Ok(None) => Ok(()),
-            Err(error) => Err(malformed(error)),
+        let added = match Profile::decode(orb.transports(), profile.tag, &profile.data) {
+            Ok(Some(profile)) if profile.is_within_reach() => {
+                add_targets(orb, index, &profile, &mut targets)
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
         };
         // A profile that cannot be used is passed over as long as there is another.
         unusable = unusable.or(added.err());
     }
+    // Stable: of one protocol, the reference's order stays.
+    targets.sort_by_key(|target| target.rank);
     if targets.is_empty() {
         if let Some(exception) = unusable {
             return Err(exception);
         }
         let minor = minor::IMP_LIMIT_NO_USABLE_PROFILE;
         return Err(SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
-            "the reference of type {:?} has no IIOP profile, but {} profile(s) of other protocols",
+            "the reference of type {:?} has no profile that can be used from here, but {} of \
+             protocols that this ORB does not speak, or of other machines",
             ior.type_id,
             ior.profiles.len()
         )));
@@ -134,26 +143,25 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     Ok(Binding { targets, preferred: AtomicUsize::new(0), ior: None })
 }
 
-fn malformed(error: corbie_cdr::Error) -> SystemException {
-    SystemException::inv_objref(minor::INV_OBJREF_MALFORMED, CompletionStatus::No)
-        .with_detail(format!("a profile of the reference cannot be read: {error}"))
-}
-
 fn add_targets(
     orb: &Orb,
     index: usize,
-    profile: &IiopProfile,
+    profile: &Profile,
     targets: &mut Vec<Target>,
 ) -> Result<(), SystemException> {
-    let version = profile.version.min(orb.settings().giop_version);
+    let messages = profile.protocol.messages();
+    let version = match messages {
+        giop::Protocol::Giop => profile.version.min(orb.settings().giop_version),
+        giop::Protocol::GiopLite => messages.version(),
+    };
     let negotiated = match profile.code_sets() {
         Some(server) if version > Version::V1_0 => Some(orb.negotiate_code_sets(&server)?),
         _ => None,
     };
     let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
-    for address in profile.addresses() {
-        let endpoint = Endpoint::tcp(address.host, address.port);
-        let pool = orb.connections().pool(endpoint, Protocol::of(version), code_sets);
+    let rank = orb.settings().protocol_preference.rank(profile.protocol.scheme());
+    for endpoint in &profile.endpoints {
+        let pool = orb.connections().pool(endpoint.clone(), messages, code_sets);
         let key = giop::Target::Key(&profile.object_key);
         targets.push(Target {
             pool,
@@ -162,6 +170,7 @@ fn add_targets(
             template: RequestTemplate::new(version, ByteOrder::NATIVE, key),
             announces_code_sets: negotiated.is_some(),
             profile: u32::try_from(index).unwrap_or(0),
+            rank,
             addressing: AtomicI16::new(AddressingDisposition::Key as i16),
             losses_when_bound: AtomicU64::new(NOT_BOUND),
         });

@@ -49,7 +49,7 @@ pub(crate) fn check_forward(
     policies: &CallPolicies,
     ior: &Ior,
 ) -> Result<(), SystemException> {
-    let there = reconciled_for(object, &exposed_by(ior)?);
+    let there = reconciled_for(object, &exposed_by(object.orb(), ior)?);
     if policies.rebind == RebindMode::Transparent || !object.is_bound() {
         return there.map(|_| ());
     }

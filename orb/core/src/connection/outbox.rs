@@ -421,13 +421,13 @@ fn too_slow() -> io::Error {
 mod tests {
     use super::{Outbox, Patience, Urgency};
     use corbie_cdr::Encoder;
-    use corbie_transport::{Acceptor, Endpoint, Link};
+    use corbie_transport::{Acceptor, Link};
 
     #[test]
     fn a_peer_that_is_always_behind_makes_nothing_grow() {
         const LIMIT: usize = 1 << 20;
         let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
-        let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
+        let endpoint = acceptor.endpoint();
         let link = Link::connect(&endpoint, None, None).unwrap();
         let peer = acceptor.accept().unwrap();
         let outbox = Outbox::new(LIMIT);

@@ -168,7 +168,7 @@ fn addresses(s: &Settings) -> Result<(), Refusal> {
         return Err(Refusal::parameter(format!("{} is empty", named("listen_endpoints"))));
     }
     for (i, endpoint) in s.listen_endpoints.iter().enumerate() {
-        if endpoint.port != 0 && s.listen_endpoints[..i].contains(endpoint) {
+        if !endpoint.is_open() && s.listen_endpoints[..i].contains(endpoint) {
             return Err(Refusal::parameter(format!(
                 "{}: the same endpoint is named twice",
                 value(s, "listen_endpoints")

@@ -1,8 +1,6 @@
-//! The addresses and names that settings carry: where to listen, what to publish, initial
-//! references.
+//! The addresses and names that settings carry: what to publish, initial references.
 //!
-//! Read by `settings`; names are resolved by the transport, not here. The form of endpoints is
-//! that of TAO and JacORB (`iiop://host:port`) and of omniORB (`giop:tcp:host:port`).
+//! Read by `settings`; names are resolved by the transport, not here.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -12,49 +10,8 @@ use corbie_types::SystemException;
 use super::refusal::Refusal;
 use super::value::SettingValue;
 
-/// Where a server listens.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ListenEndpoint {
-    /// A name or an address without brackets; `None`: every interface, IPv4 and IPv6.
-    pub host: Option<String>,
-    /// 0: the system chooses.
-    pub port: u16,
-}
-
-impl ListenEndpoint {
-    /// Every interface, a port that the system chooses.
-    #[must_use]
-    pub const fn any() -> Self {
-        Self { host: None, port: 0 }
-    }
-
-    /// True if it stands for more than one interface.
-    #[must_use]
-    pub fn is_wildcard(&self) -> bool {
-        self.host.as_deref().is_none_or(means_every_interface)
-    }
-
-    fn parse_one(text: &str) -> Result<Self, String> {
-        let rest = text
-            .strip_prefix("iiop://")
-            .or_else(|| text.strip_prefix("giop:tcp:"))
-            .ok_or_else(|| wrong_scheme(text))?;
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let (host, port) = split_host(rest)?;
-        let host = host.filter(|host| *host != "*").map(str::to_owned);
-        Ok(Self { host, port: port.unwrap_or(0) })
-    }
-}
-
-fn wrong_scheme(text: &str) -> String {
-    if text.contains("://") || text.starts_with("giop:") {
-        return format!("the transport of `{text}` is not known here");
-    }
-    format!("`{text}` names no transport; write `iiop://{text}`")
-}
-
 /// Splits `host`, `host:port`, `:port`, `[v6]`, `[v6]:port` or nothing.
-fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
+pub(super) fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
     let (host, port) = if let Some(inside) = text.strip_prefix('[') {
         let (host, after) =
             inside.split_once(']').ok_or_else(|| format!("`{text}` has no closing `]`"))?;
@@ -93,50 +50,24 @@ fn is_ipv6(host: &str) -> bool {
 }
 
 /// Whether a host is no single place: nothing, `*`, `0.0.0.0`, `::`, and `0` as resolvers read it.
-fn means_every_interface(host: &str) -> bool {
+pub(super) fn means_every_interface(host: &str) -> bool {
     let zeros = host.bytes().all(|b| b == b'0' || b == b'.');
     let unspecified = |a: IpAddr| a.to_canonical().is_unspecified();
     zeros || host == "*" || host.parse::<IpAddr>().is_ok_and(unspecified)
 }
 
-fn show_host(host: &str) -> String {
+pub(super) fn show_host(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-impl SettingValue for Vec<ListenEndpoint> {
-    const KIND: &'static str = "endpoints: `iiop://host:port`, `iiop://:2809`, `iiop://[::1]:0`";
-    const LIST: bool = true;
-
-    fn parse(text: &str) -> Result<Self, String> {
-        items(text, ListenEndpoint::parse_one)
-    }
-
-    fn show(&self) -> String {
-        let one = |e: &ListenEndpoint| {
-            format!("iiop://{}:{}", e.host.as_deref().map_or_else(String::new, show_host), e.port)
-        };
-        self.iter().map(one).collect::<Vec<_>>().join(",")
-    }
-
-    fn add(&mut self, later: Self) {
-        self.extend(later);
-    }
-}
-
 /// The items of a list with commas; at least one.
-fn items<T>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+pub(super) fn items<T>(
+    text: &str,
+    one: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, String> {
     let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
     let items = items.map(one).collect::<Result<Vec<_>, _>>()?;
     if items.is_empty() { Err("it is empty".to_owned()) } else { Ok(items) }
-}
-
-impl FromStr for ListenEndpoint {
-    type Err = SystemException;
-
-    /// Reads one endpoint, `iiop://host:port`. Fails with BAD_PARAM, COMPLETED_NO.
-    fn from_str(text: &str) -> Result<Self, SystemException> {
-        Ok(Self::parse_one(text).map_err(Refusal::parameter)?)
-    }
 }
 
 impl FromStr for PublishedAddress {

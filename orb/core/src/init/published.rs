@@ -7,12 +7,12 @@
 use std::net::IpAddr;
 
 use super::choice::AddressFamily;
-use super::endpoint::ListenEndpoint;
+use super::listen::ListenHost;
 use super::settings::Settings;
 
 /// The outcome: what to write into references, and what to tell the administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishedHosts {
     /// Host (an IPv6 address without brackets) and port; the first goes into the profile, the
     /// others become alternate addresses (TAG_ALTERNATE_IIOP_ADDRESS). Empty only if nothing is
     /// listened on.
@@ -23,15 +23,15 @@ pub struct Published {
 
 /// Chooses the addresses to publish.
 ///
-/// `bound` is each endpoint listened on with the port that it got; `interfaces` are the addresses
-/// of this machine in the system's order.
+/// `bound` is each host of one protocol listened on with the port that it got; `interfaces`
+/// are the addresses of this machine in the system's order.
 #[must_use]
 pub fn published_hosts(
     settings: &Settings,
-    bound: &[(ListenEndpoint, u16)],
+    bound: &[(ListenHost, u16)],
     interfaces: &[IpAddr],
-) -> Published {
-    let mut published = Published { addresses: Vec::new(), warnings: Vec::new() };
+) -> PublishedHosts {
+    let mut published = PublishedHosts { addresses: Vec::new(), warnings: Vec::new() };
     if let Some((_, first_port)) = bound.first()
         && !settings.published_addresses.is_empty()
     {
@@ -57,14 +57,14 @@ pub fn published_hosts(
     published
 }
 
-impl Published {
+impl PublishedHosts {
     fn add(&mut self, host: String, port: u16) {
         if !self.addresses.contains(&(host.clone(), port)) {
             self.addresses.push((host, port));
         }
     }
 
-    fn only_loopback(&mut self, endpoint: &ListenEndpoint, port: u16, interfaces: &[IpAddr]) {
+    fn only_loopback(&mut self, endpoint: &ListenHost, port: u16, interfaces: &[IpAddr]) {
         let loopback = interfaces.iter().find(|a| a.is_loopback() && heard(endpoint, a));
         let host = match loopback {
             Some(address) => address.to_string(),
@@ -74,7 +74,7 @@ impl Published {
         self.warnings.push(format!(
             "this machine has no address but loopback, so references carry {host} and only \
              processes of this machine can use them; name an address with published_addresses \
-             (-ORBPublishedAddress) or listen_endpoints (-ORBListenEndpoints)"
+             (-ORBPublishedAddress) or listen_endpoints (-ORBListenHosts)"
         ));
         self.add(host, port);
     }
@@ -82,7 +82,7 @@ impl Published {
 
 /// The addresses that peers can reach, the best first.
 fn reachable(
-    endpoint: &ListenEndpoint,
+    endpoint: &ListenHost,
     interfaces: &[IpAddr],
     preferred: AddressFamily,
 ) -> Vec<IpAddr> {
@@ -99,14 +99,14 @@ fn reachable(
 }
 
 /// Whether a connection to `address` reaches what listens on the wildcard `endpoint`.
-fn heard(endpoint: &ListenEndpoint, address: &IpAddr) -> bool {
+fn heard(endpoint: &ListenHost, address: &IpAddr) -> bool {
     match endpoint.host.as_deref() {
         None => true,
         Some(_) => address.is_ipv4() == hears_ipv4(endpoint),
     }
 }
 
-fn hears_ipv4(endpoint: &ListenEndpoint) -> bool {
+fn hears_ipv4(endpoint: &ListenHost) -> bool {
     endpoint.host.as_deref().is_none_or(|host| !host.contains(':'))
 }
 

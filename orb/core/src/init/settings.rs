@@ -11,7 +11,9 @@ use super::choice::{
     AddressFamily, EventLoop, ReplyWait, ServerConcurrency, SyncScope, TransportMultiplexing,
     WaitStrategy, WhenFull,
 };
-use super::endpoint::{InitialReference, ListenEndpoint, PublishedAddress};
+use super::endpoint::{InitialReference, PublishedAddress};
+use super::listen::ListenEndpoint;
+use super::preference::ProtocolPreference;
 use super::table::{Places, Setting, settings};
 use super::value::SettingValue;
 
@@ -54,8 +56,11 @@ settings! {
     default_init_ref: Option<String> = None, "-ORBDefaultInitRef";
 
     /// Where a server listens: `iiop://host:port`, several with commas. No host: every interface.
-    /// Port 0: the system chooses. `giop:tcp:host:port` means the same. Nothing is opened before
-    /// the first reference is made or the first POA is activated.
+    /// Port 0: the system chooses. `giop:tcp:host:port` means the same. `uiop:///path` is a
+    /// unix-domain socket, `uiop://@name` an abstract one, `uiop://` one of any name; `shmiop://`
+    /// likewise shared memory; `giopl://host:port` is GIOPlite; other schemes are those of
+    /// transports that the application registers. References carry a profile for each protocol.
+    /// Nothing is opened before the first reference is made or the first POA is activated.
     listen_endpoints: Vec<ListenEndpoint> = vec![ListenEndpoint::any()], "-ORBListenEndpoints";
 
     /// The address written into references instead of the one listened on, for servers behind
@@ -64,6 +69,12 @@ settings! {
     /// listened on if one was named, else the first address of this machine that is not a
     /// loopback. Never `0.0.0.0` or `::`.
     published_addresses: Vec<PublishedAddress> = Vec::new(), "-ORBPublishedAddress";
+
+    /// Which protocol comes first where a reference has several: in references made here, and when
+    /// those of others are called. The next one is tried when a connection cannot be opened.
+    /// Protocols of one machine are passed over when the server is on another.
+    protocol_preference: ProtocolPreference = ProtocolPreference::default(),
+        "-ORBProtocolPreference";
 
     /// Which family comes first in references when this machine has addresses of both.
     address_family: AddressFamily = AddressFamily::Ipv4, "-ORBAddressFamily";

@@ -1,12 +1,14 @@
-//! The references that this ORB hands out: its addresses and code sets around an object key
+//! The references that this ORB hands out: its endpoints and code sets around an object key
 //! (CORBA 3.3 P2 §9.6.2, §9.7.2).
 
+use crate::profile::Profile;
+use crate::server::PublishedProfile;
 use crate::{Object, Orb};
 use corbie_cdr::{CodeSets, Version};
 use corbie_types::ior::{CodeSetComponent, orb_type};
 use corbie_types::{
-    Address, CodeSetComponentInfo, CompletionStatus, IiopProfile, Ior, SystemException,
-    TaggedComponent, minor,
+    CodeSetComponentInfo, CompletionStatus, Ior, SystemException, TaggedComponent, TaggedProfile,
+    minor,
 };
 
 impl Orb {
@@ -23,16 +25,13 @@ impl Orb {
         if self.is_shut_down() {
             return Err(self.already_shut_down("making a reference"));
         }
-        let profile = self.profile(object_key)?;
-        Ok(Object::new(self, Ior::from_iiop(type_id, &profile)?))
+        let (type_id, profiles) = (type_id.to_owned(), self.profiles(object_key)?);
+        Ok(Object::new(self, Ior { type_id, profiles }))
     }
 
-    fn profile(&self, object_key: &[u8]) -> Result<IiopProfile, SystemException> {
-        let addresses = self.server().published().map(|published| &published.addresses[..]);
-        let Some(((host, port), alternates)) = addresses.and_then(<[_]>::split_first) else {
-            return Err(SystemException::obj_adapter(0, CompletionStatus::No)
-                .with_detail("the ORB does not listen on any address"));
-        };
+    /// A profile for each protocol listened on, the preferred one first.
+    fn profiles(&self, object_key: &[u8]) -> Result<Vec<TaggedProfile>, SystemException> {
+        let published = self.server().published().unwrap_or_default();
         let version = self.settings().giop_version;
         let mut components = Vec::new();
         // CORBA 3.3 P2 §9.7.2: components exist since 1.1.
@@ -40,15 +39,22 @@ impl Orb {
             components.push(TaggedComponent::orb_type(orb_type::CORBIE)?);
             components.push(TaggedComponent::code_sets(&self.code_sets())?);
         }
-        // CORBA 3.3 P2 §7.6.6.7: alternate addresses are for 1.2.
-        if version >= Version::V1_2 {
-            for (host, port) in alternates {
-                let address = Address::new(host.clone(), *port);
-                components.push(TaggedComponent::alternate_address(&address)?);
-            }
+        let mut profiles = Vec::with_capacity(published.len());
+        for PublishedProfile { protocol, endpoints } in published {
+            let profile = Profile {
+                protocol: protocol.clone(),
+                version,
+                endpoints: endpoints.clone(),
+                object_key: object_key.to_vec(),
+                components: components.clone(),
+            };
+            profiles.extend(profile.encode()?);
         }
-        let object_key = object_key.to_vec();
-        Ok(IiopProfile { version, host: host.clone(), port: *port, object_key, components })
+        if profiles.is_empty() {
+            return Err(SystemException::obj_adapter(0, CompletionStatus::No)
+                .with_detail("the ORB does not listen on any address"));
+        }
+        Ok(profiles)
     }
 
     /// The code sets that this ORB speaks.

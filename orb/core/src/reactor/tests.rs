@@ -4,9 +4,9 @@
 use super::{EventHandler, Next, Reactor, Sleeper, Turn, Waiting};
 use crate::Orb;
 use crate::init::Settings;
-use corbie_transport::{Acceptor, Endpoint, Link};
+use corbie_transport::{Acceptor, Link};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ struct Counter<F> {
 }
 
 impl<F: Fn(&Orb, u8) + Send + Sync> EventHandler for Counter<F> {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.link.descriptor()
     }
 
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
@@ -65,7 +65,7 @@ impl<F> Counter<F> {
 
 fn pair<F: Fn(&Orb, u8)>(upcall: F) -> (Arc<Counter<F>>, Link) {
     let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let endpoint = Endpoint::tcp("127.0.0.1", acceptor.address().port());
+    let endpoint = acceptor.endpoint();
     let link = Link::connect(&endpoint, None, None).unwrap();
     let (octets, flushed) = (AtomicU32::new(0), AtomicBool::new(false));
     let counter = Counter { link, octets, upcall, deadline: Mutex::default(), flushed };

@@ -14,9 +14,8 @@ use corbie_giop::{
     Answer, Control, GiopError, MessageReader, OwnedMessage, Protocol, Role, Version,
     close_connection, message_error,
 };
-use corbie_transport::{Link, Waiter};
+use corbie_transport::{Link, PeerAddress, Waiter};
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -125,7 +124,12 @@ impl ServerConnection {
         })
     }
 
-    pub(crate) fn peer(&self) -> SocketAddr {
+    /// Whether an event loop can wait for it.
+    pub(crate) fn can_be_watched(&self) -> bool {
+        self.link.descriptor().is_some()
+    }
+
+    pub(crate) fn peer(&self) -> PeerAddress {
         self.link.peer()
     }
 

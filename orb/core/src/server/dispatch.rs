@@ -6,14 +6,14 @@
 //! [`Adapter`]: crate::server::Adapter
 
 use crate::Orb;
+use crate::profile;
 use crate::server::{Location, ServerConnection, ServerRequest, admission, relief};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{
     GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, RequestHeader,
     ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
 };
-use corbie_types::ior::profile_tag;
-use corbie_types::{CompletionStatus, IiopProfile, Ior, SystemException, SystemExceptionKind};
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn request(
     let Some(_in_service) = connection.begin_request() else { return Ok(false) };
     // What the client does not wait for is not to be overtaken by what it sends next.
     begins(header.response == ResponseFlags::WithTarget);
-    let object_key = object_key(&header.target);
+    let object_key = object_key(orb, &header.target);
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);
     let to_admit = to_admit | orb.interceptors().exist();
@@ -106,19 +106,18 @@ pub(crate) fn local(
 
 /// The key of the target, also when the client sent a profile or a whole reference.
 #[inline]
-fn object_key<'m>(target: &corbie_giop::Target<'m>) -> Cow<'m, [u8]> {
+fn object_key<'m>(orb: &Orb, target: &corbie_giop::Target<'m>) -> Cow<'m, [u8]> {
     match target.object_key() {
         Some(key) => Cow::Borrowed(key),
-        None => Cow::Owned(key_in_profile(target)),
+        None => Cow::Owned(key_in_profile(orb, target)),
     }
 }
 
 #[cold]
-fn key_in_profile(target: &corbie_giop::Target<'_>) -> Vec<u8> {
-    let profile = target.profile().filter(|p| p.tag == profile_tag::INTERNET_IOP);
-    let profile = profile.and_then(|profile| IiopProfile::decode(profile.data).ok());
+fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
+    let key = target.profile().and_then(|p| profile::object_key(orb.transports(), p.tag, p.data));
     // A profile that is not ours or cannot be read leads to no object: OBJECT_NOT_EXIST.
-    profile.map(|profile| profile.object_key).unwrap_or_default()
+    key.unwrap_or_default()
 }
 
 /// Has the adapter's servant answer. A servant that panics fails its one request, not the server.
@@ -203,7 +202,7 @@ fn locate(
     reply_buffer: &mut Vec<u8>,
 ) -> Result<(), GiopError> {
     let header = message.locate_request()?;
-    let key = object_key(&header.target);
+    let key = object_key(orb, &header.target);
     let here = orb.server().adapter.get().map_or(Location::Unknown, |a| a.locate(&key));
     let location = match (here, orb.server().object_keys.get(&key)) {
         (Location::Unknown, Some(object)) => Location::Forward(object.ior().clone()),

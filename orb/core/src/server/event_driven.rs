@@ -14,7 +14,7 @@ use crate::server::{
 use corbie_giop::OwnedMessage;
 use std::cell::RefCell;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Weak};
 
 /// Where a connection is a source.
@@ -50,8 +50,8 @@ pub(crate) fn add(reactor: &Arc<Reactor>, connection: &Arc<ServerConnection>) ->
 }
 
 impl EventHandler for ServerConnection {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.link.descriptor()
     }
 
     fn handle_output(&self, orb: &Orb) {

@@ -4,51 +4,23 @@
 //! thread pauses and goes on (invariant 9 of `ARCHITECTURE.md`).
 
 use crate::Orb;
-use crate::init::{ListenEndpoint, Published, ServerConcurrency, WhenFull, published_hosts};
+use crate::init::{ServerConcurrency, WhenFull};
+use crate::server::listening::{self, Listening};
 use crate::server::{
     ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
     thread_pool,
 };
 use corbie_giop::Protocol;
-use corbie_transport::{Acceptor, Link};
+use corbie_transport::Link;
 use corbie_types::{CompletionStatus, SystemException};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The pause after an accept that failed for want of something.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How often a listener that has no place for a connection looks again whether it is closing.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-
-/// Lock "listeners".
-#[derive(Default)]
-pub(crate) struct Listeners {
-    acceptors: Mutex<Vec<Arc<Acceptor>>>,
-    /// What references carry; settled when listening begins.
-    published: OnceLock<Published>,
-}
-
-impl Listeners {
-    pub(crate) fn published(&self) -> Option<&Published> {
-        self.published.get()
-    }
-
-    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
-        self.lock().iter().map(|acceptor| acceptor.address()).collect()
-    }
-
-    pub(crate) fn close(&self) {
-        for acceptor in self.lock().drain(..) {
-            acceptor.close();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Acceptor>>> {
-        self.acceptors.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Listens on every configured endpoint, calls `set_adapter`, and starts accepting. Later calls do
 /// nothing.
@@ -60,7 +32,7 @@ pub(crate) fn start(
     set_adapter: impl FnOnce() -> Result<(), SystemException>,
 ) -> Result<(), SystemException> {
     let listeners = &orb.server().listeners;
-    let mut acceptors = listeners.lock();
+    let mut listening = listeners.lock();
     if listeners.published().is_some() {
         return Ok(());
     }
@@ -69,36 +41,31 @@ pub(crate) fn start(
         return Err(orb.already_shut_down("listening"));
     }
     // All or none: a later attempt finds nothing half done.
-    let mut bound = Vec::new();
-    let mut opened = Vec::new();
-    for endpoint in &orb.settings().listen_endpoints {
-        let acceptor = listen(endpoint)?;
-        bound.push((endpoint.clone(), acceptor.address().port()));
-        opened.push(Arc::new(acceptor));
-    }
+    let opened = listening::open_all(orb)?;
     set_adapter()?;
-    acceptors.extend(opened);
-    let published = published_hosts(orb.settings(), &bound, &interface_addresses());
-    for warning in &published.warnings {
+    let (published, warnings) = listening::to_publish(orb.settings(), &opened);
+    for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    listeners.published.get_or_init(|| published);
+    listening.extend(opened);
+    listeners.publish(published);
     start_threads(orb).map_err(|error| cannot_start(&"with the threads it needs", &error))?;
+    listening.iter().try_for_each(|one| listen(orb, one))
+}
+
+/// Accepts what comes to `one`, in a thread or in the event loop.
+fn listen(orb: &Orb, one: &Arc<Listening>) -> Result<(), SystemException> {
     let settings = orb.settings();
-    for acceptor in &*acceptors {
-        let (orb_id, server_id) = (&*settings.orb_id, &*settings.server_id);
-        tracing::info!(address = %acceptor.address(), orb_id, server_id, "listening");
-        if settings.server_concurrency == ServerConcurrency::Reactive {
-            reactors::listen(orb, acceptor)?;
-            continue;
-        }
-        let thread = std::thread::Builder::new().name("corbie-listener".to_owned());
-        let (orb, acceptor) = (orb.clone(), Arc::clone(acceptor));
-        let address = acceptor.address();
-        let started = thread.spawn(move || accept_all(&orb, &acceptor));
-        started.map_err(|error| cannot_start(&address, &error))?;
+    let (orb_id, server_id) = (&*settings.orb_id, &*settings.server_id);
+    let endpoint = one.acceptor.endpoint();
+    tracing::info!(%endpoint, orb_id, server_id, "listening");
+    if settings.server_concurrency == ServerConcurrency::Reactive {
+        return reactors::listen(orb, one);
     }
-    Ok(())
+    let thread = std::thread::Builder::new().name("corbie-listener".to_owned());
+    let (orb, one) = (orb.clone(), Arc::clone(one));
+    let started = thread.spawn(move || accept_all(&orb, &one));
+    started.map(drop).map_err(|error| cannot_start(&endpoint, &error))
 }
 
 /// What the strategy needs beyond a thread for each listening socket.
@@ -111,32 +78,6 @@ fn start_threads(orb: &Orb) -> std::io::Result<()> {
     }
 }
 
-fn listen(endpoint: &ListenEndpoint) -> Result<Acceptor, SystemException> {
-    let host = endpoint.host.as_deref();
-    let failed = |error: std::io::Error| {
-        SystemException::initialize(0, CompletionStatus::No).with_detail(format!(
-            "cannot listen on {}, port {}: {error}; choose another with -ORBListenEndpoints",
-            host.unwrap_or("every interface"),
-            endpoint.port
-        ))
-    };
-    let Some(host) = host else {
-        // Every interface, of IPv6 and IPv4; where there is no IPv6, of IPv4 alone.
-        let any = |address: [u16; 8]| SocketAddr::from((address, endpoint.port));
-        let ipv4 = SocketAddr::from(([0, 0, 0, 0], endpoint.port));
-        return Acceptor::bind(any([0; 8])).or_else(|_| Acceptor::bind(ipv4)).map_err(failed);
-    };
-    let addresses = (host, endpoint.port).to_socket_addrs().map_err(failed)?;
-    let mut outcome = Err(std::io::Error::new(std::io::ErrorKind::NotFound, "no such host"));
-    for address in addresses {
-        outcome = Acceptor::bind(address);
-        if outcome.is_ok() {
-            break;
-        }
-    }
-    outcome.map_err(failed)
-}
-
 pub(crate) fn cannot_start(
     what: &dyn std::fmt::Display,
     error: &std::io::Error,
@@ -145,23 +86,17 @@ pub(crate) fn cannot_start(
         .with_detail(format!("cannot start serving {what}: {error}"))
 }
 
-/// The addresses of this machine; none when the system does not tell.
-fn interface_addresses() -> Vec<std::net::IpAddr> {
-    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    interfaces.iter().map(if_addrs::Interface::ip).collect()
-}
-
-fn accept_all(orb: &Orb, acceptor: &Acceptor) {
+fn accept_all(orb: &Orb, one: &Listening) {
     let closing = || orb.server().closing.load(Ordering::Acquire);
     while !closing() {
         if orb.settings().when_full == WhenFull::Wait && !wait_for_a_place(orb) {
             continue;
         }
-        match acceptor.accept() {
-            Ok(link) => admit(orb, link, Protocol::Giop),
+        match one.acceptor.accept() {
+            Ok(link) => admit(orb, link, one.protocol.messages()),
             Err(_) if closing() => {}
             Err(error) => {
-                tracing::warn!(address = %acceptor.address(), %error, "accept failed");
+                tracing::warn!(endpoint = %one.acceptor.endpoint(), %error, "accept failed");
                 std::thread::sleep(PAUSE);
             }
         }
@@ -208,6 +143,13 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
 /// Gives `connection` to those who serve it.
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
     let server = orb.server();
+    // What no event loop can watch needs a thread, however others are served.
+    if !connection.can_be_watched()
+        && orb.settings().server_concurrency != ServerConcurrency::Reactive
+    {
+        thread_per_connection::spawn(orb, connection);
+        return Ok(());
+    }
     let gone = || std::io::Error::other("the ORB shuts down");
     match orb.settings().server_concurrency {
         ServerConcurrency::ThreadPerConnection => {

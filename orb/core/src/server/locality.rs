@@ -5,9 +5,9 @@
 //! every life and copy of a server; nor would the address, which others may share.
 
 use crate::Orb;
+use crate::profile::Profile;
 use crate::server::Location;
-use corbie_types::ior::profile_tag;
-use corbie_types::{IiopProfile, Ior};
+use corbie_types::{Ior, TaggedProfile};
 
 impl Orb {
     /// Whether `ior` leads to an object that is active in this ORB now. Costs a look at the
@@ -22,10 +22,18 @@ impl Orb {
     pub(crate) fn local_key(&self, ior: &Ior) -> Option<Vec<u8>> {
         let published = self.server().published()?;
         let adapter = self.server().adapter.get()?;
-        let profiles = ior.profiles.iter().filter(|p| p.tag == profile_tag::INTERNET_IOP);
+        let is_ours = |profile: &Profile| {
+            published.iter().any(|ours| {
+                ours.protocol == profile.protocol
+                    && profile.endpoints.iter().any(|theirs| ours.endpoints.contains(theirs))
+            })
+        };
+        let decode = |profile: &TaggedProfile| {
+            Profile::decode(self.transports(), profile.tag, &profile.data).ok().flatten()
+        };
+        let profiles = ior.profiles.iter().filter_map(decode);
         profiles
-            .filter_map(|profile| IiopProfile::decode(&profile.data).ok())
-            .filter(|p| published.addresses.iter().any(|(h, n)| *h == p.host && *n == p.port))
+            .filter(|profile| profile.is_within_reach() && is_ours(profile))
             .map(|profile| profile.object_key)
             .find(|key| adapter.locate(key) == Location::Here)
     }

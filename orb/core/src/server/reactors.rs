@@ -8,12 +8,11 @@
 use crate::Orb;
 use crate::init::WhenFull;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn, Waiting};
+use crate::server::listening::Listening;
 use crate::server::{ServerConnection, event_driven, listener, relief};
-use corbie_giop::Protocol;
-use corbie_transport::Acceptor;
 use corbie_types::SystemException;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -83,15 +82,15 @@ pub(crate) fn start_threads(orb: &Orb) -> io::Result<()> {
     Ok(())
 }
 
-/// Accepts the connections of `acceptor` in the ORB's event loop.
+/// Accepts the connections of `one` in the ORB's event loop.
 ///
 /// # Errors
 /// What the system says, or what [`Orb::reactor`] does.
-pub(crate) fn listen(orb: &Orb, acceptor: &Arc<Acceptor>) -> Result<(), SystemException> {
+pub(crate) fn listen(orb: &Orb, one: &Arc<Listening>) -> Result<(), SystemException> {
     let reactor = orb.reactor()?;
-    let failed = |error| listener::cannot_start(&acceptor.address(), &error);
-    acceptor.set_nonblocking().map_err(failed)?;
-    let token = reactor.add(Arc::new(Listener(Arc::clone(acceptor)))).map_err(failed)?;
+    let failed = |error| listener::cannot_start(&one.acceptor.endpoint(), &error);
+    one.acceptor.set_nonblocking().map_err(failed)?;
+    let token = reactor.add(Arc::new(Listener(Arc::clone(one)))).map_err(failed)?;
     let mut listening =
         orb.server().reactors.listening.lock().unwrap_or_else(PoisonError::into_inner);
     listening.push((Arc::clone(reactor), token));
@@ -99,11 +98,11 @@ pub(crate) fn listen(orb: &Orb, acceptor: &Arc<Acceptor>) -> Result<(), SystemEx
 }
 
 /// A listening socket in an event loop.
-struct Listener(Arc<Acceptor>);
+struct Listener(Arc<Listening>);
 
 impl EventHandler for Listener {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.acceptor.descriptor()
     }
 
     fn handle_input(self: Arc<Self>, orb: &Orb, _turn: &mut Turn<'_>) -> Next {
@@ -113,15 +112,15 @@ impl EventHandler for Listener {
         if orb.settings().when_full == WhenFull::Wait && !listener::has_place(orb) {
             return Next::Wait; // See `note_place`.
         }
-        match self.0.try_accept() {
+        match self.0.acceptor.try_accept() {
             Ok(Some(link)) => {
-                listener::admit(orb, link, Protocol::Giop);
+                listener::admit(orb, link, self.0.protocol.messages());
                 Next::Again
             }
             Ok(None) => Next::Wait,
             Err(error) => {
                 // For want of descriptors, mostly: the next connection that goes makes room.
-                tracing::warn!(address = %self.0.address(), %error, "accept failed");
+                tracing::warn!(endpoint = %self.0.acceptor.endpoint(), %error, "accept failed");
                 Next::Wait
             }
         }

@@ -11,9 +11,9 @@ use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{RequestHeader, ResponseFlags, service_context_id};
+use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::borrow::Cow;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// One request on its way through the server.
@@ -122,10 +122,10 @@ impl<'r> ServerRequest<'r> {
         Ok(())
     }
 
-    /// Who sent the request; `127.0.0.1:0` when it comes from this process without a connection,
-    /// as a reply to a local reply handler does.
+    /// Who sent the request; [`PeerAddress::Here`] when it comes from this process without a
+    /// connection, as a reply to a local reply handler does.
     #[must_use]
-    pub fn peer(&self) -> SocketAddr {
+    pub fn peer(&self) -> PeerAddress {
         peer_of(self.connection.map(|connection| &**connection))
     }
 
@@ -268,8 +268,8 @@ impl<'r> ServerRequest<'r> {
     }
 }
 
-pub(crate) fn peer_of(connection: Option<&ServerConnection>) -> SocketAddr {
-    connection.map_or_else(|| (Ipv4Addr::LOCALHOST, 0).into(), ServerConnection::peer)
+pub(crate) fn peer_of(connection: Option<&ServerConnection>) -> PeerAddress {
+    connection.map_or(PeerAddress::Here, ServerConnection::peer)
 }
 
 #[cold]

@@ -14,9 +14,9 @@ use crate::server::{ServerConnection, pending};
 use crate::{Object, Orb};
 use corbie_cdr::{Encoder, Marshal as _};
 use corbie_giop::{ReplyStatus, ResponseFlags};
+use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Answers one request, once, from any thread, before or after the upcall has returned.
@@ -138,9 +138,10 @@ impl ResponseHandler {
         self.operation.as_str()
     }
 
-    /// Who sent the request; `127.0.0.1:0` when it came from this process without a connection.
+    /// Who sent the request; [`PeerAddress::Here`] when it came from this process without a
+    /// connection.
     #[must_use]
-    pub fn peer(&self) -> SocketAddr {
+    pub fn peer(&self) -> PeerAddress {
         peer_of(self.connection.as_deref())
     }
 

@@ -11,13 +11,21 @@ pub mod profile_tag {
     pub const SCCP_IOP: u32 = 2;
     /// MIOP: unreliable multicast.
     pub const UIPMC: u32 = 3;
+    /// TAO's UIOP: unix-domain sockets.
+    pub const UIOP: u32 = 0x5441_4f00;
+    /// Corbie's shared memory.
+    pub const CORBIE_SHMIOP: u32 = 0x4342_0001;
+    /// Corbie's GIOPlite over TCP.
+    pub const CORBIE_GIOPLITE: u32 = 0x4342_0002;
 
     const NAMES: &[(u32, &str)] = &[
         (INTERNET_IOP, "TAG_INTERNET_IOP"),
         (MULTIPLE_COMPONENTS, "TAG_MULTIPLE_COMPONENTS"),
         (SCCP_IOP, "TAG_SCCP_IOP"),
         (UIPMC, "TAG_UIPMC"),
-        (0x5441_4f00, "TAO UIOP (unix domain sockets)"),
+        (UIOP, "TAO UIOP (unix domain sockets)"),
+        (CORBIE_SHMIOP, "Corbie SHMIOP (shared memory)"),
+        (CORBIE_GIOPLITE, "Corbie GIOPlite"),
         (0x5441_4f02, "TAO SHMIOP (shared memory)"),
         (0x5441_4f04, "TAO DIOP (datagrams)"),
     ];
@@ -51,6 +59,8 @@ pub mod component_tag {
     pub const TLS_SEC_TRANS: u32 = 36;
     /// An object group (MIOP, fault tolerance).
     pub const GROUP: u32 = 39;
+    /// Corbie: which machine the profile is for.
+    pub const CORBIE_MACHINE: u32 = 0x4342_0001;
 
     const NAMES: &[(u32, &str)] = &[
         (ORB_TYPE, "TAG_ORB_TYPE"),
@@ -97,6 +107,7 @@ pub mod component_tag {
         (0x4154_5403, "omniORB persistent id"),
         (0x4154_5404, "omniORB restricted connection"),
         (0x5441_4f00, "TAO endpoints"),
+        (CORBIE_MACHINE, "Corbie machine"),
     ];
 
     /// The name of a tag, when known.

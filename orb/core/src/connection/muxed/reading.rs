@@ -15,7 +15,7 @@ use corbie_giop::{MessageKind, MessageReader, OwnedMessage, ReplyStatus};
 use corbie_transport::Waiter;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -375,8 +375,8 @@ impl MuxedConnection {
 }
 
 impl EventHandler for MuxedConnection {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.link.descriptor()
     }
 
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {

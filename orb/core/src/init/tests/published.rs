@@ -3,15 +3,22 @@
 
 use std::net::IpAddr;
 
-use super::super::published_hosts;
+use super::super::{ListenAt, ListenEndpoint, ListenHost, published_hosts};
 use super::*;
+
+fn host(endpoint: &ListenEndpoint) -> ListenHost {
+    match &endpoint.at {
+        ListenAt::Iiop(host) => host.clone(),
+        other => panic!("{other:?} has no host"),
+    }
+}
 
 /// Publishes with `args` on a machine with `interfaces`; every port bound is 4711.
 fn publish(args: &str, interfaces: &str) -> (Vec<String>, usize) {
     let settings = join(args, &[], None).unwrap();
     let interfaces: Vec<IpAddr> =
         interfaces.split_whitespace().map(|a| a.parse().unwrap()).collect();
-    let bound: Vec<_> = settings.listen_endpoints.iter().map(|e| (e.clone(), 4711)).collect();
+    let bound: Vec<_> = settings.listen_endpoints.iter().map(|e| (host(e), 4711)).collect();
     let published = published_hosts(&settings, &bound, &interfaces);
     let addresses = published.addresses.iter().map(|(h, p)| format!("{h} {p}")).collect();
     (addresses, published.warnings.len())

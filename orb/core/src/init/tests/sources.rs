@@ -117,7 +117,7 @@ fn lists_of_a_higher_source_replace_those_below() {
     let below = join("", &[], Some(file)).unwrap();
     assert_eq!(below.listen_endpoints.len(), 2);
     let above = join("-ORBListenEndpoints iiop://127.0.0.1:0", &[], Some(file)).unwrap();
-    let expected = ListenEndpoint { host: Some("127.0.0.1".to_owned()), port: 0 };
+    let expected = ListenEndpoint::iiop("127.0.0.1", 0);
     assert_eq!(above.listen_endpoints, [expected]);
 }
 

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use super::super::{ListenEndpoint, PublishedAddress, ServerConcurrency, WhenFull};
+use super::super::{
+    ListenAt, ListenEndpoint, ListenHost, PublishedAddress, ServerConcurrency, WhenFull,
+};
 use super::*;
 
 fn with(args: &str) -> Settings {
@@ -96,7 +98,8 @@ fn endpoints_of_every_form() {
         ("giop:tcp:host:", Some("host"), 0),
     ] {
         let endpoint: ListenEndpoint = text.parse().unwrap();
-        assert_eq!((endpoint.host.as_deref(), endpoint.port), (host, port), "{text}");
+        let expected = ListenHost { host: host.map(str::to_owned), port };
+        assert_eq!(endpoint.at, ListenAt::Iiop(expected), "{text}");
     }
     assert_eq!(with("-ORBListenEndpoints iiop://a:1,giop:tcp:b:2").listen_endpoints.len(), 2);
 }
@@ -105,15 +108,19 @@ fn endpoints_of_every_form() {
 fn wrong_endpoints_say_what_to_write() {
     for (text, expected) in [
         ("host:1", "write `iiop://host:1`"),
-        ("ssliop://host:1", "transport of `ssliop://host:1` is not known"),
-        ("giop:unix:/tmp/x", "is not known"),
+        ("giop:ssl:host:1", "transport of `giop:ssl:host:1` is not known"),
+        ("IIOP://host:1", "`IIOP` cannot be the name of a transport"),
         ("iiop://::1:5", "stands in brackets"),
         ("iiop://[::1", "no closing `]`"),
         ("iiop://[host]:1", "not an IPv6 address"),
         ("iiop://[::1]x", "only `:port`"),
         ("iiop://host:70000", "the port `70000` is not 0 to 65535"),
         ("iiop://host:x", "the port `x`"),
-        ("iiop://a/b:1", "`/` cannot stand in the host"),
+        ("iiop://a/b:1", "the option `b:1` has no `=`"),
+        ("iiop://a:1/portspan=2", "no option `portspan` here"),
+        ("iiop://a:1/mode=600", "no option `mode` here"),
+        ("uiop:///a|mode=980", "`980` is no mode"),
+        ("uiop://@", "needs a path"),
         ("iiop://1.2@host:1", "`@` cannot stand in the host"),
         (",", "it is empty"),
     ] {
@@ -141,7 +148,7 @@ fn a_builder_cannot_publish_a_wildcard_either() {
         let outcome = Settings::from_sources(builder, &mut Vec::new(), &|_| None, None);
         assert!(sentence(outcome).contains("published_addresses"), "{host}");
     }
-    let endpoint = ListenEndpoint { host: Some(String::new()), port: 1 };
+    let endpoint = ListenHost { host: Some(String::new()), port: 1 };
     assert!(endpoint.is_wildcard());
 }
 

@@ -1,0 +1,48 @@
+//! In which order the protocols of a reference are tried, and stand in references made here.
+//!
+//! Used by `client/bind` and `server/listening`, once for each reference.
+
+use super::endpoint::items;
+use super::value::SettingValue;
+
+/// Schemes of protocols, the preferred one first; `*` stands for all that are not named. Without a
+/// `*` they come last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtocolPreference(Vec<String>);
+
+impl Default for ProtocolPreference {
+    /// What costs least first: shared memory, unix-domain sockets, others, TCP.
+    fn default() -> Self {
+        Self(["shmiop", "uiop", "*", "iiop"].map(str::to_owned).into())
+    }
+}
+
+impl ProtocolPreference {
+    /// The place of a protocol: the least first.
+    pub(crate) fn rank(&self, scheme: &str) -> usize {
+        let place = |wanted: &str| self.0.iter().position(|known| known == wanted);
+        place(scheme).or_else(|| place("*")).unwrap_or(self.0.len())
+    }
+}
+
+impl SettingValue for ProtocolPreference {
+    const KIND: &'static str = "schemes with commas, `*` for all others: `shmiop,uiop,*,iiop`";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let is_scheme = |text: &str| {
+            text == "*" || text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        };
+        let schemes = items(text, |scheme| match is_scheme(scheme) {
+            true => Ok(scheme.to_owned()),
+            false => Err(format!("`{scheme}` is no scheme, as `iiop` is")),
+        })?;
+        match (1..schemes.len()).find(|i| schemes[..*i].contains(&schemes[*i])) {
+            Some(twice) => Err(format!("`{}` is named twice", schemes[twice])),
+            None => Ok(Self(schemes)),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.0.join(",")
+    }
+}

@@ -1,0 +1,175 @@
+//! What a server listens on, and what it writes into references about that.
+//!
+//! Opened by `listener`, all endpoints or none; asked by `orb/publish` and `locality`.
+
+use crate::Orb;
+use crate::init::{
+    ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
+};
+use crate::profile::Protocol;
+use corbie_transport::{Acceptor, Endpoint};
+use corbie_types::{CompletionStatus, SystemException};
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// An endpoint that is listened on.
+pub(crate) struct Listening {
+    pub(crate) acceptor: Acceptor,
+    pub(crate) protocol: Protocol,
+    /// As it was configured: its options.
+    pub(crate) configured: ListenEndpoint,
+}
+
+/// What references carry of one protocol.
+#[derive(Clone, Debug)]
+pub(crate) struct PublishedProfile {
+    pub(crate) protocol: Protocol,
+    /// Of TCP: the first goes into the profile, the others become alternate addresses. Of others:
+    /// one.
+    pub(crate) endpoints: Vec<Endpoint>,
+}
+
+/// Lock "listeners".
+#[derive(Default)]
+pub(crate) struct Listeners {
+    listening: Mutex<Vec<Arc<Listening>>>,
+    /// What references carry; settled when listening begins.
+    published: OnceLock<Vec<PublishedProfile>>,
+}
+
+impl Listeners {
+    pub(crate) fn published(&self) -> Option<&[PublishedProfile]> {
+        self.published.get().map(Vec::as_slice)
+    }
+
+    pub(super) fn publish(&self, published: Vec<PublishedProfile>) {
+        self.published.get_or_init(|| published);
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.lock().iter().filter_map(|listening| listening.acceptor.socket_address()).collect()
+    }
+
+    pub(crate) fn endpoints(&self) -> Vec<Endpoint> {
+        self.lock().iter().map(|listening| listening.acceptor.endpoint()).collect()
+    }
+
+    pub(crate) fn close(&self) {
+        for listening in self.lock().drain(..) {
+            listening.acceptor.close();
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Listening>>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens every configured endpoint, or none.
+///
+/// # Errors
+/// `INITIALIZE` (`COMPLETED_NO`) when one cannot be listened on.
+pub(super) fn open_all(orb: &Orb) -> Result<Vec<Arc<Listening>>, SystemException> {
+    let endpoints = orb.settings().listen_endpoints.iter();
+    endpoints.map(|configured| open(orb, configured).map(Arc::new)).collect()
+}
+
+fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemException> {
+    let failed = |error: io::Error| {
+        SystemException::initialize(0, CompletionStatus::No).with_detail(format!(
+            "cannot listen on {configured}: {error}; choose another with -ORBListenEndpoints"
+        ))
+    };
+    let protocol = Protocol::of_listener(orb.transports(), &configured.at).ok_or_else(|| {
+        let why = "no transport of this name was registered with the ORB's builder";
+        failed(io::Error::new(io::ErrorKind::Unsupported, why))
+    })?;
+    let acceptor = bind(orb, configured).map_err(failed)?;
+    Ok(Listening { acceptor, protocol, configured: configured.clone() })
+}
+
+fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
+    let options = configured.options.unix();
+    match &configured.at {
+        ListenAt::Iiop(host) | ListenAt::GiopLite(host) => bind_host(host),
+        ListenAt::Uiop(name) => Acceptor::bind_unix(name.as_ref(), options),
+        ListenAt::Shmiop(name) => Acceptor::bind_shm(name.as_ref(), options),
+        ListenAt::Plugged { scheme, address } => {
+            let endpoint = orb.transports().endpoint(scheme, address);
+            Acceptor::bind_plugged(&endpoint.ok_or(io::ErrorKind::Unsupported)?)
+        }
+    }
+}
+
+fn bind_host(endpoint: &ListenHost) -> io::Result<Acceptor> {
+    let Some(host) = endpoint.host.as_deref() else {
+        // Every interface, of IPv6 and IPv4; where there is no IPv6, of IPv4 alone.
+        let any = |address: [u16; 8]| SocketAddr::from((address, endpoint.port));
+        let ipv4 = SocketAddr::from(([0, 0, 0, 0], endpoint.port));
+        return Acceptor::bind(any([0; 8])).or_else(|_| Acceptor::bind(ipv4));
+    };
+    let mut outcome = Err(io::Error::new(io::ErrorKind::NotFound, "no such host"));
+    for address in (host, endpoint.port).to_socket_addrs()? {
+        outcome = Acceptor::bind(address);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+/// What references carry: a profile for each protocol, and for each endpoint that is none of TCP,
+/// in the order of `protocol_preference`; and what to tell the administrator.
+pub(super) fn to_publish(
+    settings: &Settings,
+    all: &[Arc<Listening>],
+) -> (Vec<PublishedProfile>, Vec<String>) {
+    let mut profiles = Vec::new();
+    let mut warnings = Vec::new();
+    let interfaces = interface_addresses();
+    for protocol in [Protocol::Iiop, Protocol::GiopLite] {
+        let bound: Vec<_> = all.iter().filter_map(|one| bound_host(one, &protocol)).collect();
+        let hosts = match protocol {
+            Protocol::Iiop => published_hosts(settings, &bound, &interfaces),
+            _ => published_hosts(&without_ports(settings), &bound, &interfaces),
+        };
+        warnings.extend(hosts.warnings);
+        let endpoints: Vec<_> =
+            hosts.addresses.into_iter().map(|(host, port)| Endpoint::tcp(host, port)).collect();
+        if !endpoints.is_empty() {
+            profiles.push(PublishedProfile { protocol, endpoints });
+        }
+    }
+    for one in all.iter().filter(|one| one.acceptor.socket_address().is_none()) {
+        let (protocol, endpoints) = (one.protocol.clone(), vec![one.acceptor.endpoint()]);
+        profiles.push(PublishedProfile { protocol, endpoints });
+    }
+    let rank = |one: &PublishedProfile| settings.protocol_preference.rank(one.protocol.scheme());
+    profiles.sort_by_key(rank);
+    (profiles, warnings)
+}
+
+fn bound_host(one: &Listening, protocol: &Protocol) -> Option<(ListenHost, u16)> {
+    match &one.configured.at {
+        ListenAt::Iiop(host) | ListenAt::GiopLite(host) if one.protocol == *protocol => {
+            Some((host.clone(), one.acceptor.socket_address()?.port()))
+        }
+        _ => None,
+    }
+}
+
+/// The ports of published addresses are those of IIOP.
+fn without_ports(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    let hosts = settings.published_addresses.iter();
+    let hosts = hosts.map(|address| PublishedAddress { host: address.host.clone(), port: None });
+    settings.published_addresses = hosts.collect();
+    settings
+}
+
+/// The addresses of this machine; none when the system does not tell.
+fn interface_addresses() -> Vec<std::net::IpAddr> {
+    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
+    interfaces.iter().map(if_addrs::Interface::ip).collect()
+}
