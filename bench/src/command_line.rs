@@ -64,6 +64,11 @@ pub(crate) enum Command {
         /// `-ORB…` arguments.
         arguments: Vec<String>,
     },
+    /// Measure something within this process.
+    DriveLocal {
+        /// Its name in `local.rs`.
+        what: String,
+    },
     /// Be the sink of the three tiers.
     ServeSink {
         /// Milliseconds before it answers.
@@ -162,6 +167,7 @@ fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> 
     match (role, kind.as_str()) {
         ("serve" | "drive", "raw") => raw(parser, role == "serve"),
         ("serve", "sink") => sink(parser),
+        ("drive", "local") => Ok(Command::DriveLocal { what: parser.value()?.string()? }),
         ("drive", "sources") => Ok(Command::DriveSources { reference: parser.value()?.string()? }),
         (_, "corbie") => corbie(parser, role),
         _ => Err(format!("there are no processes of kind `{role} {kind}`").into()),

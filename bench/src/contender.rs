@@ -22,6 +22,8 @@ pub(crate) enum Family {
     OmniOrb,
     /// Java, `peers/jacorb`.
     JacOrb,
+    /// Measured within one process of this binary, `local.rs`: there is no server.
+    Local,
     /// Planned by `experiments.md`, and not built yet.
     Awaited,
 }
@@ -62,6 +64,15 @@ impl Contender {
         client: &'static [&'static str],
     ) -> Contender {
         Contender { series: series.to_owned(), config, family, server, client }
+    }
+
+    /// Something measured within one process: `what` is its name in `local.rs`.
+    pub(crate) fn local(
+        series: &str,
+        config: &'static str,
+        what: &'static [&'static str],
+    ) -> Contender {
+        Contender::new(series, config, Family::Local, what)
     }
 
     /// A contender that is named as missing until `what` exists.
@@ -224,6 +235,11 @@ impl Roster {
                 arguments.extend(words(&[role]));
                 ("java".into(), arguments)
             }
+            Family::Local => {
+                let mut arguments = vec![role.to_owned(), "local".to_owned()];
+                arguments.extend(options);
+                (self.own.clone(), arguments)
+            }
             Family::Awaited => return Err(contender.server.join(" ")),
         };
         Ok(Launch { program, arguments })
@@ -244,6 +260,12 @@ mod tests {
         let launch = roster().client(&raw, "127.0.0.1:5").unwrap();
         assert_eq!(launch.program, std::env::current_exe().unwrap());
         assert_eq!(launch.arguments, ["drive", "raw", "127.0.0.1:5", "--sizes=92:32", "--spin"]);
+    }
+
+    #[test]
+    fn what_is_measured_locally_has_a_name_and_no_address() {
+        let launch = roster().client(&Contender::local("dyn", "", &["calls"]), "").unwrap();
+        assert_eq!(launch.arguments, ["drive", "local", "calls"]);
     }
 
     #[test]

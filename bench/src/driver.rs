@@ -50,6 +50,14 @@ pub(crate) trait Client: Sync {
         Err(format!("this client makes no asynchronous calls ({window:?}, {step:?})").into())
     }
 
+    /// Does something within the process for a while (`local.rs`).
+    ///
+    /// # Errors
+    /// When it fails, or the contender has a server to be called.
+    fn local(&self, size: u64, window: Duration) -> Result<Answer, Failure> {
+        Err(format!("this client measures nothing by itself ({size}, {window:?})").into())
+    }
+
     /// Calls from `threads` threads; a contender that needs no thread per call in flight has its
     /// own way.
     ///
@@ -94,6 +102,7 @@ fn obey<C: Client>(client: &C, order: &Order) -> Result<Answer, Failure> {
             echo_octets(client, size, ms(warm_up_ms), ms(window_ms))
         }
         Order::Pipelined { calls } => client.pipelined(calls),
+        Order::Local { size, window_ms } => client.local(size, ms(window_ms)),
         Order::Unbounded { window_ms, step_ms } => client.unbounded(ms(window_ms), ms(step_ms)),
         ref other => Err(format!("this client does not know the order `{other}`").into()),
     }
@@ -293,6 +302,7 @@ mod tests {
         for (order, text) in [
             (Order::Pipelined { calls: 5 }, "no asynchronous calls"),
             (Order::Unbounded { window_ms: 5, step_ms: 1 }, "no asynchronous calls"),
+            (Order::Local { size: 5, window_ms: 1 }, "measures nothing by itself"),
             (Order::Connect { clients: 5 }, "does not know the order `connect 5`"),
         ] {
             let error = obey(&Local { wrong: false }, &order).unwrap_err();

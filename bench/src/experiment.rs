@@ -12,7 +12,7 @@ pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
 
 use crate::chart::Plot;
-use crate::contender::{Contender, Roster};
+use crate::contender::{Contender, Family, Roster};
 use crate::machine;
 use crate::orders::{Answer, Order, Step};
 use crate::placement::Pin;
@@ -108,8 +108,8 @@ impl Cell {
 struct Session {
     // The client first: it is dropped, and so ended, before the server.
     client: Process,
-    /// The server, or the middle tier: who is measured.
-    server: Process,
+    /// The server, or the middle tier: who is measured. None where all is in one process.
+    server: Option<Process>,
     sink: Option<Process>,
 }
 
@@ -122,22 +122,28 @@ impl Session {
             let server = Process::start(&launch, cell.pin.server(), log).map_err(text)?;
             let launch = roster.sources(&server.address().map_err(text)?);
             let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
-            return Ok(Session { client, server, sink: Some(sink) });
+            return Ok(Session { client, server: Some(server), sink: Some(sink) });
+        }
+        if cell.contender.family == Family::Local {
+            let launch = roster.client(&cell.contender, "")?;
+            let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
+            return Ok(Session { client, server: None, sink: None });
         }
         let launch = roster.server(&cell.contender)?;
         let server = Process::start(&launch, cell.pin.server(), log).map_err(text)?;
         let address = server.address().map_err(text)?;
         let launch = roster.client(&cell.contender, &address)?;
         let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
-        Ok(Session { client, server, sink: None })
+        Ok(Session { client, server: Some(server), sink: None })
     }
 
     fn processor_time(&self) -> ProcessorTime {
         let mut processes = vec![("client_cpu_pct", self.client.id())];
-        match &self.sink {
-            None => processes.push(("server_cpu_pct", self.server.id())),
-            Some(sink) => {
-                processes.extend([("tier_cpu_pct", self.server.id()), ("sink_cpu_pct", sink.id())]);
+        match (&self.server, &self.sink) {
+            (None, _) => {}
+            (Some(server), None) => processes.push(("server_cpu_pct", server.id())),
+            (Some(tier), Some(sink)) => {
+                processes.extend([("tier_cpu_pct", tier.id()), ("sink_cpu_pct", sink.id())]);
             }
         }
         ProcessorTime::of(&processes)

@@ -12,6 +12,7 @@ mod driver;
 mod echo;
 mod executor;
 mod experiment;
+mod local;
 mod machine;
 mod mechanism;
 mod orders;
@@ -66,6 +67,7 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
+        Command::DriveLocal { what } => Ok(driver::drive(&local::find(&what)?)?),
         Command::DriveSources { reference } => {
             Ok(sources::drive(&sources::Target::of(&reference)?)?)
         }

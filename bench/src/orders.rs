@@ -63,6 +63,13 @@ pub(crate) enum Order {
         /// Calls.
         calls: u64,
     },
+    /// Something is done again and again within the process (`local.rs`).
+    Local {
+        /// How many of whatever is varied: levels, servants, octets.
+        size: u64,
+        /// Milliseconds during which it is done and counted.
+        window_ms: u64,
+    },
     /// Asynchronous calls for a while, without ever waiting for replies: how many come back, and
     /// how much memory the client holds meanwhile, step by step.
     Unbounded {
@@ -89,6 +96,7 @@ impl fmt::Display for Order {
                 write!(f, "sources {clients} {warm_up_ms} {window_ms}")
             }
             Order::Pipelined { calls } => write!(f, "pipelined {calls}"),
+            Order::Local { size, window_ms } => write!(f, "local {size} {window_ms}"),
             Order::Unbounded { window_ms, step_ms } => {
                 write!(f, "unbounded {window_ms} {step_ms}")
             }
@@ -119,10 +127,11 @@ impl FromStr for Order {
                 Ok(Order::Sources { clients: clients as usize, warm_up_ms, window_ms })
             }
             ("pipelined", &[calls]) => Ok(Order::Pipelined { calls }),
+            ("local", &[size, window_ms]) => Ok(Order::Local { size, window_ms }),
             ("unbounded", &[window_ms, step_ms]) => Ok(Order::Unbounded { window_ms, step_ms }),
             _ => Err(format!(
                 "`{line}` is not an order (latency, threads, oneways, octets, connect, sources, \
-                 pipelined, unbounded)"
+                 pipelined, local, unbounded)"
             )),
         }
     }
@@ -243,6 +252,7 @@ mod tests {
             Order::Connect { clients: 10_000 },
             Order::Sources { clients: 10_000, warm_up_ms: 6, window_ms: 7 },
             Order::Pipelined { calls: 2_200_000 },
+            Order::Local { size: 1_000_000, window_ms: 10 },
             Order::Unbounded { window_ms: 8, step_ms: 9 },
         ] {
             assert_eq!(order.to_string().parse(), Ok(order));

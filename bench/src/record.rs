@@ -159,7 +159,18 @@ fn best<'r>(rows: &'r [Row], series: &str, key: &Key<'_>) -> Option<&'r Row> {
         true => b.value.total_cmp(&a.value),
         false => a.value.total_cmp(&b.value),
     };
-    rows.iter().filter(|row| row.series == series && key.takes(row)).max_by(better)
+    rows.iter().filter(|row| is_named(row, series) && key.takes(row)).max_by(better)
+}
+
+/// Whether a key means this row: by its series, which may be followed by where it was measured
+/// (`active 1000`, `active depth 25`).
+fn is_named(row: &Row, name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(row.series.as_str()) else { return false };
+    let is_at = |(what, value): (&String, &Value)| {
+        let number = rest.strip_prefix(&format!(" {what}")).unwrap_or(rest);
+        number.strip_prefix(' ') == Some(&value.to_string())
+    };
+    rest.is_empty() || row.x.iter().any(is_at)
 }
 
 /// The best value of a series where `at` says: words as behind the `@` of a ratio's key.
@@ -254,6 +265,23 @@ mod tests {
     fn a_ratio_is_taken_to_the_best_configuration() {
         let found = ratio(&rows(), "corbie-smi-7 / omniorb-smi-7 : calls_per_s");
         assert_eq!(found, Some(200.0 / 160.0));
+    }
+
+    #[test]
+    fn a_name_may_say_where_the_row_was_measured() {
+        let mut collected = Collected::default();
+        for (depth, time) in [(1, 40.0), (25, 42.0)] {
+            let x = At::from([("depth".to_owned(), json!(depth))]);
+            collected.add("active", &x, "ns_per_op", time);
+        }
+        let rows = collected.rows();
+        for key in
+            ["active depth 25 / active depth 1 : ns_per_op", "active 25 / active 1 : ns_per_op"]
+        {
+            assert_eq!(ratio(&rows, key), Some(1.05));
+        }
+        assert_eq!(ratio(&rows, "active 2 / active 1 : ns_per_op"), None);
+        assert_eq!(ratio(&rows, "active width 25 / active 1 : ns_per_op"), None);
     }
 
     #[test]

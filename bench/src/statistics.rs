@@ -29,6 +29,9 @@ pub(crate) fn metrics(answer: &Answer, order: &Order) -> Result<Vec<Metric>, Str
                     ("mb_per_s", calls * 2.0 * size as f64 / 1e6 / seconds),
                     ("rtt_mean_us", seconds * 1e6 / calls),
                 ],
+                Order::Local { .. } => {
+                    vec![("ns_per_op", seconds * 1e9 / calls), ("calls_per_s", calls / seconds)]
+                }
                 Order::Sources { .. } => vec![("replies_per_s", calls / seconds)],
                 _ => vec![("calls_per_s", calls / seconds)],
             })
