@@ -1,0 +1,188 @@
+//! The store of a single server: one `redb` file, whole after a crash at any moment.
+//!
+//! A change is acknowledged when its transaction is on the disk. Changes that come while one is
+//! being written are written together by whoever waits first (`group`), so that many clients share
+//! one flush.
+
+mod change;
+mod group;
+
+use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target};
+use crate::NameComponent;
+use change::{Change, Made};
+use group::Group;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+
+/// The store's own numbers: [`UID`] and [`NEXT_CONTEXT`].
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+/// Contexts, with how many bindings each has.
+const CONTEXTS: TableDefinition<'_, u64, u64> = TableDefinition::new("contexts");
+/// Context, id and kind to [`Target`].
+const BINDINGS: TableDefinition<'_, (u64, &str, &str), &str> = TableDefinition::new("bindings");
+
+const UID: &str = "uid";
+const NEXT_CONTEXT: &str = "next context";
+
+/// A store in one file.
+pub struct Embedded {
+    database: Database,
+    uid: u64,
+    group: Group,
+}
+
+impl Embedded {
+    /// Opens the store in `path`, or makes it. A file that was not closed is repaired.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] when the file is no store, cannot be written, or is in use by
+    /// another process.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let database = Database::create(path).map_err(|error| {
+            StoreError::Failed(format!("cannot open the file {}: {error}", path.display()))
+        })?;
+        Self::prepare(database)
+    }
+
+    /// A store in memory, which ends with the process.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`].
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let backend = redb::backends::InMemoryBackend::new();
+        Self::prepare(Database::builder().create_with_backend(backend).map_err(failed)?)
+    }
+
+    fn prepare(database: Database) -> Result<Self, StoreError> {
+        let uid = first_transaction(&database).map_err(failed)?;
+        Ok(Self { database, uid, group: Group::default() })
+    }
+
+    fn change(&self, change: Change) -> Result<Made, StoreError> {
+        self.group.write(change, |changes| change::commit(&self.database, changes))
+    }
+}
+
+/// Makes tables, root and uid where they are not there; the uid.
+fn first_transaction(database: &Database) -> Result<u64, redb::Error> {
+    let transaction = database.begin_write()?;
+    let uid = {
+        let mut meta = transaction.open_table(META)?;
+        let known = meta.get(UID)?.map(|value| value.value());
+        let uid = known.unwrap_or_else(|| RandomState::new().hash_one("a new store"));
+        if known.is_none() {
+            meta.insert(UID, uid)?;
+            meta.insert(NEXT_CONTEXT, ContextId::ROOT.0 + 1)?;
+            transaction.open_table(CONTEXTS)?.insert(ContextId::ROOT.0, 0)?;
+            transaction.open_table(BINDINGS)?;
+        }
+        uid
+    };
+    transaction.commit()?;
+    Ok(uid)
+}
+
+impl Store for Embedded {
+    fn uid(&self) -> u64 {
+        self.uid
+    }
+
+    fn exists(&self, context: ContextId) -> Result<bool, StoreError> {
+        let look = || -> Result<bool, redb::Error> {
+            let contexts = self.database.begin_read()?.open_table(CONTEXTS)?;
+            Ok(contexts.get(context.0)?.is_some())
+        };
+        look().map_err(failed)
+    }
+
+    fn lookup(&self, context: ContextId, name: &NameComponent) -> Result<Target, StoreError> {
+        let look = || -> Result<Result<String, bool>, redb::Error> {
+            let transaction = self.database.begin_read()?;
+            let bindings = transaction.open_table(BINDINGS)?;
+            let key = (context.0, name.id.as_str(), name.kind.as_str());
+            if let Some(found) = bindings.get(key)? {
+                return Ok(Ok(found.value().to_owned()));
+            }
+            let contexts = transaction.open_table(CONTEXTS)?;
+            Ok(Err(contexts.get(context.0)?.is_some()))
+        };
+        match look().map_err(failed)? {
+            Ok(text) => Target::parse(&text),
+            Err(true) => Err(StoreError::NotBound),
+            Err(false) => Err(StoreError::NoContext),
+        }
+    }
+
+    fn bind(
+        &self,
+        context: ContextId,
+        name: &NameComponent,
+        target: &Target,
+        mode: Mode,
+        quota: Quota,
+    ) -> Result<(), StoreError> {
+        let (name, target) = (name.clone(), target.clone());
+        self.change(Change::Bind { context, name, target, mode, quota }).map(drop)
+    }
+
+    fn unbind(&self, context: ContextId, name: &NameComponent) -> Result<(), StoreError> {
+        self.change(Change::Unbind { context, name: name.clone() }).map(drop)
+    }
+
+    fn create(&self, quota: Quota) -> Result<ContextId, StoreError> {
+        self.change(Change::Create { bound: None, quota }).and_then(Made::context)
+    }
+
+    fn create_bound(
+        &self,
+        parent: ContextId,
+        name: &NameComponent,
+        quota: Quota,
+    ) -> Result<ContextId, StoreError> {
+        let bound = Some((parent, name.clone()));
+        self.change(Change::Create { bound, quota }).and_then(Made::context)
+    }
+
+    fn destroy(&self, context: ContextId) -> Result<(), StoreError> {
+        if context == ContextId::ROOT {
+            return Err(StoreError::root_stays());
+        }
+        self.change(Change::Destroy { context }).map(drop)
+    }
+
+    fn list(
+        &self,
+        context: ContextId,
+        after: Option<&NameComponent>,
+        limit: usize,
+    ) -> Result<Vec<(NameComponent, Kind)>, StoreError> {
+        let look = || -> Result<Option<Vec<(NameComponent, Kind)>>, redb::Error> {
+            let transaction = self.database.begin_read()?;
+            if transaction.open_table(CONTEXTS)?.get(context.0)?.is_none() {
+                return Ok(None);
+            }
+            let bindings = transaction.open_table(BINDINGS)?;
+            let (id, kind) = after.map_or(("", ""), |name| (name.id.as_str(), name.kind.as_str()));
+            let mut found = Vec::new();
+            for entry in bindings.range((context.0, id, kind)..)? {
+                let (key, target) = entry?;
+                let (owner, id, kind) = key.value();
+                if owner != context.0 || found.len() == limit {
+                    break;
+                }
+                let name = NameComponent { id: id.to_owned(), kind: kind.to_owned() };
+                if Some(&name) != after {
+                    found.push((name, Target::kind_of(target.value())));
+                }
+            }
+            Ok(Some(found))
+        };
+        look().map_err(failed)?.ok_or(StoreError::NoContext)
+    }
+}
+
+fn failed(error: impl Into<redb::Error>) -> StoreError {
+    StoreError::Failed(error.into().to_string())
+}
