@@ -21,6 +21,7 @@
 
 mod client;
 mod name;
+mod refusal;
 pub mod server;
 pub mod store;
 
@@ -29,7 +30,7 @@ mod generated {
     corbie::include_idl!("CosNaming");
 }
 
-pub use client::{Change, Entry, Naming, NamingError, Node, Watch};
+pub use client::{Bounds, Change, Entry, Naming, NamingError, Node, Watch};
 pub use generated::cos_naming;
 pub use generated::cos_naming::{Name, NameComponent};
 pub use name::{parse, stringify, url};

@@ -17,7 +17,7 @@ use corbie::{CompletionStatus, SystemException};
 
 /// Why an operation was not done.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     NotFound(NotFound),
     CannotProceed(CannotProceed),
     InvalidName(InvalidName),
@@ -27,17 +27,17 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn not_found(why: NotFoundReason, rest: &[NameComponent]) -> Self {
+    pub(crate) fn not_found(why: NotFoundReason, rest: &[NameComponent]) -> Self {
         Refusal::NotFound(NotFound { why, rest_of_name: rest.to_vec() })
     }
 
-    pub(super) fn cannot_proceed(context: &NamingContext, rest: &[NameComponent]) -> Self {
+    pub(crate) fn cannot_proceed(context: &NamingContext, rest: &[NameComponent]) -> Self {
         let (cxt, rest_of_name) = (Some(context.clone()), rest.to_vec());
         Refusal::CannotProceed(CannotProceed { cxt, rest_of_name })
     }
 
     /// What the store says of the last component of a name.
-    pub(super) fn of_store(error: StoreError, last: &[NameComponent]) -> Self {
+    pub(crate) fn of_store(error: StoreError, last: &[NameComponent]) -> Self {
         match error {
             StoreError::NotBound => Refusal::not_found(NotFoundReason::MissingNode, last),
             StoreError::AlreadyBound => Refusal::AlreadyBound(AlreadyBound {}),
@@ -54,7 +54,7 @@ impl Refusal {
 }
 
 /// The system exception for what has no exception in CosNaming.
-pub(super) fn system(error: &StoreError) -> SystemException {
+pub(crate) fn system(error: &StoreError) -> SystemException {
     let no = CompletionStatus::No;
     let exception = match error {
         StoreError::NoContext => SystemException::object_not_exist(0, no),

@@ -1,0 +1,103 @@
+//! A naming context with everything below it: for `corbie naming tree` and for watching.
+//!
+//! Contexts may lead back to themselves and over to other servers, so the walk is bounded in depth
+//! and in size, and a context that is among its own ancestors is named and not entered.
+
+use super::{Entry, Naming, NamingError};
+use crate::cos_naming::NamingContext;
+use crate::store::Kind;
+use corbie::Object;
+
+/// How far a walk goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Contexts within contexts.
+    pub depth: usize,
+    /// Bindings in all.
+    pub bindings: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { depth: 32, bindings: 100_000 }
+    }
+}
+
+/// A binding with what is below it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The name within its context, as text; that of the root is empty.
+    pub name: String,
+    /// Whether it is a context.
+    pub kind: Kind,
+    /// What it leads to, where that could be found out.
+    pub object: Option<Object>,
+    /// Why there is nothing below it, though it is a context.
+    pub note: Option<String>,
+    /// The bindings of the context.
+    pub children: Vec<Node>,
+}
+
+impl Naming {
+    /// This context and all below it. What cannot be entered has a note and is no error.
+    ///
+    /// # Errors
+    /// When this context itself cannot be listed.
+    pub fn tree(&self, bounds: Bounds) -> Result<Node, NamingError> {
+        let object = self.as_context().as_object().clone();
+        let mut walk = Walk { left: bounds.bindings, depth: bounds.depth, above: vec![object] };
+        let (children, note) = walk.below(self)?;
+        let object = walk.above.pop();
+        Ok(Node { name: String::new(), kind: Kind::Context, object, note, children })
+    }
+}
+
+struct Walk {
+    left: usize,
+    depth: usize,
+    /// The contexts that are being walked through.
+    above: Vec<Object>,
+}
+
+impl Walk {
+    fn below(&mut self, context: &Naming) -> Result<(Vec<Node>, Option<String>), NamingError> {
+        let entries = context.list_at_most("", self.left.saturating_add(1))?;
+        let is_cut = entries.len() > self.left;
+        let entries: Vec<Entry> = entries.into_iter().take(self.left).collect();
+        self.left -= entries.len();
+        let children = entries.into_iter().map(|entry| self.node(context, entry)).collect();
+        Ok((children, is_cut.then(|| "more than can be shown".to_owned())))
+    }
+
+    fn node(&mut self, context: &Naming, Entry { name, kind }: Entry) -> Node {
+        let mut node = Node { name, kind, object: None, note: None, children: Vec::new() };
+        match context.resolve_object(&node.name) {
+            Ok(object) => node.object = Some(object),
+            Err(error) => node.note = Some(error.to_string()),
+        }
+        if let (Kind::Context, Some(object)) = (kind, node.object.clone()) {
+            match self.enter(object) {
+                Ok((children, note)) => (node.children, node.note) = (children, note),
+                Err(note) => node.note = Some(note),
+            }
+        }
+        node
+    }
+
+    fn enter(&mut self, object: Object) -> Result<(Vec<Node>, Option<String>), String> {
+        if self.above.contains(&object) {
+            return Err("leads back to a context above".to_owned());
+        }
+        if self.above.len() >= self.depth {
+            return Err(format!("deeper than {}", self.depth));
+        }
+        let context = Naming::from(NamingContext::unchecked_narrow(object.clone()));
+        self.above.push(object);
+        let below = self.below(&context).map_err(|error| match error {
+            NamingError::System { exception, .. } => format!("cannot be listed: {exception}"),
+            other => other.to_string(),
+        });
+        self.above.pop();
+        below
+    }
+}
