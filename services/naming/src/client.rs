@@ -279,6 +279,11 @@ impl From<Binding> for Entry {
 fn components(text: &str) -> Result<Vec<NameComponent>, NamingError> {
     name::parse(text).map_err(|error| NamingError::InvalidName {
         name: text.to_owned(),
-        why: format!("at character {}: found {}, needed {}", error.at + 1, error.found, error.needed),
+        why: format!(
+            "at character {}: found {}, needed {}",
+            error.at + 1,
+            error.found,
+            error.needed
+        ),
     })
 }

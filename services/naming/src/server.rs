@@ -55,8 +55,7 @@ impl NamingServer {
         let iterators = Iterators::start(orb, &limits)?;
         let federation = Federation::new(&limits);
         let orb = orb.clone();
-        let shared =
-            Arc::new(Shared { orb, store, limits, objects, iterators, federation });
+        let shared = Arc::new(Shared { orb, store, limits, objects, iterators, federation });
         shared.objects.serve(&shared)?;
         let root = shared.reference(ContextId::ROOT)?;
         shared.orb.bind_object_key(NAME_SERVICE, root.as_object());

@@ -199,7 +199,8 @@ fn urls_lead_to_bound_objects() {
     fixture.root.bind_new_context(&name("x y")).expect("made");
     fixture.root.bind(&name(r"x y/o\.1.k"), Some(&object)).expect("bound");
     let port = fixture.server_orb.listen_addresses()[0].port();
-    for address in [format!(":127.0.0.1:{port}"), format!("iiop:1.2@127.0.0.1:{port}/NameService")] {
+    for address in [format!(":127.0.0.1:{port}"), format!("iiop:1.2@127.0.0.1:{port}/NameService")]
+    {
         let url = fixture.root.to_url(&address, r"x y/o\.1.k").expect("a URL");
         assert_eq!(fixture.client_orb.string_to_object(&url).expect("resolved"), object, "{url}");
     }
@@ -233,7 +234,10 @@ fn lists_go_on_in_iterators() {
     let iterator = iterator.expect("there are more");
     assert_eq!(first[0].binding_name, name("c.k"));
     assert_eq!(first[0].binding_type, BindingType::Ncontext);
-    assert_eq!((first[1].binding_name.clone(), first[1].binding_type), (name("n0"), BindingType::Nobject));
+    assert_eq!(
+        (first[1].binding_name.clone(), first[1].binding_type),
+        (name("n0"), BindingType::Nobject)
+    );
     let (more, one) = iterator.next_one().expect("one");
     assert!(more && one.binding_name == name("n1"));
     let (more, some) = iterator.next_n(100).expect("some");

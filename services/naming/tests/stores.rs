@@ -25,7 +25,12 @@ fn object(type_id: &str) -> Target {
     Target::Object(Ior { type_id: type_id.to_owned(), ..Ior::nil() })
 }
 
-fn bind(store: &dyn Store, context: ContextId, id: &str, target: &Target) -> Result<(), StoreError> {
+fn bind(
+    store: &dyn Store,
+    context: ContextId,
+    id: &str,
+    target: &Target,
+) -> Result<(), StoreError> {
     store.bind(context, &name(id, ""), target, Mode::New, QUOTA)
 }
 
@@ -60,9 +65,8 @@ fn a_bound_name_is_refused_and_replaced_by_its_kind_only(store: &dyn Store) {
     assert_eq!(bind(store, ROOT, "a", &second), Err(StoreError::AlreadyBound));
     assert_eq!(bind(store, ROOT, "a", &foreign), Err(StoreError::AlreadyBound));
     assert_eq!(store.lookup(ROOT, &name("a", "")), Ok(first));
-    let replace = |id: &str, target: &Target| {
-        store.bind(ROOT, &name(id, ""), target, Mode::Replace, QUOTA)
-    };
+    let replace =
+        |id: &str, target: &Target| store.bind(ROOT, &name(id, ""), target, Mode::Replace, QUOTA);
     replace("a", &second).expect("replaced");
     assert_eq!(store.lookup(ROOT, &name("a", "")), Ok(second.clone()));
     assert_eq!(replace("a", &foreign), Err(StoreError::OtherKind(Kind::Object)));
@@ -83,10 +87,7 @@ fn unbinding_is_for_what_is_bound(store: &dyn Store) {
 fn contexts_are_made_bound_and_destroyed(store: &dyn Store) {
     let bound = store.create_bound(ROOT, &name("sub", ""), QUOTA).expect("made");
     assert_eq!(store.lookup(ROOT, &name("sub", "")), Ok(Target::Context(bound)));
-    assert_eq!(
-        store.create_bound(ROOT, &name("sub", ""), QUOTA),
-        Err(StoreError::AlreadyBound)
-    );
+    assert_eq!(store.create_bound(ROOT, &name("sub", ""), QUOTA), Err(StoreError::AlreadyBound));
     let loose = store.create(QUOTA).expect("made");
     assert!(loose != bound && loose != ROOT && bound != ROOT);
     bind(store, loose, "back", &Target::Context(bound)).expect("bound");
@@ -147,9 +148,17 @@ fn lists_are_in_pages_and_in_order(store: &dyn Store) {
 
 fn names_that_look_alike_are_kept_apart(store: &dyn Store) {
     let names = [
-        name("", ""), name("a", ""), name("", "a"), name("a/b", ""), name("a", "b"),
-        name("a.b", ""), name("ä", "日本"), name("a\u{1}", "b"), name("a", "\u{1}b"),
-        name("0", "/"), name("%00", "\\"),
+        name("", ""),
+        name("a", ""),
+        name("", "a"),
+        name("a/b", ""),
+        name("a", "b"),
+        name("a.b", ""),
+        name("ä", "日本"),
+        name("a\u{1}", "b"),
+        name("a", "\u{1}b"),
+        name("0", "/"),
+        name("%00", "\\"),
     ];
     for (number, name) in names.iter().enumerate() {
         let target = object(&format!("IDL:{number}:1.0"));

@@ -7,6 +7,7 @@ mod completions;
 mod idl;
 mod ior;
 mod man;
+mod naming;
 mod ping;
 mod settings;
 
@@ -20,7 +21,7 @@ use crate::failure::Failure;
 pub(crate) fn table() -> Command {
     Command::new("corbie")
         .version(clap::crate_version!())
-        .about("Compiles IDL, explains object references, pings and calls CORBA objects")
+        .about("Compiles IDL, explains references, pings and calls CORBA objects, serves names")
         .after_help(EXIT_STATUS)
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -29,6 +30,7 @@ pub(crate) fn table() -> Command {
         .subcommand(ior::table())
         .subcommand(ping::table())
         .subcommand(call::table())
+        .subcommand(naming::table())
         .subcommand(settings::table())
         .subcommand(man::table())
         .subcommand(completions::table())
@@ -38,7 +40,7 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-ping, call and ior dump take every setting of the ORB as -ORB argument: see corbie settings.
+ping, call, naming and ior dump take every setting of the ORB as -ORB argument: see corbie settings.
 
 Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
              '\"IBM\"'";
@@ -50,6 +52,7 @@ pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("ior", rest)) => ior::run(rest, output),
         Some(("ping", rest)) => ping::run(rest, output),
         Some(("call", rest)) => call::run(rest, output),
+        Some(("naming", rest)) => naming::run(rest, output),
         Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),
         Some(("completions", rest)) => completions::run(rest, output),

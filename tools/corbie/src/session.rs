@@ -81,9 +81,15 @@ pub(crate) struct Session {
 impl Session {
     /// Starts an ORB with the command line's time-out and `-ORB…` arguments.
     pub(crate) fn start(matches: &ArgMatches) -> Result<Self, Failure> {
+        Self::start_with(matches, &[])
+    }
+
+    /// The same, with `-ORB…` arguments of the subcommand's own before those of the command line,
+    /// which win.
+    pub(crate) fn start_with(matches: &ArgMatches, own: &[String]) -> Result<Self, Failure> {
         let timeout = matches.get_one::<Duration>("timeout").copied().unwrap_or(TIMEOUT_DEFAULT);
-        let mut arguments: Vec<String> =
-            matches.get_many(CARRIER).into_iter().flatten().cloned().collect();
+        let given = matches.get_many(CARRIER).into_iter().flatten();
+        let mut arguments: Vec<String> = own.iter().chain(given).cloned().collect();
         let orb = Orb::builder()
             .settings(|settings| settings.request_timeout(timeout).connect_timeout(timeout))
             .arguments(&mut arguments)

@@ -94,11 +94,7 @@ impl NamingError {
         }
     }
 
-    pub(crate) fn stuck(
-        name: &str,
-        rest: &[NameComponent],
-        why: Option<SystemException>,
-    ) -> Self {
+    pub(crate) fn stuck(name: &str, rest: &[NameComponent], why: Option<SystemException>) -> Self {
         let (name, rest) = (name.to_owned(), name::stringify(rest));
         NamingError::CannotProceed { name, rest, why: why.map(Box::new) }
     }

@@ -5,7 +5,6 @@
 
 use super::Shared;
 use super::iterator::Cursor;
-use crate::refusal::{Refusal, system};
 use super::walk::{End, refusal_at};
 use crate::cos_naming::naming_context::{
     BindContextError, BindError, BindNewContextError, DestroyError, InvalidName,
@@ -18,6 +17,7 @@ use crate::cos_naming::{
     Binding, BindingIterator, NamingContext, NamingContextExtServant, NamingContextServant,
 };
 use crate::name::{self, BadUrl};
+use crate::refusal::{Refusal, system};
 use crate::store::{ContextId, Mode, Target};
 use crate::{Name, NameComponent};
 use corbie::{CompletionStatus, Ior, Object, SystemException};

@@ -5,9 +5,9 @@
 //! A client that gets `CannotProceed` can go on at that context itself.
 
 use super::{Limits, Shared};
-use crate::refusal::Refusal;
 use crate::NameComponent;
 use crate::cos_naming::NamingContext;
+use crate::refusal::Refusal;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{CompletionStatus, Interface, SystemException};
 use std::sync::atomic::{AtomicUsize, Ordering};

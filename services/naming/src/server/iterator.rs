@@ -5,11 +5,11 @@
 //! not used for a while ends. A client that comes back to it gets `OBJECT_NOT_EXIST`.
 
 use super::Limits;
-use crate::refusal::system;
 use crate::NameComponent;
 use crate::cos_naming::{
     Binding, BindingIterator, BindingIteratorServant, BindingIteratorSkeleton, BindingType,
 };
+use crate::refusal::system;
 use crate::store::{ContextId, Kind, Store, StoreError};
 use corbie::{CompletionStatus, ObjectId, Orb, Poa, SystemException};
 use std::collections::HashMap;
@@ -151,7 +151,8 @@ impl Iterators {
     /// Ends one; whether it was there.
     fn end(&self, place: &Arc<Place>) -> bool {
         let mut known = self.known();
-        let id = known.iter().find(|(_, other)| Arc::ptr_eq(place, other)).map(|(id, _)| id.clone());
+        let id =
+            known.iter().find(|(_, other)| Arc::ptr_eq(place, other)).map(|(id, _)| id.clone());
         let Some(id) = id else { return false };
         known.remove(&id);
         drop(known);
@@ -215,7 +216,9 @@ impl BindingIteratorServant for Iterator {
     fn next_one(&self) -> Result<(bool, Binding), SystemException> {
         Ok(match self.take(1)?.pop() {
             Some(binding) => (true, binding),
-            None => (false, Binding { binding_name: Vec::new(), binding_type: BindingType::Nobject }),
+            None => {
+                (false, Binding { binding_name: Vec::new(), binding_type: BindingType::Nobject })
+            }
         })
     }
 

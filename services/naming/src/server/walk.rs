@@ -5,10 +5,10 @@
 //! leads to another server, the walk ends there too and `federation` asks that server.
 
 use super::Shared;
-use crate::refusal::{Refusal, system};
 use crate::NameComponent;
 use crate::cos_naming::NamingContext;
 use crate::cos_naming::naming_context::{InvalidName, NotFoundReason};
+use crate::refusal::{Refusal, system};
 use crate::store::{ContextId, StoreError, Target};
 use corbie::{Interface, Object};
 

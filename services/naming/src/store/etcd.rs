@@ -116,11 +116,8 @@ impl Etcd {
         let (key, owner) = (self.binding_key(context, name), self.context_key(context));
         let write = [put(&key, target.to_string().as_bytes())];
         for _ in 0..ATTEMPTS_MAX {
-            let seen = self.gateway.transaction(
-                &[compare_exists(&owner)],
-                &[gateway::get(&key)],
-                &[],
-            )?;
+            let seen =
+                self.gateway.transaction(&[compare_exists(&owner)], &[gateway::get(&key)], &[])?;
             if !seen.succeeded {
                 return Err(StoreError::NoContext);
             }
@@ -292,7 +289,9 @@ fn refused_unless(made: bool, context_is_there: bool) -> Result<(), StoreError> 
 fn read_binding(pair: &Pair, prefix: usize) -> Result<(NameComponent, Kind), StoreError> {
     let name = pair.key.get(prefix..).and_then(|octets| std::str::from_utf8(octets).ok());
     let Some((id, kind)) = name.and_then(|name| name.split_once('\0')) else {
-        return Err(StoreError::Failed("etcd has a key among the bindings that is none".to_owned()));
+        return Err(StoreError::Failed(
+            "etcd has a key among the bindings that is none".to_owned(),
+        ));
     };
     let name = NameComponent { id: id.to_owned(), kind: kind.to_owned() };
     Ok((name, Target::kind_of(pair.text()?)))

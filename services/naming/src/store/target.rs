@@ -32,7 +32,9 @@ impl Target {
         let read = match word {
             "object" => value.parse().ok().map(Target::Object),
             "foreign" => value.parse().ok().map(Target::ForeignContext),
-            "context" => u64::from_str_radix(value, 16).ok().map(|id| Target::Context(ContextId(id))),
+            "context" => {
+                u64::from_str_radix(value, 16).ok().map(|id| Target::Context(ContextId(id)))
+            }
             _ => None,
         };
         read.ok_or_else(|| {

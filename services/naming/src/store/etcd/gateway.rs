@@ -122,7 +122,8 @@ impl Gateway {
         then: &[Value],
         otherwise: &[Value],
     ) -> Result<Answer, StoreError> {
-        let reads_only = then.iter().chain(otherwise).all(|step| step.get("requestRange").is_some());
+        let reads_only =
+            then.iter().chain(otherwise).all(|step| step.get("requestRange").is_some());
         let request = json!({ "compare": compare, "success": then, "failure": otherwise });
         let answer = self.send("txn", &request, reads_only)?;
         let succeeded = answer.get("succeeded").and_then(Value::as_bool).unwrap_or(false);

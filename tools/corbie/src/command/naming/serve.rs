@@ -1,0 +1,172 @@
+//! `corbie naming serve`: a naming server, until it is interrupted.
+//!
+//! Bindings are in one file or in etcd; either keeps what it acknowledged when the process is
+//! killed, so there is nothing to do at the end.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use corbie_naming::store::Store;
+use corbie_naming::store::embedded::Embedded;
+use corbie_naming::store::etcd::Etcd;
+use corbie_naming::{Limits, NamingServer};
+
+use super::flag;
+use crate::failure::Failure;
+use crate::session::{self, Session};
+
+/// How long etcd may take to answer one request.
+const ETCD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The prefix of the keys in etcd when the URL has none.
+const ETCD_PREFIX: &str = "corbie/naming";
+
+pub(super) fn table() -> Command {
+    Command::new("serve")
+        .about("Serves names")
+        .arg(Arg::new("listen").long("listen").value_name("HOST:PORT").help(
+            "Where to listen; a fixed port lets references survive a restart \
+                     [default: the setting -ORBListenEndpoints]",
+        ))
+        .arg(Arg::new("store").long("store").value_name("STORE").required(true).help(
+            "Where bindings are kept: a FILE, made if need be, or \
+                     etcd://HOST:PORT[,HOST:PORT…][/PREFIX], shared by several servers",
+        ))
+        .arg(flag("print-reference", "Print the reference of the root context as first line"))
+        .args(limits().into_iter().map(LimitFlag::argument))
+        .args(session::arguments())
+        .after_help(
+            "Clients find it as corbaloc::HOST:PORT/NameService:\n  \
+             -ORBInitRef NameService=corbaloc::HOST:PORT/NameService\n\n\
+             Example: corbie naming serve --listen localhost:2809 --store names.redb",
+        )
+}
+
+pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let listen = matches
+        .get_one::<String>("listen")
+        .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
+    let session = Session::start_with(matches, &listen.unwrap_or_default())?;
+    let place = matches.get_one::<String>("store").map_or("", String::as_str);
+    let store = open(place).map_err(|why| Failure::new(format!("cannot use the store: {why}")))?;
+    let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
+        .map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
+    if matches.get_flag("print-reference") {
+        writeln!(output, "{}", server.root().as_object())?;
+    } else {
+        let port = session.orb().listen_addresses().first().map_or(0, std::net::SocketAddr::port);
+        writeln!(output, "serving names as corbaloc::HOST:{port}/NameService; Ctrl-C ends it")?;
+    }
+    output.flush()?;
+    session.orb().run();
+    Ok(())
+}
+
+fn open(place: &str) -> Result<Arc<dyn Store>, String> {
+    let Some(cluster) = place.strip_prefix("etcd://") else {
+        let store = Embedded::open(place).map_err(|error| error.to_string())?;
+        return Ok(Arc::new(store));
+    };
+    let (members, prefix) = cluster.split_once('/').unwrap_or((cluster, ETCD_PREFIX));
+    let members: Vec<String> =
+        members.split(',').filter(|m| !m.is_empty()).map(|m| format!("http://{m}")).collect();
+    if members.is_empty() {
+        return Err(format!("`{place}` names no member; it should be etcd://HOST:PORT/PREFIX"));
+    }
+    let prefix = if prefix.is_empty() { ETCD_PREFIX } else { prefix };
+    let store = Etcd::connect(&members, prefix, ETCD_TIMEOUT).map_err(|error| error.to_string())?;
+    Ok(Arc::new(store))
+}
+
+/// A limit that has a flag.
+struct LimitFlag {
+    name: &'static str,
+    help: &'static str,
+    is_time: bool,
+    default: u64,
+    set: fn(&mut Limits, u64),
+}
+
+impl LimitFlag {
+    fn argument(self) -> Arg {
+        let unit = if self.is_time { "SECONDS" } else { "N" };
+        Arg::new(self.name)
+            .long(self.name)
+            .value_name(unit)
+            .value_parser(value_parser!(u64).range(1..))
+            .help(format!("{} [default: {}]", self.help, self.default))
+            .help_heading("Limits")
+    }
+}
+
+/// The table of limits: flag, text, default and where it goes.
+fn limits() -> Vec<LimitFlag> {
+    let d = Limits::default();
+    let size = |octets: usize| octets as u64;
+    let number = |name, help, default, set| LimitFlag { name, help, is_time: false, default, set };
+    let time = |name, help, default: Duration, set| LimitFlag {
+        name,
+        help,
+        is_time: true,
+        default: default.as_secs(),
+        set,
+    };
+    vec![
+        number("name-components-max", "Components of a name", size(d.name_components), |l, n| {
+            l.name_components = to_size(n);
+        }),
+        number(
+            "component-octets-max",
+            "Octets of a component",
+            size(d.component_octets),
+            |l, n| {
+                l.component_octets = to_size(n);
+            },
+        ),
+        number(
+            "reference-octets-max",
+            "Octets of a bound reference as text",
+            size(d.reference_octets),
+            |l, n| l.reference_octets = to_size(n),
+        ),
+        number("contexts-max", "Naming contexts", d.contexts, |l, n| l.contexts = n),
+        number("bindings-max", "Bindings in a context", d.bindings_per_context, |l, n| {
+            l.bindings_per_context = n;
+        }),
+        number("list-max", "Bindings in one answer", size(d.list), |l, n| l.list = to_size(n)),
+        number("iterators-max", "Iterators at a time", size(d.iterators), |l, n| {
+            l.iterators = to_size(n);
+        }),
+        time("iterator-idle", "How long an unused iterator lives", d.iterator_idle, |l, n| {
+            l.iterator_idle = Duration::from_secs(n);
+        }),
+        number(
+            "federated-calls-max",
+            "Calls to other naming servers at a time",
+            size(d.federated_calls),
+            |l, n| l.federated_calls = to_size(n),
+        ),
+        time(
+            "federated-timeout",
+            "How long another naming server may take",
+            d.federated_timeout,
+            |l, n| l.federated_timeout = Duration::from_secs(n),
+        ),
+    ]
+}
+
+fn to_size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn limits_of(matches: &ArgMatches) -> Result<Limits, Failure> {
+    let mut chosen = Limits::default();
+    for limit in limits() {
+        if let Some(value) = matches.get_one::<u64>(limit.name) {
+            (limit.set)(&mut chosen, *value);
+        }
+    }
+    Ok(chosen)
+}
