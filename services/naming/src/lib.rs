@@ -25,7 +25,11 @@ mod refusal;
 pub mod server;
 pub mod store;
 
-#[allow(missing_docs, reason = "generated from CosNaming.idl, whose comments explain it")]
+#[allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "generated from CosNaming.idl, whose comments explain it"
+)]
 mod generated {
     corbie::include_idl!("CosNaming");
 }

@@ -15,7 +15,7 @@ use corbie::types::url::{self, UrlError};
 /// let name = corbie_naming::parse("stock/IBM.quoter")?;
 /// assert_eq!((name[1].id.as_str(), name[1].kind.as_str()), ("IBM", "quoter"));
 /// assert!(corbie_naming::parse("stock//IBM").is_err());
-/// # Ok::<(), corbie::UrlError>(())
+/// # Ok::<(), corbie::types::UrlError>(())
 /// ```
 pub fn parse(text: &str) -> Result<Vec<NameComponent>, UrlError> {
     if text.is_empty() {

@@ -1,53 +1,18 @@
 //! Every operation and exception of `NamingContext` and `NamingContextExt`, over the wire: a
 //! server in one ORB, called from another.
 
-mod support;
+mod fixture;
 
-use corbie::{Interface, Object, Orb, SystemExceptionKind};
+use corbie::SystemExceptionKind;
 use corbie_naming::cos_naming::naming_context::{
     BindContextError, BindError, BindNewContextError, DestroyError, NotFoundReason,
     RebindContextError, RebindError, ResolveError, UnbindError,
 };
 use corbie_naming::cos_naming::naming_context_ext::{ResolveStrError, ToNameError, ToUrlError};
-use corbie_naming::cos_naming::{BindingType, NamingContext, NamingContextExt};
-use corbie_naming::store::embedded::Embedded;
-use corbie_naming::{Limits, NameComponent, NamingServer, parse};
-use std::sync::Arc;
+use corbie_naming::cos_naming::{BindingType, NamingContext};
+use corbie_naming::{Limits, NameComponent, parse};
+use fixture::Fixture;
 use std::time::{Duration, Instant};
-
-struct Fixture {
-    server_orb: Orb,
-    server: NamingServer,
-    client_orb: Orb,
-    root: NamingContextExt,
-}
-
-impl Fixture {
-    fn new(limits: Limits) -> Self {
-        let server_orb = support::orb(&[]);
-        let store = Arc::new(Embedded::in_memory().expect("a store"));
-        let server = NamingServer::start(&server_orb, store, limits).expect("a server");
-        let client_orb = support::orb(&[]);
-        let port = server_orb.listen_addresses().first().expect("it listens").port();
-        let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");
-        let root = client_orb.string_to_object(&url).expect("a reference");
-        let root = NamingContextExt::narrow(&root).expect("it answers").expect("of that type");
-        Self { server_orb, server, client_orb, root }
-    }
-
-    fn object(&self, type_id: &str) -> Object {
-        let profiles = self.root.as_object().ior().profiles.clone();
-        let type_id = type_id.to_owned();
-        Object::new(&self.client_orb, corbie::Ior { type_id, profiles })
-    }
-}
-
-impl Drop for Fixture {
-    fn drop(&mut self) {
-        self.client_orb.shutdown(true);
-        self.server_orb.shutdown(true);
-    }
-}
 
 fn name(text: &str) -> Vec<NameComponent> {
     parse(text).expect("a name")
@@ -205,7 +170,7 @@ fn urls_lead_to_bound_objects() {
         assert_eq!(fixture.client_orb.string_to_object(&url).expect("resolved"), object, "{url}");
     }
     let initial = format!("NameService=corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");
-    let orb = support::orb(&["-ORBInitRef", &initial]);
+    let orb = fixture::orb(&["-ORBInitRef", &initial]);
     let found = orb.string_to_object(r"corbaname:rir:#x%20y/o%5c.1.k").expect("resolved");
     assert_eq!(found.ior(), object.ior());
     let found = orb.string_to_object(r"corbaname:rir:/NameService#x%20y").expect("resolved");

@@ -2,13 +2,12 @@
 //!
 //! etcd is started by the test; where it is not installed, it is named as missing.
 
-mod support;
-
 use corbie::Ior;
 use corbie_naming::NameComponent;
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::store::etcd::Etcd;
 use corbie_naming::store::{ContextId, Kind, Mode, Quota, Store, StoreError, Target};
+use corbie_testkit::servers::{self, ScratchFolder, free_port};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -220,9 +219,8 @@ fn nothing_is_lost_between_threads(store: &dyn Store) {
 #[test]
 fn the_store_in_a_file_keeps_the_rules() {
     for rule in RULES {
-        let folder = support::scratch_folder("store");
-        rule(&Embedded::open(folder.join("names.redb")).expect("a store"));
-        std::fs::remove_dir_all(folder).expect("the folder goes");
+        let folder = ScratchFolder::new("store");
+        rule(&Embedded::open(folder.path().join("names.redb")).expect("a store"));
     }
 }
 
@@ -235,7 +233,7 @@ fn the_store_in_memory_keeps_the_rules() {
 
 #[test]
 fn the_store_on_etcd_keeps_the_rules() {
-    let Some(etcd) = support::Etcd::start() else { return };
+    let Some(etcd) = servers::Etcd::start() else { return };
     for (number, rule) in RULES.iter().enumerate() {
         let prefix = format!("/test/{number}");
         rule(&Etcd::connect(&[etcd.url()], &prefix, TIMEOUT).expect("a store"));
@@ -244,8 +242,8 @@ fn the_store_on_etcd_keeps_the_rules() {
 
 #[test]
 fn a_file_is_the_same_store_when_it_is_opened_again() {
-    let folder = support::scratch_folder("store");
-    let path = folder.join("names.redb");
+    let folder = ScratchFolder::new("store");
+    let path = folder.path().join("names.redb");
     let store = Embedded::open(&path).expect("a store");
     let uid = store.uid();
     let context = store.create_bound(ROOT, &name("sub", ""), QUOTA).expect("made");
@@ -261,8 +259,8 @@ fn a_file_is_the_same_store_when_it_is_opened_again() {
 
 #[test]
 fn a_file_that_is_no_store_is_refused_and_left_alone() {
-    let folder = support::scratch_folder("store");
-    let path = folder.join("letter.txt");
+    let folder = ScratchFolder::new("store");
+    let path = folder.path().join("letter.txt");
     std::fs::write(&path, "Dear reader, this is no database. ".repeat(500)).expect("written");
     let before = std::fs::read(&path).expect("read");
     let refused = Embedded::open(&path).err().expect("no store");
@@ -272,7 +270,7 @@ fn a_file_that_is_no_store_is_refused_and_left_alone() {
 
 #[test]
 fn two_servers_on_etcd_are_one_store() {
-    let Some(mut etcd) = support::Etcd::start() else { return };
+    let Some(mut etcd) = servers::Etcd::start() else { return };
     let open = || Etcd::connect(&[etcd.url()], "names", TIMEOUT).expect("a store");
     let (one, other) = (open(), open());
     assert_eq!(one.uid(), other.uid());
@@ -285,7 +283,8 @@ fn two_servers_on_etcd_are_one_store() {
     assert!(apart.uid() != one.uid());
     assert_eq!(apart.lookup(ROOT, &name("sub", "")), Err(StoreError::NotBound));
 
-    etcd.kill_and_restart();
+    etcd.kill();
+    etcd.restart();
     assert_eq!(one.lookup(context, &name("a", "")), Ok(object("IDL:a:1.0")));
     bind(&one, context, "b", &object("IDL:b:1.0")).expect("bound after the restart");
 
@@ -301,8 +300,8 @@ fn two_servers_on_etcd_are_one_store() {
 
 #[test]
 fn a_member_that_is_gone_is_passed_over() {
-    let Some(etcd) = support::Etcd::start() else { return };
-    let nobody = format!("http://127.0.0.1:{}", support::free_port());
+    let Some(etcd) = servers::Etcd::start() else { return };
+    let nobody = format!("http://127.0.0.1:{}", free_port());
     let members = [nobody.clone(), etcd.url()];
     let store = Arc::new(Etcd::connect(&members, "names", TIMEOUT).expect("a store"));
     bind(&*store, ROOT, "a", &object("x")).expect("bound by the other member");

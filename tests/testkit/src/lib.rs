@@ -1,5 +1,6 @@
 //! What tests of several crates share: a simulated network with virtual time, a counting
-//! allocator, a peer that sends raw octets over a real socket, and the log as a test sees it.
+//! allocator, a peer that sends raw octets over a real socket, the log as a test sees it, and
+//! the servers of other people that tests start.
 //!
 //! Depends on the wire crates only, so that any crate may use it as a dev-dependency. Nothing that
 //! is shipped depends on it.
@@ -8,6 +9,7 @@ mod allocations;
 mod log;
 mod octets;
 mod peer;
+pub mod servers;
 mod simulation;
 
 pub use allocations::{AllocationCounts, CountingAllocator};

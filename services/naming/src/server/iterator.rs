@@ -1,8 +1,8 @@
 //! Iterators over the rest of a `list` (Naming Service 1.3 §2.3).
 //!
-//! An iterator is a place in a context, not a copy of it: it holds the name that it gave last. There
-//! are so many at most; one too many ends the one that was not used for longest, and one that is
-//! not used for a while ends. A client that comes back to it gets `OBJECT_NOT_EXIST`.
+//! An iterator is a place in a context, not a copy of it: it holds the name that it gave last.
+//! There are so many at most; one too many ends the one that was not used for longest, and one
+//! that is not used for a while ends. A client that comes back to it gets `OBJECT_NOT_EXIST`.
 
 use super::Limits;
 use crate::NameComponent;

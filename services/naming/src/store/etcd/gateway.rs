@@ -99,7 +99,8 @@ impl Gateway {
             return Ok(Vec::new());
         }
         let request = json!({
-            "key": BASE64.encode(first), "range_end": BASE64.encode(end), "limit": limit.to_string(),
+            "key": BASE64.encode(first), "range_end": BASE64.encode(end),
+            "limit": limit.to_string(),
         });
         pairs(&self.send("range", &request, true)?)
     }

@@ -1,0 +1,242 @@
+//! Other people's servers that tests start: etcd, omniORB's and JacORB's naming services, and
+//! `corbie` itself. Each on a free port of loopback, with data in a folder of its own, killed when
+//! it is dropped. Where a program is not installed, it is named as missing and the test passes it
+//! over; `cargo xtask test` installs them.
+
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a process may take to open its port on a busy machine.
+const START_MAX: Duration = Duration::from_secs(60);
+
+/// Says past the capture of test output what a run does not try.
+pub fn say_missing(what: &str) {
+    let _ = writeln!(std::io::stderr(), "missing peer: {what}");
+}
+
+/// A port that was free a moment ago.
+///
+/// # Panics
+/// When the system has none.
+#[must_use]
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// A folder that is removed when it is dropped.
+#[derive(Debug)]
+pub struct ScratchFolder(PathBuf);
+
+impl ScratchFolder {
+    /// An empty folder.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("corbie-{name}-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        Self(folder)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ScratchFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A process that is killed when it is dropped.
+#[derive(Debug)]
+pub struct Server(Child);
+
+impl Server {
+    /// Starts a program with nothing on its standard streams; `None` where it is not installed.
+    #[must_use]
+    pub fn start(command: &mut Command) -> Option<Self> {
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.spawn().ok().map(Self)
+    }
+
+    /// Takes a process over.
+    #[must_use]
+    pub fn of(process: Child) -> Self {
+        Self(process)
+    }
+
+    /// Ends it with SIGKILL, as `kill -9` does, and waits until it is gone.
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// Waits until somebody listens on `port`.
+    ///
+    /// # Panics
+    /// When nobody does in time.
+    pub fn wait_for_port(&mut self, port: u16, who: &str) {
+        let deadline = Instant::now() + START_MAX;
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = self.0.try_wait().ok().flatten();
+            assert!(ended.is_none(), "{who} ended with {ended:?}");
+            assert!(Instant::now() < deadline, "{who} does not listen on port {port}");
+            // tidy: sleep: another process has to open its port; nothing tells when.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// An etcd of one member.
+#[derive(Debug)]
+pub struct Etcd {
+    server: Server,
+    folder: ScratchFolder,
+    port: u16,
+    peer_port: u16,
+}
+
+impl Etcd {
+    /// Starts one; `None` where it is not installed.
+    #[must_use]
+    pub fn start() -> Option<Self> {
+        let (port, peer_port) = (free_port(), free_port());
+        let folder = ScratchFolder::new("etcd");
+        let Some(server) = start_etcd(folder.path(), port, peer_port) else {
+            say_missing("etcd (package etcd-server)");
+            return None;
+        };
+        Some(Self { server, folder, port, peer_port })
+    }
+
+    /// Host and port for clients.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The client URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// Ends it with SIGKILL.
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    /// Starts it again with its data.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn restart(&mut self) {
+        let again = start_etcd(self.folder.path(), self.port, self.peer_port);
+        self.server = again.expect("etcd was there before");
+    }
+}
+
+fn start_etcd(folder: &Path, port: u16, peer_port: u16) -> Option<Server> {
+    let client = format!("http://127.0.0.1:{port}");
+    let peer = format!("http://127.0.0.1:{peer_port}");
+    let mut command = Command::new("etcd");
+    command
+        .args(["--name", "one", "--log-level", "error"])
+        .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+        .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+        .args(["--initial-cluster", &format!("one={peer}")])
+        .arg("--data-dir")
+        .arg(folder.join("data"));
+    let mut server = Server::start(&mut command)?;
+    server.wait_for_port(port, "etcd");
+    Some(server)
+}
+
+/// A naming service of another ORB.
+#[derive(Debug)]
+pub struct ForeignNames {
+    server: Server,
+    _folder: ScratchFolder,
+    /// `corbaloc:` of its root context.
+    pub url: String,
+}
+
+impl ForeignNames {
+    /// omniORB's; `None` where it is not installed.
+    #[must_use]
+    pub fn omninames() -> Option<Self> {
+        let (folder, port) = (ScratchFolder::new("omninames"), free_port());
+        let mut command = Command::new("omniNames");
+        command
+            .args(["-start", &port.to_string(), "-logdir"])
+            .arg(folder.path())
+            .arg("-errlog")
+            .arg(folder.path().join("errors"))
+            .args(["-ORBendPoint", &format!("giop:tcp:127.0.0.1:{port}")]);
+        let Some(mut server) = Server::start(&mut command) else {
+            say_missing("omniNames of omniORB (package omniorb-nameserver)");
+            return None;
+        };
+        server.wait_for_port(port, "omniNames");
+        let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");
+        Some(Self { server, _folder: folder, url })
+    }
+
+    /// JacORB's, with the jars in `libraries`; `None` where there is no Java.
+    #[must_use]
+    pub fn jacorb(libraries: &Path) -> Option<Self> {
+        let (folder, port) = (ScratchFolder::new("jacorb-names"), free_port());
+        let mut command = java(libraries);
+        let file = folder.path().join("reference");
+        command
+            .arg(format!("-DOAPort={port}"))
+            .arg("-DOAIAddr=127.0.0.1")
+            .arg(format!("-Djacorb.naming.ior_filename={}", file.display()))
+            .arg("org.jacorb.naming.NameServer");
+        let Some(mut server) = Server::start(&mut command) else {
+            say_missing("java");
+            return None;
+        };
+        server.wait_for_port(port, "JacORB's name server");
+        let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");
+        Some(Self { server, _folder: folder, url })
+    }
+
+    /// Ends it with SIGKILL.
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+}
+
+/// Java with JacORB as its ORB.
+#[must_use]
+pub fn java(libraries: &Path) -> Command {
+    let mut command = Command::new("java");
+    command
+        .arg("-cp")
+        .arg(libraries.join("*"))
+        .arg("-Dorg.omg.CORBA.ORBClass=org.jacorb.orb.ORB")
+        .arg("-Dorg.omg.CORBA.ORBSingletonClass=org.jacorb.orb.ORBSingleton")
+        .arg("-Djacorb.log.default.verbosity=1");
+    command
+}
