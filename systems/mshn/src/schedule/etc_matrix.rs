@@ -43,7 +43,10 @@ pub enum EtcError {
         text: String,
     },
     /// There are more or fewer values than the first line says.
-    #[error("{tasks} tasks on {machines} machines need {} values, but there are {found}", tasks * machines)]
+    #[error(
+        "{tasks} tasks on {machines} machines need {} values, but there are {found}",
+        tasks * machines
+    )]
     Count {
         /// Tasks that the first line says.
         tasks: usize,
@@ -65,7 +68,7 @@ impl EtcMatrix {
     /// ```
     ///
     /// # Errors
-    /// [`EtcError::Size`], [`EtcError::Count`], and [`EtcError::Value`] for a value that is no time.
+    /// [`EtcError::Size`], [`EtcError::Count`]; [`EtcError::Value`] for what is no time.
     pub fn new(tasks: usize, machines: usize, values: Vec<f64>) -> Result<Self, EtcError> {
         check_size(tasks, machines)?;
         if values.len() != tasks * machines {

@@ -71,7 +71,8 @@ fn bar(svg: &mut String, (x, width): (f64, f64), y: f64, colour: &str, name: &st
         // Writing to a string cannot fail.
         let _ = writeln!(
             svg,
-            "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{BAR}\" fill=\"{colour}\" \
+            "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{BAR}\" \
+             fill=\"{colour}\" \
              stroke=\"white\" stroke-width=\"0.5\"><title>{name}</title></rect>"
         );
     }

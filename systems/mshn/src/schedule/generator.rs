@@ -1,8 +1,8 @@
 //! Matrices by class, as Braun et al. §3 make them: the range-based method.
 //!
 //! A task has a base time, uniform in `1..=φ_b`; on each machine it takes that times a factor,
-//! uniform in `1..=φ_r`. How large the two ranges are is the heterogeneity of tasks and machines; whether
-//! a machine that is faster for one task is faster for all is the consistency.
+//! uniform in `1..=φ_r`. How large the ranges are is the heterogeneity of tasks and machines;
+//! whether a machine that is faster for one task is faster for all is the consistency.
 
 use super::EtcMatrix;
 use rand::SeedableRng;
@@ -142,7 +142,8 @@ impl fmt::Display for EtcClass {
 /// There is no such class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no class `{0}`; classes are u_x_yyzz: x is c, i or s; yy and zz are hi or lo, as in u_c_hilo"
+    "there is no class `{0}`; classes are u_x_yyzz: x is c, i or s; yy and zz are hi or lo, as in \
+     u_c_hilo"
 )]
 pub struct UnknownClass(String);
 

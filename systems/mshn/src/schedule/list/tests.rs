@@ -69,8 +69,8 @@ fn min_min_by_definition(problem: &Problem) -> f64 {
     while !left.is_empty() {
         let mut best = (f64::INFINITY, 0, 0);
         for (place, task) in left.iter().enumerate() {
-            for machine in 0..problem.machines() {
-                let completion = ready[machine] + problem.etc().at(*task, machine);
+            for (machine, free) in ready.iter().enumerate() {
+                let completion = free + problem.etc().at(*task, machine);
                 if completion < best.0 {
                     best = (completion, place, machine);
                 }
