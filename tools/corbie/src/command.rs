@@ -7,8 +7,8 @@ mod completions;
 mod idl;
 mod ior;
 mod man;
-mod naming;
 mod mshn;
+mod naming;
 mod ping;
 mod settings;
 
