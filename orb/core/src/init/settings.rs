@@ -87,6 +87,11 @@ settings! {
     /// version of the profile.
     giop_version: Version = Version::V1_2, "-ORBGIOPVersion";
 
+    /// Whether a client speaks GIOPlite to servers whose references say that they listen for it
+    /// (`giopl://`): messages that leave out what both ends know. Only servers of this ORB do, and
+    /// only those of this machine's byte order; to all others GIOP is spoken.
+    gioplite: bool = false, "-ORBgioplite";
+
     /// Octets of a message body after which it is sent in fragments (GIOP 1.1 and 1.2). `none`:
     /// messages are sent whole, which every peer understands and costs least.
     fragment_octets: Option<usize> = None, "-ORBFragmentOctets", within (Some(KIB), Some(GIB));
