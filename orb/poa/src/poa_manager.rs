@@ -3,6 +3,10 @@
 //! Applications reach the manager of a POA by [`crate::Poa::the_poa_manager`] and activate it once
 //! their servants are in place. Children use their parent's manager.
 
+mod admission;
+
+pub(crate) use admission::{Admitted, Pass};
+
 use corbie_types::{CompletionStatus, SystemException};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

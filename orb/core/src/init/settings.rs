@@ -8,8 +8,8 @@ use std::time::Duration;
 use corbie_cdr::{CodeSet, Limits, Version};
 
 use super::choice::{
-    AddressFamily, EventLoop, ReplyWait, ServerConcurrency, SyncScope, TransportMultiplexing,
-    WaitStrategy, WhenFull,
+    AddressFamily, EventLoop, PoaLock, ReplyWait, ServerConcurrency, SyncScope,
+    TransportMultiplexing, WaitStrategy, WhenFull,
 };
 use super::endpoint::{InitialReference, PublishedAddress};
 use super::listen::ListenEndpoint;
@@ -125,6 +125,10 @@ settings! {
     /// never wait (AMH), `thread-per-request` for few requests that take long.
     server_concurrency: ServerConcurrency = ServerConcurrency::ThreadPerConnection,
         "-ORBServerConcurrency";
+
+    /// What guards the objects of a POA that was created with `DEFAULT_LOCK` or no word about it:
+    /// `null` for an ORB core and POA per thread (paper POA §2.4).
+    poa_lock: PoaLock = PoaLock::Thread, "-ORBPoaLock";
 
     /// Who delivers replies to asynchronous calls: a thread of the ORB, or only threads that the
     /// application lends it by `Orb::run` and `Orb::perform_work`.

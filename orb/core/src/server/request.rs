@@ -78,6 +78,13 @@ impl<'r> ServerRequest<'r> {
         &self.object_key
     }
 
+    /// The key of the object called, for as long as the request's message is there.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> Cow<'r, [u8]> {
+        self.object_key.clone()
+    }
+
     /// The in and inout arguments, from the first.
     #[inline]
     #[must_use]

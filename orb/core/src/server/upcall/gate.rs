@@ -8,7 +8,7 @@ use super::record::Upcall;
 use super::{barrier, record};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// Why a [`Gate`] is not open: bits, of which several may be set.
@@ -27,6 +27,10 @@ pub mod closed {
     pub const INTERCEPTED: u32 = 1 << 5;
     /// Somebody waits for upcalls to end.
     pub const AWAITED: u32 = 1 << 6;
+    /// The POA has no lock and belongs to one thread (`NULL_LOCK`).
+    pub const ONE_THREAD: u32 = 1 << 7;
+    /// The reasons that the end of an upcall matters to somebody for.
+    pub(crate) const LEAVING_MATTERS: u32 = DESTROYED | AWAITED;
 }
 
 /// What is told when an upcall of something that is being closed has ended: a POA.
@@ -104,6 +108,11 @@ impl Gate {
             barrier::heavy();
         }
         before.unwrap_or_else(|unchanged| unchanged)
+    }
+
+    /// Has every thread see what this one wrote ([`super::Activation::close_with_gate`]).
+    pub fn reach_others(&self) {
+        barrier::heavy();
     }
 
     /// Runs `upcall` as one of this POA and of the object at `index`, in spite of the reasons in
@@ -187,8 +196,8 @@ impl Gate {
     /// An upcall has ended, and the gate or its object is not open.
     #[cold]
     pub(super) fn note_left(&self, word: u64) {
-        // Else two threads that leave at once might each still see the other.
-        barrier::heavy();
+        // Else of two threads that leave at once each might still see the other inside.
+        fence(Ordering::SeqCst);
         // Under the lock, so that who is about to wait does not miss it.
         let slow = self.slow();
         self.left.notify_all();
