@@ -37,7 +37,7 @@ pub use corbie_core::dynamic::{
 };
 pub use corbie_core::init::{
     AddressFamily, EndpointOptions, EventLoop, InitialReference, ListenAt, ListenEndpoint,
-    ListenHost, PartialSettings, ProtocolPreference, PublishedAddress, ReplyWait,
+    ListenHost, PartialSettings, PoaLock, ProtocolPreference, PublishedAddress, ReplyWait,
     ServerConcurrency, Setting, Settings, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_core::server::{
@@ -48,9 +48,10 @@ pub use corbie_core::{
 };
 pub use corbie_core::{interceptor, messaging, policy, transport};
 pub use corbie_poa::{
-    Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa, PoaError,
-    PoaManager, PoaManagerError, PoaManagerFactory, PoaManagerPolicy, PoaManagerState, PoaPolicies,
-    PoaPolicy, RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
+    AdapterActivator, Collocation, Cookie, IdAssignment, IdUniqueness, ImplicitActivation,
+    Lifespan, ObjectId, Poa, PoaError, PoaManager, PoaManagerError, PoaManagerState, PoaPolicies,
+    PoaPolicy, RequestProcessing, ServantActivator, ServantDemux, ServantLocator, ServantManager,
+    ServantRefusal, ServantRetention, Synchronization, This, ThreadModel,
 };
 pub use corbie_types as types;
 pub use corbie_types::{

@@ -171,9 +171,9 @@ fn poas_refuse_what_their_policies_do_not_allow() {
     assert!(matches!(twice, PoaError::ObjectAlreadyActive(_)), "{twice}");
     let foreign = root.reference_to_id(echo.as_object()).unwrap_err();
     assert_eq!(foreign, PoaError::WrongAdapter);
-    assert_eq!(root.find_poa("child").unwrap().the_name(), "child");
-    child.destroy();
-    assert!(root.find_poa("other").is_err());
+    assert_eq!(root.find_poa("child", false).unwrap().the_name(), "child");
+    child.destroy(true, true).unwrap();
+    assert!(root.find_poa("other", true).is_err());
     let exception = echo.double(1).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist);
     orb.shutdown(true);

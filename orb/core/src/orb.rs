@@ -16,7 +16,6 @@ use crate::init::{Settings, WaitStrategy};
 use crate::initial_references::InitialReferences;
 use crate::interceptor::Interceptors;
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
-use crate::reactor::Sleeper;
 use crate::server::{self, Adapter, Server};
 use corbie_cdr::{Limits, Version};
 use corbie_giop::ReaderLimits;
@@ -237,21 +236,9 @@ impl Orb {
         &self.0.main_loop
     }
 
-    /// Sleeps until the ORB is shut down, or this is the main thread and has something to serve.
     fn wait_for_end(&self) {
         let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |is_shut_down: &mut bool| !*is_shut_down && !self.has_main_thread_work();
-        let _done = self.0.shut_down.wait_while(guard, idle);
-    }
-
-    /// Something waits for the main thread, that of `sleeper`.
-    pub(crate) fn wake_main_thread(&self, sleeper: &Sleeper) {
-        // Under the lock, so that a thread about to sleep does not miss it.
-        drop(self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner));
-        self.0.shut_down.notify_all();
-        if let Some(reactor) = self.0.main_loop.made() {
-            reactor.unblock(sleeper);
-        }
+        let _done = self.0.shut_down.wait_while(guard, |is_shut_down| !*is_shut_down);
     }
 
     pub(crate) fn executor_slot(&self) -> &ExecutorSlot {

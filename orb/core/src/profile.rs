@@ -5,9 +5,9 @@
 //! whoever looks for the object key of a reference asks here. What differs between protocols is the
 //! address; the rest of a profile is alike.
 
-use crate::init::ListenAt;
+use crate::init::{ListenAt, Settings};
 use crate::machine;
-use corbie_cdr::Version;
+use corbie_cdr::{ByteOrder, Version};
 use corbie_giop as giop;
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
 use corbie_types::ior::{component_tag, profile_tag};
@@ -94,6 +94,8 @@ pub(crate) struct Profile {
     pub(crate) protocol: Protocol,
     /// Highest GIOP version that the server understands.
     pub(crate) version: Version,
+    /// The byte order of the profile's data: in GIOPlite that of all messages, too.
+    pub(crate) order: ByteOrder,
     /// Where to connect, in the order to be tried; at least one.
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) object_key: Vec<u8>,
@@ -111,11 +113,13 @@ impl Profile {
         data: &[u8],
     ) -> Result<Option<Profile>, SystemException> {
         let Some(protocol) = Protocol::of_tag(transports, tag) else { return Ok(None) };
+        // Of data without a first octet nothing can be read.
+        let order = data.first().map_or(ByteOrder::NATIVE, |flag| ByteOrder::from_flag(*flag));
         let read = |data| UiopProfile::decode(data).map_err(|error| malformed(&error));
         let profile = match &protocol {
             Protocol::Iiop | Protocol::GiopLite => {
                 let body = IiopProfile::decode(data).map_err(|error| malformed(&error))?;
-                return Ok(Some(Self::over_tcp(protocol, body)));
+                return Ok(Some(Self::over_tcp(protocol, order, body)));
             }
             Protocol::Uiop | Protocol::Shmiop => read(data)?,
             Protocol::Plugged(transport) => {
@@ -131,14 +135,15 @@ impl Profile {
             }
             _ => Endpoint::Unix(name()?),
         };
-        Ok(Some(Self { protocol, version, endpoints: vec![endpoint], object_key, components }))
+        let endpoints = vec![endpoint];
+        Ok(Some(Self { protocol, version, order, endpoints, object_key, components }))
     }
 
-    fn over_tcp(protocol: Protocol, body: IiopProfile) -> Self {
+    fn over_tcp(protocol: Protocol, order: ByteOrder, body: IiopProfile) -> Self {
         let to_endpoint = |address: Address| Endpoint::tcp(address.host, address.port);
         let endpoints = body.addresses().into_iter().map(to_endpoint).collect();
         let IiopProfile { version, object_key, components, .. } = body;
-        Self { protocol, version, endpoints, object_key, components }
+        Self { protocol, version, order, endpoints, object_key, components }
     }
 
     /// Writes it; of TCP endpoints all (the first as the profile's address, the others as
@@ -186,6 +191,24 @@ impl Profile {
             !endpoint.is_of_one_machine() || machine::is_this(&self.components)
         };
         self.endpoints.iter().all(is_here)
+    }
+
+    /// Whether messages can be exchanged: GIOPlite has to be wanted, and has no byte order but the
+    /// server's.
+    ///
+    /// # Errors
+    /// Why not, and what would help.
+    pub(crate) fn check_spoken(&self, settings: &Settings) -> Result<(), &'static str> {
+        match self.protocol {
+            Protocol::GiopLite if !settings.gioplite => {
+                Err("one is of GIOPlite, which gioplite (-ORBgioplite) turns on")
+            }
+            Protocol::GiopLite if self.order != ByteOrder::NATIVE => {
+                Err("one is of GIOPlite in the other byte order: let the server listen on iiop:// \
+                     as well")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What its server says about code sets, if anything; a malformed component counts as none.

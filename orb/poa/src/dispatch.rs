@@ -2,30 +2,45 @@
 //!
 //! `orb/core/server/dispatch` calls this for every request. No string is copied and nothing is
 //! allocated: a transient key leads to its servant by two indices (paper POA §2.2, §2.3). The locks
-//! are released before the servant is called (invariant 8 of `ARCHITECTURE.md`).
+//! are released before the servant is called (invariant 8 of `ARCHITECTURE.md`). What is not there
+//! or not open goes the long way round, in `long_way`.
 
-use crate::RootPoa;
+mod long_way;
+mod servant_search;
+mod target;
+
 use crate::object_key::ObjectKey;
-use crate::object_operations;
 use crate::poa::PoaInner;
-use crate::poa_manager::{Admitted, Pass};
-use corbie_core::server::upcall::ActiveObject;
+use crate::policies::Collocation;
+use crate::{RootPoa, object_operations};
+use corbie_core::server::upcall::{ActiveObject, closed};
 use corbie_core::server::{Adapter, LocalRefusal, Location, Servant, ServerRequest};
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
 
+/// The reasons for which a gate may be closed that are none for requests on the right thread.
+const NO_REASON_FOR_REQUESTS: u32 = closed::INTERCEPTED | closed::ONE_THREAD | closed::AWAITED;
+
 impl Adapter for RootPoa {
+    #[inline]
     fn dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        if let Some(object) = self.find(request.object_key())
-            && let Some(_entered) = object.activation().enter()
+        if let Some(object) = self.find_active(request.object_key())
+            && let Some(_entered) = object.activation().enter_in_spite_of(NO_REASON_FOR_REQUESTS)
         {
             return serve(&**object.servant(), request);
         }
-        self.dispatch_slowly(request)
+        self.dispatch_the_long_way(request)
+    }
+
+    fn locate(&self, object_key: &[u8]) -> Location {
+        if self.may_serve(object_key) { Location::Here } else { Location::Unknown }
     }
 
     fn active_object(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
-        self.find(object_key)
+        self.find(object_key, |poa, key| match poa.policies.collocation {
+            Collocation::None | Collocation::ThroughPoa => None,
+            Collocation::OrbDefault | Collocation::Direct => poa.active(key),
+        })
     }
 
     fn call(
@@ -34,21 +49,18 @@ impl Adapter for RootPoa {
         operation: &str,
         upcall: &mut dyn FnMut(&Arc<dyn Servant>),
     ) -> Result<(), LocalRefusal> {
-        let unknown = || not_here(operation, object_key);
-        let poa = self.poa_of(object_key).ok_or_else(unknown)?;
-        let _pass = poa.admit_call()?;
-        let object = self.find(object_key).ok_or_else(unknown)?;
-        let _entered =
-            object.activation().enter_in_spite_of(Pass::IN_SPITE_OF).ok_or_else(unknown)?;
-        upcall(object.servant());
-        Ok(())
-    }
-
-    fn locate(&self, object_key: &[u8]) -> Location {
-        match self.find(object_key) {
-            Some(_) => Location::Here,
-            None => Location::Unknown,
+        let found = self.find(object_key, |poa, key| match poa.policies.collocation {
+            Collocation::None => Some(Err(LocalRefusal::Remote)),
+            _ if !poa.objects.is_for_this_thread() => Some(Err(LocalRefusal::Remote)),
+            _ => poa.active(key).map(Ok),
+        });
+        if let Some(object) = found.transpose()?
+            && let Some(_entered) = object.activation().enter_in_spite_of(NO_REASON_FOR_REQUESTS)
+        {
+            upcall(object.servant());
+            return Ok(());
         }
+        self.call_the_long_way(object_key, operation, upcall)
     }
 
     fn close(&self) {
@@ -57,57 +69,50 @@ impl Adapter for RootPoa {
 }
 
 impl RootPoa {
-    /// The gate of the POA is not open, or the object is not there.
-    #[cold]
-    fn dispatch_slowly(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        loop {
-            let unknown = not_here(request.operation(), request.object_key());
-            let Some(poa) = self.poa_of(request.object_key()) else { return Err(unknown) };
-            let _pass = match poa.admit(request)? {
-                Admitted::Held => return Ok(()),
-                Admitted::Serve(pass) => pass,
-            };
-            let Some(object) = self.find(request.object_key()) else { return Err(unknown) };
-            if let Some(_entered) = object.activation().enter_in_spite_of(Pass::IN_SPITE_OF) {
-                return serve(&**object.servant(), request);
-            }
-            if !object.activation().is_active() {
-                return Err(unknown);
-            }
-        }
+    /// The active object with this key.
+    #[inline]
+    pub(crate) fn find_active(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
+        self.find(object_key, PoaInner::active)
     }
 
-    fn poa_of(&self, object_key: &[u8]) -> Option<Arc<PoaInner>> {
+    /// What `look` sees in the POA of this key, under the lock of the table.
+    #[inline]
+    fn find<R>(
+        &self,
+        object_key: &[u8],
+        look: impl FnOnce(&PoaInner, &ObjectKey<'_>) -> Option<R>,
+    ) -> Option<R> {
+        let key = ObjectKey::parse(object_key)?;
         let table = self.registry.read();
-        let place = match ObjectKey::parse(object_key)? {
+        let place = match key {
             ObjectKey::Transient { incarnation, poa, .. } => {
                 (incarnation == self.registry.incarnation).then_some(poa)?
             }
             ObjectKey::Persistent { path, .. } => *table.persistent.get(path)?,
         };
-        table.poas.get(place).cloned()
-    }
-
-    fn find(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
-        let table = self.registry.read();
-        match ObjectKey::parse(object_key)? {
-            ObjectKey::Transient { incarnation, poa, servant, id } => {
-                if incarnation != self.registry.incarnation {
-                    return None;
-                }
-                let objects = table.poas.get(poa)?.objects();
-                let object = objects.at(servant)?;
-                // The id is compared too, since a key is only as good as its sender.
-                (object.activation().id() == id).then(|| Arc::clone(object))
-            }
-            ObjectKey::Persistent { path, id } => {
-                let objects = table.poas.get(*table.persistent.get(path)?)?.objects();
-                objects.by_id(id).cloned()
-            }
-        }
+        look(table.poas.get(place)?, &key)
     }
 }
 
+impl PoaInner {
+    /// The active object with this key, which is of this POA.
+    #[inline]
+    fn active(&self, key: &ObjectKey<'_>) -> Option<Arc<ActiveObject>> {
+        let found = self.objects.read(|map| {
+            let by_place = match *key {
+                ObjectKey::Transient { servant, id, .. } if map.goes_by_place() => {
+                    map.at(servant, id)
+                }
+                _ => None,
+            };
+            // A reference from before the object was activated, or from an earlier activation.
+            by_place.or_else(|| map.by_id(key.id())).cloned()
+        });
+        found.ok().flatten()
+    }
+}
+
+/// The upcall itself.
 #[inline]
 fn serve(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     if object_operations::is_object_operation(request.operation()) && !servant._forwards() {
@@ -117,12 +122,11 @@ fn serve(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), S
 }
 
 #[cold]
-fn not_here(operation: &str, object_key: &[u8]) -> SystemException {
-    let minor = corbie_types::minor::OBJECT_NOT_EXIST_NO_MATCH;
+fn no_object(operation: &str, object_key: &[u8]) -> SystemException {
+    let minor = minor::OBJECT_NOT_EXIST_NO_MATCH;
     SystemException::object_not_exist(minor, CompletionStatus::No).with_detail(format!(
-        "{} was called on an object that is not active here (key of {} octets): it was \
+        "{operation} was called on an object that is not active here (key of {} octets): it was \
          deactivated, or the reference is from a former life of this server",
-        operation,
         object_key.len()
     ))
 }

@@ -8,8 +8,9 @@
 #![forbid(unsafe_code)]
 
 mod active_object_map;
-mod current;
+mod adapter_activator;
 mod dispatch;
+mod map_lock;
 mod object_id;
 mod object_key;
 mod object_operations;
@@ -17,16 +18,20 @@ mod poa;
 mod poa_manager;
 mod policies;
 mod root;
+mod servant_manager;
 mod slots;
-mod thread_model;
+mod transitions;
+mod upcall_context;
 
+pub use adapter_activator::AdapterActivator;
 pub use object_id::ObjectId;
-pub use poa::{Poa, PoaError};
-pub use poa_manager::{
-    PoaManager, PoaManagerError, PoaManagerFactory, PoaManagerPolicy, PoaManagerState,
-};
+pub use poa::{Poa, PoaError, This};
+pub use poa_manager::{PoaManager, PoaManagerError, PoaManagerState};
 pub use policies::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
     RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
 };
 pub use root::RootPoa;
+pub use servant_manager::{
+    Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal,
+};

@@ -50,6 +50,14 @@ impl<'a> ObjectKey<'a> {
         }
     }
 
+    /// The object id.
+    #[inline]
+    pub(crate) fn id(&self) -> &'a [u8] {
+        match self {
+            ObjectKey::Transient { id, .. } | ObjectKey::Persistent { id, .. } => id,
+        }
+    }
+
     pub(crate) fn to_octets(self) -> Vec<u8> {
         let mut octets = Vec::new();
         match self {

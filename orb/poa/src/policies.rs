@@ -8,6 +8,8 @@ mod resolved;
 
 pub use resolved::PoaPolicies;
 
+use corbie_core::init::PoaLock;
+
 /// Which threads may be inside servants of one POA at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ThreadModel {
@@ -96,6 +98,15 @@ pub enum Synchronization {
     /// `NULL_LOCK`: nothing, since one thread only uses the POA: the first that does. Others get
     /// `OBJ_ADAPTER`. For an ORB core and POA per thread.
     NullLock,
+}
+
+impl From<PoaLock> for Synchronization {
+    fn from(lock: PoaLock) -> Self {
+        match lock {
+            PoaLock::Thread => Synchronization::ThreadLock,
+            PoaLock::Null => Synchronization::NullLock,
+        }
+    }
 }
 
 /// How a POA finds the servant of an object id (paper POA §2.2.2, Figure 5).

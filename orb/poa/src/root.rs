@@ -4,36 +4,40 @@
 //! POAs up in its [`Registry`]. Nesting costs nothing: a transient key names its POA by index and
 //! generation, a persistent key by the whole path (paper POA §2.2, active demultiplexing).
 
-use crate::poa::{Poa, PoaError, PoaInner};
-use crate::poa_manager::Managers;
-use crate::policies::PoaPolicies;
+use crate::poa::{NewPoa, Poa, PoaError, PoaInner};
+use crate::poa_manager::PoaManager;
+use crate::policies::{Lifespan, PoaPolicies};
 use crate::slots::{SlotName, Slots};
+use crate::upcall_context;
 use corbie_core::Orb;
 use corbie_types::SystemException;
-use std::collections::HashMap;
+use hashbrown::HashMap;
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The adapter of one ORB: owns all POAs.
 pub struct RootPoa {
     pub(crate) registry: Arc<Registry>,
-    /// Where the root stands. Not the root itself, which holds the ORB, which holds the adapter.
-    root: SlotName,
 }
 
-/// All POAs of one ORB. Lock order: `table` before any POA's map.
+/// All POAs of one ORB. Lock order: `table` before any POA's map, after "life" and "family".
 pub(crate) struct Registry {
     /// Differs from one life of the process to the next, so that transient references of a former
     /// life are recognised.
     pub(crate) incarnation: u32,
     table: RwLock<Table>,
-    pub(crate) managers: Arc<Managers>,
+    /// Where the root stands. Not the root itself, which holds the ORB, which holds the adapter.
+    root: OnceLock<SlotName>,
 }
 
 #[derive(Default)]
 pub(crate) struct Table {
     pub(crate) poas: Slots<Arc<PoaInner>>,
+    /// Persistent POAs by their path. The application names POAs, not its peers, so a quick hash
+    /// does: it is keyed, too.
     pub(crate) persistent: HashMap<Box<[u8]>, SlotName>,
+    gates: HashSet<u32>,
 }
 
 impl Default for Slots<Arc<PoaInner>> {
@@ -51,42 +55,90 @@ impl RootPoa {
     pub fn attach(orb: &Orb) -> Result<Poa, SystemException> {
         let registry = Arc::new(Registry {
             incarnation: incarnation(),
-            table: RwLock::default(),
-            managers: Arc::default(),
+            table: RwLock::new(Table::default()),
+            root: OnceLock::new(),
         });
-        let policies = PoaPolicies::root();
-        let manager = registry.managers.make_unnamed(orb);
-        let root = Poa::register(orb, &registry, "RootPOA", &[], policies, manager)
-            .map_err(SystemException::from)?;
-        let place = root.place().ok_or(PoaError::Destroyed)?;
-        match orb.set_adapter(Arc::new(RootPoa { registry, root: place })) {
+        let root = Poa::register(NewPoa {
+            orb,
+            registry: &registry,
+            parent: None,
+            name: "RootPOA",
+            path: &[],
+            policies: PoaPolicies::root(),
+            manager: PoaManager::new(),
+        });
+        let root = root.map_err(SystemException::from)?;
+        registry.root.get_or_init(|| root.0.place());
+        match orb.set_adapter(Arc::new(RootPoa { registry })) {
             Ok(()) => Ok(root),
             Err(exception) => {
                 // Else registry and root would keep each other alive.
-                root.destroy();
+                root.0.begin_destruction(false);
                 Err(exception)
             }
         }
     }
 
-    /// Destroys all POAs: the ORB has shut down.
+    /// Destroys all POAs: the ORB has shut down (CORBA 3.3 P1 §8.2.3.6: objects are etherealised).
     pub(crate) fn destroy(&self) {
-        let root = self.registry.read().poas.get(self.root).cloned();
-        if let Some(root) = root {
-            Poa::from(root).destroy();
+        if let Some(root) = self.registry.root() {
+            root.begin_destruction(true);
         }
     }
 }
 
 impl Registry {
+    /// Gives a new POA its place.
+    ///
+    /// # Errors
+    /// [`PoaError::Full`].
+    pub(crate) fn add(&self, poa: &Arc<PoaInner>) -> Result<(), PoaError> {
+        upcall_context::add(poa);
+        let mut table = self.write();
+        let place = table.poas.insert(Arc::clone(poa)).ok_or(PoaError::Full)?;
+        table.gates.insert(poa.gate.number());
+        poa.set_place(place);
+        Ok(())
+    }
+
+    /// Lets requests with persistent keys find the POA.
+    pub(crate) fn publish(&self, poa: &PoaInner) {
+        if poa.policies.lifespan == Lifespan::Persistent {
+            self.write().persistent.insert(poa.path().into(), poa.place());
+        }
+    }
+
+    /// The POA is found no longer.
+    pub(crate) fn remove(&self, poa: &PoaInner) {
+        upcall_context::remove(poa.gate.number());
+        let mut table = self.write();
+        let removed = table.poas.remove(poa.place());
+        if table.persistent.get(poa.path()) == Some(&poa.place()) {
+            table.persistent.remove(poa.path());
+        }
+        table.gates.remove(&poa.gate.number());
+        drop(table);
+        // Perhaps the last one to hold it.
+        drop(removed);
+    }
+
+    pub(crate) fn root(&self) -> Option<Arc<PoaInner>> {
+        self.read().poas.get(*self.root.get()?).cloned()
+    }
+
+    /// Whether the gate of this number is that of a POA of this ORB.
+    pub(crate) fn has_gate(&self, number: u32) -> bool {
+        self.read().gates.contains(&number)
+    }
+
     /// A panic in another thread leaves the table whole: every change is a single insertion or
     /// removal. So a poisoned lock is used on.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Table> {
-        self.table.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,6 +10,11 @@ pub(crate) struct SlotName {
     pub(crate) generation: u32,
 }
 
+impl SlotName {
+    /// Finds nothing: stands in keys of objects whose place is not known.
+    pub(crate) const NOWHERE: SlotName = SlotName { index: u32::MAX, generation: 0 };
+}
+
 #[derive(Debug)]
 struct Slot<T> {
     /// Counts how often the place was taken and freed; even when free.
@@ -29,7 +34,8 @@ impl<T> Slots<T> {
         Slots { slots: Vec::new(), free: Vec::new() }
     }
 
-    /// Puts `content` into a free place; `None` when all 2^32 are taken.
+    /// Puts `content` into a free place; `None` when all 2^32 - 1 are
+    /// taken.
     pub(crate) fn insert(&mut self, content: T) -> Option<SlotName> {
         self.insert_with(|_| content)
     }
@@ -39,7 +45,8 @@ impl<T> Slots<T> {
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
-                let index = u32::try_from(self.slots.len()).ok()?;
+                let index =
+                    u32::try_from(self.slots.len()).ok().filter(|index| *index != u32::MAX)?;
                 self.slots.push(Slot { generation: 0, content: None });
                 index
             }
@@ -57,6 +64,12 @@ impl<T> Slots<T> {
         if slot.generation == name.generation { slot.content.as_ref() } else { None }
     }
 
+    #[inline]
+    pub(crate) fn get_mut(&mut self, name: SlotName) -> Option<&mut T> {
+        let slot = self.slots.get_mut(name.index as usize)?;
+        if slot.generation == name.generation { slot.content.as_mut() } else { None }
+    }
+
     pub(crate) fn remove(&mut self, name: SlotName) -> Option<T> {
         let slot = self.slots.get_mut(name.index as usize)?;
         if slot.generation != name.generation {
@@ -71,8 +84,24 @@ impl<T> Slots<T> {
         Some(content)
     }
 
+    /// What stands at this index now, with its full name.
+    #[inline]
+    pub(crate) fn at_index(&self, index: u32) -> Option<(SlotName, &T)> {
+        let slot = self.slots.get(index as usize)?;
+        let content = slot.content.as_ref()?;
+        Some((SlotName { index, generation: slot.generation }, content))
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.content.as_ref())
+    }
+
+    /// All content with its names.
+    pub(crate) fn iter_named(&self) -> impl Iterator<Item = (SlotName, &T)> {
+        self.slots.iter().zip(0..).filter_map(|(slot, index)| {
+            let content = slot.content.as_ref()?;
+            Some((SlotName { index, generation: slot.generation }, content))
+        })
     }
 }
 

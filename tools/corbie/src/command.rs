@@ -7,6 +7,7 @@ mod completions;
 mod idl;
 mod ior;
 mod man;
+mod mshn;
 mod naming;
 mod ping;
 mod settings;
@@ -31,6 +32,7 @@ pub(crate) fn table() -> Command {
         .subcommand(ping::table())
         .subcommand(call::table())
         .subcommand(naming::table())
+        .subcommand(mshn::table())
         .subcommand(settings::table())
         .subcommand(man::table())
         .subcommand(completions::table())
@@ -53,6 +55,7 @@ pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("ping", rest)) => ping::run(rest, output),
         Some(("call", rest)) => call::run(rest, output),
         Some(("naming", rest)) => naming::run(rest, output),
+        Some(("mshn", rest)) => mshn::run(rest, output),
         Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),
         Some(("completions", rest)) => completions::run(rest, output),

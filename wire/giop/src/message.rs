@@ -168,13 +168,6 @@ impl OwnedMessage {
         Self { header, buffer, start, len }
     }
 
-    /// A copy of `message` that owns its octets.
-    #[must_use]
-    pub fn copy_of(message: &Message<'_>) -> Self {
-        let (buffer, len) = (message.octets.to_vec(), message.octets.len());
-        Self { header: message.header, buffer, start: 0, len }
-    }
-
     /// The decoded message header.
     #[must_use]
     pub fn header(&self) -> MessageHeader {

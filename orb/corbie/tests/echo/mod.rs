@@ -165,9 +165,19 @@ impl TypedServant for EchoServant {
     type Reference = Echo;
 }
 
+/// How the ORBs of a test crate are reached: `tests/gioplite.rs` has the same suites over GIOPlite.
+fn transport() -> &'static [&'static str] {
+    match env!("CARGO_CRATE_NAME") {
+        "gioplite" => {
+            &["-ORBListenEndpoints", "iiop://127.0.0.1:0,giopl://127.0.0.1:0", "-ORBgioplite"]
+        }
+        _ => &["-ORBListenEndpoints", "iiop://127.0.0.1:0"],
+    }
+}
+
 /// An ORB that listens on loopback only.
 pub fn loopback_orb(more: &[&str]) -> Orb {
-    let mut arguments = vec!["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+    let mut arguments = transport().to_vec();
     arguments.extend(more);
     Orb::init(arguments).unwrap()
 }

@@ -2,7 +2,7 @@
 //! made by hand. Shared by the tests of what clients do.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
-use crate::echo::{Echo, loopback_orb};
+use super::echo::{Echo, loopback_orb};
 use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
 use corbie_testkit::{MessageKind, message_header};
 use std::io::{Read, Write};

@@ -115,10 +115,17 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     }
     let mut targets = Vec::new();
     let mut unusable = None;
+    let mut hint = String::new();
     for (index, profile) in ior.profiles.iter().enumerate() {
         let added = match Profile::decode(orb.transports(), profile.tag, &profile.data) {
             Ok(Some(profile)) if profile.is_within_reach() => {
-                add_targets(orb, index, &profile, &mut targets)
+                match profile.check_spoken(orb.settings()) {
+                    Ok(()) => add_targets(orb, index, &profile, &mut targets),
+                    Err(why) => {
+                        hint = format!("; {why}");
+                        Ok(())
+                    }
+                }
             }
             Ok(_) => Ok(()),
             Err(error) => Err(error),
@@ -135,7 +142,7 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
         let minor = minor::IMP_LIMIT_NO_USABLE_PROFILE;
         return Err(SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
             "the reference of type {:?} has no profile that can be used from here, but {} of \
-             protocols that this ORB does not speak, or of other machines",
+             protocols that this ORB does not speak, or of other machines{hint}",
             ior.type_id,
             ior.profiles.len()
         )));

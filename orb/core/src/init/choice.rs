@@ -54,6 +54,17 @@ choice! {
 }
 
 choice! {
+    /// What guards the active object maps of POAs that do not say it themselves.
+    PoaLock, "`thread` or `null`" {
+        /// A lock: any thread may use the POA.
+        Thread = "thread",
+        /// Nothing: the POA belongs to the thread that uses it first. For an ORB whose requests
+        /// are all served by one thread.
+        Null = "null",
+    }
+}
+
+choice! {
     /// Which thread serves a request.
     ServerConcurrency, "`thread-per-connection`, `thread-pool`, `thread-per-request`, \
         `reactive` or `reactor-per-thread`" {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use corbie_cdr::{CodeSet, Limits, Version};
 
 use super::choice::{
-    AddressFamily, EventLoop, ReplyWait, ServerConcurrency, SyncScope, TransportMultiplexing,
-    WaitStrategy, WhenFull,
+    AddressFamily, EventLoop, PoaLock, ReplyWait, ServerConcurrency, SyncScope,
+    TransportMultiplexing, WaitStrategy, WhenFull,
 };
 use super::endpoint::{InitialReference, PublishedAddress};
 use super::listen::ListenEndpoint;
@@ -87,6 +87,11 @@ settings! {
     /// version of the profile.
     giop_version: Version = Version::V1_2, "-ORBGIOPVersion";
 
+    /// Whether a client speaks GIOPlite to servers whose references say that they listen for it
+    /// (`giopl://`): messages that leave out what both ends know. Only servers of this ORB do, and
+    /// only those of this machine's byte order; to all others GIOP is spoken.
+    gioplite: bool = false, "-ORBgioplite";
+
     /// Octets of a message body after which it is sent in fragments (GIOP 1.1 and 1.2). `none`:
     /// messages are sent whole, which every peer understands and costs least.
     fragment_octets: Option<usize> = None, "-ORBFragmentOctets", within (Some(KIB), Some(GIB));
@@ -121,6 +126,10 @@ settings! {
     server_concurrency: ServerConcurrency = ServerConcurrency::ThreadPerConnection,
         "-ORBServerConcurrency";
 
+    /// What guards the objects of a POA that was created with `DEFAULT_LOCK` or no word about it:
+    /// `null` for an ORB core and POA per thread (paper POA §2.4).
+    poa_lock: PoaLock = PoaLock::Thread, "-ORBPoaLock";
+
     /// Who delivers replies to asynchronous calls: a thread of the ORB, or only threads that the
     /// application lends it by `Orb::run` and `Orb::perform_work`.
     event_loop: EventLoop = EventLoop::Background, "-ORBEventLoop";
@@ -150,16 +159,6 @@ settings! {
     /// As `pending_responses_max`, of all connections together.
     pending_responses_total_max: u32 = 262_144, "-ORBPendingResponsesTotalMax",
         within (1, 1 << 24);
-
-    /// Requests that wait because their POA manager holds requests, in all: more are refused with
-    /// `TRANSIENT`.
-    held_requests_max: u32 = 1_000, "-ORBHeldRequestsMax", within (0, 1 << 24);
-
-    /// The octets of their messages, in all. Also, separately, of the messages of requests that
-    /// wait for their turn, where a POA serves one at a time (`SINGLE_THREAD_MODEL`,
-    /// `MAIN_THREAD_MODEL`): none of these is refused, but connections that have one are not read
-    /// while there are so many.
-    held_octets_max: usize = 64 * MIB, "-ORBHeldOctetsMax", within (0, 64 * GIB);
 
     /// Connections that a server accepts; with `thread-per-connection` also its threads, and more
     /// only for connections whose servants wait for calls of their own. Stops a peer that opens

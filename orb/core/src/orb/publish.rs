@@ -4,7 +4,7 @@
 use crate::profile::Profile;
 use crate::server::PublishedProfile;
 use crate::{Object, Orb};
-use corbie_cdr::{CodeSets, Version};
+use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_types::ior::{CodeSetComponent, orb_type};
 use corbie_types::{
     CodeSetComponentInfo, CompletionStatus, Ior, SystemException, TaggedComponent, TaggedProfile,
@@ -44,6 +44,7 @@ impl Orb {
             let profile = Profile {
                 protocol: protocol.clone(),
                 version,
+                order: ByteOrder::NATIVE,
                 endpoints: endpoints.clone(),
                 object_key: object_key.to_vec(),
                 components: components.clone(),

@@ -9,8 +9,7 @@ use crate::init::ServerConcurrency;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
 use crate::server::connection::{Buffers, Taken};
 use crate::server::{
-    ServerConnection, dispatch, held, nesting, pending, relief, thread_per_connection,
-    thread_per_request,
+    ServerConnection, dispatch, nesting, pending, relief, thread_per_connection, thread_per_request,
 };
 use corbie_giop::OwnedMessage;
 use std::cell::RefCell;
@@ -57,7 +56,6 @@ impl EventHandler for ServerConnection {
 
     fn handle_output(&self, orb: &Orb) {
         self.send_on(orb);
-        held::resume_if_eased(orb);
         pending::resume_if_eased(orb, self);
     }
 
@@ -170,11 +168,11 @@ impl Buffers {
     }
 
     /// Those that were put back last, or new ones.
-    pub(crate) fn take() -> Self {
+    fn take() -> Self {
         BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
     }
 
-    pub(crate) fn put_back(self) {
+    fn put_back(self) {
         BUFFERS.with_borrow_mut(|stack| stack.push(self));
     }
 }

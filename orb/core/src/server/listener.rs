@@ -93,7 +93,15 @@ fn accept_all(orb: &Orb, one: &Listening) {
             continue;
         }
         match one.acceptor.accept() {
-            Ok(link) => admit(orb, link, one.protocol.messages()),
+            Ok(link) => {
+                // The place may have gone to a connection of another endpoint meanwhile.
+                while orb.settings().when_full == WhenFull::Wait && !closing() {
+                    if wait_for_a_place(orb) {
+                        break;
+                    }
+                }
+                admit(orb, link, one.protocol.messages());
+            }
             Err(_) if closing() => {}
             Err(error) => {
                 tracing::warn!(endpoint = %one.acceptor.endpoint(), %error, "accept failed");

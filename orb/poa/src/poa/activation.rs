@@ -1,16 +1,28 @@
-//! Activating and finding objects: the operations of `PortableServer::POA` on the active object map
-//! (CORBA 3.3 P1 §15.3.9.17 to §15.3.9.26).
+//! Activating objects: servants get into the active object map
+//! (CORBA 3.3 P1 §15.3.9.16, §15.3.9.17).
 //!
-//! Called by applications through [`Poa`].
+//! Called by applications through [`Poa`], by implicit activation in `references`, and by
+//! `dispatch` for what a servant activator made.
 
-use super::{Poa, PoaError};
+use super::{Poa, PoaError, PoaInner};
 use crate::ObjectId;
-use crate::object_key::ObjectKey;
-use crate::policies::{IdAssignment, IdUniqueness};
-use crate::slots::SlotName;
+use crate::active_object_map::ActiveObjectMap;
+use crate::policies::{IdAssignment, IdUniqueness, ServantRetention};
+use crate::transitions::Busy;
+use corbie_core::Interface;
+use corbie_core::server::upcall::ActiveObject;
 use corbie_core::server::{Servant, TypedServant};
-use corbie_core::{Interface, Object};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What stands in the way of an activation.
+enum Obstacle {
+    /// It will not go away.
+    Final(PoaError),
+    /// A deactivation is being finished. The place of the object, when it is still there.
+    Passing(Option<u32>),
+}
 
 impl Poa {
     /// Activates `servant` under an id of the POA's choice and gives the typed reference of the
@@ -37,123 +49,160 @@ impl Poa {
         self.id_to_reference(&id).map(S::Reference::from_object)
     }
 
-    /// Activates `servant` under an id of the POA's choice (`SYSTEM_ID`).
+    /// Activates `servant` under an id of the POA's choice.
     ///
     /// # Errors
-    /// [`PoaError::WrongPolicy`] under `USER_ID`, [`PoaError::ServantAlreadyActive`] under
-    /// `UNIQUE_ID`, [`PoaError::Destroyed`], [`PoaError::Full`].
+    /// [`PoaError::WrongPolicy`] without `SYSTEM_ID` and `RETAIN`,
+    /// [`PoaError::ServantAlreadyActive`] under `UNIQUE_ID`, [`PoaError::Destroyed`],
+    /// [`PoaError::Full`].
     pub fn activate_object(&self, servant: Arc<dyn Servant>) -> Result<ObjectId, PoaError> {
-        if self.0.policies.id_assignment != IdAssignment::SystemId {
-            return Err(PoaError::WrongPolicy {
-                operation: "activate_object",
-                needed: "SYSTEM_ID; activate_object_with_id takes an id of yours",
-            });
-        }
-        let id = self.next_system_id();
-        self.insert(&id, servant)?;
+        const OPERATION: &str = "activate_object";
+        self.needs_retain(OPERATION)?;
+        self.needs_system_id(OPERATION)?;
+        let id = self.0.next_system_id();
+        self.0.insert(id.as_octets(), &servant)?;
         Ok(id)
     }
 
-    /// Activates `servant` under `id`. Under `SYSTEM_ID` the id must be one that this POA gave
-    /// before; that is the caller's word, as the POA forgets ids of deactivated objects.
+    /// Activates `servant` under `id`. While an earlier object of that id is being etherealised,
+    /// this waits (CORBA 3.3 P1 §15.3.9.17).
     ///
     /// # Errors
-    /// [`PoaError::ObjectAlreadyActive`], [`PoaError::ServantAlreadyActive`] under `UNIQUE_ID`,
-    /// [`PoaError::Destroyed`], [`PoaError::Full`].
+    /// [`PoaError::WrongPolicy`] without `RETAIN`, [`PoaError::ObjectAlreadyActive`] (also from
+    /// inside a request to an object of that id that is being deactivated),
+    /// [`PoaError::ServantAlreadyActive`] under `UNIQUE_ID`; `BAD_PARAM` minor 14 under `SYSTEM_ID`
+    /// for an id that this POA did not give; [`PoaError::Destroyed`], [`PoaError::Full`].
     pub fn activate_object_with_id(
         &self,
         id: &ObjectId,
         servant: Arc<dyn Servant>,
     ) -> Result<(), PoaError> {
-        self.insert(id, servant).map(|_| ())
+        self.needs_retain("activate_object_with_id")?;
+        self.0.check_id(id.as_octets())?;
+        self.0.insert(id.as_octets(), &servant).map(|_| ())
     }
 
-    fn insert(&self, id: &ObjectId, servant: Arc<dyn Servant>) -> Result<SlotName, PoaError> {
-        let mut objects = self.0.objects_mut();
-        self.check_alive()?;
-        if objects.by_id(id.as_octets()).is_some() {
-            return Err(PoaError::ObjectAlreadyActive(id.clone()));
+    pub(super) fn needs_retain(&self, operation: &'static str) -> Result<(), PoaError> {
+        match self.0.policies.servant_retention {
+            ServantRetention::Retain => Ok(()),
+            ServantRetention::NonRetain => {
+                Err(PoaError::WrongPolicy { operation, needed: "RETAIN" })
+            }
         }
-        if self.0.policies.id_uniqueness == IdUniqueness::UniqueId
-            && let Some(object) = objects.by_servant(&servant)
-        {
-            let id = ObjectId::new(object.activation().id());
-            return Err(PoaError::ServantAlreadyActive(id));
+    }
+
+    pub(super) fn needs_system_id(&self, operation: &'static str) -> Result<(), PoaError> {
+        match self.0.policies.id_assignment {
+            IdAssignment::SystemId => Ok(()),
+            IdAssignment::UserId => {
+                let needed = "SYSTEM_ID; the operation with _with_id takes an id of yours";
+                Err(PoaError::WrongPolicy { operation, needed })
+            }
         }
-        objects.insert(id.clone(), servant).ok_or(PoaError::Full)
+    }
+}
+
+impl PoaInner {
+    pub(super) fn next_system_id(&self) -> ObjectId {
+        ObjectId::new(&self.next_system_id.fetch_add(1, Ordering::Relaxed).to_be_bytes())
     }
 
-    /// Deactivates the object: requests being served go on, later ones get `OBJECT_NOT_EXIST`.
-    ///
-    /// # Errors
-    /// [`PoaError::ObjectNotActive`].
-    pub fn deactivate_object(&self, id: &ObjectId) -> Result<(), PoaError> {
-        let removed = self.0.objects_mut().remove(id.as_octets());
-        // The servant is dropped here, after the lock: its destructor is application code.
-        removed.map(drop).ok_or_else(|| PoaError::ObjectNotActive(id.clone()))
+    /// Whether `id` may be activated here: under `SYSTEM_ID` it has to be one of the POA's own
+    /// (CORBA 3.3 P1 §15.3.9.17).
+    pub(super) fn check_id(&self, id: &[u8]) -> Result<(), PoaError> {
+        if self.policies.id_assignment == IdAssignment::UserId {
+            return Ok(());
+        }
+        let next = self.next_system_id.load(Ordering::Relaxed);
+        match <[u8; 8]>::try_from(id) {
+            Ok(octets) if u64::from_be_bytes(octets) < next => Ok(()),
+            _ => Err(SystemException::bad_param(minor::BAD_PARAM_OBJECT_ID, CompletionStatus::No)
+                .with_detail("the POA has SYSTEM_ID, and the id is not one that it gave")
+                .into()),
+        }
     }
 
-    /// The reference of the active object `id`.
-    ///
-    /// # Errors
-    /// [`PoaError::ObjectNotActive`]; [`PoaError::System`] when the ORB was shut down.
-    pub fn id_to_reference(&self, id: &ObjectId) -> Result<Object, PoaError> {
-        let (place, servant) = {
-            let objects = self.0.objects();
-            let place = objects.name_of(id.as_octets());
-            let found = place.and_then(|place| Some((place, objects.at(place)?.servant().clone())));
-            found.ok_or_else(|| PoaError::ObjectNotActive(id.clone()))?
+    /// Activates, after what is being deactivated is gone.
+    pub(crate) fn insert(
+        &self,
+        id: &[u8],
+        servant: &Arc<dyn Servant>,
+    ) -> Result<Arc<ActiveObject>, PoaError> {
+        loop {
+            let epoch = self.transitions.epoch();
+            let outcome = self.objects.write(|map| self.try_insert(map, id, servant))?;
+            let obstacle = match outcome {
+                Ok(object) => return Ok(object),
+                Err(Obstacle::Final(error)) => return Err(error),
+                Err(Obstacle::Passing(place)) => place,
+            };
+            if obstacle.is_some_and(|index| self.is_entered_by_this_thread_at(index)) {
+                return Err(PoaError::ObjectAlreadyActive(ObjectId::new(id)));
+            }
+            self.transitions.wait(epoch, None);
+        }
+    }
+
+    fn try_insert(
+        &self,
+        map: &mut ActiveObjectMap,
+        id: &[u8],
+        servant: &Arc<dyn Servant>,
+    ) -> Result<Arc<ActiveObject>, Obstacle> {
+        if !self.is_alive() {
+            return Err(Obstacle::Final(PoaError::Destroyed));
+        }
+        match self.transitions.busy(id) {
+            Busy::No => {}
+            Busy::OtherThread => return Err(Obstacle::Passing(None)),
+            // The servant activator itself activates what it was asked for.
+            Busy::ThisThread => {
+                return Err(Obstacle::Final(PoaError::ObjectAlreadyActive(ObjectId::new(id))));
+            }
+        }
+        self.insert_unless_there(map, id, servant)
+    }
+
+    fn insert_unless_there(
+        &self,
+        map: &mut ActiveObjectMap,
+        id: &[u8],
+        servant: &Arc<dyn Servant>,
+    ) -> Result<Arc<ActiveObject>, Obstacle> {
+        let unique = self.policies.id_uniqueness == IdUniqueness::UniqueId;
+        let already = |object: &ActiveObject, error: fn(ObjectId) -> PoaError| {
+            let activation = object.activation();
+            if activation.is_active() {
+                Obstacle::Final(error(ObjectId::new(activation.id())))
+            } else {
+                Obstacle::Passing(Some(activation.index()))
+            }
         };
-        self.reference(id.as_octets(), place, servant._repository_id())
-    }
-
-    /// The reference of the (first) object that `servant` stands for.
-    ///
-    /// # Errors
-    /// [`PoaError::ServantNotActive`]; [`PoaError::System`] when the ORB was shut down.
-    pub fn servant_to_reference(&self, servant: &Arc<dyn Servant>) -> Result<Object, PoaError> {
-        self.id_to_reference(&self.servant_to_id(servant)?)
-    }
-
-    /// The id of the (first) object that `servant` stands for.
-    ///
-    /// # Errors
-    /// [`PoaError::ServantNotActive`].
-    pub fn servant_to_id(&self, servant: &Arc<dyn Servant>) -> Result<ObjectId, PoaError> {
-        let objects = self.0.objects();
-        let object = objects.by_servant(servant).ok_or(PoaError::ServantNotActive)?;
-        Ok(ObjectId::new(object.activation().id()))
-    }
-
-    /// The servant of the active object `id`.
-    ///
-    /// # Errors
-    /// [`PoaError::ObjectNotActive`].
-    pub fn id_to_servant(&self, id: &ObjectId) -> Result<Arc<dyn Servant>, PoaError> {
-        let objects = self.0.objects();
-        let object = objects.by_id(id.as_octets());
-        object
-            .map(|object| Arc::clone(object.servant()))
-            .ok_or_else(|| PoaError::ObjectNotActive(id.clone()))
-    }
-
-    /// The id within a reference that this POA made.
-    ///
-    /// # Errors
-    /// [`PoaError::WrongAdapter`] for a reference that another POA, ORB or process made.
-    pub fn reference_to_id(&self, reference: &Object) -> Result<ObjectId, PoaError> {
-        let key = reference.object_key().ok_or(PoaError::WrongAdapter)?;
-        match ObjectKey::parse(&key) {
-            Some(ObjectKey::Persistent { path, id }) if *path == *self.0.path => {
-                Ok(ObjectId::new(id))
-            }
-            Some(ObjectKey::Transient { incarnation, poa, id, .. })
-                if incarnation == self.0.registry.incarnation
-                    && self.0.place.get() == Some(&poa) =>
-            {
-                Ok(ObjectId::new(id))
-            }
-            _ => Err(PoaError::WrongAdapter),
+        if let Some(object) = map.by_id(id) {
+            return Err(already(object, PoaError::ObjectAlreadyActive));
         }
+        if unique && let Some(object) = map.by_servant(servant) {
+            return Err(already(object, PoaError::ServantAlreadyActive));
+        }
+        let name = map.insert(id, Arc::clone(servant)).ok_or(Obstacle::Final(PoaError::Full))?;
+        map.at(name, id).cloned().ok_or(Obstacle::Final(PoaError::Full))
+    }
+
+    /// Activates what the servant activator made; the caller is busy with the id.
+    pub(crate) fn insert_incarnated(
+        &self,
+        id: &[u8],
+        servant: &Arc<dyn Servant>,
+    ) -> Result<Arc<ActiveObject>, PoaError> {
+        let inserted = self.objects.write(|map| {
+            if !self.is_alive() {
+                return Err(Obstacle::Final(PoaError::Destroyed));
+            }
+            self.insert_unless_there(map, id, servant)
+        })?;
+        inserted.map_err(|obstacle| match obstacle {
+            Obstacle::Final(error) => error,
+            Obstacle::Passing(_) => PoaError::ServantAlreadyActive(ObjectId::new(id)),
+        })
     }
 }

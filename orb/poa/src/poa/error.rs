@@ -50,6 +50,12 @@ pub enum PoaError {
     /// A name that cannot stand in an object key.
     #[error("{0:?} cannot be the name of a POA: it holds a NUL or makes the path too long")]
     BadName(String),
+    /// `NoServant`.
+    #[error("the POA has no default servant: set_servant gives it one")]
+    NoServant,
+    /// The POA has `NULL_LOCK` and belongs to another thread.
+    #[error("the POA has NULL_LOCK and belongs to the thread that used it first, not this one")]
+    OtherThread,
     /// The POA was destroyed.
     #[error("the POA was destroyed")]
     Destroyed,

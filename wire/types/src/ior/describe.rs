@@ -4,6 +4,7 @@
 use super::component::{Component, TaggedComponent};
 use super::{IiopProfile, Ior, TaggedProfile, component_tag, orb_type, profile_tag};
 use crate::RepositoryId;
+use corbie_cdr::ByteOrder;
 
 /// A node of the tree: a name, perhaps a value, perhaps children.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,9 @@ fn type_id(id: &str) -> Description {
 fn tagged(index: usize, profile: &TaggedProfile) -> Description {
     let name = format!("profile {}", index + 1);
     let tag = named(profile_tag::name(profile.tag), profile.tag);
+    if profile.tag == profile_tag::CORBIE_GIOPLITE {
+        return Description::node(name, tag, lite(profile));
+    }
     let children = match (profile.iiop(), profile.multiple_components()) {
         (Err(error), _) | (_, Err(error)) => {
             vec![Description::leaf("malformed", error.to_string()), octets("data", &profile.data)]
@@ -78,6 +82,21 @@ fn tagged(index: usize, profile: &TaggedProfile) -> Description {
         (Ok(None), Ok(None)) => vec![octets("data", &profile.data)],
     };
     Description::node(name, tag, children)
+}
+
+/// The profile of GIOPlite has the body of IIOP's, whose byte order is that of all messages.
+fn lite(profile: &TaggedProfile) -> Vec<Description> {
+    match IiopProfile::decode(&profile.data) {
+        Ok(body) => {
+            let order = ByteOrder::from_flag(profile.data.first().copied().unwrap_or(0));
+            let mut parts = vec![Description::leaf("byte order", order.to_string())];
+            parts.extend(iiop(&body));
+            parts
+        }
+        Err(error) => {
+            vec![Description::leaf("malformed", error.to_string()), octets("data", &profile.data)]
+        }
+    }
 }
 
 fn iiop(body: &IiopProfile) -> Vec<Description> {

@@ -97,7 +97,7 @@ impl Activation {
     }
 
     /// As [`Activation::close`] for many objects of one gate at once: the caller makes all threads
-    /// see it by [`Gate::change`] afterwards.
+    /// see it by [`Gate::reach_others`] afterwards.
     pub fn close_with_gate(&self) {
         self.state.store(CLOSED, Ordering::SeqCst);
     }

@@ -2,7 +2,7 @@
 //! [`super::Activation::enter`].
 
 use super::gate::Gate;
-use super::{barrier, record};
+use super::{barrier, closed, record};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -41,7 +41,7 @@ impl Drop for Entered<'_> {
         }
         barrier::light();
         let state = self.state.map_or(0, |state| state.load(Ordering::Acquire));
-        if (state | self.gate.bits()) != 0 {
+        if (state | (self.gate.bits() & closed::LEAVING_MATTERS)) != 0 {
             self.gate.note_left(self.word);
         }
     }

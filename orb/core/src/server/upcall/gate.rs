@@ -8,7 +8,7 @@ use super::record::Upcall;
 use super::{barrier, record};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// Why a [`Gate`] is not open: bits, of which several may be set.
@@ -27,8 +27,10 @@ pub mod closed {
     pub const INTERCEPTED: u32 = 1 << 5;
     /// Somebody waits for upcalls to end.
     pub const AWAITED: u32 = 1 << 6;
-    /// The POA manager is active, and requests that it held are not served yet.
-    pub const DRAINING: u32 = 1 << 8;
+    /// The POA has no lock and belongs to one thread (`NULL_LOCK`).
+    pub const ONE_THREAD: u32 = 1 << 7;
+    /// The reasons that the end of an upcall matters to somebody for.
+    pub(crate) const LEAVING_MATTERS: u32 = DESTROYED | AWAITED;
 }
 
 /// What is told when an upcall of something that is being closed has ended: a POA.
@@ -108,6 +110,11 @@ impl Gate {
         before.unwrap_or_else(|unchanged| unchanged)
     }
 
+    /// Has every thread see what this one wrote ([`super::Activation::close_with_gate`]).
+    pub fn reach_others(&self) {
+        barrier::heavy();
+    }
+
     /// Runs `upcall` as one of this POA and of the object at `index`, in spite of the reasons in
     /// `in_spite_of`; the reasons why not.
     ///
@@ -157,31 +164,16 @@ impl Gate {
     /// Waits until no upcall of this POA is under way. From inside one it would wait for itself:
     /// the caller asks [`super::is_inside_any`] before.
     pub fn wait_until_idle(&self) {
-        self.wait_until_idle_unless(&|| false);
-    }
-
-    /// As [`Gate::wait_until_idle`], but ends also when `given_up` holds; who makes it hold calls
-    /// [`Gate::wake`].
-    pub fn wait_until_idle_unless(&self, given_up: &dyn Fn() -> bool) {
         let mut slow = self.slow();
         slow.waiting += 1;
         self.change(closed::AWAITED, 0);
-        let is_busy = |slow: &Slow| {
-            !slow.unplaced.is_empty() || record::count(|upcall| upcall.gate == self.number) > 0
-        };
-        while !given_up() && is_busy(&slow) {
+        while !slow.unplaced.is_empty() || record::count(|upcall| upcall.gate == self.number) > 0 {
             slow = self.left.wait(slow).unwrap_or_else(PoisonError::into_inner);
         }
         slow.waiting -= 1;
         if slow.waiting == 0 {
             self.change(0, closed::AWAITED);
         }
-    }
-
-    /// Has those in [`Gate::wait_until_idle_unless`] look whether they are to give up.
-    pub fn wake(&self) {
-        drop(self.slow());
-        self.left.notify_all();
     }
 
     /// An upcall has no place in its thread's record.
@@ -204,8 +196,8 @@ impl Gate {
     /// An upcall has ended, and the gate or its object is not open.
     #[cold]
     pub(super) fn note_left(&self, word: u64) {
-        // Else two threads that leave at once might each still see the other.
-        barrier::heavy();
+        // Else of two threads that leave at once each might still see the other inside.
+        fence(Ordering::SeqCst);
         // Under the lock, so that who is about to wait does not miss it.
         let slow = self.slow();
         self.left.notify_all();

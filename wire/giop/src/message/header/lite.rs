@@ -102,8 +102,8 @@ fn seen(octets: &[u8]) -> String {
 #[cold]
 fn speaks_giop(octets: &[u8]) -> GiopError {
     let found = format_args!(
-        "{}, the beginning of a GIOP message; the peer has to use an iiop:// endpoint here, or \
-         both sides a giopl:// one",
+        "{}, the beginning of a GIOP message; a giopl:// endpoint is for clients with gioplite on \
+         alone, others need an iiop:// one",
         seen(octets)
     );
     GiopError::new(GiopErrorKind::OtherProtocol, 0, "message_size", found)

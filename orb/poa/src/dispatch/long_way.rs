@@ -1,0 +1,120 @@
+//! Requests that do not find an active object behind an open gate: adapter activators, the state of
+//! the POA manager, the thread model, servant managers and default servants, in this order
+//! (CORBA 3.3 P1 §15.2.3, §15.3).
+//!
+//! Called by `dispatch`. What was found may change until it is entered; then all is looked at
+//! again.
+
+use super::servant_search::{Found, Search};
+use super::target::{self, RequestTarget, Step};
+use super::{no_object, serve};
+use crate::RootPoa;
+use crate::poa_manager::{Admitted, Pass};
+use crate::upcall_context;
+use corbie_core::Object;
+use corbie_core::server::upcall::Upcall;
+use corbie_core::server::{LocalRefusal, Servant, ServerRequest};
+use corbie_types::SystemException;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What the way to a servant ended in.
+pub(super) enum Way<R> {
+    /// The servant was called.
+    Called(R),
+    /// The client is to call another object.
+    Forward(Object),
+    /// Something has changed on the way.
+    Again,
+}
+
+impl RootPoa {
+    #[cold]
+    pub(super) fn dispatch_the_long_way(
+        &self,
+        request: &mut ServerRequest<'_>,
+    ) -> Result<(), SystemException> {
+        let key = request.key();
+        loop {
+            let target = match self.step(&key, request.operation())? {
+                Step::There(target) => target,
+                Step::Missing { parent, name } => {
+                    let Admitted::Serve(_pass) = parent.0.admit(request)? else { return Ok(()) };
+                    target::activate(&parent, name)?;
+                    continue;
+                }
+            };
+            let Admitted::Serve(pass) = target.poa.admit(request)? else { return Ok(()) };
+            let operation = request.operation();
+            let mut run = |servant: &Arc<dyn Servant>| serve(&**servant, request);
+            match target.call(&pass, operation, &key, &mut run)? {
+                Way::Called(outcome) => return outcome,
+                Way::Forward(object) => return request.forward(&object),
+                Way::Again => {}
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn call_the_long_way(
+        &self,
+        object_key: &[u8],
+        operation: &str,
+        upcall: &mut dyn FnMut(&Arc<dyn Servant>),
+    ) -> Result<(), LocalRefusal> {
+        let key = Cow::Borrowed(object_key);
+        loop {
+            let target = match self.step(&key, operation)? {
+                Step::There(target) => target,
+                Step::Missing { parent, name } => {
+                    let _pass = parent.0.admit_call()?;
+                    target::activate(&parent, name)?;
+                    continue;
+                }
+            };
+            let pass = target.poa.admit_call()?;
+            match target.call(&pass, operation, &key, &mut |servant| upcall(servant))? {
+                Way::Called(()) => return Ok(()),
+                Way::Forward(object) => return Err(LocalRefusal::Forward(object)),
+                Way::Again => {}
+            }
+        }
+    }
+}
+
+impl RequestTarget<'_> {
+    /// Finds the servant and runs `run` with it, inside the POA.
+    fn call<R>(
+        &self,
+        pass: &Pass<'_>,
+        operation: &str,
+        object_key: &[u8],
+        run: &mut dyn FnMut(&Arc<dyn Servant>) -> R,
+    ) -> Result<Way<R>, SystemException> {
+        let in_spite_of = pass.in_spite_of();
+        // Servant managers are inside the POA too: its destruction waits for them.
+        let Ok(_inside) = self.poa.gate.enter(Upcall::UNLISTED, in_spite_of) else {
+            return Ok(Way::Again);
+        };
+        let id = self.key.id();
+        let search = Search { poa: &self.poa, key: &self.key, operation };
+        let _serving = upcall_context::serve_unlisted(id, None);
+        Ok(match search.find()? {
+            Found::Listed(object) => match object.activation().enter_in_spite_of(in_spite_of) {
+                Some(_entered) => Way::Called(run(object.servant())),
+                None => Way::Again,
+            },
+            Found::Default(servant) => {
+                let _serving = upcall_context::serve_unlisted(id, Some(&servant));
+                Way::Called(run(&servant))
+            }
+            Found::Located(located) => {
+                let _serving = upcall_context::serve_unlisted(id, Some(located.servant()));
+                Way::Called(run(located.servant()))
+            }
+            Found::Forward(object) => Way::Forward(object),
+            Found::Nothing => return Err(no_object(operation, object_key)),
+            Found::Again => Way::Again,
+        })
+    }
+}

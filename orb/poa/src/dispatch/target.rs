@@ -1,0 +1,97 @@
+//! The POA of a request, made by adapter activators if need be (CORBA 3.3 P1 §15.3.3).
+//!
+//! Used on the long way only: the usual request finds its POA in `dispatch`.
+
+use crate::object_key::ObjectKey;
+use crate::poa::{Poa, PoaError, PoaInner};
+use crate::{RootPoa, dispatch};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::Arc;
+
+/// What a request is for.
+pub(super) struct RequestTarget<'k> {
+    pub(super) poa: Arc<PoaInner>,
+    pub(super) key: ObjectKey<'k>,
+}
+
+/// The next POA on the way to that of a persistent key.
+pub(super) enum Step<'k> {
+    /// It is there.
+    There(RequestTarget<'k>),
+    /// `parent` has to be asked for `name`.
+    Missing { parent: Poa, name: &'k str },
+}
+
+impl RootPoa {
+    /// How far the way to the POA of this key leads without asking an adapter activator.
+    ///
+    /// # Errors
+    /// `OBJECT_NOT_EXIST` for a key that is not ours or whose POA is gone for good, `TRANSIENT`
+    /// minor 4 while it is being destroyed.
+    pub(super) fn step<'k>(
+        &self,
+        object_key: &'k [u8],
+        operation: &str,
+    ) -> Result<Step<'k>, SystemException> {
+        let key = ObjectKey::parse(object_key);
+        let key = key.ok_or_else(|| dispatch::no_object(operation, object_key))?;
+        let found = self.find(object_key, |poa, _| poa.handle());
+        match (found, key) {
+            (Some(Poa(poa)), _) if poa.is_alive() => Ok(Step::There(RequestTarget { poa, key })),
+            (Some(poa), _) => Err(being_destroyed(poa.the_name())),
+            (None, ObjectKey::Persistent { path, .. }) => self.step_down(path),
+            (None, ObjectKey::Transient { .. }) => Err(no_adapter(operation)),
+        }
+    }
+
+    /// The first name on `path` that is not there.
+    fn step_down<'k>(&self, path: &'k [u8]) -> Result<Step<'k>, SystemException> {
+        let mut parent = self.registry.root().map(Poa).ok_or_else(|| no_adapter("a request"))?;
+        let names = path.strip_suffix(b"\0").unwrap_or_default().split(|octet| *octet == 0);
+        for name in names {
+            let name = std::str::from_utf8(name).map_err(|_| no_adapter("a request"))?;
+            match parent.find_poa(name, false) {
+                Ok(child) => parent = child,
+                Err(_) => return Ok(Step::Missing { parent, name }),
+            }
+        }
+        // All are there: it was published meanwhile, or it is transient.
+        Err(no_adapter("a request"))
+    }
+
+    /// Whether a request with this key might be served: its object is active, or there is someone
+    /// who would be asked for a servant or a POA.
+    pub(super) fn may_serve(&self, object_key: &[u8]) -> bool {
+        match self.step(object_key, "") {
+            Ok(Step::There(target)) => target.poa.may_serve(&target.key),
+            Ok(Step::Missing { parent, .. }) => parent.the_activator().is_some(),
+            Err(_) => false,
+        }
+    }
+}
+
+/// Makes the POA `name`: the adapter activator of `parent` is asked.
+///
+/// # Errors
+/// `OBJECT_NOT_EXIST` minor 2 when it is not made, `OBJ_ADAPTER` minor 1 when the activator raised
+/// an exception.
+pub(super) fn activate(parent: &Poa, name: &str) -> Result<(), SystemException> {
+    match parent.find_poa(name, true) {
+        Ok(_) => Ok(()),
+        Err(PoaError::System(exception)) => Err(exception),
+        Err(_) => Err(no_adapter(name)),
+    }
+}
+
+#[cold]
+fn no_adapter(what: &str) -> SystemException {
+    let minor = minor::OBJECT_NOT_EXIST_NO_ADAPTER;
+    SystemException::object_not_exist(minor, CompletionStatus::No)
+        .with_detail(format!("{what}: the POA of the object is not there, and nobody makes it"))
+}
+
+#[cold]
+fn being_destroyed(name: &str) -> SystemException {
+    SystemException::transient(minor::TRANSIENT_POA_DESTROYED, CompletionStatus::No)
+        .with_detail(format!("the POA {name:?} is being destroyed"))
+}

@@ -1,0 +1,193 @@
+//! Making and finding POAs (CORBA 3.3 P1 §15.3.9.2, §15.3.9.3).
+//!
+//! Called by applications, and by `dispatch` for persistent keys whose POA is not there
+//! (adapter activators, §15.3.3).
+
+use super::{Family, Life, Poa, PoaError, PoaInner, Servants};
+use crate::active_object_map::MapShape;
+use crate::map_lock::{MapLock, this_thread};
+use crate::policies::{Lifespan, PoaPolicies, PoaPolicy, Synchronization};
+use crate::root::Registry;
+use crate::transitions::Transitions;
+use crate::{AdapterActivator, PoaManager};
+use corbie_core::Orb;
+use corbie_core::server::upcall::{Gate, Owner, closed};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
+
+/// The longest path of names that fits into a persistent object key, in octets.
+const MAX_PATH_OCTETS: usize = u16::MAX as usize;
+
+/// What a POA is made of.
+pub(crate) struct NewPoa<'n> {
+    pub(crate) orb: &'n Orb,
+    pub(crate) registry: &'n Arc<Registry>,
+    pub(crate) parent: Option<&'n Arc<PoaInner>>,
+    pub(crate) name: &'n str,
+    pub(crate) path: &'n [u8],
+    pub(crate) policies: PoaPolicies,
+    pub(crate) manager: PoaManager,
+}
+
+impl Poa {
+    /// Puts a new POA into the registry.
+    pub(crate) fn register(new: NewPoa<'_>) -> Result<Poa, PoaError> {
+        let NewPoa { orb, registry, parent, name, path, mut policies, manager } = new;
+        if policies.synchronization == Synchronization::DefaultLock {
+            policies.synchronization = orb.settings().poa_lock.into();
+        }
+        let gate = Arc::new(Gate::new().ok_or(PoaError::Full)?);
+        let mut begin = 0;
+        if policies.synchronization == Synchronization::NullLock {
+            begin |= closed::ONE_THREAD;
+        }
+        gate.change(begin, 0);
+        let shape = MapShape::of(&policies);
+        let inner = Arc::new_cyclic(|myself: &Weak<PoaInner>| PoaInner {
+            myself: Weak::clone(myself),
+            orb: orb.clone(),
+            registry: Arc::clone(registry),
+            name: name.to_owned(),
+            path: path.into(),
+            place: OnceLock::new(),
+            parent: parent.map(Arc::downgrade),
+            policies,
+            manager,
+            objects: MapLock::new(policies.synchronization, shape, &gate),
+            gate,
+            transitions: Transitions::default(),
+            cleanup_in_progress: AtomicBool::new(false),
+            family: Family::default(),
+            servants: Servants::default(),
+            activator: RwLock::new(None),
+            next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
+            life: Life::default(),
+        });
+        let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);
+        inner.gate.set_owner(owner);
+        registry.add(&inner)?;
+        Ok(Poa(inner))
+    }
+
+    /// Creates a child POA. Without `manager` it gets one of its own, which holds requests until it
+    /// is activated.
+    ///
+    /// # Errors
+    /// [`PoaError::AdapterAlreadyExists`] for a name that a child has (also one that is being
+    /// destroyed and has not gone yet), [`PoaError::InvalidPolicy`] for policies that do not go
+    /// together, [`PoaError::BadName`] for a name with a NUL or a path of over 65,535 octets;
+    /// `BAD_INV_ORDER` minor 17 (`COMPLETED_NO`) when this POA is being destroyed.
+    pub fn create_poa(
+        &self,
+        name: &str,
+        manager: Option<&PoaManager>,
+        policies: &[PoaPolicy],
+    ) -> Result<Poa, PoaError> {
+        let policies = PoaPolicies::resolve(policies)?;
+        let path = [&self.0.path[..], name.as_bytes(), b"\0"].concat();
+        if name.contains('\0') || path.len() > MAX_PATH_OCTETS {
+            return Err(PoaError::BadName(name.to_owned()));
+        }
+        let mut family = self.0.family.lock();
+        // Under the lock: who destroys this POA takes it afterwards and finds the new child.
+        if !self.0.is_alive() {
+            return Err(being_destroyed(self.the_name()).into());
+        }
+        if family.children.contains_key(name) {
+            return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
+        }
+        let manager = manager.cloned().unwrap_or_else(PoaManager::new);
+        let (orb, registry) = (&self.0.orb, &self.0.registry);
+        let parent = Some(&self.0);
+        let child =
+            Poa::register(NewPoa { orb, registry, parent, name, path: &path, policies, manager })?;
+        family.children.insert(name.to_owned(), Arc::clone(&child.0));
+        if !family.is_made_here(name) {
+            registry.publish(&child.0);
+        }
+        Ok(child)
+    }
+
+    /// The child of that name. If there is none and `activate_it`, the adapter activator is asked
+    /// to make it.
+    ///
+    /// # Errors
+    /// [`PoaError::AdapterNonExistent`]; `OBJ_ADAPTER` minor 1 when the adapter activator raised an
+    /// exception.
+    pub fn find_poa(&self, name: &str, activate_it: bool) -> Result<Poa, PoaError> {
+        let missing = || PoaError::AdapterNonExistent(name.to_owned());
+        let mut family = self.0.family.lock();
+        let activator = loop {
+            match family.children.get(name) {
+                Some(child) if child.is_alive() => {
+                    if !(activate_it && family.is_made_elsewhere(name)) {
+                        return Ok(Poa(Arc::clone(child)));
+                    }
+                }
+                // It is being destroyed: a new one can be made once it is gone. Who is inside it
+                // would wait for itself.
+                Some(child) if activate_it && !child.is_entered_by_this_thread() => {}
+                Some(_) => return Err(missing()),
+                None if !activate_it || family.is_made_here(name) => return Err(missing()),
+                None if family.is_made_elsewhere(name) => {}
+                None => break self.the_activator().ok_or_else(missing)?,
+            }
+            family = self.0.family.wait(family);
+        };
+        family.activating.insert(name.to_owned(), this_thread());
+        drop(family);
+        self.ask(&*activator, name)?.ok_or_else(missing)
+    }
+
+    /// Has `activator` make `name`, which is noted as being made.
+    fn ask(&self, activator: &dyn AdapterActivator, name: &str) -> Result<Option<Poa>, PoaError> {
+        let made = Made { parent: &self.0, name };
+        let answer = activator.unknown_adapter(self, name);
+        let is_there = answer.map_err(|exception| {
+            let minor = minor::OBJ_ADAPTER_UNKNOWN_ADAPTER;
+            SystemException::obj_adapter(minor, CompletionStatus::No)
+                .with_detail(format!("the adapter activator failed for {name:?}: {exception}"))
+        })?;
+        drop(made);
+        let child = || self.0.family.lock().children.get(name).cloned();
+        Ok(if is_there { child().map(Poa) } else { None })
+    }
+}
+
+/// Ends the making of a POA, also when the activator panics: requests may find it now.
+struct Made<'m> {
+    parent: &'m PoaInner,
+    name: &'m str,
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        let mut family = self.parent.family.lock();
+        family.activating.remove(self.name);
+        if let Some(child) = family.children.get(self.name).filter(|child| child.is_alive()) {
+            self.parent.registry.publish(child);
+        }
+        drop(family);
+        self.parent.family.note_change();
+    }
+}
+
+#[cold]
+fn being_destroyed(name: &str) -> SystemException {
+    let minor = minor::BAD_INV_ORDER_POA_BEING_DESTROYED;
+    SystemException::bad_inv_order(minor, CompletionStatus::No)
+        .with_detail(format!("the POA {name:?} is being destroyed and gets no more children"))
+}
+
+/// Ids of transient POAs count from zero. A persistent one must not give an id that it gave in a
+/// former life, which nothing remembers: the time in nanoseconds is ahead of all former ids as
+/// long as fewer than one object a nanosecond was activated.
+fn first_system_id(lifespan: Lifespan) -> u64 {
+    match lifespan {
+        Lifespan::Transient => 0,
+        Lifespan::Persistent => std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX / 2)),
+    }
+}

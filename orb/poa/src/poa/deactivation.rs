@@ -1,0 +1,134 @@
+//! Deactivating objects: closed at once, gone from the map when the last upcall has ended, then
+//! etherealised (CORBA 3.3 P1 §15.3.9.18, §15.3.6.2).
+//!
+//! A request that is answered later (AMH) keeps its object only until its upcall has returned: the
+//! servant is not executing any more, as in TAO. Called by applications, by the thread that leaves
+//! a closed object, and when a POA or its manager ends.
+
+use super::{Poa, PoaError, PoaInner};
+use crate::ObjectId;
+use crate::active_object_map::Removed;
+use corbie_core::server::upcall::{self, Owner, Upcall};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Poa {
+    /// Deactivates the object: requests being served go on, later ones find it gone. It leaves the
+    /// active object map when the last of them has ended; then the servant activator, if there is
+    /// one, etherealises it, in the thread that ended the last request, or in this one when there
+    /// was none.
+    ///
+    /// # Errors
+    /// [`PoaError::ObjectNotActive`], [`PoaError::WrongPolicy`] without `RETAIN`.
+    pub fn deactivate_object(&self, id: &ObjectId) -> Result<(), PoaError> {
+        self.needs_retain("deactivate_object")?;
+        let closed = self.0.objects.write(|map| {
+            let object = map.by_id(id.as_octets())?;
+            let activation = object.activation();
+            activation.is_active().then(|| {
+                activation.close();
+                activation.index()
+            })
+        })?;
+        let index = closed.ok_or_else(|| PoaError::ObjectNotActive(id.clone()))?;
+        self.0.finish(index);
+        Ok(())
+    }
+}
+
+impl Owner for PoaInner {
+    fn left(&self, index: u32) {
+        if index != Upcall::UNLISTED {
+            self.finish(index);
+        }
+        if !self.is_alive() {
+            self.try_complete_destruction();
+        }
+    }
+}
+
+impl PoaInner {
+    /// Takes the object at `index` out of the map and lets go of its servant, if it is closed and
+    /// nobody is inside.
+    pub(super) fn finish(&self, index: u32) {
+        let is_closed = |index| {
+            let is_closed = |map: &crate::active_object_map::ActiveObjectMap| {
+                map.at_index(index).is_some_and(|object| !object.activation().is_active())
+            };
+            // A NULL_LOCK map belongs to the thread that makes the upcalls.
+            self.objects.read(is_closed).unwrap_or(false)
+        };
+        if !is_closed(index) {
+            return;
+        }
+        let removed = self.objects.write(|map| {
+            let activation = map.at_index(index)?.activation();
+            if activation.is_active() || activation.count_inside() > 0 {
+                return None;
+            }
+            // No incarnation may begin between the removal and the etherealisation.
+            let transition = self.transitions.begin(activation.id());
+            Some((map.remove(index)?, transition))
+        });
+        if let Ok(Some((removed, transition))) = removed {
+            self.etherealize(removed, self.cleanup_in_progress.load(Ordering::Acquire));
+            drop(transition);
+        }
+    }
+
+    /// Lets go of a servant; by way of the servant activator, if there is one.
+    pub(super) fn etherealize(&self, removed: Removed, cleanup_in_progress: bool) {
+        let Removed { object, remaining_activations } = removed;
+        let Some(activator) = self.servant_activator() else { return drop(object) };
+        let Some(adapter) = self.handle() else { return drop(object) };
+        let id = ObjectId::new(object.activation().id());
+        let servant = Arc::clone(object.servant());
+        drop(object);
+        // CORBA 3.3 P1 §15.3.6.2: exceptions of etherealize are nobody's business.
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            activator.etherealize(
+                &id,
+                &adapter,
+                servant,
+                cleanup_in_progress,
+                remaining_activations,
+            );
+        }));
+        if ended.is_err() {
+            tracing::error!(poa = %self.name, object = %id, "etherealize panicked");
+        }
+    }
+
+    /// Deactivates all objects and has each etherealised, at once or by the thread that leaves it
+    /// last. Called when the POA's manager has become inactive (CORBA 3.3 P1 §15.3.2.7).
+    #[allow(dead_code)] // for POA managers that become inactive, which are on their way
+    pub(crate) fn etherealize_all(&self) {
+        self.cleanup_in_progress.store(true, Ordering::Release);
+        let closed = self.objects.write(|map| {
+            let close = |activation: &upcall::Activation| {
+                activation.close_with_gate();
+                activation.index()
+            };
+            let indices: Vec<u32> = map.iter().map(|object| close(object.activation())).collect();
+            // Makes every thread see all of it.
+            self.gate.reach_others();
+            indices
+        });
+        for index in closed.unwrap_or_default() {
+            self.finish(index);
+        }
+    }
+
+    /// Whether the calling thread is inside a request of this POA, so that waiting for its end
+    /// would be waiting for itself.
+    pub(crate) fn is_entered_by_this_thread(&self) -> bool {
+        let number = self.gate.number();
+        upcall::is_inside_any(|upcall| upcall.gate == number)
+    }
+
+    pub(crate) fn is_entered_by_this_thread_at(&self, index: u32) -> bool {
+        let meant = Upcall { gate: self.gate.number(), index };
+        upcall::is_inside_any(|upcall| upcall == meant)
+    }
+}

@@ -1,0 +1,181 @@
+//! Destroying a POA: children first; requests in servants end before the POA is gone; after that
+//! its objects are etherealised (CORBA 3.3 P1 §15.3.9.4).
+//!
+//! Called by applications and at the shutdown of the ORB. Whoever finds that nothing keeps a POA
+//! any more completes its destruction: the caller of `destroy`, the thread that leaves the last
+//! upcall, or the last child.
+
+use super::{Poa, PoaError, PoaInner};
+use crate::active_object_map::Removed;
+use crate::policies::{RequestProcessing, ServantRetention};
+use corbie_core::server::upcall::{self, closed};
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+/// How far the end of a POA is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Alive,
+    /// No request begins any more; those that have begun go on.
+    Closed {
+        etherealize: bool,
+    },
+    /// It is gone for requests; its objects are being etherealised.
+    Ending,
+    Gone,
+}
+
+/// Lock "life": before "family"; never held across an upcall.
+#[derive(Default)]
+pub(super) struct Life {
+    stage: Mutex<Stage>,
+    gone: Condvar,
+}
+
+impl Life {
+    fn lock(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Poa {
+    /// Destroys the POA and its children. Requests that are being served go on; those that come
+    /// later find no POA, unless an adapter activator makes it anew once it is gone.
+    /// `etherealize_objects`: the servant activator gets back its servants. `wait_for_completion`:
+    /// returns when all that has happened.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` minor 3 (`COMPLETED_NO`) when it would wait and the calling thread serves a
+    /// request of the same ORB; [`PoaError::OtherThread`] for a `NULL_LOCK` POA that belongs to
+    /// another thread. Nothing was destroyed then.
+    pub fn destroy(
+        &self,
+        etherealize_objects: bool,
+        wait_for_completion: bool,
+    ) -> Result<(), PoaError> {
+        if wait_for_completion && self.0.registry.is_entered_by_this_thread() {
+            return Err(would_deadlock(self.the_name()).into());
+        }
+        if !self.0.objects.is_for_this_thread() {
+            return Err(PoaError::OtherThread);
+        }
+        self.0.begin_destruction(etherealize_objects);
+        if wait_for_completion {
+            self.0.wait_until_gone();
+        }
+        Ok(())
+    }
+}
+
+impl PoaInner {
+    pub(crate) fn begin_destruction(self: &Arc<Self>, etherealize: bool) {
+        {
+            let mut stage = self.life.lock();
+            if *stage != Stage::Alive {
+                return;
+            }
+            *stage = Stage::Closed { etherealize };
+        }
+        self.gate.change(closed::DESTROYED, 0);
+        for child in self.family.children() {
+            child.begin_destruction(etherealize);
+        }
+        self.try_complete_destruction();
+    }
+
+    /// Completes the destruction if it has begun, no request is being served and no child is left.
+    pub(super) fn try_complete_destruction(&self) {
+        let etherealize = {
+            let mut stage = self.life.lock();
+            let Stage::Closed { etherealize } = *stage else { return };
+            if !self.family.lock().is_empty() || self.gate.count_inside() > 0 {
+                return;
+            }
+            *stage = Stage::Ending;
+            etherealize
+        };
+        self.disappear();
+        self.end_objects(etherealize);
+        *self.life.lock() = Stage::Gone;
+        self.life.gone.notify_all();
+        if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
+            parent.family.lock().ending -= 1;
+            parent.family.note_change();
+            parent.try_complete_destruction();
+        }
+    }
+
+    /// The apparent destruction: requests do not find the POA, and its name is free again.
+    fn disappear(&self) {
+        self.registry.remove(self);
+        if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
+            let mut family = parent.family.lock();
+            family.children.remove(&self.name);
+            family.ending += 1;
+            drop(family);
+            parent.family.note_change();
+        }
+        self.transitions.note_change();
+    }
+
+    fn end_objects(&self, etherealize: bool) {
+        self.cleanup_in_progress.store(true, Ordering::Release);
+        // Objects that are kept elsewhere (collocated calls) learn that they are closed.
+        let taken = self.objects.write(|map| {
+            map.iter().for_each(|object| object.activation().close_with_gate());
+            map.take()
+        });
+        self.gate.reach_others();
+        // A NULL_LOCK map of another thread ends with that thread.
+        let Ok(mut objects) = taken else { return };
+        if etherealize
+            && self.policies.servant_retention == ServantRetention::Retain
+            && self.policies.request_processing == RequestProcessing::ServantManager
+        {
+            let indices: Vec<u32> =
+                objects.iter().map(|object| object.activation().index()).collect();
+            for index in indices {
+                if let Some(removed) = objects.remove(index) {
+                    self.etherealize(removed, true);
+                }
+            }
+        }
+        self.forget_servants(objects.drain());
+    }
+
+    /// Servants are dropped with no lock held: their destructors are application code.
+    fn forget_servants(&self, objects: impl Iterator<Item = Removed>) {
+        let dropped = objects.map(drop).count();
+        tracing::debug!(poa = %self.name, dropped, "a POA was destroyed");
+    }
+
+    /// Waits for the end of a destruction that has begun.
+    fn wait_until_gone(&self) {
+        let stage = self.life.lock();
+        let gone = self.life.gone.wait_while(stage, |stage| *stage != Stage::Gone);
+        drop(gone.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The handle that application code gets.
+    pub(crate) fn handle(&self) -> Option<Poa> {
+        self.myself.upgrade().map(Poa)
+    }
+}
+
+impl crate::root::Registry {
+    /// Whether the calling thread is inside a request to any POA of this ORB.
+    pub(crate) fn is_entered_by_this_thread(&self) -> bool {
+        upcall::is_inside_any(|upcall| self.has_gate(upcall.gate))
+    }
+}
+
+#[cold]
+fn would_deadlock(name: &str) -> SystemException {
+    let minor = minor::BAD_INV_ORDER_WOULD_DEADLOCK;
+    SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
+        "the POA {name:?} cannot be destroyed with wait_for_completion from inside a request: it \
+         would wait for this one"
+    ))
+}

@@ -1,0 +1,109 @@
+//! Servant managers: application code that is asked for a servant when a request needs one
+//! (CORBA 3.3 P1 §15.3.5 to §15.3.7).
+//!
+//! Set with [`crate::Poa::set_servant_manager`] in POAs with `USE_SERVANT_MANAGER`: an activator
+//! under `RETAIN`, a locator under `NON_RETAIN`. Called by `dispatch` and when objects are
+//! deactivated, with no lock held.
+
+use crate::{ObjectId, Poa};
+use corbie_core::Object;
+use corbie_core::server::Servant;
+use corbie_types::SystemException;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Makes servants for a POA that keeps them (CORBA 3.3 P1 §15.3.6).
+pub trait ServantActivator: Send + Sync {
+    /// The servant for `id`, which has none: it stands for the object from now on. Called once for
+    /// an object at a time; other requests for it wait.
+    ///
+    /// # Errors
+    /// [`ServantRefusal`]: the client is sent on to another object, or gets the exception.
+    fn incarnate(&self, id: &ObjectId, adapter: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal>;
+
+    /// `servant` does not stand for `id` any more: it was deactivated, and the last request has
+    /// ended. Nothing is incarnated for `id` before this returns.
+    ///
+    /// `cleanup_in_progress`: the POA is being destroyed or its manager deactivated.
+    /// `remaining_activations`: the servant stands for other objects of this POA.
+    fn etherealize(
+        &self,
+        id: &ObjectId,
+        adapter: &Poa,
+        servant: Arc<dyn Servant>,
+        cleanup_in_progress: bool,
+        remaining_activations: bool,
+    );
+}
+
+/// Finds servants for each request anew (CORBA 3.3 P1 §15.3.7).
+pub trait ServantLocator: Send + Sync {
+    /// The servant for one request, and a cookie that [`ServantLocator::postinvoke`] gets back.
+    ///
+    /// # Errors
+    /// [`ServantRefusal`]; `postinvoke` is not called then.
+    fn preinvoke(
+        &self,
+        id: &ObjectId,
+        adapter: &Poa,
+        operation: &str,
+    ) -> Result<(Arc<dyn Servant>, Cookie), ServantRefusal>;
+
+    /// The request is done, on the same thread; also when the servant has failed.
+    fn postinvoke(
+        &self,
+        id: &ObjectId,
+        adapter: &Poa,
+        operation: &str,
+        cookie: Cookie,
+        servant: &Arc<dyn Servant>,
+    );
+}
+
+/// What a servant locator wants to find again after the request. `Box::new(())` takes no memory.
+pub type Cookie = Box<dyn Any + Send>;
+
+/// Why a servant manager gives no servant.
+#[derive(Clone, Debug)]
+pub enum ServantRefusal {
+    /// `PortableServer::ForwardRequest`: clients are to call this object instead.
+    ForwardRequest(Object),
+    /// The client gets this exception.
+    Raise(SystemException),
+}
+
+impl From<SystemException> for ServantRefusal {
+    fn from(exception: SystemException) -> Self {
+        ServantRefusal::Raise(exception)
+    }
+}
+
+/// A servant manager of either kind.
+#[derive(Clone)]
+pub enum ServantManager {
+    /// For `RETAIN`.
+    Activator(Arc<dyn ServantActivator>),
+    /// For `NON_RETAIN`.
+    Locator(Arc<dyn ServantLocator>),
+}
+
+impl ServantManager {
+    /// `activator` as a servant manager.
+    pub fn activator(activator: impl ServantActivator + 'static) -> Self {
+        ServantManager::Activator(Arc::new(activator))
+    }
+
+    /// `locator` as a servant manager.
+    pub fn locator(locator: impl ServantLocator + 'static) -> Self {
+        ServantManager::Locator(Arc::new(locator))
+    }
+}
+
+impl std::fmt::Debug for ServantManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ServantManager::Activator(_) => "ServantManager::Activator",
+            ServantManager::Locator(_) => "ServantManager::Locator",
+        })
+    }
+}

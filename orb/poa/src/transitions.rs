@@ -1,0 +1,98 @@
+//! Object ids that are on their way in or out: being incarnated or etherealised
+//! (CORBA 3.3 P1 §15.3.6).
+//!
+//! One thread at a time calls the servant activator for an id; others wait here until something
+//! has changed, and look again. Lock "transitions": after "active object map", held for a look.
+
+use crate::map_lock::this_thread;
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Those of one POA.
+#[derive(Default)]
+pub(crate) struct Transitions {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The thread that is busy with an id.
+    busy: HashMap<Box<[u8]>, u64>,
+    /// Counts what changed.
+    epoch: u64,
+}
+
+/// Who is busy with an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Busy {
+    No,
+    ThisThread,
+    OtherThread,
+}
+
+impl Transitions {
+    /// What [`Transitions::wait`] compares with. To be taken before one looks what the state is.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.state().epoch
+    }
+
+    pub(crate) fn busy(&self, id: &[u8]) -> Busy {
+        match self.state().busy.get(id) {
+            None => Busy::No,
+            Some(thread) if *thread == this_thread() => Busy::ThisThread,
+            Some(_) => Busy::OtherThread,
+        }
+    }
+
+    /// This thread is busy with `id` until the result is dropped; `None` when some thread is.
+    pub(crate) fn begin(&self, id: &[u8]) -> Option<Transition<'_>> {
+        let mut state = self.state();
+        if state.busy.contains_key(id) {
+            return None;
+        }
+        state.busy.insert(id.into(), this_thread());
+        Some(Transition { transitions: self, id: id.into() })
+    }
+
+    /// Something that others may wait for has changed.
+    pub(crate) fn note_change(&self) {
+        self.state().epoch += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until something has changed since `epoch`; whether it did before `deadline`.
+    pub(crate) fn wait(&self, epoch: u64, deadline: Option<Instant>) -> bool {
+        let mut state = self.state();
+        while state.epoch == epoch {
+            let left = match deadline {
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+                None => Duration::from_secs(3600),
+            };
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Transitions::begin`].
+pub(crate) struct Transition<'t> {
+    transitions: &'t Transitions,
+    id: Box<[u8]>,
+}
+
+impl Drop for Transition<'_> {
+    fn drop(&mut self) {
+        self.transitions.state().busy.remove(&self.id);
+        self.transitions.note_change();
+    }
+}

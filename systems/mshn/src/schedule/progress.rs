@@ -1,0 +1,29 @@
+//! How a heuristic that takes long tells how far it is, and is told to stop.
+//!
+//! The command line draws a bar of it; the Scheduling Advisor stops what takes too long.
+
+/// Who wants to know how far a heuristic is.
+pub trait Progress {
+    /// About `done` of the work is done (0 to 1, never falling), and the best mapping so far has
+    /// this makespan. The answer says whether to go on.
+    fn report(&mut self, done: f64, makespan: f64) -> Control;
+}
+
+/// Whether a heuristic is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    Continue,
+    /// Give back the best mapping that there is by now.
+    Stop,
+}
+
+/// Nobody wants to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn report(&mut self, _done: f64, _makespan: f64) -> Control {
+        Control::Continue
+    }
+}

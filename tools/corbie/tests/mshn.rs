@@ -1,0 +1,37 @@
+//! `corbie mshn schedule` and `generate`, through the real command.
+
+mod process;
+
+use process::{corbie, scratch_folder};
+
+#[test]
+fn a_generated_matrix_is_scheduled_and_drawn() {
+    let folder = scratch_folder("mshn");
+    let (matrix, chart) = (folder.join("u_s_hilo.3"), folder.join("chart.svg"));
+    let size = ["--tasks", "24", "--machines", "3", "--seed", "3"];
+    let made = corbie(&[&["mshn", "generate", "u_s_hilo"], &size[..]].concat());
+    std::fs::write(&matrix, &made.stdout).expect("written");
+    let matrix = matrix.display().to_string();
+    let chart_argument = chart.display().to_string();
+    let scheduled =
+        corbie(&["mshn", "schedule", &matrix, "--heuristic", "all", "--gantt", &chart_argument]);
+    assert_eq!(scheduled.status, 0, "{}", scheduled.stderr);
+    let makespan = |name: &str| -> f64 {
+        let line = scheduled.stdout.lines().find(|line| line.split(' ').next() == Some(name));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).expect(name)
+    };
+    assert!(makespan("ga") <= makespan("min-min") && makespan("min-min") < makespan("met"));
+    assert!(std::fs::read_to_string(&chart).expect("drawn").contains("task 23:"));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said() {
+    let folder = scratch_folder("mshn-wrong");
+    let file = folder.join("wrong");
+    std::fs::write(&file, "2 2 0\n1\n2\nx\n4\n").expect("written");
+    let failed = corbie(&["mshn", "schedule", &file.display().to_string()]);
+    assert_eq!(failed.status, 1);
+    assert!(failed.stderr.contains("line 4 is `x`"), "{}", failed.stderr);
+    let unknown = corbie(&["mshn", "schedule", &file.display().to_string(), "--heuristic", "best"]);
+    assert!(unknown.stderr.contains("there are olb, met"), "{}", unknown.stderr);
+}
