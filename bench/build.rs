@@ -1,5 +1,6 @@
 //! Run by cargo before the crate is compiled.
-//! Makes `bench.rs` (stub, skeleton and their asynchronous forms) of `idl/bench.idl`.
+//! Makes `cubit.rs` (stubs, skeletons and their asynchronous forms) of `idl/cubit.idl`, which
+//! includes `idl/bench.idl`.
 
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::Builder::new()
@@ -7,5 +8,5 @@ fn main() -> Result<(), corbie_build::Error> {
         .ami_poller(true)
         .amh(true)
         .async_servants(true)
-        .compile(&["idl/bench.idl"])
+        .compile(&["idl/cubit.idl"])
 }

@@ -6,10 +6,12 @@
 
 use crate::contender::{Contender, Family};
 use crate::driver::{Client, Failure, count_oneways, serve_until_input_ends};
-use crate::echo::bench::{Echoer, EchoerServant, EchoerSkeleton};
+use crate::echo::bench::{CubitServant, CubitSkeleton, Echoer, EchoerServant, Many};
 use crate::mechanism::Mechanism;
 use crate::orders::Answer;
-use corbie::{Orb, SystemException};
+use crate::relay::Relay;
+use corbie::types::ior::profile_tag;
+use corbie::{Ior, Orb, SystemException};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -129,6 +131,20 @@ impl EchoerServant for EchoServant {
     }
 }
 
+impl CubitServant for EchoServant {
+    fn cube_struct(&self, v: &Many) -> Result<Many, SystemException> {
+        Ok(Many {
+            o: v.o.wrapping_mul(v.o).wrapping_mul(v.o),
+            l: v.l.wrapping_mul(v.l).wrapping_mul(v.l),
+            s: v.s.wrapping_mul(v.s).wrapping_mul(v.s),
+        })
+    }
+
+    fn noop(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
 /// Serves until standard input ends.
 ///
 /// # Errors
@@ -138,7 +154,7 @@ pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
     let orb = Orb::init(arguments)?;
     let poa = orb.root_poa()?;
     poa.the_poa_manager().activate()?;
-    let echoer = poa.activate(EchoerSkeleton::new(EchoServant::default()))?;
+    let echoer = poa.activate(CubitSkeleton::new(EchoServant::default()))?;
     serve_until_input_ends(&orb.object_to_string(echoer.as_object()))?;
     orb.shutdown(false);
     Ok(())
@@ -147,6 +163,7 @@ pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
 /// The client of the server above.
 pub(crate) struct CorbieClient {
     orb: Orb,
+    reference: Ior,
     echoer: Echoer,
     mechanism: Mechanism,
 }
@@ -165,7 +182,8 @@ impl CorbieClient {
         arguments.extend(["-ORBListenEndpoints".into(), "iiop://127.0.0.1:0".into()]);
         let orb = Orb::init(arguments)?;
         let object = orb.string_to_object(reference)?;
-        Ok(CorbieClient { orb, echoer: Echoer::unchecked_narrow(object), mechanism })
+        let (reference, echoer) = (object.ior().clone(), Echoer::unchecked_narrow(object));
+        Ok(CorbieClient { orb, reference, echoer, mechanism })
     }
 }
 
@@ -185,6 +203,25 @@ impl Client for CorbieClient {
 
     fn unbounded(&self, window: Duration, step: Duration) -> Result<Answer, Failure> {
         self.mechanism.unbounded(&self.orb, &self.echoer, window, step)
+    }
+
+    fn wire(&self) -> Result<Answer, Failure> {
+        let protocol = if self.orb.settings().gioplite {
+            profile_tag::CORBIE_GIOPLITE
+        } else {
+            profile_tag::INTERNET_IOP
+        };
+        let relay = Relay::start(&self.reference, protocol)?;
+        let object = self.orb.string_to_object(&relay.reference()?.to_string())?;
+        let echoer = Echoer::unchecked_narrow(object);
+        let mut call = self.mechanism.call(&self.orb, &echoer)?;
+        // By the third call, whatever a connection says only once has been said.
+        call(1)?;
+        call(2)?;
+        let before = relay.carried();
+        call(3)?;
+        let (request, reply) = relay.carried();
+        Ok(Answer::Wire { request: request - before.0, reply: reply - before.1 })
     }
 
     fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure> {

@@ -50,6 +50,14 @@ pub(crate) trait Client: Sync {
         Err(format!("this client makes no asynchronous calls ({window:?}, {step:?})").into())
     }
 
+    /// Makes one call and counts its octets on the wire.
+    ///
+    /// # Errors
+    /// When the call fails, or the contender cannot count.
+    fn wire(&self) -> Result<Answer, Failure> {
+        Err("this client does not count octets".into())
+    }
+
     /// Does something within the process for a while (`local.rs`).
     ///
     /// # Errors
@@ -102,6 +110,7 @@ fn obey<C: Client>(client: &C, order: &Order) -> Result<Answer, Failure> {
             echo_octets(client, size, ms(warm_up_ms), ms(window_ms))
         }
         Order::Pipelined { calls } => client.pipelined(calls),
+        Order::Wire => client.wire(),
         Order::Local { size, window_ms } => client.local(size, ms(window_ms)),
         Order::Unbounded { window_ms, step_ms } => client.unbounded(ms(window_ms), ms(step_ms)),
         ref other => Err(format!("this client does not know the order `{other}`").into()),
@@ -292,7 +301,7 @@ mod tests {
                     assert!(calls > 0, "{order}");
                     assert!(nanoseconds >= 2_000_000, "{order}");
                 }
-                Answer::Steps(steps) => panic!("{order}: {steps:?}"),
+                other => panic!("{order}: {other:?}"),
             }
         }
     }
@@ -302,6 +311,7 @@ mod tests {
         for (order, text) in [
             (Order::Pipelined { calls: 5 }, "no asynchronous calls"),
             (Order::Unbounded { window_ms: 5, step_ms: 1 }, "no asynchronous calls"),
+            (Order::Wire, "does not count octets"),
             (Order::Local { size: 5, window_ms: 1 }, "measures nothing by itself"),
             (Order::Connect { clients: 5 }, "does not know the order `connect 5`"),
         ] {

@@ -1,5 +1,6 @@
 //! What `build.rs` made of the IDL.
 //!
-//! The generated stub and skeleton of `idl/bench.idl`; `corbie_contender.rs` uses them.
+//! The generated stubs and skeletons of `idl/bench.idl` and `idl/cubit.idl`; `corbie_contender.rs`
+//! uses them.
 
-corbie::include_idl!("bench");
+corbie::include_idl!("cubit");

@@ -10,6 +10,7 @@ pub(crate) mod amh_delay;
 pub(crate) mod ami_latency;
 pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
+pub(crate) mod gioplite;
 
 use crate::chart::Plot;
 use crate::contender::{Contender, Family, Roster};
@@ -31,6 +32,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &ami_throughput::EXPERIMENT,
     &amh_clients::EXPERIMENT,
     &amh_delay::EXPERIMENT,
+    &gioplite::EXPERIMENT,
     &bandwidth::EXPERIMENT,
 ];
 

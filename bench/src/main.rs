@@ -25,6 +25,7 @@ mod raw;
 mod raw_giop;
 mod raw_stream;
 mod record;
+mod relay;
 mod sink;
 mod sizes;
 mod sources;

@@ -6,7 +6,7 @@
 
 use crate::driver::Failure;
 use crate::echo::bench::{
-    AmiEchoerHandler, AmiEchoerHandlerServant, AmiEchoerHandlerSkeleton, Echoer,
+    AmiEchoerHandler, AmiEchoerHandlerServant, AmiEchoerHandlerSkeleton, Cubit, Echoer, Many,
 };
 use crate::orders::Answer;
 use crate::pipeline::{self, Tally};
@@ -39,6 +39,10 @@ pub(crate) enum Mechanism {
     Dynamic,
     /// `Request::send_deferred`, then `get_response`.
     DynamicDeferred,
+    /// The stub of `cube_struct`: a value to be marshalled both ways.
+    Cube,
+    /// The stub of `noop`: nothing to be marshalled.
+    Noop,
 }
 
 impl FromStr for Mechanism {
@@ -52,6 +56,8 @@ impl FromStr for Mechanism {
             "future" => Mechanism::Future,
             "dii" => Mechanism::Dynamic,
             "dii-deferred" => Mechanism::DynamicDeferred,
+            "cube" => Mechanism::Cube,
+            "noop" => Mechanism::Noop,
             _ => return Err(format!("no call is made by `{word}`")),
         })
     }
@@ -76,6 +82,11 @@ impl Mechanism {
                 request.invoke()?;
                 Ok(request.returned::<i64>()?)
             }),
+            Mechanism::Cube => cube(Cubit::unchecked_narrow(echoer.as_object().clone())),
+            Mechanism::Noop => {
+                let cubit = Cubit::unchecked_narrow(echoer.as_object().clone());
+                Box::new(move |value| Ok(cubit.noop().map(|()| value)?))
+            }
             Mechanism::DynamicDeferred => Box::new(|value| {
                 let mut request = request(echoer, value)?;
                 request.send_deferred()?;
@@ -148,6 +159,16 @@ fn dynamic_pipelined(echoer: &Echoer, calls: u64) -> Result<Answer, Failure> {
             request.send_deferred()?;
             Ok(sender.send(request)?)
         })
+    })
+}
+
+/// Has a struct cubed, and looks at the result.
+fn cube<'c>(cubit: Cubit) -> Call<'c> {
+    Box::new(move |value| {
+        let sent = Many { o: (value & 3) as u8, l: (value & 1_023) as i32, s: (value & 15) as i16 };
+        let back = cubit.cube_struct(&sent)?;
+        let expected = Many { o: sent.o.pow(3), l: sent.l.pow(3), s: sent.s.pow(3) };
+        if back == expected { Ok(value) } else { Err("the struct came back wrong".into()) }
     })
 }
 

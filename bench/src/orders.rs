@@ -63,6 +63,8 @@ pub(crate) enum Order {
         /// Calls.
         calls: u64,
     },
+    /// One call through a relay that counts its octets.
+    Wire,
     /// Something is done again and again within the process (`local.rs`).
     Local {
         /// How many of whatever is varied: levels, servants, octets.
@@ -96,6 +98,7 @@ impl fmt::Display for Order {
                 write!(f, "sources {clients} {warm_up_ms} {window_ms}")
             }
             Order::Pipelined { calls } => write!(f, "pipelined {calls}"),
+            Order::Wire => f.write_str("wire"),
             Order::Local { size, window_ms } => write!(f, "local {size} {window_ms}"),
             Order::Unbounded { window_ms, step_ms } => {
                 write!(f, "unbounded {window_ms} {step_ms}")
@@ -127,11 +130,12 @@ impl FromStr for Order {
                 Ok(Order::Sources { clients: clients as usize, warm_up_ms, window_ms })
             }
             ("pipelined", &[calls]) => Ok(Order::Pipelined { calls }),
+            ("wire", &[]) => Ok(Order::Wire),
             ("local", &[size, window_ms]) => Ok(Order::Local { size, window_ms }),
             ("unbounded", &[window_ms, step_ms]) => Ok(Order::Unbounded { window_ms, step_ms }),
             _ => Err(format!(
                 "`{line}` is not an order (latency, threads, oneways, octets, connect, sources, \
-                 pipelined, local, unbounded)"
+                 pipelined, wire, local, unbounded)"
             )),
         }
     }
@@ -151,6 +155,13 @@ pub(crate) enum Answer {
     },
     /// What happened step by step.
     Steps(Vec<Step>),
+    /// Octets of one call on the wire.
+    Wire {
+        /// From the client.
+        request: u64,
+        /// From the server.
+        reply: u64,
+    },
 }
 
 /// One step of [`Order::Unbounded`].
@@ -197,6 +208,7 @@ impl fmt::Display for Answer {
                 samples.iter().try_for_each(|(time, count)| write!(f, " {time}:{count}"))
             }
             Answer::Rate { calls, nanoseconds } => write!(f, "rate {calls} {nanoseconds}"),
+            Answer::Wire { request, reply } => write!(f, "wire {request} {reply}"),
             Answer::Steps(steps) => {
                 f.write_str("steps")?;
                 steps.iter().try_for_each(|step| write!(f, " {step}"))
@@ -228,6 +240,11 @@ impl FromStr for Answer {
                     rest.split_once(' ').ok_or_else(|| format!("no rate: `{line}`"))?;
                 Ok(Answer::Rate { calls: number(calls)?, nanoseconds: number(nanoseconds)? })
             }
+            "wire" => {
+                let (request, reply) =
+                    rest.split_once(' ').ok_or_else(|| format!("no octets: `{line}`"))?;
+                Ok(Answer::Wire { request: number(request)?, reply: number(reply)? })
+            }
             "steps" => {
                 let steps = rest.split_ascii_whitespace().map(str::parse);
                 steps.collect::<Result<_, String>>().map(Answer::Steps)
@@ -252,6 +269,7 @@ mod tests {
             Order::Connect { clients: 10_000 },
             Order::Sources { clients: 10_000, warm_up_ms: 6, window_ms: 7 },
             Order::Pipelined { calls: 2_200_000 },
+            Order::Wire,
             Order::Local { size: 1_000_000, window_ms: 10 },
             Order::Unbounded { window_ms: 8, step_ms: 9 },
         ] {
@@ -267,12 +285,14 @@ mod tests {
         for answer in [
             Answer::Samples(vec![(4_600, 12), (4_610, 7)]),
             Answer::Rate { calls: 1, nanoseconds: 2 },
+            Answer::Wire { request: 3, reply: 4 },
             Answer::Steps(vec![Step { at_us: 1, replies: 2, pending: 3, resident_kib: 4 }]),
         ] {
             assert_eq!(answer.to_string().parse(), Ok(answer));
         }
         assert_eq!("error COMM_FAILURE".parse::<Answer>(), Err("COMM_FAILURE".to_owned()));
         assert!("rate 5".parse::<Answer>().is_err());
+        assert!("wire 5".parse::<Answer>().is_err());
         assert!("steps 5:6".parse::<Answer>().is_err());
         assert!("samples 5".parse::<Answer>().is_err());
         assert!("hello".parse::<Answer>().is_err());

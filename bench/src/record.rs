@@ -25,6 +25,8 @@ pub(crate) struct Row {
     pub(crate) metric: String,
     /// Median over rounds.
     pub(crate) value: f64,
+    /// Mean over rounds.
+    pub(crate) mean: f64,
     /// Smallest over rounds.
     pub(crate) low: f64,
     /// Largest over rounds.
@@ -111,6 +113,7 @@ impl Collected {
                 x: x.clone(),
                 metric: metric.clone(),
                 value: median(values)?,
+                mean: values.iter().sum::<f64>() / values.len() as f64,
                 low: values.iter().copied().reduce(f64::min)?,
                 high: values.iter().copied().reduce(f64::max)?,
             })
@@ -173,10 +176,17 @@ fn is_named(row: &Row, name: &str) -> bool {
     rest.is_empty() || row.x.iter().any(is_at)
 }
 
-/// The best value of a series where `at` says: words as behind the `@` of a ratio's key.
+/// The best value of a series where `at` says: words as behind the `@` of a ratio's key. A metric
+/// may end in `:low`, `:mean` or `:high`: that over rounds, instead of the median.
 pub(crate) fn best_value(rows: &[Row], series: &str, metric: &str, at: &[&str]) -> Option<f64> {
+    let (metric, of_rounds) = metric.split_once(':').unwrap_or((metric, ""));
     let key = Key { numerator: series, denominator: "", metric, at: at.to_vec() };
-    best(rows, series, &key).map(|row| row.value)
+    best(rows, series, &key).map(|row| match of_rounds {
+        "low" => row.low,
+        "mean" => row.mean,
+        "high" => row.high,
+        _ => row.value,
+    })
 }
 
 /// The ratio of a key, if both sides were measured.
@@ -213,7 +223,7 @@ pub(crate) fn add_ideal(rows: &mut Vec<Row>, metric: &str, ideal: fn(&At) -> Opt
     let row = |x: &At| {
         let value = ideal(x)?;
         let (series, metric) = ("ideal".to_owned(), metric.to_owned());
-        Some(Row { series, x: x.clone(), metric, value, low: value, high: value })
+        Some(Row { series, x: x.clone(), metric, value, mean: value, low: value, high: value })
     };
     let added: Vec<Row> = places.into_iter().filter_map(row).collect();
     rows.extend(added);
@@ -249,6 +259,14 @@ mod tests {
     fn rows_hold_the_median_and_the_extremes() {
         let row = &rows()[0];
         assert_eq!((row.value, row.low, row.high), (2.0, 1.0, 9.0));
+    }
+
+    #[test]
+    fn a_metric_may_ask_for_another_value_over_rounds() {
+        let rows = rows();
+        let value = |metric| best_value(&rows, "corbie-smi", metric, &["same-core"]);
+        let found = ["rtt_p50_us", "rtt_p50_us:low", "rtt_p50_us:mean", "rtt_p50_us:high"];
+        assert_eq!(found.map(value), [Some(2.0), Some(1.0), Some(4.0), Some(9.0)]);
     }
 
     #[test]
@@ -305,6 +323,7 @@ mod tests {
         assert_eq!(rows.len(), 4);
         assert_eq!(ratio(&rows, "corbie-amh-1 / ideal : replies_per_s @ 400"), Some(0.96));
         assert_eq!(best_value(&rows, "ideal", "replies_per_s", &["1"]), Some(25.0));
+        assert_eq!(best_value(&rows, "ideal", "replies_per_s:low", &["1"]), Some(25.0));
     }
 
     #[test]
@@ -336,7 +355,7 @@ mod tests {
             "experiment": "ami-latency", "paper": "AMI Table 1", "machine": {"cores": 2},
             "rounds": 3,
             "rows": [{"series": "corbie-smi", "x": {"pin": "same-core"}, "metric": "rtt_p50_us",
-                      "value": 2.0, "low": 1.0, "high": 9.0}],
+                      "value": 2.0, "mean": 4.0, "low": 1.0, "high": 9.0}],
             "ratios": {"a / b : m": 1.5, "c / d : m": null},
             "missing": [{"series": "c", "reason": "not built"}],
         });

@@ -37,6 +37,9 @@ pub(crate) fn metrics(answer: &Answer, order: &Order) -> Result<Vec<Metric>, Str
             })
         }
         Answer::Steps(steps) => step_metrics(steps),
+        Answer::Wire { request, reply } => {
+            Ok(vec![("request_octets", *request as f64), ("reply_octets", *reply as f64)])
+        }
     }
 }
 

@@ -125,6 +125,29 @@ fn every_mechanism_makes_the_same_call() {
 }
 
 #[test]
+fn gioplite_saves_octets() {
+    let endpoint = ["-ORBListenEndpoints", "giopl://127.0.0.1:0"];
+    let mut server = Process::start(&[&["serve", "corbie"], &endpoint[..]].concat());
+    let ready = server.line();
+    let reference = ready.strip_prefix("ready ").unwrap();
+    let octets = |mechanism: &'static str, more: &[&'static str]| -> (u64, u64) {
+        let drive = [&["drive", "corbie", reference, mechanism], more].concat();
+        let mut client = Process::start(&drive);
+        let answer = client.ask("wire");
+        client.end();
+        let mut numbers = answer.strip_prefix("wire ").unwrap().split(' ').map(|n| n.parse());
+        (numbers.next().unwrap().unwrap(), numbers.next().unwrap().unwrap())
+    };
+    for (mechanism, less_in_request) in [("cube", 16..=24), ("noop", 16..=19)] {
+        let giop = octets(mechanism, &[]);
+        let lite = octets(mechanism, &["-ORBgioplite"]);
+        assert!(less_in_request.contains(&(giop.0 - lite.0)), "{mechanism}: {giop:?} {lite:?}");
+        assert_eq!(giop.1 - lite.1, 12, "{mechanism}: {giop:?} {lite:?}");
+    }
+    server.end();
+}
+
+#[test]
 fn every_middle_tier_passes_calls_on() {
     let mut sink = Process::start(&["serve", "sink", "--delay-ms=2"]);
     let ready = sink.line();

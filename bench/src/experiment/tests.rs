@@ -40,6 +40,7 @@ const REQUIRED: &[(&str, &[&str])] = &[
         ],
     ),
     ("amh-delay", &[]),
+    ("gioplite", &[]),
     (
         "bandwidth",
         &[
