@@ -94,6 +94,25 @@ impl Link {
         }
     }
 
+    /// Sends what of `segments` can be sent without waiting, in order; how many octets that were.
+    ///
+    /// # Errors
+    /// As [`Link::try_send`].
+    pub fn try_send_gathered(&self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let Link::Tcp(link) | Link::Unix(link) = self {
+            return link.try_send_gathered(segments);
+        }
+        let mut sent = 0;
+        for segment in segments {
+            let now = self.try_send(segment)?;
+            sent += now;
+            if now < segment.len() {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+
     /// Blocks until some octets arrive, at most for the receive time-out (see
     /// [`Link::set_receive_timeout`]). `Ok(0)` means that the peer has closed its side.
     ///

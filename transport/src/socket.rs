@@ -99,6 +99,19 @@ impl SocketLink {
         }
     }
 
+    pub(crate) fn try_send_gathered(&self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            let mut control = SendAncillaryBuffer::default();
+            match sendmsg(&self.socket, segments, &mut control, flags) {
+                Ok(sent) => return Ok(sent),
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn receive(&self, space: &mut [u8]) -> io::Result<usize> {
         self.receive_with(space, RecvFlags::empty())

@@ -26,11 +26,11 @@ mod orb;
 
 #[doc(hidden)]
 pub use corbie_cdr as cdr;
-pub use corbie_cdr::idl;
 pub use corbie_cdr::{
     ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Fixed, Limits, LongDouble, Marshal, Version,
     WChar,
 };
+pub use corbie_cdr::{buffers, idl, payload};
 pub use corbie_core::dynamic::{
     self, ARG_IN, ARG_INOUT, ARG_OUT, DynamicImplementation, DynamicResponse, DynamicServant,
     DynamicServerRequest, NamedValue, NvList, Request,

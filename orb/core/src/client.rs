@@ -23,7 +23,6 @@ mod waiting;
 pub(crate) use asynchronous::{PendingRequest, Route, invoke_async, invoke_deferred};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
-pub(crate) use delivery::spare_buffer;
 pub(crate) use failure::{CallFailure, Retry};
 pub(crate) use invoke::invoke;
 pub(crate) use locate::{locate, locate_with};

@@ -5,6 +5,7 @@
 //! `outbox`, its `pending` requests and the `flusher` behind it; `pool` keeps those of one endpoint
 //! and `cache` all of them. Accepted connections are in `server/connection`.
 
+mod backlog;
 mod cache;
 mod client;
 pub(crate) mod driver;

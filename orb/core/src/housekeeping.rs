@@ -1,9 +1,10 @@
-//! What an ORB does once a second: counts its coarse clock on and closes what was unused too long.
+//! What an ORB does once a second: counts its coarse clock on and closes what was
+//! unused too long; now and then it has unused buffers freed.
 //!
 //! One thread, started with the first connection or the first listener; it ends with the ORB. The
 //! call path reads the coarse clock instead of the real one where seconds are good enough.
 
-use crate::{Orb, server};
+use crate::{Orb, memory, server};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -23,8 +24,9 @@ pub(crate) fn ensure_running(orb: &Orb) {
             if orb.wait_for_shutdown(TICK) {
                 return;
             }
-            orb.housekeeping().ticks.fetch_add(1, Ordering::Relaxed);
+            let tick = orb.housekeeping().ticks.fetch_add(1, Ordering::Relaxed) + 1;
             let settings = orb.settings();
+            memory::trim_now_and_then(settings, tick);
             orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
             orb.connections().expire(&mut scratch);
             server::close_silent(&orb);

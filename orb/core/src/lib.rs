@@ -16,6 +16,7 @@ mod initial_references;
 pub mod interceptor;
 mod interface;
 mod machine;
+mod memory;
 pub mod messaging;
 mod object;
 mod operation;

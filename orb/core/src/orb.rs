@@ -15,10 +15,11 @@ use crate::housekeeping;
 use crate::init::{Settings, WaitStrategy};
 use crate::initial_references::InitialReferences;
 use crate::interceptor::Interceptors;
+use crate::memory::{self, AllocatorSlot};
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::server::{self, Adapter, Server};
-use corbie_cdr::{Limits, Version};
-use corbie_giop::ReaderLimits;
+use corbie_cdr::{ByteOrder, Limits, Version};
+use corbie_giop::{MessageReader, Protocol, ReaderLimits, Role};
 use corbie_transport::{Endpoint, Registry, Transport, WaitStrategy as Wait};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use event_loop::MainLoop;
@@ -44,6 +45,7 @@ pub(crate) struct OrbInner {
     deferred_requests: DeferredRequests,
     housekeeping: Housekeeping,
     executor: ExecutorSlot,
+    payload_allocator: AllocatorSlot,
     main_loop: MainLoop,
     flusher: Arc<Flusher>,
     /// Lock "shutdown": whether the ORB has been shut down.
@@ -85,6 +87,7 @@ impl Orb {
     fn assemble(settings: Settings, transports: Registry) -> Self {
         let settings = settings.with_what_they_imply();
         let limits = settings.limits();
+        memory::set_limits(&settings);
         Orb(Arc::new(OrbInner {
             settings,
             transports,
@@ -97,6 +100,7 @@ impl Orb {
             deferred_requests: DeferredRequests::default(),
             housekeeping: Housekeeping::default(),
             executor: ExecutorSlot::default(),
+            payload_allocator: AllocatorSlot::default(),
             main_loop: MainLoop::default(),
             flusher: Arc::default(),
             is_shut_down: Mutex::new(false),
@@ -245,6 +249,10 @@ impl Orb {
         &self.0.executor
     }
 
+    pub(crate) fn allocator_slot(&self) -> &AllocatorSlot {
+        &self.0.payload_allocator
+    }
+
     pub(crate) fn housekeeping(&self) -> &Housekeeping {
         &self.0.housekeeping
     }
@@ -265,21 +273,22 @@ impl Orb {
         }
     }
 
-    pub(crate) fn reader_limits(&self) -> ReaderLimits {
+    /// A reader for a new connection.
+    pub(crate) fn reader(&self, role: Role, protocol: Protocol) -> MessageReader {
+        let reader = MessageReader::new(self.reader_limits(), role);
+        let mut reader = reader.with_protocol(protocol, ByteOrder::NATIVE);
+        reader.set_allocator(self.payload_allocator());
+        reader
+    }
+
+    fn reader_limits(&self) -> ReaderLimits {
         let settings = &self.0.settings;
         ReaderLimits {
             message_octets: settings.message_octets_max,
             fragments_per_message: settings.fragments_max,
             fragmented_messages: settings.reassembly_messages_max as usize,
             reassembly_octets: settings.reassembly_octets_max,
-            ..ReaderLimits::DEFAULT
         }
-    }
-
-    /// Octets of buffer that a connection keeps between messages.
-    #[inline]
-    pub(crate) fn retained_octets(&self) -> usize {
-        ReaderLimits::DEFAULT.retained_octets
     }
 
     pub(crate) fn client_wait(&self) -> Wait {

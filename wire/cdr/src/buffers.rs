@@ -193,6 +193,7 @@ impl Pool {
         if statistics.held_buffers < limits.thread_buffers
             && statistics.held_octets + octets <= limits.thread_octets
             && (MIN_OCTETS..shelf::LARGE_OCTETS).contains(&octets)
+            && self.shelves[kind as usize].count_like(kind, &buffer) < 2 * shared::BATCH
         {
             if self.shelves[kind as usize].put(kind, buffer) {
                 statistics.held_buffers += 1;

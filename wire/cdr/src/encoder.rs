@@ -323,6 +323,13 @@ impl<'a> Encoder<'a> {
         self.blocks.first().unwrap_or(&self.buffer)
     }
 
+    /// Whether the own octets lie in more than one block.
+    #[inline]
+    #[must_use]
+    pub fn is_in_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
     /// Whether octets are borrowed or shared, and not copied.
     #[inline]
     #[must_use]

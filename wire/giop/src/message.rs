@@ -16,9 +16,13 @@ mod service_context;
 mod tagged;
 mod target;
 
+use std::sync::Arc;
+
+use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{ByteOrder, Decoder, Version};
 
 use crate::error::GiopError;
+use crate::memory::Memory;
 
 pub use cancel_request::CancelRequestHeader;
 pub use fragment::FragmentHeader;
@@ -153,19 +157,20 @@ impl<'a> Message<'a> {
 }
 
 /// A message that owns its octets, taken out of the reader so that another thread may read on.
+/// Dropped, its memory goes to the pool of the thread that drops it ([`corbie_cdr::buffers`]).
 #[derive(Debug)]
 pub struct OwnedMessage {
     header: MessageHeader,
-    buffer: Vec<u8>,
-    /// `start + len <= buffer.len()`; the message is `buffer[start..start + len]`.
+    memory: Memory,
+    /// The message is `memory[start..start + len]`.
     start: usize,
     len: usize,
 }
 
 impl OwnedMessage {
-    pub(crate) fn new(header: MessageHeader, buffer: Vec<u8>, start: usize, len: usize) -> Self {
-        debug_assert!(start + len <= buffer.len());
-        Self { header, buffer, start, len }
+    pub(crate) fn new(header: MessageHeader, memory: Memory, start: usize, len: usize) -> Self {
+        debug_assert!(start + len <= memory.octets().len());
+        Self { header, memory, start, len }
     }
 
     /// The decoded message header.
@@ -184,14 +189,14 @@ impl OwnedMessage {
     #[inline]
     #[must_use]
     pub fn as_message(&self) -> Message<'_> {
-        let octets = &self.buffer[self.start..self.start + self.len];
-        Message { header: self.header, octets }
+        let octets = self.memory.octets().get(self.start..self.start + self.len);
+        Message { header: self.header, octets: octets.unwrap_or_default() }
     }
 
-    /// The buffer, to be handed to a later [`crate::MessageReader::take_message`] as the spare.
-    /// Its length is kept: all of it is initialised memory.
+    /// The memory that the application's allocator gave for it.
+    #[inline]
     #[must_use]
-    pub fn into_buffer(self) -> Vec<u8> {
-        self.buffer
+    pub fn memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+        self.memory.given()
     }
 }

@@ -1,16 +1,24 @@
 //! Turns received octets into whole messages.
 //!
 //! The driver receives straight into [`MessageReader::space`]; a message that arrived in one piece
-//! is handed out from there without a copy. Fragments are put together in `reader/reassembly`.
+//! is handed out from there without a copy. Fragments are put together in `reader/reassembly`, and
+//! messages of more than 64 KiB have memory of their own (`reader/large`).
 //! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
 
+mod large;
 mod limits;
 mod reassembly;
 
+use std::sync::Arc;
+
+use corbie_cdr::payload::{PayloadAllocator, PayloadMemory};
+use corbie_cdr::{ByteOrder, buffers};
+
 use crate::error::{GiopError, GiopErrorKind};
+use crate::memory::Memory;
 use crate::message::{Message, MessageHeader, MessageKind, OwnedMessage};
 use crate::protocol::Protocol;
-use corbie_cdr::ByteOrder;
+use large::Large;
 use reassembly::Reassembly;
 
 pub use limits::ReaderLimits;
@@ -51,6 +59,8 @@ enum Place {
     Buffer { start: usize, len: usize },
     /// The whole of the reassembled message.
     Reassembled,
+    /// All of the large message.
+    Large,
 }
 
 /// Incoming octets to whole messages.
@@ -60,9 +70,11 @@ enum Place {
 /// While a message is incomplete, [`wanted`](Self::wanted) says how much of it is missing, so that
 /// one receive call can fetch the rest of a large body.
 ///
-/// The buffer grows with what arrived: never beyond 64 KiB or twice the octets received of the
-/// present message, whatever its header claims. A message that arrived in one piece is borrowed
-/// from it. In steady state nothing is allocated.
+/// Memory comes from the pools of the thread that receives ([`buffers`]) and goes back to them, so
+/// in steady state nothing is allocated, and a reader between messages may hold nothing at all
+/// ([`release`](Self::release)). It grows with what arrived: whatever a header claims, memory that
+/// is not in a pool already is at most 64 KiB, or sixteen times the octets received of the present
+/// message. A message that arrived in one piece is borrowed from it.
 #[derive(Debug)]
 pub struct MessageReader {
     role: Role,
@@ -79,21 +91,21 @@ pub struct MessageReader {
     total: usize,
     current: Option<(MessageHeader, Place)>,
     reassembly: Reassembly,
-    /// Messages in a row that would have fitted into a buffer of the first size.
-    small_messages: u32,
+    /// A message that the buffer is too small for: being received, or the current one.
+    large: Option<Large>,
+    /// Gives the memory of large messages.
+    allocator: Option<Arc<dyn PayloadAllocator>>,
     /// After CloseConnection, MessageError or an error nothing more is read.
     ended: bool,
 }
 
 impl MessageReader {
-    /// Octets of a new buffer, and of one after a while of small messages only.
+    /// Octets of a new buffer.
     const FIRST_OCTETS: usize = 16 << 10;
-    /// The buffer may have this many octets whatever arrived.
-    const FREE_OCTETS: usize = 64 << 10;
+    /// Messages of more octets are received into memory of their own.
+    const LARGE_OCTETS: usize = 64 << 10;
     /// Less room than this at the end of the buffer is worth moving what is left to its front.
     const MIN_SPACE: usize = 2 << 10;
-    /// After this many small messages in a row a large buffer is given back.
-    const SMALL_MESSAGES: u32 = 256;
 
     /// A reader for this end of a connection. Allocates with the first [`space`](Self::space).
     #[must_use]
@@ -109,7 +121,8 @@ impl MessageReader {
             end: 0,
             total: 0,
             current: None,
-            small_messages: 0,
+            large: None,
+            allocator: None,
             ended: false,
         }
     }
@@ -130,6 +143,11 @@ impl MessageReader {
         self.protocol
     }
 
+    /// Has `allocator` give the memory of messages with more than 64 KiB from now on.
+    pub fn set_allocator(&mut self, allocator: Option<Arc<dyn PayloadAllocator>>) {
+        self.allocator = allocator;
+    }
+
     /// Which end of the connection this is.
     #[must_use]
     pub fn role(&self) -> Role {
@@ -145,6 +163,9 @@ impl MessageReader {
     /// Where to receive next. Not empty, when `next` returned `None` since the last `received`.
     #[inline]
     pub fn space(&mut self) -> &mut [u8] {
+        if self.large.is_some() {
+            self.forget_current();
+        }
         self.current = None;
         if self.start == self.end {
             self.start = 0;
@@ -152,58 +173,68 @@ impl MessageReader {
         }
         let room = self.buffer.len() - self.end;
         let wanted = self.wanted();
-        if room < wanted.max(Self::MIN_SPACE)
-            || (self.end == 0 && self.buffer.len() > self.limits.retained_octets)
-            || self.small_messages >= Self::SMALL_MESSAGES
-            || self.reassembly.holds_more_than(self.limits.retained_octets)
-        {
-            self.make_room(wanted);
+        if self.large.is_some() || room < wanted.max(Self::MIN_SPACE) {
+            return self.make_room(wanted);
         }
         &mut self.buffer[self.end..]
     }
 
-    /// Moves what is left to the front, then grows or shrinks the buffer.
+    /// The large message that was handed out is not wanted any more.
     #[cold]
-    fn make_room(&mut self, wanted: usize) {
-        self.reassembly.release(self.limits.retained_octets);
-        let held = self.end - self.start;
-        if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.start = 0;
-            self.end = held;
-        }
-        if self.buffer.len() > Self::FREE_OCTETS && self.small_messages >= Self::SMALL_MESSAGES {
-            self.resize(held.saturating_add(wanted).max(Self::FIRST_OCTETS));
-        }
-        self.small_messages = 0;
-        let enough = held.saturating_add(wanted).max(Self::FIRST_OCTETS);
-        let allowed = held.saturating_mul(2).max(Self::FREE_OCTETS);
-        if self.buffer.len() < enough.min(allowed) {
-            self.resize(enough.min(allowed));
-        } else if self.buffer.len() > self.limits.retained_octets.max(enough) {
-            self.resize(self.limits.retained_octets.max(enough).min(self.buffer.len()));
+    fn forget_current(&mut self) {
+        if let Some((_, Place::Large)) = self.current {
+            self.large = None;
         }
     }
 
-    /// Makes the buffer exactly this long; `octets >= end`.
-    fn resize(&mut self, octets: usize) {
-        debug_assert!(octets >= self.end);
-        if octets > self.buffer.len() {
-            self.buffer.reserve_exact(octets - self.buffer.len());
-            self.buffer.resize(octets, 0);
-        } else {
-            self.buffer.truncate(octets);
-            self.buffer.shrink_to_fit();
+    /// Takes a buffer of the pool, or a larger one, and moves what is left to its front.
+    #[cold]
+    fn make_room(&mut self, wanted: usize) -> &mut [u8] {
+        if let Some(large) = &mut self.large {
+            return large.space();
         }
+        let held = self.end - self.start;
+        let enough = held.saturating_add(wanted).clamp(Self::FIRST_OCTETS, Self::LARGE_OCTETS);
+        if self.buffer.len() < enough {
+            let mut larger = buffers::take_filled(enough);
+            larger[..held].copy_from_slice(&self.buffer[self.start..self.end]);
+            buffers::give_filled(std::mem::replace(&mut self.buffer, larger));
+        } else {
+            self.buffer.copy_within(self.start..self.end, 0);
+        }
+        self.start = 0;
+        self.end = held;
+        &mut self.buffer[held..]
+    }
+
+    /// Gives memory back that holds nothing: to be called when nothing more may come for a while.
+    /// There is no current message any more.
+    #[inline]
+    pub fn release(&mut self) {
+        if self.large.is_some() {
+            self.forget_current();
+        }
+        self.current = None;
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            buffers::give_filled(std::mem::take(&mut self.buffer));
+        }
+        self.reassembly.release();
     }
 
     /// Says that the first `octets` of [`space`](Self::space) were filled; more than fits is cut
     /// off.
     #[inline]
     pub fn received(&mut self, octets: usize) {
-        debug_assert!(octets <= self.buffer.len() - self.end);
         self.current = None;
-        self.end = self.end.saturating_add(octets).min(self.buffer.len());
+        match &mut self.large {
+            None => {
+                debug_assert!(octets <= self.buffer.len() - self.end);
+                self.end = self.end.saturating_add(octets).min(self.buffer.len());
+            }
+            Some(large) => large.received(octets),
+        }
     }
 
     /// Copies octets in, for drivers that receive elsewhere; returns how many were taken, at
@@ -226,6 +257,9 @@ impl MessageReader {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "the message borrows from the reader")]
     pub fn next(&mut self) -> Result<Option<Message<'_>>, GiopError> {
+        if self.large.is_some() {
+            self.forget_current();
+        }
         self.current = None;
         if let Some(header) = self.decode_plain(&self.buffer[self.start..self.end])
             && !self.ended
@@ -265,8 +299,6 @@ impl MessageReader {
         self.start = start + len;
         self.total = 0;
         self.current = Some((header, Place::Buffer { start, len }));
-        let is_small = len <= Self::FIRST_OCTETS;
-        self.small_messages = if is_small { self.small_messages.saturating_add(1) } else { 0 };
     }
 
     /// The part of [`next`](Self::next) that incomplete, fragmented, rare and bad messages take.
@@ -293,8 +325,19 @@ impl MessageReader {
         let octets = match place {
             Place::Buffer { start, len } => &self.buffer[start..start + len],
             Place::Reassembled => self.reassembly.complete(),
+            Place::Large => self.large.as_ref()?.octets(),
         };
         Some(Message { header, octets })
+    }
+
+    /// The memory that the application's allocator gave for the current message.
+    #[inline]
+    #[must_use]
+    pub fn current_memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+        match self.current? {
+            (_, Place::Large) => self.large.as_ref()?.memory().given(),
+            _ => None,
+        }
     }
 
     /// Takes one message from the front of the buffer; `false`: it is not all there.
@@ -302,6 +345,9 @@ impl MessageReader {
         if self.ended {
             self.start = self.end;
             return Ok(false);
+        }
+        if let Some(large) = &self.large {
+            return if large.wanted() == 0 { self.complete_large() } else { Ok(false) };
         }
         let octets = &self.buffer[self.start..self.end];
         let Some(header) = self.decode_header(octets)? else { return Ok(false) };
@@ -315,20 +361,58 @@ impl MessageReader {
         }
         if octets.len() < total {
             self.total = total;
+            if total > Self::LARGE_OCTETS {
+                self.begin_large(total);
+            }
             return Ok(false);
         }
         let start = self.start;
         if fragmented {
             self.start += total;
             self.total = 0;
-            return self.reassemble(&header, start, total);
+            let octets = &self.buffer[start..start + total];
+            if let Some(header) = self.reassembly.add(&header, octets)? {
+                self.current = Some((header, Place::Reassembled));
+            }
+            return Ok(true);
         }
         self.hand_out(header, start, total);
+        self.after(&header)?;
+        Ok(true)
+    }
+
+    /// What comes of a message besides being handed out.
+    fn after(&mut self, header: &MessageHeader) -> Result<(), GiopError> {
         if header.kind as u8 >= MessageKind::CloseConnection as u8 {
             self.end_reading();
         } else if header.kind == MessageKind::CancelRequest {
             self.cancel_reassembly()?;
         }
+        Ok(())
+    }
+
+    /// The message whose beginning is all that the buffer holds goes on in memory of its own.
+    #[cold]
+    fn begin_large(&mut self, total: usize) {
+        let first = &self.buffer[self.start..self.end];
+        self.large = Some(Large::begin(first, total, self.allocator.as_deref()));
+        buffers::give_filled(std::mem::take(&mut self.buffer));
+        (self.start, self.end, self.total) = (0, 0, 0);
+    }
+
+    /// All of a large message is here, which was looked at when it began.
+    #[cold]
+    fn complete_large(&mut self) -> Result<bool, GiopError> {
+        let Some(large) = &self.large else { return Ok(false) };
+        let Some(header) = self.decode_header(large.octets())? else { return Ok(false) };
+        if header.more_fragments || header.kind == MessageKind::Fragment {
+            let complete = self.reassembly.add(&header, large.octets())?;
+            self.large = None;
+            self.current = complete.map(|header| (header, Place::Reassembled));
+            return Ok(true);
+        }
+        self.current = Some((header, Place::Large));
+        self.after(&header)?;
         Ok(true)
     }
 
@@ -342,21 +426,6 @@ impl MessageReader {
         let limit = self.limits.message_octets;
         let found = format_args!("{}; the limit message_octets is {limit}", header.size);
         GiopError::new(GiopErrorKind::MessageTooLarge, size_place, "message_size", found)
-    }
-
-    /// Adds a fragmented message or a Fragment to what is being put together.
-    #[cold]
-    fn reassemble(
-        &mut self,
-        header: &MessageHeader,
-        start: usize,
-        total: usize,
-    ) -> Result<bool, GiopError> {
-        let octets = &self.buffer[start..start + total];
-        if let Some(header) = self.reassembly.add(header, octets)? {
-            self.current = Some((header, Place::Reassembled));
-        }
-        Ok(true)
     }
 
     /// CORBA 3.3 P2 §9.4.4: a client may cancel a request whose fragments it has not all sent.
@@ -373,6 +442,9 @@ impl MessageReader {
         self.ended = true;
         self.total = 0;
         self.start = self.end;
+        if !matches!(self.current, Some((_, Place::Large))) {
+            self.large = None;
+        }
         self.reassembly.clear();
     }
 
@@ -385,7 +457,8 @@ impl MessageReader {
     /// Whether a message has begun to arrive and is not complete, fragments included.
     #[must_use]
     pub fn is_mid_message(&self) -> bool {
-        !self.ended && (self.start < self.end || !self.reassembly.is_empty())
+        let is_large = || self.large.as_ref().is_some_and(|_| self.current.is_none());
+        !self.ended && (self.start < self.end || !self.reassembly.is_empty() || is_large())
     }
 
     /// Whether another whole message in one piece is here already, behind the current one. A good
@@ -402,6 +475,9 @@ impl MessageReader {
     #[inline]
     #[must_use]
     pub fn wanted(&self) -> usize {
+        if let Some(large) = &self.large {
+            return large.wanted();
+        }
         let held = self.end - self.start;
         if held == 0 {
             return 0;
@@ -413,7 +489,8 @@ impl MessageReader {
     /// Octets of memory that it holds, for a server that adds up its connections.
     #[must_use]
     pub fn memory_octets(&self) -> usize {
-        self.buffer.capacity() + self.reassembly.memory_octets()
+        let large = self.large.as_ref().map_or(0, |large| large.memory().octets().len());
+        self.buffer.capacity() + large + self.reassembly.memory_octets()
     }
 
     /// The error for a connection that the peer closed, when that was in the middle of a message.
@@ -424,7 +501,8 @@ impl MessageReader {
         if !self.is_mid_message() {
             return Ok(());
         }
-        let held = self.end - self.start;
+        let large = self.large.as_ref().map_or(0, Large::filled);
+        let held = self.end - self.start + large;
         let found = format_args!(
             "the end of the stream; {held} octets received, {} missing, {} in fragments",
             self.wanted(),
@@ -434,35 +512,47 @@ impl MessageReader {
     }
 
     /// Moves the message that [`next`](Self::next) returned last out, so that another thread may
-    /// read on. `spare` is the buffer of an earlier [`OwnedMessage`] (or empty); in steady state
-    /// nothing is allocated: the buffers change places, and at most the smaller of the message and
-    /// of what was received behind it is copied. `None` when there is no such message; `spare` is
-    /// then dropped.
-    pub fn take_message(&mut self, spare: Vec<u8>) -> Option<OwnedMessage> {
+    /// read on. In steady state nothing is allocated, and at most the smaller of the message and of
+    /// what was received behind it is copied. `None` when there is no such message.
+    pub fn take_message(&mut self) -> Option<OwnedMessage> {
         let (header, place) = self.current.take()?;
-        let Place::Buffer { start, len } = place else {
-            let octets = self.reassembly.take_complete(spare);
-            let len = octets.len();
-            return Some(OwnedMessage::new(header, octets, 0, len));
+        let (start, len) = match place {
+            Place::Buffer { start, len } => (start, len),
+            Place::Reassembled => {
+                let octets = self.reassembly.take_complete();
+                let len = octets.len();
+                return Some(OwnedMessage::new(header, Memory::Pooled(octets), 0, len));
+            }
+            Place::Large => {
+                let large = self.large.take()?;
+                let len = large.octets().len();
+                return Some(OwnedMessage::new(header, large.into_memory(), 0, len));
+            }
         };
         let behind = self.end - self.start;
         if len <= behind {
-            let mut copy = spare;
-            if copy.len() < len {
-                copy.resize(len, 0);
-            }
+            let mut copy = buffers::take_filled(len);
             copy[..len].copy_from_slice(&self.buffer[start..start + len]);
-            return Some(OwnedMessage::new(header, copy, 0, len));
+            return Some(OwnedMessage::new(header, Memory::Pooled(copy), 0, len));
         }
-        let mut fresh = spare;
-        let octets = behind.max(Self::FIRST_OCTETS);
-        if fresh.len() < octets {
-            fresh.resize(octets, 0);
-        }
-        fresh[..behind].copy_from_slice(&self.buffer[self.start..self.end]);
+        let fresh = match behind {
+            // The next receive takes one.
+            0 => Vec::new(),
+            _ => {
+                let mut fresh = buffers::take_filled(behind.max(Self::FIRST_OCTETS));
+                fresh[..behind].copy_from_slice(&self.buffer[self.start..self.end]);
+                fresh
+            }
+        };
         self.start = 0;
         self.end = behind;
         let buffer = std::mem::replace(&mut self.buffer, fresh);
-        Some(OwnedMessage::new(header, buffer, start, len))
+        Some(OwnedMessage::new(header, Memory::Pooled(buffer), start, len))
+    }
+}
+
+impl Drop for MessageReader {
+    fn drop(&mut self) {
+        buffers::give_filled(std::mem::take(&mut self.buffer));
     }
 }

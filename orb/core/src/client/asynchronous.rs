@@ -17,7 +17,8 @@ use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Version};
 use corbie_giop::{MessageHeader, ResponseFlags};
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
-use std::cell::{Cell, RefCell};
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -85,11 +86,6 @@ pub(crate) struct Body {
     position: usize,
     /// `None`: they were too many octets.
     pub(crate) octets: Option<Vec<u8>>,
-}
-
-thread_local! {
-    /// The buffer of the next request of this thread.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Sends a request whose reply goes to `sink`.
@@ -289,7 +285,7 @@ fn send<'a>(
         connection.release();
         return Err((call, exception.into()));
     }
-    let mut encoder: Encoder<'a> = Encoder::new(take_buffer(), ByteOrder::NATIVE);
+    let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     let announce =
         target.announces_code_sets && !connection.code_sets_announced.load(Ordering::Relaxed);
     let written = write(&call, &connection, target, ior, content, &mut encoder, announce);
@@ -309,19 +305,7 @@ fn send<'a>(
     if route == Route::Shared {
         target.pool.note_shared_use();
     }
-    keep_buffer(encoder.into_buffer());
     sent
-}
-
-/// An empty buffer to write a request in; [`keep_buffer`] takes it back.
-pub(super) fn take_buffer() -> Vec<u8> {
-    BUFFER.with(RefCell::take)
-}
-
-pub(super) fn keep_buffer(buffer: Vec<u8>) {
-    if buffer.capacity() <= KEPT_BODY_OCTETS {
-        BUFFER.with(|slot| *slot.borrow_mut() = buffer);
-    }
 }
 
 /// Writes the request with an id of 0; where its arguments begin.
@@ -365,7 +349,7 @@ fn hand_over(
     let orb = call.object.orb().clone();
     let sending = call.clock;
     call.clock.sent();
-    let is_kept = encoder.is_contiguous() && encoder.len() <= position + KEPT_BODY_OCTETS;
+    let is_kept = !encoder.has_chunks() && encoder.len() <= position + KEPT_BODY_OCTETS;
     let dispatch = Dispatch {
         version: target.version,
         fragment_octets: orb.fragment_octets(target.version),
@@ -392,8 +376,12 @@ pub(super) fn request_id_place(
         return Ok(place);
     }
     // Behind the service contexts, aligned to 4 (CORBA 3.3 P2 §9.4.2).
-    let octets = encoder.own_octets();
-    let mut decoder = Decoder::with_position(octets, MessageHeader::OCTETS, encoder.order());
+    // Octets in several blocks are brought together: a header of that size is rare.
+    let octets = match encoder.is_in_blocks() {
+        false => Cow::Borrowed(encoder.own_octets()),
+        true => Cow::Owned(encoder.to_vec()),
+    };
+    let mut decoder = Decoder::with_position(&octets, MessageHeader::OCTETS, encoder.order());
     for _ in 0..decoder.read_ulong()? {
         decoder.read_ulong()?;
         decoder.read_octet_sequence()?;

@@ -14,58 +14,35 @@ use crate::messaging::{ExceptionHolder, reply_body_as};
 use crate::policy::CallPolicies;
 use crate::server::dispatch;
 use crate::{Object, Operation, Orb};
+use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{ByteOrder, Decoder, Encoder};
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, TypeCode, minor};
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Buffers of replies that a thread keeps for later ones, and how large they may be.
-const SPARE_BUFFERS: usize = 4;
-const SPARE_OCTETS: usize = 64 << 10;
-
-thread_local! {
-    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A buffer for the next reply: one of this thread's earlier ones.
-pub(crate) fn spare_buffer() -> Vec<u8> {
-    SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default()
-}
-
 /// A reply that was taken out of the connection's reader.
 pub(crate) struct OwnedReply {
-    /// `Some` until dropped.
-    message: Option<OwnedMessage>,
+    message: OwnedMessage,
     pub(crate) connection: Arc<MuxedConnection>,
 }
 
 impl OwnedReply {
     #[inline]
     pub(crate) fn new(message: OwnedMessage, connection: Arc<MuxedConnection>) -> Self {
-        OwnedReply { message: Some(message), connection }
+        OwnedReply { message, connection }
     }
 
     #[inline]
-    pub(crate) fn message(&self) -> Option<Message<'_>> {
-        self.message.as_ref().map(OwnedMessage::as_message)
+    pub(crate) fn message(&self) -> Message<'_> {
+        self.message.as_message()
     }
-}
 
-impl Drop for OwnedReply {
+    /// The memory that the application's allocator gave for it.
     #[inline]
-    fn drop(&mut self) {
-        let Some(message) = self.message.take() else { return };
-        let buffer = message.into_buffer();
-        // When the thread ends, its buffers are gone already.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < SPARE_BUFFERS && buffer.capacity() <= SPARE_OCTETS {
-                spare.push(buffer);
-            }
-        });
+    pub(crate) fn memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+        self.message.memory()
     }
 }
 

@@ -120,7 +120,7 @@ fn send<'a>(
     clock: &mut Clock,
 ) -> Result<u32, CallFailure> {
     let id = connection.next_request_id();
-    let mut encoder: Encoder<'a> = connection.encoder();
+    let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(target.version);
     encoder.set_code_sets(connection.code_sets);
     let announce = target.announces_code_sets && !connection.code_sets_announced;
@@ -128,13 +128,9 @@ fn send<'a>(
     let written = write(&mut encoder, id, target, request, response, code_sets);
     let sent = match written {
         Ok(()) => send_in_time(orb, connection, &encoder, target, clock),
-        Err(error) => {
-            connection.keep_buffer(encoder.into_buffer());
-            // Nothing was sent: the caller's arguments are at fault, not the connection.
-            return Err(SystemException::from(error).into());
-        }
+        // Nothing was sent: the caller's arguments are at fault, not the connection.
+        Err(error) => return Err(SystemException::from(error).into()),
     };
-    connection.keep_buffer(encoder.into_buffer());
     if let Err(error) = sent {
         return Err(not_sent(request.operation, target, &error));
     }

@@ -11,7 +11,7 @@ use crate::client::{CallFailure, Clock, Target};
 use crate::connection::{ClientConnection, PooledConnection};
 use crate::policy::CallPolicies;
 use crate::{Object, Operation, Orb};
-use corbie_cdr::{Decoder, Marshal as _};
+use corbie_cdr::{ByteOrder, Decoder, Encoder, Marshal as _};
 use corbie_giop::{
     AddressingDisposition, GiopError, LocateRequestHeader, LocateStatus, MessageKind,
     finish_message, write_locate_request,
@@ -113,7 +113,7 @@ fn send(
     clock: &mut Clock,
 ) -> Result<u32, CallFailure> {
     let request_id = connection.next_request_id();
-    let mut encoder = connection.encoder();
+    let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(target.version);
     let profiles = tagged_profiles(ior);
     let header = LocateRequestHeader { request_id, target: addressed(target, ior, &profiles) };
@@ -124,7 +124,6 @@ fn send(
             .map_err(|error| not_sent(&LOCATE, target, &error)),
         Err(error) => Err(SystemException::from(error).into()),
     };
-    connection.keep_buffer(encoder.into_buffer());
     sent.map(|()| request_id)
 }
 

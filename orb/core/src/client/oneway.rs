@@ -5,9 +5,7 @@
 //! overtakes anything and a policy may hold them back to be sent together. The others are calls
 //! like any, by `invoke`.
 
-use crate::client::asynchronous::{
-    Arguments, Route, keep_buffer, not_sent, request_id_place, take_buffer,
-};
+use crate::client::asynchronous::{Arguments, Route, not_sent, request_id_place};
 use crate::client::exchange::{self, Request};
 use crate::client::failure::{CallFailure, Retry};
 use crate::client::invoke::{self, fall_back, next_attempt};
@@ -90,7 +88,7 @@ fn send_to<'a>(
     let connection = target.pool.shared(orb, clock, Route::Shared, opening)?;
     // Somebody has to notice when the server closes it.
     connection.ensure_read(orb)?;
-    let mut encoder: Encoder<'a> = Encoder::new(take_buffer(), ByteOrder::NATIVE);
+    let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(target.version);
     encoder.set_code_sets(connection.code_sets);
     let announce =
@@ -115,7 +113,6 @@ fn send_to<'a>(
             let sent = connection.send_oneway(orb, &mut encoder, &dispatch, may_wait, clock);
             sent.map_err(|why| not_sent(operation, target, why))
         });
-    keep_buffer(encoder.into_buffer());
     if sent.is_ok() {
         target.pool.note_shared_use();
         if announce {

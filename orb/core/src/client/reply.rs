@@ -7,10 +7,12 @@ use crate::client::delivery::OwnedReply;
 use crate::client::invoke::{Answer, Elsewhere};
 use crate::connection::PooledConnection;
 use crate::{Operation, Orb};
+use corbie_cdr::payload::{self, PayloadMemory};
 use corbie_cdr::{ByteOrder, Decoder, Marshal as _};
 use corbie_giop::{AddressingDisposition, Message, ReplyStatus};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use std::sync::Arc;
 
 /// A reply with results or a user exception.
 pub struct Reply {
@@ -103,7 +105,12 @@ impl Reply {
             // The repository id stands before the members.
             decoder.read_octet_sequence().map_err(unreadable)?;
         }
-        read(&mut decoder).map_err(unreadable)
+        match self.memory() {
+            None => read(&mut decoder),
+            // What is read may be kept where it is.
+            memory => payload::reading(memory, || read(&mut decoder)),
+        }
+        .map_err(unreadable)
     }
 
     /// Reads results of an operation that raises no user exceptions.
@@ -173,7 +180,16 @@ impl Reply {
     fn message(&self) -> Option<Message<'_>> {
         match &self.source {
             Source::Exclusive(connection) => connection.peek()?.message(),
-            Source::Owned(owned) => owned.message(),
+            Source::Owned(owned) => Some(owned.message()),
+        }
+    }
+
+    /// The memory that the application's allocator gave for the message.
+    #[inline]
+    fn memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+        match &self.source {
+            Source::Exclusive(connection) => connection.peek()?.message_memory(),
+            Source::Owned(owned) => owned.memory(),
         }
     }
 
@@ -192,7 +208,7 @@ impl Reply {
                 let connection = connection.peek()?;
                 (connection.message()?, connection.code_sets)
             }
-            Source::Owned(owned) => (owned.message()?, owned.connection.code_sets),
+            Source::Owned(owned) => (owned.message(), owned.connection.code_sets),
         };
         let mut decoder = Decoder::with_position(message.octets, self.body, message.header.order);
         decoder.set_version(message.header.version);

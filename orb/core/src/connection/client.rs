@@ -4,21 +4,18 @@
 //! thread owns it from sending to the last octet of the reply, so nothing here is shared or locked.
 
 use crate::connection::driver;
-use corbie_cdr::{ByteOrder, CodeSets, Encoder};
-use corbie_giop::{Message, MessageKind, MessageReader, Protocol, ReaderLimits, Role};
+use corbie_cdr::payload::PayloadMemory;
+use corbie_cdr::{CodeSets, Encoder};
+use corbie_giop::{Message, MessageKind, MessageReader};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
-
-/// A buffer that grew beyond this for one large request is given back.
-const KEPT_OCTETS: usize = 64 << 10;
 
 pub(crate) struct ClientConnection {
     pub(crate) link: Link,
     reader: MessageReader,
     waiter: Waiter,
-    /// The buffer of the next request, between calls.
-    buffer: Vec<u8>,
     next_request_id: u32,
     pub(crate) code_sets: CodeSets,
     /// Whether the server has been told the code sets on this connection.
@@ -35,16 +32,13 @@ impl ClientConnection {
     pub(crate) fn new(
         link: Link,
         code_sets: CodeSets,
-        protocol: Protocol,
-        limits: ReaderLimits,
+        reader: MessageReader,
         wait: WaitStrategy,
     ) -> Self {
-        let reader = MessageReader::new(limits, Role::Client);
         ClientConnection {
             link,
-            reader: reader.with_protocol(protocol, ByteOrder::NATIVE),
+            reader,
             waiter: Waiter::new(wait),
-            buffer: Vec::new(),
             next_request_id: 0,
             code_sets,
             code_sets_announced: false,
@@ -61,19 +55,11 @@ impl ClientConnection {
         id
     }
 
-    /// An encoder on this connection's buffer; [`ClientConnection::keep_buffer`] gives it back.
+    /// The call is over: what it received is of no use any more, and an idle connection holds no
+    /// buffers.
     #[inline]
-    pub(crate) fn encoder<'a>(&mut self) -> Encoder<'a> {
-        Encoder::new(std::mem::take(&mut self.buffer), ByteOrder::NATIVE)
-    }
-
-    #[inline]
-    pub(crate) fn keep_buffer(&mut self, buffer: Vec<u8>) {
-        self.buffer = buffer;
-        if self.buffer.capacity() > KEPT_OCTETS {
-            self.buffer.truncate(0);
-            self.buffer.shrink_to(KEPT_OCTETS);
-        }
+    pub(crate) fn rest(&mut self) {
+        self.reader.release();
     }
 
     #[inline]
@@ -102,6 +88,12 @@ impl ClientConnection {
     #[inline]
     pub(crate) fn message(&self) -> Option<Message<'_>> {
         self.reader.current()
+    }
+
+    /// The memory that the application's allocator gave for it.
+    #[inline]
+    pub(crate) fn message_memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+        self.reader.current_memory()
     }
 
     /// A request was given up: its reply may come later.

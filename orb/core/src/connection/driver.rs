@@ -125,6 +125,29 @@ pub(crate) fn send_message(
     }
 }
 
+/// Sends what of the finished message in `encoder` can be sent without waiting, whole; how many
+/// octets that were.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn try_send_message(link: &Link, encoder: &Encoder<'_>) -> io::Result<usize> {
+    if encoder.is_contiguous() {
+        return link.try_send(encoder.own_octets());
+    }
+    let mut segments = encoder.segments();
+    let mut total = 0;
+    loop {
+        let mut slices = [IoSlice::new(&[]); MAX_SEGMENTS];
+        let count = slices.iter_mut().zip(&mut segments).map(|(s, o)| *s = IoSlice::new(o)).count();
+        let offered: usize = slices.iter().map(|slice| slice.len()).sum();
+        let sent = link.try_send_gathered(&slices[..count])?;
+        total += sent;
+        if sent < offered || count < MAX_SEGMENTS {
+            return Ok(total);
+        }
+    }
+}
+
 /// Gives the octets of the finished message in `encoder`, cut as [`send_message`] would, to `each`.
 pub(crate) fn for_each_segment(
     encoder: &Encoder<'_>,

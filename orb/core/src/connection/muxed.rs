@@ -17,8 +17,8 @@ use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::{Begun, NotBegun, Pending};
 use crate::policy::BufferingConstraint;
 use crate::reactor::{self, Reactor, Token};
-use corbie_cdr::{ByteOrder, CodeSets, Encoder, Version};
-use corbie_giop::{MessageReader, Protocol, Role};
+use corbie_cdr::{CodeSets, Encoder, Version};
+use corbie_giop::{Protocol, Role};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::SystemException;
 use reading::Reading;
@@ -133,8 +133,7 @@ impl MuxedConnection {
         link: Link,
     ) -> Arc<Self> {
         let settings = orb.settings();
-        let reader = MessageReader::new(orb.reader_limits(), Role::Client)
-            .with_protocol(protocol, ByteOrder::NATIVE);
+        let reader = orb.reader(Role::Client, protocol);
         Arc::new_cyclic(|itself| MuxedConnection {
             endpoint,
             code_sets,
@@ -248,10 +247,13 @@ impl MuxedConnection {
                 let note = |w: Arc<Waiting>| w.note_sent(&self.itself, id, deadline);
                 is_watched = waiting.is_some_and(note);
             };
-            // Without arguments the padding before them was taken back.
-            let from = |place| encoder.own_octets().get(place..).unwrap_or_default();
-            let body = dispatch.body_place.map(from);
-            match self.pending.begin(request, body, must_not_wait, tell) {
+            let keep = |kept: &mut Vec<u8>| {
+                if let Some(place) = dispatch.body_place {
+                    copy_from(encoder, place, kept);
+                }
+                dispatch.body_place.is_some()
+            };
+            match self.pending.begin(request, keep, must_not_wait, tell) {
                 Ok(begun) => break begun,
                 Err((back, NotBegun::Closed)) => return Err((back, NotSent::Closed)),
                 Err((back, NotBegun::Full)) => {
@@ -282,7 +284,7 @@ impl MuxedConnection {
     fn put(
         &self,
         orb: &Orb,
-        encoder: &Encoder<'_>,
+        encoder: &mut Encoder<'_>,
         dispatch: &Dispatch,
         begun: &Begun,
         must_not_wait: bool,
@@ -496,11 +498,24 @@ impl MuxedConnection {
     }
 }
 
+/// Copies what `encoder` wrote from `place` on: nothing without arguments, as the padding before
+/// them was taken back.
+fn copy_from(encoder: &Encoder<'_>, place: usize, to: &mut Vec<u8>) {
+    let mut skip = place;
+    for segment in encoder.segments() {
+        to.extend_from_slice(segment.get(skip..).unwrap_or_default());
+        skip = skip.saturating_sub(segment.len());
+    }
+}
+
 impl Flush for MuxedConnection {
     fn flush_old(&self) -> bool {
         let waits = self.outbox.waits_for_flush();
-        if self.was_waiting.swap(waits, Ordering::Relaxed) && waits {
-            self.flush();
+        let waited = self.was_waiting.swap(waits, Ordering::Relaxed);
+        match (waited, waits) {
+            (true, true) => self.flush(),
+            (false, false) => self.outbox.rest(),
+            _ => {}
         }
         waits
     }

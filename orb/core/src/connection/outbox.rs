@@ -6,6 +6,7 @@
 //! bounded: beyond that, threads wait for room, except those that must not (inside an upcall).
 //! Used by `connection/muxed` for requests and by servers for replies.
 
+use crate::connection::backlog::Backlog;
 use crate::connection::driver;
 use corbie_cdr::Encoder;
 use corbie_transport::Link;
@@ -14,8 +15,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// An empty buffer larger than this is given back.
-const KEPT_OCTETS: usize = 256 << 10;
 /// A thread that must not wait may fill the queue to so many times its limit.
 const OVERDRAFT: usize = 4;
 
@@ -94,11 +93,9 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// `octets[..sent]` are sent; the rest waits.
-    octets: Vec<u8>,
-    sent: usize,
-    /// The buffer that the queue used before, for the next time.
-    spare: Vec<u8>,
+    backlog: Backlog,
+    /// An empty one, for what is added while that is sent.
+    spare: Backlog,
     /// Messages put here since it was empty.
     messages: u32,
     /// Until when they are kept back.
@@ -115,12 +112,7 @@ struct Queue {
 
 impl Queue {
     fn waiting(&self) -> usize {
-        self.octets.len() - self.sent
-    }
-
-    fn add(&mut self, octets: &[u8]) {
-        self.octets.extend_from_slice(octets);
-        self.total += octets.len() as u64;
+        self.backlog.octets()
     }
 }
 
@@ -154,33 +146,26 @@ impl Outbox {
     pub(crate) fn put(
         &self,
         link: &Link,
-        encoder: &Encoder<'_>,
+        encoder: &mut Encoder<'_>,
         fragment_octets: Option<usize>,
         urgency: Urgency,
         patience: Patience,
     ) -> Result<(), Refused> {
         let mut queue = self.room(encoder.len(), patience)?;
-        if urgency == Urgency::Now
-            && let Patience::Until(_) = patience
-            && !queue.is_sending
-            && queue.waiting() == 0
-        {
-            queue.is_sending = true;
-            drop(queue);
-            let sent = driver::send_message(link, encoder, fragment_octets);
-            queue = self.lock();
-            queue.is_sending = false;
-            if let Err(refused) = self.check(link, &mut queue, sent) {
-                return Err(Refused::Unsent(refused.into_error()));
+        if urgency == Urgency::Now && !queue.is_sending && queue.waiting() == 0 {
+            match patience {
+                Patience::Until(_) => {
+                    return self.send_alone(link, queue, encoder, fragment_octets, patience);
+                }
+                Patience::None if fragment_octets.is_none_or(|octets| encoder.len() <= octets) => {
+                    return self.try_alone(link, queue, encoder);
+                }
+                Patience::None => {}
             }
-            // This message is sent. If another one cannot be, whoever reads notices.
-            let _ = self.send_queue(link, queue, patience);
-            return Ok(());
         }
         let is_first = queue.waiting() == 0;
-        driver::for_each_segment(encoder, fragment_octets, |segment| {
-            queue.add(segment);
-        });
+        queue.total += encoder.len() as u64;
+        queue.backlog.add_message(encoder, fragment_octets, 0);
         queue.messages += 1;
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
         match urgency {
@@ -202,6 +187,70 @@ impl Outbox {
         }
     }
 
+    /// Nothing else waits, and nobody sends: sends the message from where it lies.
+    fn send_alone<'q>(
+        &'q self,
+        link: &Link,
+        mut queue: MutexGuard<'q, Queue>,
+        encoder: &Encoder<'_>,
+        fragment_octets: Option<usize>,
+        patience: Patience,
+    ) -> Result<(), Refused> {
+        queue.is_sending = true;
+        drop(queue);
+        let sent = driver::send_message(link, encoder, fragment_octets);
+        queue = self.lock();
+        queue.is_sending = false;
+        if let Err(refused) = self.check(link, &mut queue, sent) {
+            return Err(Refused::Unsent(refused.into_error()));
+        }
+        // This message is sent. If another one cannot be, whoever reads notices.
+        let _ = self.send_queue(link, queue, patience);
+        Ok(())
+    }
+
+    /// As [`Outbox::send_alone`], without waiting: what the peer does not take is queued.
+    fn try_alone<'q>(
+        &'q self,
+        link: &Link,
+        mut queue: MutexGuard<'q, Queue>,
+        encoder: &mut Encoder<'_>,
+    ) -> Result<(), Refused> {
+        queue.is_sending = true;
+        drop(queue);
+        let sent = driver::try_send_message(link, encoder);
+        queue = self.lock();
+        queue.is_sending = false;
+        let octets = *sent.as_ref().unwrap_or(&0);
+        if let Err(refused) = self.check(link, &mut queue, sent.map(drop)) {
+            return Err(Refused::Unsent(refused.into_error()));
+        }
+        if queue.is_closed || octets == encoder.len() {
+            let _ = self.send_queue(link, queue, Patience::None);
+            return Ok(());
+        }
+        // In front of what was added meanwhile.
+        let mut rest = std::mem::take(&mut queue.spare);
+        queue.total += (encoder.len() - octets) as u64;
+        rest.add_message(encoder, None, octets);
+        queue.messages += 1;
+        self.put_in_front(&mut queue, rest);
+        Ok(())
+    }
+
+    /// What is left goes before what was added while it was sent. A message of which a part is out
+    /// is not kept back.
+    fn put_in_front(&self, queue: &mut Queue, mut rest: Backlog) {
+        rest.append(&mut queue.backlog);
+        queue.spare = std::mem::replace(&mut queue.backlog, rest);
+        queue.hold = Hold::No;
+        self.waiting.store(queue.waiting(), Ordering::SeqCst);
+        if queue.waiters > 0 {
+            // Nobody sends now: one of them may.
+            self.changed.notify_all();
+        }
+    }
+
     /// Puts the octets of a small whole message in the queue, whatever is there, and sends what can
     /// be sent without waiting: for a word that nobody waits for.
     pub(crate) fn post(&self, link: &Link, message: &[u8]) {
@@ -209,7 +258,8 @@ impl Outbox {
         if queue.is_closed {
             return;
         }
-        queue.add(message);
+        queue.total += message.len() as u64;
+        queue.backlog.add(message);
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
         // Whoever reads the connection notices that it is broken.
         let _ = self.send_queue(link, queue, Patience::None);
@@ -236,6 +286,14 @@ impl Outbox {
     /// As [`Outbox::flush`].
     pub(crate) fn flush_all(&self, link: &Link, patience: Patience) -> io::Result<()> {
         self.send_queue(link, self.lock(), patience).map_err(Refused::into_error)
+    }
+
+    /// Nothing was put here for a while: holds no memory any more, unless a thread is busy here.
+    pub(crate) fn rest(&self) {
+        if let Ok(mut queue) = self.queue.try_lock() {
+            queue.backlog.rest();
+            queue.spare.rest();
+        }
     }
 
     /// Waits until all is sent that waits now.
@@ -270,8 +328,7 @@ impl Outbox {
     pub(crate) fn close(&self) {
         let mut queue = self.lock();
         queue.is_closed = true;
-        queue.octets = Vec::new();
-        queue.sent = 0;
+        queue.backlog.clear();
         self.waiting.store(0, Ordering::SeqCst);
         self.changed.notify_all();
     }
@@ -335,46 +392,24 @@ impl Outbox {
     ) -> Result<(), Refused> {
         while !queue.is_sending && !queue.is_closed && queue.waiting() > 0 {
             let spare = std::mem::take(&mut queue.spare);
-            let mut octets = std::mem::replace(&mut queue.octets, spare);
-            let begin = std::mem::take(&mut queue.sent);
+            let mut backlog = std::mem::replace(&mut queue.backlog, spare);
             queue.is_sending = true;
             queue.messages = 0;
             queue.hold = Hold::No;
             drop(queue);
-            let sent = match patience {
-                Patience::Until(_) => link.send_one(&octets[begin..]).map(|()| octets.len()),
-                Patience::None => link.try_send(&octets[begin..]).map(|sent| begin + sent),
-            };
+            let sent = backlog.send(link, patience != Patience::None);
             queue = self.lock();
             queue.is_sending = false;
-            let end = *sent.as_ref().unwrap_or(&0);
-            queue.total_sent += end.saturating_sub(begin) as u64;
+            queue.total_sent += *sent.as_ref().unwrap_or(&0) as u64;
             self.check(link, &mut queue, sent.map(drop))?;
             if queue.is_closed {
                 break;
             }
-            if end < octets.len() {
-                // What was added meanwhile goes behind what is left. What is sent is dropped now
-                // and then: a peer that is always a little behind must not make the queue grow.
-                let is_mostly_sent = end > octets.len() / 2;
-                octets.drain(..if is_mostly_sent { end } else { 0 });
-                octets.extend_from_slice(&queue.octets);
-                queue.spare = std::mem::replace(&mut queue.octets, octets);
-                queue.spare.clear();
-                queue.sent = if is_mostly_sent { 0 } else { end };
-                // A message of which a part is out is not kept back.
-                queue.hold = Hold::No;
-                self.waiting.store(queue.waiting(), Ordering::SeqCst);
-                if queue.waiters > 0 {
-                    // Nobody sends now: one of them may.
-                    self.changed.notify_all();
-                }
+            if backlog.octets() > 0 {
+                self.put_in_front(&mut queue, backlog);
                 return Ok(());
             }
-            octets.clear();
-            if octets.capacity() <= KEPT_OCTETS {
-                queue.spare = octets;
-            }
+            queue.spare = backlog;
             self.waiting.store(queue.waiting(), Ordering::SeqCst);
             if queue.waiters > 0 {
                 self.changed.notify_all();
@@ -388,8 +423,7 @@ impl Outbox {
         sent.map_err(|error| {
             link.shutdown();
             queue.is_closed = true;
-            queue.octets = Vec::new();
-            queue.sent = 0;
+            queue.backlog.clear();
             self.waiting.store(0, Ordering::SeqCst);
             self.changed.notify_all();
             Refused::Broken(error)
@@ -420,7 +454,7 @@ fn too_slow() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::{Outbox, Patience, Urgency};
-    use corbie_cdr::Encoder;
+    use corbie_cdr::{ByteOrder, Encoder};
     use corbie_transport::{Acceptor, Link};
 
     #[test]
@@ -431,10 +465,13 @@ mod tests {
         let link = Link::connect(&endpoint, None, None).unwrap();
         let peer = acceptor.accept().unwrap();
         let outbox = Outbox::new(LIMIT);
-        let mut message = Encoder::native();
-        message.write_octets(&vec![7; 64 << 10]);
+        let octets = vec![7; 64 << 10];
         let mut space = vec![0; 64 << 10];
-        let put = || outbox.put(&link, &message, None, Urgency::Now, Patience::None);
+        let put = || {
+            let mut message = Encoder::pooled(ByteOrder::NATIVE);
+            message.write_octets(&octets);
+            outbox.put(&link, &mut message, None, Urgency::Now, Patience::None)
+        };
         // As much comes as goes, so the queue is hardly ever empty.
         for _ in 0..1_000 {
             while outbox.waiting() < LIMIT {
@@ -446,7 +483,7 @@ mod tests {
             }
             outbox.flush(&link, Patience::None).unwrap();
         }
-        let kept = outbox.lock().octets.len();
+        let kept = outbox.lock().backlog.memory_octets();
         assert!(kept <= 8 * LIMIT, "{kept} octets are kept for a queue of 1 MiB");
     }
 }

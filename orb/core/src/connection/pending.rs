@@ -82,7 +82,8 @@ impl Pending {
         u64::try_from(since.as_nanos()).unwrap_or(NEVER - 1)
     }
 
-    /// Puts a request among the pending; `body` holds its arguments, if they are to be kept.
+    /// Puts a request among the pending; `keep` copies its arguments, if they are to be kept, and
+    /// says whether.
     /// `even_beyond`: as its thread cannot wait, it may exceed the limit.
     ///
     /// # Errors
@@ -91,7 +92,7 @@ impl Pending {
     pub(crate) fn begin(
         &self,
         mut request: PendingRequest,
-        body: Option<&[u8]>,
+        keep: impl Fn(&mut Vec<u8>) -> bool,
         even_beyond: bool,
         tell: impl FnOnce(u32),
     ) -> Result<Begun, (PendingRequest, NotBegun)> {
@@ -105,10 +106,11 @@ impl Pending {
         if others >= most {
             return Err((request, NotBegun::Full));
         }
-        if let Some(octets) = body {
-            let mut kept = state.bodies.pop().unwrap_or_default();
-            kept.extend_from_slice(octets);
+        let mut kept = state.bodies.pop().unwrap_or_default();
+        if keep(&mut kept) {
             request.body.octets = Some(kept);
+        } else if kept.capacity() > 0 {
+            state.bodies.push(kept);
         }
         state.begun += 1;
         request.number = state.begun;

@@ -11,7 +11,7 @@ use crate::connection::MuxedConnection;
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
-use corbie_giop::Protocol;
+use corbie_giop::{Protocol, Role};
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -341,9 +341,8 @@ impl ConnectionPool {
 
     fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
         let link = self.connect_link(orb, clock)?;
-        let limits = orb.reader_limits();
-        let (code_sets, wait) = (self.code_sets, orb.client_wait());
-        Ok(ClientConnection::new(link, code_sets, self.protocol, limits, wait))
+        let reader = orb.reader(Role::Client, self.protocol);
+        Ok(ClientConnection::new(link, self.code_sets, reader, orb.client_wait()))
     }
 
     fn connect_link(&self, orb: &Orb, clock: &Clock) -> Result<Link, CallFailure> {
@@ -569,8 +568,9 @@ impl PooledConnection {
 impl Drop for PooledConnection {
     #[inline]
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
         if self.reusable {
+            connection.rest();
             self.pool.put_back(connection, self.most);
         } else {
             drop(connection);

@@ -190,6 +190,24 @@ settings! {
     /// the memory: some 300 octets and the arguments each.
     pending_requests_max: u32 = 16_384, "-ORBPendingRequestsMax", within (1, 32_768);
 
+    /// Buffers for messages that a thread keeps for its next ones; 0: none are kept anywhere. This
+    /// and the two limits after it hold for the process: of several ORBs, those of the one made
+    /// last.
+    thread_buffers_max: u32 = 64, "-ORBThreadBuffersMax", within (0, 65_536);
+
+    /// Octets in the buffers that a thread keeps. Enough for what small calls need; a thousand
+    /// threads hold a gigabyte at most.
+    thread_buffer_octets_max: usize = MIB, "-ORBThreadBufferOctetsMax", within (0, GIB);
+
+    /// Octets in the buffers that the process keeps for all threads: those that a thread had too
+    /// many of, and all of 1 MiB or more, so that large messages need no new memory each.
+    shared_buffer_octets_max: usize = 64 * MIB, "-ORBSharedBufferOctetsMax",
+        within (0, 64 * GIB);
+
+    /// How often buffers are freed that nothing needed since the last time. `none`: never.
+    buffer_trim_interval: Option<Duration> = Some(seconds(10)), "-ORBBufferTrimInterval",
+        within (Some(seconds(1)), Some(DAY));
+
     /// Octets that may wait to be sent over one connection that calls share. Beyond it, a thread
     /// that calls waits for room.
     queued_octets_max: usize = 4 * MIB, "-ORBQueuedOctetsMax", within (KIB, GIB);

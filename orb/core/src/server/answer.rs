@@ -11,10 +11,6 @@ use corbie_giop::{
     ReplyHeader, ReplyStatus, ResponseFlags, ServiceContexts, finish_message, write_reply,
 };
 use corbie_types::{CompletionStatus, SystemException};
-use std::cell::Cell;
-
-/// A buffer larger than this is given back after its reply was sent.
-const KEPT_OCTETS: usize = 64 << 10;
 
 /// What a reply has to know of its request.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +24,8 @@ pub(crate) struct ReplyTo {
 /// Writes the body of a reply.
 pub(crate) type Body<'b, 'a> = &'b dyn Fn(&mut Encoder<'a>) -> Result<(), Error>;
 
-/// Answers a request of `connection`, in `buffer`. A reply that cannot be sent closes the
-/// connection; whether it was sent.
+/// Answers a request of `connection`. A reply that cannot be sent closes the connection; whether it
+/// was sent.
 ///
 /// # Errors
 /// What `body` says; nothing was sent then.
@@ -38,11 +34,10 @@ pub(crate) fn send<'a>(
     orb: &Orb,
     connection: &ServerConnection,
     to: &ReplyTo,
-    buffer: &mut Vec<u8>,
     status: ReplyStatus,
     body: Body<'_, 'a>,
 ) -> Result<bool, Error> {
-    let mut encoder: Encoder<'a> = Encoder::new(std::mem::take(buffer), ByteOrder::NATIVE);
+    let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(to.version);
     encoder.set_code_sets(connection.code_sets());
     let service_contexts = ServiceContexts::EMPTY;
@@ -51,17 +46,8 @@ pub(crate) fn send<'a>(
         body(&mut encoder)?;
         finish_message(&mut encoder, start)
     });
-    let sent = match written {
-        Ok(()) => connection.send(orb, &encoder, orb.fragment_octets(to.version)),
-        Err(error) => {
-            *buffer = encoder.into_buffer();
-            return Err(error);
-        }
-    };
-    *buffer = encoder.into_buffer();
-    if buffer.capacity() > KEPT_OCTETS {
-        *buffer = Vec::new();
-    }
+    written?;
+    let sent = connection.send(orb, &mut encoder, orb.fragment_octets(to.version));
     if let Err(error) = &sent {
         cannot_send(connection, error);
     }
@@ -93,17 +79,4 @@ pub(crate) fn write_exception<'a>(
 /// The exception for results that cannot be written.
 pub(crate) fn unwritable(error: Error) -> SystemException {
     SystemException::from(error).completed(CompletionStatus::Yes)
-}
-
-thread_local! {
-    /// A buffer for replies that are sent from outside the thread that read the request.
-    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// Runs `answer` with this thread's buffer. A body that answers another request gets a new one.
-pub(crate) fn with_buffer<T>(answer: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    let mut buffer = BUFFER.take();
-    let outcome = answer(&mut buffer);
-    BUFFER.set(buffer);
-    outcome
 }

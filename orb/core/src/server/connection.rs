@@ -66,25 +66,6 @@ pub(crate) struct Reading {
     waiter: Waiter,
 }
 
-/// Buffers of a serving thread, used again for every request.
-#[derive(Default)]
-pub(crate) struct Buffers {
-    pub(crate) message: Vec<u8>,
-    pub(crate) reply: Vec<u8>,
-}
-
-impl Buffers {
-    /// Keeps the buffer of a message for the next one, unless it is larger than
-    /// `retained_octets`: an idle connection must not hold what its largest message took.
-    #[inline]
-    pub(crate) fn keep_message(&mut self, message: OwnedMessage, retained_octets: usize) {
-        self.message = message.into_buffer();
-        if self.message.capacity() > retained_octets {
-            self.message = Vec::new();
-        }
-    }
-}
-
 /// How an attempt to take a message without waiting ended.
 pub(crate) enum Taken {
     /// A message, and whether there may be octets that follow it.
@@ -104,8 +85,7 @@ impl ServerConnection {
             link,
             message_timeout: settings.message_timeout,
             reading: Mutex::new(Reading {
-                reader: MessageReader::new(orb.reader_limits(), Role::Server)
-                    .with_protocol(protocol, ByteOrder::NATIVE),
+                reader: orb.reader(Role::Server, protocol),
                 waiter: Waiter::new(orb.server_wait()),
             }),
             sending: Sending::new(orb),
@@ -138,11 +118,7 @@ impl ServerConnection {
     /// # Errors
     /// Why none came.
     #[inline]
-    pub(crate) fn receive(
-        self: &Arc<Self>,
-        orb: &Orb,
-        buffers: &mut Buffers,
-    ) -> Result<OwnedMessage, ReceiveFailure> {
+    pub(crate) fn receive(self: &Arc<Self>, orb: &Orb) -> Result<OwnedMessage, ReceiveFailure> {
         let mut guard = self.lock_reading();
         let reading = &mut *guard;
         if self.is_closing() {
@@ -155,8 +131,7 @@ impl ServerConnection {
                 outcome => break outcome?,
             }
         }
-        let spare = std::mem::take(&mut buffers.message);
-        let message = reading.reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
+        let message = reading.reader.take_message().ok_or(ReceiveFailure::Closed)?;
         self.note_message(orb, message.header().version, false);
         self.note_following(orb, reading.reader.holds_message());
         Ok(message)
@@ -181,7 +156,6 @@ impl ServerConnection {
     pub(crate) fn try_receive(
         self: &Arc<Self>,
         orb: &Orb,
-        buffers: &mut Buffers,
         has_end: bool,
     ) -> Result<Taken, ReceiveFailure> {
         let mut guard = self.lock_reading();
@@ -197,7 +171,11 @@ impl ServerConnection {
             };
             match received {
                 None => {
-                    self.note_incomplete(orb, reader.is_mid_message());
+                    let is_incomplete = reader.is_mid_message();
+                    if !is_incomplete {
+                        reader.release(); // An idle connection holds no buffer.
+                    }
+                    self.note_incomplete(orb, is_incomplete);
                     return Ok(Taken::NotYet);
                 }
                 Some(0) => {
@@ -211,8 +189,7 @@ impl ServerConnection {
                 }
             }
         }
-        let spare = std::mem::take(&mut buffers.message);
-        let message = reader.take_message(spare).ok_or(ReceiveFailure::Closed)?;
+        let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
         let follows = reader.is_mid_message();
         self.note_message(orb, message.header().version, follows);
         self.note_following(orb, follows && reader.holds_message());

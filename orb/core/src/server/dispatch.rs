@@ -8,7 +8,7 @@
 use crate::Orb;
 use crate::profile;
 use crate::server::{Location, ServerConnection, ServerRequest, admission, relief};
-use corbie_cdr::{Decoder, Encoder, Marshal as _};
+use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
     GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, RequestHeader,
     ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
@@ -27,15 +27,19 @@ pub(crate) fn message(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
     message: &OwnedMessage,
-    reply_buffer: &mut Vec<u8>,
     begins: impl FnOnce(bool),
 ) -> bool {
+    let memory = message.memory();
     let message = message.as_message();
     let handled = match message.header.kind {
-        MessageKind::Request => request(orb, connection, &message, reply_buffer, begins),
+        MessageKind::Request if memory.is_some() => {
+            // Servants may keep what they get where it is.
+            payload::reading(memory, || request(orb, connection, &message, begins))
+        }
+        MessageKind::Request => request(orb, connection, &message, begins),
         _ => {
             begins(true);
-            other(orb, connection, &message, reply_buffer)
+            other(orb, connection, &message)
         }
     };
     match handled {
@@ -52,7 +56,6 @@ fn request(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
     message: &Message<'_>,
-    reply_buffer: &mut Vec<u8>,
     begins: impl FnOnce(bool),
 ) -> Result<bool, GiopError> {
     let (header, mut arguments) = message.request()?;
@@ -69,8 +72,7 @@ fn request(
     // What the client does not wait for is not to be overtaken by what it sends next.
     begins(header.response == ResponseFlags::WithTarget);
     let object_key = object_key(orb, &header.target);
-    let mut request =
-        ServerRequest::new(orb, Some(connection), header, object_key, arguments, reply_buffer);
+    let mut request = ServerRequest::new(orb, Some(connection), header, object_key, arguments);
     let to_admit = to_admit | orb.interceptors().exist();
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
     let outcome = admitted.and_then(|()| serve(orb, &mut request));
@@ -97,9 +99,8 @@ pub(crate) fn local(
         operation,
         service_contexts: ServiceContexts::EMPTY,
     };
-    let mut reply = Vec::new(); // Nothing is written: nobody waits.
     let key = Cow::Borrowed(object_key);
-    let mut request = ServerRequest::new(orb, None, header, key, arguments, &mut reply);
+    let mut request = ServerRequest::new(orb, None, header, key, arguments);
     let _serving = relief::serve_for_a_while();
     serve(orb, &mut request)
 }
@@ -169,12 +170,11 @@ fn other(
     orb: &Orb,
     connection: &ServerConnection,
     message: &Message<'_>,
-    reply_buffer: &mut Vec<u8>,
 ) -> Result<bool, GiopError> {
     let peer = connection.peer();
     match message.header.kind {
         MessageKind::LocateRequest => {
-            locate(orb, connection, message, reply_buffer)?;
+            locate(orb, connection, message)?;
             Ok(true)
         }
         MessageKind::CancelRequest => {
@@ -199,7 +199,6 @@ fn locate(
     orb: &Orb,
     connection: &ServerConnection,
     message: &Message<'_>,
-    reply_buffer: &mut Vec<u8>,
 ) -> Result<(), GiopError> {
     let header = message.locate_request()?;
     let key = object_key(orb, &header.target);
@@ -213,7 +212,7 @@ fn locate(
         Location::Unknown => LocateStatus::UnknownObject,
         Location::Forward(_) => LocateStatus::ObjectForward,
     };
-    let mut encoder = Encoder::new(std::mem::take(reply_buffer), message.header.order);
+    let mut encoder = Encoder::pooled(message.header.order);
     encoder.set_version(message.header.version);
     let reply = LocateReplyHeader { request_id: header.request_id, status };
     let start = write_locate_reply(&mut encoder, &reply);
@@ -224,11 +223,10 @@ fn locate(
     let sent = written
         .and_then(|()| finish_message(&mut encoder, start))
         .map_err(std::io::Error::other)
-        .and_then(|()| connection.send(orb, &encoder, None));
+        .and_then(|()| connection.send(orb, &mut encoder, None));
     if let Err(error) = sent {
         tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be sent");
         connection.close(None);
     }
-    *reply_buffer = encoder.into_buffer();
     Ok(())
 }

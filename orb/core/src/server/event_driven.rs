@@ -7,12 +7,11 @@
 use crate::Orb;
 use crate::init::ServerConcurrency;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
-use crate::server::connection::{Buffers, Taken};
+use crate::server::connection::Taken;
 use crate::server::{
     ServerConnection, dispatch, nesting, pending, relief, thread_per_connection, thread_per_request,
 };
 use corbie_giop::OwnedMessage;
-use std::cell::RefCell;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Weak};
@@ -70,23 +69,20 @@ impl EventHandler for ServerConnection {
             nesting::postpone(turn);
             return Next::Wait;
         }
-        let mut buffers = Buffers::take();
-        let next = match self.try_receive(orb, &mut buffers, turn.has_end()) {
+        match self.try_receive(orb, turn.has_end()) {
             Ok(Taken::NotYet) => Next::Wait,
             Ok(Taken::Message(message, more)) => {
                 if orb.settings().server_concurrency == ServerConcurrency::ThreadPerRequest {
                     thread_per_request::serve(orb, &self, message, more, turn)
                 } else {
-                    serve(orb, &self, message, more, turn, &mut buffers)
+                    serve(orb, &self, message, more, turn)
                 }
             }
             Err(failure) => {
                 thread_per_connection::end(&self, &failure);
                 leave(orb, &self)
             }
-        };
-        buffers.put_back();
-        next
+        }
     }
 }
 
@@ -110,30 +106,28 @@ fn serve(
     message: OwnedMessage,
     more: bool,
     turn: &mut Turn<'_>,
-    buffers: &mut Buffers,
 ) -> Next {
     let pool = orb.server().pool.get();
     let mut kept = None;
     let mut has_begun = false;
     let _serving = relief::serve_for_a_while();
     let _upcall = nesting::enter();
-    let goes_on =
-        dispatch::message(orb, connection, &message, &mut buffers.reply, |may_be_overtaken| {
-            if let Some(pool) = pool {
-                pool.leave_the_idle(orb);
-                has_begun = true;
-            }
-            if may_be_overtaken {
-                turn.release(more);
-            } else {
-                kept = Some(turn.keep(more));
-            }
-        });
+    let goes_on = dispatch::message(orb, connection, &message, |may_be_overtaken| {
+        if let Some(pool) = pool {
+            pool.leave_the_idle(orb);
+            has_begun = true;
+        }
+        if may_be_overtaken {
+            turn.release(more);
+        } else {
+            kept = Some(turn.keep(more));
+        }
+    });
     drop(kept);
     if let Some(pool) = pool.filter(|_| has_begun) {
         pool.return_to_the_idle();
     }
-    buffers.keep_message(message, orb.retained_octets());
+    drop(message);
     connection.flush_batch();
     after(orb, connection, goes_on, more)
 }
@@ -148,31 +142,4 @@ pub(crate) fn after(orb: &Orb, connection: &ServerConnection, goes_on: bool, mor
         connection.stop_reading();
     }
     if more { Next::Again } else { Next::Wait }
-}
-
-/// What the buffers of a thread have room for at first: the first of a connection's reader, with
-/// which a message changes places, and a usual reply.
-const MESSAGE_OCTETS: usize = 16 << 10;
-const REPLY_OCTETS: usize = 4 << 10;
-
-thread_local! {
-    /// The buffers of this thread, of one upcall and of those nested in it.
-    static BUFFERS: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
-}
-
-impl Buffers {
-    /// This thread is about to serve, and has buffers for it from the beginning.
-    pub(crate) fn prepare() {
-        let message = Vec::with_capacity(MESSAGE_OCTETS);
-        Buffers { message, reply: Vec::with_capacity(REPLY_OCTETS) }.put_back();
-    }
-
-    /// Those that were put back last, or new ones.
-    fn take() -> Self {
-        BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
-    }
-
-    fn put_back(self) {
-        BUFFERS.with_borrow_mut(|stack| stack.push(self));
-    }
 }

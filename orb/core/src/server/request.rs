@@ -1,8 +1,8 @@
 //! A request as a skeleton sees it: the arguments to read and the reply to write.
 //!
 //! Lives on the stack of the serving thread; arguments are read from the received message and the
-//! reply is written into the thread's own buffer, so nothing is allocated (invariant 4). What is to
-//! be answered after the upcall is taken out of it by [`ServerRequest::defer`] (paper AMH §3).
+//! reply is written into buffers of the thread's pool, so nothing is allocated (invariant 4). What
+//! is to be answered after the upcall is taken out by [`ServerRequest::defer`] (paper AMH §3).
 
 use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::policy::InvocationPolicies;
@@ -24,7 +24,6 @@ pub struct ServerRequest<'r> {
     header: RequestHeader<'r>,
     object_key: Cow<'r, [u8]>,
     arguments: Decoder<'r>,
-    buffer: &'r mut Vec<u8>,
     progress: Progress,
     /// What interceptors keep of it; `None` without interceptors.
     intercepted: Option<Box<Intercepted>>,
@@ -48,20 +47,10 @@ impl<'r> ServerRequest<'r> {
         header: RequestHeader<'r>,
         object_key: Cow<'r, [u8]>,
         arguments: Decoder<'r>,
-        buffer: &'r mut Vec<u8>,
     ) -> Self {
         let progress = Progress::Unanswered;
         let intercepted = None;
-        ServerRequest {
-            orb,
-            connection,
-            header,
-            object_key,
-            arguments,
-            buffer,
-            progress,
-            intercepted,
-        }
+        ServerRequest { orb, connection, header, object_key, arguments, progress, intercepted }
     }
 
     /// The name of the operation on the wire: `_get_x` and `_set_x` for an attribute `x`.
@@ -224,7 +213,7 @@ impl<'r> ServerRequest<'r> {
             && let Some(connection) = self.connection
         {
             let to = self.reply_to();
-            answer::send(self.orb, connection, &to, self.buffer, outcome.status(), body)
+            answer::send(self.orb, connection, &to, outcome.status(), body)
                 .map_err(answer::unwritable)?;
         }
         self.progress = Progress::Answered;

@@ -184,19 +184,18 @@ impl ResponseHandler {
         if connection.is_closing() {
             return Err(client_gone(self.operation(), connection));
         }
-        let sent = answer::with_buffer(|buffer| {
-            let unwritable =
-                match answer::send(&self.orb, connection, &self.to, buffer, status, body) {
-                    Ok(sent) => return Ok(sent),
-                    Err(error) => answer::unwritable(error),
-                };
-            // The client gets the exception for the results that could not be written.
-            let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
-            let status = ReplyStatus::SystemException;
-            let _ = answer::send(&self.orb, connection, &self.to, buffer, status, body);
-            Err(unwritable)
-        });
-        if sent? { Ok(()) } else { Err(client_gone(self.operation(), connection)) }
+        let sent = match answer::send(&self.orb, connection, &self.to, status, body) {
+            Ok(sent) => sent,
+            Err(error) => {
+                // The client gets the exception for the results that could not be written.
+                let unwritable = answer::unwritable(error);
+                let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
+                let status = ReplyStatus::SystemException;
+                let _ = answer::send(&self.orb, connection, &self.to, status, body);
+                return Err(unwritable);
+            }
+        };
+        if sent { Ok(()) } else { Err(client_gone(self.operation(), connection)) }
     }
 }
 

@@ -117,7 +117,7 @@ impl ServerConnection {
     pub(crate) fn send(
         &self,
         orb: &Orb,
-        encoder: &Encoder<'_>,
+        encoder: &mut Encoder<'_>,
         fragment_octets: Option<usize>,
     ) -> io::Result<()> {
         let sending = &self.sending;
@@ -136,7 +136,7 @@ impl ServerConnection {
     fn send_what_is_taken(
         &self,
         orb: &Orb,
-        encoder: &Encoder<'_>,
+        encoder: &mut Encoder<'_>,
         fragment_octets: Option<usize>,
     ) -> io::Result<()> {
         let is_whole = fragment_octets.is_none_or(|octets| encoder.len() <= octets);
@@ -156,7 +156,7 @@ impl ServerConnection {
     fn queue(
         &self,
         orb: &Orb,
-        encoder: &Encoder<'_>,
+        encoder: &mut Encoder<'_>,
         fragment_octets: Option<usize>,
         is_batching: bool,
     ) -> io::Result<()> {
@@ -281,6 +281,9 @@ impl Flush for ServerConnection {
             if let Ok(_turn) = self.sending.turn.try_lock() {
                 self.flush_with(Patience::None);
             }
+        }
+        if !waited && !waits {
+            self.sending.outbox.rest();
         }
         // Where the peer is what is waited for, an event loop goes on.
         waits && !(waited && self.sending.never_waits.load(Ordering::Acquire))

@@ -6,7 +6,6 @@
 
 use crate::Orb;
 use crate::connection::driver::ReceiveFailure;
-use crate::server::connection::Buffers;
 use crate::server::{ServerConnection, dispatch, pending, relief};
 use std::sync::Arc;
 
@@ -29,8 +28,7 @@ pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
 
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
     relief::begin_duty(orb, connection);
-    let mut buffers = Buffers::default();
-    while serve_one(orb, connection, &mut buffers) {}
+    while serve_one(orb, connection) {}
     relief::end_duty();
     if connection.crew.leave() {
         orb.server().forget(connection.id);
@@ -39,13 +37,13 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 
 /// Serves one message; whether the connection is still open.
 #[inline]
-fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, buffers: &mut Buffers) -> bool {
+fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>) -> bool {
     connection.crew.rest_if_another_serves();
     pending::wait_for_room(orb, connection);
-    match connection.receive(orb, buffers) {
+    match connection.receive(orb) {
         Ok(message) => {
-            let goes_on = dispatch::message(orb, connection, &message, &mut buffers.reply, |_| {});
-            buffers.keep_message(message, orb.retained_octets());
+            let goes_on = dispatch::message(orb, connection, &message, |_| {});
+            drop(message);
             connection.flush_batch();
             goes_on && !connection.is_closing()
         }

@@ -8,7 +8,6 @@
 use crate::Orb;
 use crate::init::ServerConcurrency;
 use crate::reactor::{Next, Reactor, Turn, Waiting};
-use crate::server::connection::Buffers;
 use crate::server::{ServerConnection, dispatch, event_driven, relief};
 use corbie_giop::OwnedMessage;
 use std::io;
@@ -80,14 +79,12 @@ pub(crate) fn serve(
         let (orb, connection) = (orb.clone(), Arc::clone(connection));
         move || {
             relief::begin_serving();
-            let mut buffers = Buffers::default();
             let mut kept = Some(kept);
-            let goes_on =
-                dispatch::message(&orb, &connection, &message, &mut buffers.reply, |overtaken| {
-                    if overtaken {
-                        kept = None;
-                    }
-                });
+            let goes_on = dispatch::message(&orb, &connection, &message, |overtaken| {
+                if overtaken {
+                    kept = None;
+                }
+            });
             connection.flush_batch();
             event_driven::after(&orb, &connection, goes_on, false);
             drop(kept);

@@ -8,8 +8,8 @@
 
 use crate::Orb;
 use crate::reactor::{Reactor, Waiting};
-use crate::server::connection::Buffers;
 use crate::server::relief;
+use corbie_cdr::buffers;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// A thread that was not needed for so long ends, as long as enough others stay.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The buffer that a connection's reader begins with.
+const MESSAGE_OCTETS: usize = 16 << 10;
 
 /// The threads and what they wait on.
 pub(crate) struct ThreadPool {
@@ -89,9 +91,18 @@ fn start_thread(orb: &Orb) -> io::Result<()> {
     })
 }
 
+/// This thread is about to serve, and has buffers for it from the beginning: for the messages and
+/// replies of a request and of one nested in it.
+fn prepare_buffers() {
+    let messages = [buffers::take_filled(0), buffers::take_filled(MESSAGE_OCTETS)];
+    let replies = [buffers::take(0), buffers::take(0)];
+    messages.into_iter().for_each(buffers::give_filled);
+    replies.into_iter().for_each(buffers::give);
+}
+
 fn run(orb: &Orb, pool: &ThreadPool) {
     relief::begin_serving();
-    Buffers::prepare();
+    prepare_buffers();
     loop {
         pool.reactor.run_while_busy(orb, PATIENCE);
         if pool.reactor.is_closed() || pool.leave_unless_needed(orb.settings().pool_threads_min) {

@@ -18,7 +18,6 @@ const LIMITS: ReaderLimits = ReaderLimits {
     fragments_per_message: 8,
     fragmented_messages: 3,
     reassembly_octets: 6000,
-    retained_octets: 1024,
 };
 
 fn role(octet: u8) -> Role {

@@ -122,6 +122,13 @@ impl Shelf {
         true
     }
 
+    /// How many buffers of the size of `buffer` there are.
+    #[inline]
+    pub(super) fn count_like(&self, kind: Kind, buffer: &Vec<u8>) -> usize {
+        let class = class_of(kind.octets(buffer).max(FIRST_OCTETS));
+        self.stacks.get(class).map_or(0, Vec::len)
+    }
+
     /// Takes out any buffer.
     pub(super) fn take_any(&mut self) -> Option<Vec<u8>> {
         self.pop(self.stocked.trailing_zeros() as usize)

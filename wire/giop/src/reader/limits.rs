@@ -20,9 +20,6 @@ pub struct ReaderLimits {
     pub fragmented_messages: usize,
     /// Octets in all incomplete fragmented messages. The same attack, by size. Default 64 MiB.
     pub reassembly_octets: usize,
-    /// Octets of buffer kept after a larger message. Stops idle connections from holding what their
-    /// largest message took. Default 4 MiB; after a while of small messages it is 16 KiB.
-    pub retained_octets: usize,
 }
 
 impl ReaderLimits {
@@ -32,7 +29,6 @@ impl ReaderLimits {
         fragments_per_message: 65_536,
         fragmented_messages: 32,
         reassembly_octets: 64 << 20,
-        retained_octets: 4 << 20,
     };
 }
 

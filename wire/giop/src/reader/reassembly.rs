@@ -4,6 +4,8 @@
 //! grows with what arrived and is bounded by the limits. Called by the reader only.
 //! CORBA 3.3 P2 §9.4.9.
 
+use corbie_cdr::buffers;
+
 use super::limits::ReaderLimits;
 use crate::error::{GiopError, GiopErrorKind};
 use crate::message::{FragmentHeader, MessageHeader, MessageKind};
@@ -48,15 +50,11 @@ impl Reassembly {
         incomplete + self.complete.capacity()
     }
 
-    /// Whether the buffer that is kept for the next message is larger than this.
-    pub(super) fn holds_more_than(&self, octets: usize) -> bool {
-        self.complete.capacity() > octets
-    }
-
-    /// Gives back the buffer of the completed message when it is larger than this.
-    pub(super) fn release(&mut self, octets: usize) {
-        if self.holds_more_than(octets) {
-            self.complete = Vec::new();
+    /// Gives back the buffer of the message that was completed.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        if self.complete.capacity() > 0 {
+            buffers::give(std::mem::take(&mut self.complete));
         }
     }
 
@@ -65,9 +63,9 @@ impl Reassembly {
         &self.complete
     }
 
-    /// Moves the completed message out and leaves `spare` in its place.
-    pub(super) fn take_complete(&mut self, spare: Vec<u8>) -> Vec<u8> {
-        std::mem::replace(&mut self.complete, spare)
+    /// Moves the completed message out.
+    pub(super) fn take_complete(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.complete)
     }
 
     pub(super) fn clear(&mut self) {
@@ -143,7 +141,7 @@ impl Reassembly {
         let index = self.find(request_id).ok_or_else(|| unknown(request_id))?;
         let data = octets.get(FragmentHeader::octets(header.version)..).unwrap_or_default();
         let message = &mut self.incomplete[index];
-        message.octets.extend_from_slice(data);
+        append(&mut message.octets, data);
         message.fragments += 1;
         self.held += data.len();
         if header.more_fragments {
@@ -163,7 +161,7 @@ impl Reassembly {
         // The buffer of the last completed message is used again.
         let mut octets = std::mem::take(&mut self.complete);
         octets.clear();
-        octets.extend_from_slice(first);
+        append(&mut octets, first);
         self.held += octets.len();
         self.incomplete.push(Incomplete { request_id, header: *header, fragments: 1, octets });
     }
@@ -199,6 +197,17 @@ impl Incomplete {
         }
         Ok(())
     }
+}
+
+/// Puts `more` behind `octets`; when they have no room, in a larger buffer of the pool.
+fn append(octets: &mut Vec<u8>, more: &[u8]) {
+    let length = octets.len() + more.len();
+    if octets.capacity() < length {
+        let mut larger = buffers::take(length.max(octets.capacity() * 2));
+        larger.extend_from_slice(octets);
+        buffers::give(std::mem::replace(octets, larger));
+    }
+    octets.extend_from_slice(more);
 }
 
 /// A request id in words.

@@ -7,7 +7,7 @@
 use super::MuxedConnection;
 use crate::Orb;
 use crate::client::delivery::{self, OwnedReply};
-use crate::client::{PendingRequest, Waiting, spare_buffer};
+use crate::client::{PendingRequest, Waiting};
 use crate::connection::driver::{self, ReceiveFailure};
 use crate::connection::outbox::Patience;
 use crate::reactor::{EventHandler, Next, Turn};
@@ -174,7 +174,7 @@ impl MuxedConnection {
     /// the pending. A thread that waits for it learns that before the right to read is given back:
     /// so who has the right, and finds its request pending here, does not wait in vain.
     fn take_out(&self, reader: &mut MessageReader) -> Result<Came, ReceiveFailure> {
-        let message = reader.take_message(spare_buffer()).ok_or(ReceiveFailure::Closed)?;
+        let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
         match message.header().kind {
             MessageKind::Reply => {}
             MessageKind::CloseConnection => return Ok(Came::CloseConnection(self.close())),
