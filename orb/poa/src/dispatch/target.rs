@@ -4,6 +4,7 @@
 
 use crate::object_key::ObjectKey;
 use crate::poa::{Poa, PoaError, PoaInner};
+use crate::policies::Lifespan;
 use crate::{RootPoa, dispatch};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
@@ -39,24 +40,32 @@ impl RootPoa {
         match (found, key) {
             (Some(Poa(poa)), _) if poa.is_alive() => Ok(Step::There(RequestTarget { poa, key })),
             (Some(poa), _) => Err(being_destroyed(poa.the_name())),
-            (None, ObjectKey::Persistent { path, .. }) => self.step_down(path),
+            (None, ObjectKey::Persistent { path, .. }) => self.step_down(path, key),
             (None, ObjectKey::Transient { .. }) => Err(no_adapter(operation)),
         }
     }
 
     /// The first name on `path` that is not there.
-    fn step_down<'k>(&self, path: &'k [u8]) -> Result<Step<'k>, SystemException> {
+    fn step_down<'k>(
+        &self,
+        path: &'k [u8],
+        key: ObjectKey<'k>,
+    ) -> Result<Step<'k>, SystemException> {
         let mut parent = self.registry.root().map(Poa).ok_or_else(|| no_adapter("a request"))?;
         let names = path.strip_suffix(b"\0").unwrap_or_default().split(|octet| *octet == 0);
         for name in names {
             let name = std::str::from_utf8(name).map_err(|_| no_adapter("a request"))?;
-            match parent.find_poa(name, false) {
-                Ok(child) => parent = child,
-                Err(_) => return Ok(Step::Missing { parent, name }),
+            match parent.child_for_requests(name) {
+                Some(child) => parent = child,
+                None => return Ok(Step::Missing { parent, name }),
             }
         }
-        // All are there: it was published meanwhile, or it is transient.
-        Err(no_adapter("a request"))
+        // All are there: it was published meanwhile, unless it is one without persistent keys.
+        let Poa(poa) = parent;
+        match poa.policies.lifespan {
+            Lifespan::Persistent => Ok(Step::There(RequestTarget { poa, key })),
+            Lifespan::Transient => Err(no_adapter("a request")),
+        }
     }
 
     /// Whether a request with this key might be served: its object is active, or there is someone

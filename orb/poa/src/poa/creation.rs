@@ -140,6 +140,13 @@ impl Poa {
         self.ask(&*activator, name)?.ok_or_else(missing)
     }
 
+    /// The child of that name as requests see it: not before its adapter activator has returned.
+    pub(crate) fn child_for_requests(&self, name: &str) -> Option<Poa> {
+        let family = self.0.family.lock();
+        let child = family.children.get(name).filter(|child| child.is_alive())?;
+        (!family.is_made_elsewhere(name)).then(|| Poa(Arc::clone(child)))
+    }
+
     /// Has `activator` make `name`, which is noted as being made.
     fn ask(&self, activator: &dyn AdapterActivator, name: &str) -> Result<Option<Poa>, PoaError> {
         let made = Made { parent: &self.0, name };
