@@ -92,10 +92,7 @@ impl Readiness {
         most: usize,
         timeout: Option<Duration>,
     ) -> io::Result<impl Iterator<Item = Event> + 'e> {
-        let timeout = timeout.map(|timeout| Timespec {
-            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
-        });
+        let timeout = timeout.map(timespec);
         let space = &mut events.space[..most.clamp(1, BATCH)];
         let came: &[epoll::Event] = match epoll::wait(&self.epoll, space, timeout.as_ref()) {
             Ok((events, _)) => events,
@@ -109,6 +106,13 @@ impl Readiness {
     pub fn wake(&self) {
         // The counter is never read: each write is an edge.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+    }
+}
+
+pub(crate) fn timespec(timeout: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
     }
 }
 

@@ -5,6 +5,8 @@
 //! its peer has gone.
 
 use crate::PeerAddress;
+use crate::readiness::timespec;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 use socket2::Socket;
@@ -27,12 +29,17 @@ pub struct SocketLink {
     receive_timeout: AtomicU64,
     /// As above, for sending.
     send_timeout: AtomicU64,
+    /// How octets are sent: to a unix-domain socket without waiting, see [`SocketLink::room`].
+    flags: SendFlags,
 }
 
 impl SocketLink {
     pub(crate) fn new(socket: Socket, peer: PeerAddress) -> SocketLink {
         let (receive_timeout, send_timeout) = (AtomicU64::new(FOREVER), AtomicU64::new(FOREVER));
-        SocketLink { socket, peer, receive_timeout, send_timeout }
+        let waits = matches!(peer, PeerAddress::Tcp(_));
+        let flags = if waits { SendFlags::empty() } else { SendFlags::DONTWAIT };
+        let flags = flags | SendFlags::NOSIGNAL;
+        SocketLink { socket, peer, receive_timeout, send_timeout, flags }
     }
 
     pub(crate) fn peer(&self) -> &PeerAddress {
@@ -41,7 +48,7 @@ impl SocketLink {
 
     #[inline]
     pub(crate) fn send_one(&self, octets: &[u8]) -> io::Result<()> {
-        match send(&self.socket, octets, SendFlags::NOSIGNAL) {
+        match send(&self.socket, octets, self.flags) {
             Ok(sent) if sent == octets.len() => Ok(()),
             outcome => self.send_rest(&mut [IoSlice::new(octets)], outcome),
         }
@@ -49,7 +56,7 @@ impl SocketLink {
 
     pub(crate) fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()> {
         let mut control = SendAncillaryBuffer::default();
-        let outcome = sendmsg(&self.socket, segments, &mut control, SendFlags::NOSIGNAL);
+        let outcome = sendmsg(&self.socket, segments, &mut control, self.flags);
         self.send_rest(segments, outcome)
     }
 
@@ -63,23 +70,47 @@ impl SocketLink {
         let mut rest = segments;
         let mut deadline = None;
         loop {
+            let is_full = outcome == Err(Errno::AGAIN);
             match outcome {
                 Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.never_waits() => {}
                 Err(Errno::AGAIN) => return Err(not_taken()),
                 Err(error) => return Err(error.into()),
             }
             if rest.is_empty() {
                 return Ok(());
             }
+            let mut left = None;
             if let timeout @ 1.. = self.send_timeout.load(Ordering::Relaxed) {
                 let now = Instant::now();
-                if now >= *deadline.get_or_insert(now + Duration::from_nanos(timeout)) {
+                let end = *deadline.get_or_insert(now + Duration::from_nanos(timeout));
+                left = Some(end.saturating_duration_since(now));
+                if now >= end {
                     return Err(not_taken());
                 }
             }
+            if is_full {
+                self.room(left)?;
+            }
             let mut control = SendAncillaryBuffer::default();
-            outcome = sendmsg(&self.socket, rest, &mut control, SendFlags::NOSIGNAL);
+            outcome = sendmsg(&self.socket, rest, &mut control, self.flags);
+        }
+    }
+
+    fn never_waits(&self) -> bool {
+        self.flags.contains(SendFlags::DONTWAIT)
+    }
+
+    /// Waits for room, at most for `left`. A unix-domain socket counts its send time-out anew for
+    /// each piece of a large message, so a peer that reads slowly would hold a sender for ever.
+    #[cold]
+    fn room(&self, left: Option<Duration>) -> io::Result<()> {
+        let timeout = left.map(timespec);
+        let mut watched = [PollFd::new(&self.socket, PollFlags::OUT)];
+        match poll(&mut watched, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()), // Whoever asked looks at the clock.
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -158,7 +189,10 @@ impl SocketLink {
 
     #[inline]
     pub(crate) fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        change(&self.send_timeout, timeout, |timeout| self.socket.set_write_timeout(timeout))
+        change(&self.send_timeout, timeout, |timeout| match self.never_waits() {
+            true => Ok(()),
+            false => self.socket.set_write_timeout(timeout),
+        })
     }
 
     pub(crate) fn shutdown(&self) {

@@ -97,12 +97,12 @@ impl UnixAcceptor {
         let (socket, file) = if name.is_abstract() {
             let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
             socket.bind(&name.socket_address()?)?;
+            socket.listen(BACKLOG)?;
             (socket, None)
         } else {
-            let (socket, file) = SocketFile::bind(&name, options)?;
+            let (socket, file) = SocketFile::listen(&name, options)?;
             (socket, Some(file))
         };
-        socket.listen(BACKLOG)?;
         Ok(UnixAcceptor { listener: socket, name, file })
     }
 

@@ -1,9 +1,9 @@
 //! What tests of several crates share: a simulated network with virtual time, a counting
-//! allocator, a peer that sends raw octets over a real socket, the log as a test sees it, and
-//! the servers of other people that tests start.
+//! allocator, a peer that sends raw octets over a real socket, the log as a test sees it, the
+//! servers of other people that tests start, and the conformance suite of transports.
 //!
-//! Depends on the wire crates only, so that any crate may use it as a dev-dependency. Nothing that
-//! is shipped depends on it.
+//! Depends on the wire crates and the transport only, so that any crate may use it as a
+//! dev-dependency. Nothing that is shipped depends on it.
 
 mod allocations;
 mod log;
@@ -11,6 +11,7 @@ mod octets;
 mod peer;
 pub mod servers;
 mod simulation;
+pub mod transport_suite;
 
 pub use allocations::{AllocationCounts, CountingAllocator};
 pub use corbie_giop::MessageKind;

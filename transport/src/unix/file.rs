@@ -2,6 +2,7 @@
 //! that a dead server left, and removed at the end if it is still ours.
 
 use super::{UnixName, UnixOptions, open};
+use crate::tcp::BACKLOG;
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
 use socket2::{Domain, Socket, Type};
 use std::fs::{self, File, Permissions};
@@ -22,21 +23,25 @@ pub(super) struct SocketFile {
 }
 
 impl SocketFile {
-    /// A socket bound to the path of `name`, not listening yet.
-    pub(super) fn bind(name: &UnixName, options: UnixOptions) -> io::Result<(Socket, Self)> {
+    /// A socket that listens at the path of `name`.
+    pub(super) fn listen(name: &UnixName, options: UnixOptions) -> io::Result<(Socket, Self)> {
         let Some(path) = name.path() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        let mode = options.mode & 0o777;
         // The file begins with the permissions of the socket: it is never open to more.
-        fchmod(&socket, Mode::from_raw_mode(options.mode & 0o777))?;
+        fchmod(&socket, Mode::from_raw_mode(mode))?;
         let address = name.socket_address()?;
-        if let Err(error) = socket.bind(&address) {
-            if error.kind() != io::ErrorKind::AddrInUse {
-                return Err(error);
+        let _locked = lock_folder(path);
+        match socket.bind(&address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                remove_dead(name, path)?;
+                socket.bind(&address)?;
             }
-            replace(name, path, || socket.bind(&address))?;
+            outcome => outcome?,
         }
+        socket.listen(BACKLOG)?;
         // The process's mask took bits away that were asked for.
-        fs::set_permissions(path, Permissions::from_mode(options.mode & 0o777))?;
+        fs::set_permissions(path, Permissions::from_mode(mode))?;
         let file = path.symlink_metadata()?;
         Ok((socket, SocketFile { path: path.to_owned(), identity: (file.dev(), file.ino()) }))
     }
@@ -57,21 +62,23 @@ impl Drop for SocketFile {
     }
 }
 
-/// Removes the socket at `path` if nobody listens there any more, and calls `bind`. The folder is
-/// locked meanwhile: of two servers that find the same dead socket, one gets the path.
-fn replace(name: &UnixName, path: &Path, bind: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
-    flock(&folder, FlockOperation::LockExclusive)?;
-    if let Ok(file) = path.symlink_metadata() {
-        if !file.file_type().is_socket() {
-            let why = format!("{} exists and is no socket", path.display());
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
-        }
-        match open(name, Some(PROBE)) {
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-            _ => return Err(io::ErrorKind::AddrInUse.into()),
-        }
-        fs::remove_file(path)?;
+/// Keeps other servers from the folder's dead sockets until dropped: of two that find the same one,
+/// one gets the path, and a socket that does not listen yet is not taken for dead. Where the folder
+/// cannot be read, it is left to chance.
+fn lock_folder(path: &Path) -> Option<File> {
+    let folder = File::open(path.parent()?).ok()?;
+    flock(&folder, FlockOperation::LockExclusive).ok()?;
+    Some(folder)
+}
+
+/// Removes the socket at `path` if nobody listens there any more.
+fn remove_dead(name: &UnixName, path: &Path) -> io::Result<()> {
+    if !path.symlink_metadata()?.file_type().is_socket() {
+        let why = format!("{} exists and is no socket", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
     }
-    bind()
+    match open(name, Some(PROBE)) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        _ => Err(io::ErrorKind::AddrInUse.into()),
+    }
 }
