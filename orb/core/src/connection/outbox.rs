@@ -454,16 +454,20 @@ fn too_slow() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::{Outbox, Patience, Urgency};
+    use corbie_cdr::payload::SharedOctets;
     use corbie_cdr::{ByteOrder, Encoder};
     use corbie_transport::{Acceptor, Link};
+
+    fn pair() -> (Link, Link) {
+        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let link = Link::connect(&acceptor.endpoint(), None, None).unwrap();
+        (link, acceptor.accept().unwrap())
+    }
 
     #[test]
     fn a_peer_that_is_always_behind_makes_nothing_grow() {
         const LIMIT: usize = 1 << 20;
-        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
-        let endpoint = acceptor.endpoint();
-        let link = Link::connect(&endpoint, None, None).unwrap();
-        let peer = acceptor.accept().unwrap();
+        let (link, peer) = pair();
         let outbox = Outbox::new(LIMIT);
         let octets = vec![7; 64 << 10];
         let mut space = vec![0; 64 << 10];
@@ -485,5 +489,51 @@ mod tests {
         }
         let kept = outbox.lock().backlog.memory_octets();
         assert!(kept <= 8 * LIMIT, "{kept} octets are kept for a queue of 1 MiB");
+    }
+
+    /// Small and large, copied, linked, borrowed and shared, to a peer that takes now nothing and
+    /// now a little: the octets come as they were written, whatever is sent from where.
+    #[test]
+    fn whatever_waits_is_sent_in_order_and_whole() {
+        let (link, peer) = pair();
+        let outbox = Outbox::new(64 << 20);
+        let shared = SharedOctets::new(vec![3; 400_000]);
+        let borrowed = vec![4; 90_000];
+        let (mut expected, mut came) = (Vec::new(), Vec::new());
+        let mut space = vec![0; 300_000];
+        for round in 0..400_usize {
+            let mut message = Encoder::pooled(ByteOrder::NATIVE);
+            message.write_ulong(round as u32);
+            match round % 5 {
+                0 => message.write_octets(&[1; 100]),
+                1 => (0..round as u64 * 100).for_each(|value| message.write_ulonglong(value)),
+                2 => shared.lend(|octets| message.write_borrowed_octets(&octets[round..])),
+                3 => message.write_borrowed_octets(&borrowed),
+                _ => {
+                    message.write_shared_octets(shared.clone());
+                    (0..20_000).for_each(|value| message.write_ulonglong(value));
+                    message.write_borrowed_octets(&borrowed[..50_000]);
+                    message.write_octet(5);
+                }
+            }
+            expected.extend(message.to_vec());
+            let urgency = if round % 3 == 0 { Urgency::Batch(1 << 20) } else { Urgency::Now };
+            outbox.put(&link, &mut message, None, urgency, Patience::None).unwrap();
+            assert!(message.is_empty() || came.len() + outbox.waiting() <= expected.len());
+            if round % 7 == 0 {
+                let most = space.len().min(round * 1000 + 1);
+                let taken = peer.try_receive(&mut space[..most]).unwrap().unwrap_or(0);
+                came.extend_from_slice(&space[..taken]);
+            }
+        }
+        while came.len() < expected.len() {
+            outbox.flush(&link, Patience::None).unwrap();
+            let taken = peer.try_receive(&mut space).unwrap().unwrap_or(0);
+            came.extend_from_slice(&space[..taken]);
+        }
+        assert!(came == expected, "other octets came than were put");
+        assert_eq!(outbox.waiting(), 0);
+        outbox.rest();
+        assert_eq!(outbox.lock().backlog.memory_octets(), 0, "nothing is held for nothing");
     }
 }
