@@ -17,6 +17,7 @@ use crate::initial_references::InitialReferences;
 use crate::interceptor::Interceptors;
 use crate::memory::{self, AllocatorSlot};
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
+use crate::reactor::Sleeper;
 use crate::server::{self, Adapter, Server};
 use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{MessageReader, Protocol, ReaderLimits, Role};
@@ -240,9 +241,21 @@ impl Orb {
         &self.0.main_loop
     }
 
+    /// Sleeps until the ORB is shut down, or this is the main thread and has something to serve.
     fn wait_for_end(&self) {
         let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
-        let _done = self.0.shut_down.wait_while(guard, |is_shut_down| !*is_shut_down);
+        let idle = |is_shut_down: &mut bool| !*is_shut_down && !self.has_main_thread_work();
+        let _done = self.0.shut_down.wait_while(guard, idle);
+    }
+
+    /// Something waits for the main thread, that of `sleeper`.
+    pub(crate) fn wake_main_thread(&self, sleeper: &Sleeper) {
+        // Under the lock, so that a thread about to sleep does not miss it.
+        drop(self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner));
+        self.0.shut_down.notify_all();
+        if let Some(reactor) = self.0.main_loop.made() {
+            reactor.unblock(sleeper);
+        }
     }
 
     pub(crate) fn executor_slot(&self) -> &ExecutorSlot {

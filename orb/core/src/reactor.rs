@@ -166,6 +166,11 @@ impl Reactor {
         }
     }
 
+    /// Adds a source to which nothing ever comes: it is handled after [`Reactor::again`].
+    pub(crate) fn add_unwatched(&self, handler: Arc<dyn EventHandler>) -> Token {
+        lock(&self.sources).insert(handler).token
+    }
+
     /// Forgets a source. A call of its handler that is under way goes on.
     pub(crate) fn remove(&self, token: Token) {
         let removed = lock(&self.sources).remove(token);

@@ -13,6 +13,7 @@ mod crew;
 pub(crate) mod dispatch;
 mod event_driven;
 mod forward_servant;
+pub mod held;
 mod listener;
 mod listening;
 mod locality;
@@ -70,6 +71,9 @@ pub(crate) struct Server {
     reactors: Reactors,
     closing: AtomicBool,
     pending: Pending,
+    held: held::HeldLimits,
+    held_queues: held::Queues,
+    pub(crate) main_thread: held::MainThread,
 }
 
 impl Server {

@@ -20,13 +20,16 @@ mod policies;
 mod root;
 mod servant_manager;
 mod slots;
+mod thread_model;
 mod transitions;
 mod upcall_context;
 
 pub use adapter_activator::AdapterActivator;
 pub use object_id::ObjectId;
 pub use poa::{Poa, PoaError, This};
-pub use poa_manager::{PoaManager, PoaManagerError, PoaManagerState};
+pub use poa_manager::{
+    PoaManager, PoaManagerError, PoaManagerFactory, PoaManagerPolicy, PoaManagerState,
+};
 pub use policies::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
     RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,

@@ -21,10 +21,11 @@ pub use this::This;
 
 use crate::adapter_activator::AdapterActivator;
 use crate::map_lock::MapLock;
-use crate::poa_manager::PoaManager;
+use crate::poa_manager::{PoaManager, PoaManagerFactory};
 use crate::policies::PoaPolicies;
 use crate::root::Registry;
 use crate::slots::SlotName;
+use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
 use corbie_core::server::upcall::{Gate, closed};
@@ -52,6 +53,7 @@ pub(crate) struct PoaInner {
     pub(crate) policies: PoaPolicies,
     pub(crate) manager: PoaManager,
     pub(crate) gate: Arc<Gate>,
+    pub(crate) turns: Turns,
     pub(crate) objects: MapLock,
     pub(crate) transitions: Transitions,
     /// Whether objects end because the POA or its manager does.
@@ -88,6 +90,12 @@ impl Poa {
     #[must_use]
     pub fn the_poa_manager(&self) -> PoaManager {
         self.0.manager.clone()
+    }
+
+    /// Where POA managers with names are made and found (CORBA 3.3 P1 §15.3.9.16).
+    #[must_use]
+    pub fn the_poa_manager_factory(&self) -> PoaManagerFactory {
+        PoaManagerFactory::new(&self.0.orb, &self.0.registry.managers)
     }
 
     /// The adapter activator; `None` when there is none.

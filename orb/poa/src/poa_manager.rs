@@ -1,64 +1,335 @@
-//! POA managers: whether the POAs of a group take requests (CORBA 3.3 P1 §15.3.2).
+//! POA managers: whether the POAs of a group take requests (CORBA 3.3 P1 §15.3.2, §15.3.3).
 //!
 //! Applications reach the manager of a POA by [`crate::Poa::the_poa_manager`] and activate it once
-//! their servants are in place. Children use their parent's manager.
+//! their servants are in place; `factory` makes managers that have a name. `admission` is what a
+//! request meets whose POA does not simply take requests. Each state is a bit in the gates of the
+//! manager's POAs, so a POA that takes requests costs a call nothing.
 
 mod admission;
+mod error;
+mod factory;
 
 pub(crate) use admission::{Admitted, Pass};
+pub use error::PoaManagerError;
+pub(crate) use factory::Managers;
+pub use factory::{PoaManagerFactory, PoaManagerPolicy};
 
-use corbie_types::{CompletionStatus, SystemException};
-use std::sync::Arc;
+use crate::poa::PoaInner;
+use corbie_core::Orb;
+use corbie_core::server::held::{HeldRequests, Reason, Watcher};
+use corbie_core::server::upcall::closed;
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What the POAs of a manager do with requests (`PortableServer::POAManager::State`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum PoaManagerState {
-    /// `HOLDING`: requests wait.
+    /// `HOLDING`: requests wait until the manager is active, as many as the settings
+    /// `held_requests_max` and `held_octets_max` allow. The state that a manager begins in.
     Holding,
     /// `ACTIVE`: requests are served.
     Active,
+    /// `DISCARDING`: clients get `TRANSIENT` (minor code 1) and may try again.
+    Discarding,
+    /// `INACTIVE`: clients get `OBJ_ADAPTER` (minor code 1), for good.
+    Inactive,
 }
+
+impl PoaManagerState {
+    /// The bit in the gates of the manager's POAs.
+    fn bit(self) -> u32 {
+        match self {
+            PoaManagerState::Holding => closed::HOLDING,
+            PoaManagerState::Active => 0,
+            PoaManagerState::Discarding => closed::DISCARDING,
+            PoaManagerState::Inactive => closed::INACTIVE,
+        }
+    }
+}
+
+/// All bits that are a manager's.
+const BITS: u32 = closed::HOLDING | closed::DRAINING | closed::DISCARDING | closed::INACTIVE;
 
 /// A POA manager. Clones are the same manager.
-#[derive(Clone, Debug)]
-pub struct PoaManager(Arc<AtomicU8>);
+///
+/// ```
+/// # use corbie_core::{Orb, init::Settings};
+/// # use corbie_poa::{PoaManagerState, RootPoa};
+/// # let orb = Orb::new(Settings::default());
+/// let root = RootPoa::attach(&orb)?;
+/// let manager = root.the_poa_manager();
+/// assert_eq!(manager.get_state(), PoaManagerState::Holding);
+/// manager.activate()?;
+/// assert_eq!(manager.get_state(), PoaManagerState::Active);
+/// # orb.shutdown(false);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct PoaManager(Arc<ManagerInner>);
 
-/// Why an operation of a POA manager failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PoaManagerError {
-    /// `AdapterInactive`.
-    #[error("the POA manager is inactive, which is for good: create another")]
-    AdapterInactive,
+pub(crate) struct ManagerInner {
+    id: String,
+    /// The requests of its POAs that wait.
+    held: HeldRequests,
+    /// At most so many wait, besides the limits of the ORB.
+    held_max: Option<usize>,
+    /// A copy of `Inner::state`, to be looked at under the locks of gates.
+    state: AtomicU8,
+    /// Lock "POA manager": before the locks of held requests; never held across an upcall.
+    inner: Mutex<Inner>,
 }
 
-impl From<PoaManagerError> for SystemException {
-    /// For servants and programs that pass a failure on.
-    fn from(error: PoaManagerError) -> Self {
-        SystemException::obj_adapter(1, CompletionStatus::No).with_detail(error.to_string())
-    }
+struct Inner {
+    state: PoaManagerState,
+    /// The manager is active, but requests that it held are not served yet: no later one of the
+    /// same connection may overtake them.
+    is_draining: bool,
+    /// Those that were not destroyed.
+    poas: Vec<Weak<PoaInner>>,
 }
 
 impl PoaManager {
-    pub(crate) fn new() -> Self {
-        PoaManager(Arc::new(AtomicU8::new(0)))
+    pub(crate) fn new(orb: &Orb, id: String, held_max: Option<usize>) -> Self {
+        let held = HeldRequests::new(orb, Reason::UntilActive);
+        let inner = Inner { state: PoaManagerState::Holding, is_draining: false, poas: vec![] };
+        let manager = Arc::new(ManagerInner {
+            id,
+            held,
+            held_max,
+            state: AtomicU8::new(PoaManagerState::Holding as u8),
+            inner: Mutex::new(inner),
+        });
+        let watcher: Weak<dyn Watcher> = Arc::<ManagerInner>::downgrade(&manager);
+        manager.held.set_watcher(watcher);
+        PoaManager(manager)
+    }
+
+    /// The name of the manager, unique in its ORB (CORBA 3.3 P1 §15.3.3.7).
+    #[must_use]
+    pub fn get_id(&self) -> &str {
+        &self.0.id
     }
 
     /// The state.
+    #[must_use]
     pub fn get_state(&self) -> PoaManagerState {
-        match self.0.load(Ordering::Acquire) {
-            0 => PoaManagerState::Holding,
-            _ => PoaManagerState::Active,
-        }
+        self.0.lock().state
     }
 
-    /// Has the POAs of this manager serve requests.
+    /// How many requests wait until the manager is active.
+    #[must_use]
+    pub fn requests_held(&self) -> usize {
+        self.0.held.len()
+    }
+
+    /// Has the POAs of this manager serve requests (CORBA 3.3 P1 §15.3.3.2): those that wait first,
+    /// each connection's in the order in which they came.
     ///
     /// # Errors
     /// [`PoaManagerError::AdapterInactive`] when the manager is inactive.
     pub fn activate(&self) -> Result<(), PoaManagerError> {
-        self.0.store(1, Ordering::Release);
+        let mut inner = self.0.lock();
+        match inner.state {
+            PoaManagerState::Inactive => return Err(PoaManagerError::AdapterInactive),
+            PoaManagerState::Active => return Ok(()),
+            PoaManagerState::Holding | PoaManagerState::Discarding => {}
+        }
+        inner.is_draining = !self.0.held.is_settled();
+        self.0.set(&mut inner, PoaManagerState::Active);
+        if inner.is_draining {
+            self.0.held.release();
+        }
         Ok(())
     }
+
+    /// Has requests wait (CORBA 3.3 P1 §15.3.3.3). With `wait_for_completion`, returns when no
+    /// request of the manager's POAs is being served any more, or another thread has changed the
+    /// state.
+    ///
+    /// # Errors
+    /// [`PoaManagerError::AdapterInactive`]; `BAD_INV_ORDER` with minor code 3, and no change, when
+    /// it is to wait inside an upcall of a POA of the same ORB, since it would wait for itself.
+    pub fn hold_requests(&self, wait_for_completion: bool) -> Result<(), PoaManagerError> {
+        self.change(PoaManagerState::Holding, wait_for_completion)
+    }
+
+    /// Has requests answered with `TRANSIENT`, those that wait, too (CORBA 3.3 P1 §15.3.3.4).
+    /// `wait_for_completion` as in [`PoaManager::hold_requests`].
+    ///
+    /// # Errors
+    /// As [`PoaManager::hold_requests`].
+    pub fn discard_requests(&self, wait_for_completion: bool) -> Result<(), PoaManagerError> {
+        self.change(PoaManagerState::Discarding, wait_for_completion)?;
+        Ok(())
+    }
+
+    /// Has requests answered with `OBJ_ADAPTER`, those that wait, too, for good (CORBA 3.3 P1
+    /// §15.3.3.5); its POAs live on and objects may still be activated in them. With
+    /// `etherealize_objects`, servant activators of its POAs get their servants back, each once no
+    /// request of the object is being served any more; with `wait_for_completion` that has happened
+    /// when this returns. Of several calls, the first one says whether there is etherealisation.
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` with minor code 3, and no change, when it is to wait inside an upcall of a
+    /// POA of the same ORB.
+    pub fn deactivate(
+        &self,
+        etherealize_objects: bool,
+        wait_for_completion: bool,
+    ) -> Result<(), PoaManagerError> {
+        let poas = self.0.poas();
+        if wait_for_completion {
+            self.check_may_wait(&poas)?;
+        }
+        let is_first = {
+            let mut inner = self.0.lock();
+            let is_first = inner.state != PoaManagerState::Inactive;
+            self.0.set(&mut inner, PoaManagerState::Inactive);
+            is_first
+        };
+        if is_first {
+            self.0.held.refuse(&inactive());
+            if etherealize_objects {
+                poas.iter().for_each(|poa| poa.etherealize_all());
+            }
+        }
+        if wait_for_completion {
+            poas.iter().for_each(|poa| poa.wait_until_etherealized());
+        }
+        Ok(())
+    }
+
+    fn change(&self, state: PoaManagerState, wait: bool) -> Result<(), PoaManagerError> {
+        let poas = self.0.poas();
+        if wait {
+            self.check_may_wait(&poas)?;
+        }
+        {
+            let mut inner = self.0.lock();
+            if inner.state == PoaManagerState::Inactive {
+                return Err(PoaManagerError::AdapterInactive);
+            }
+            self.0.held.keep();
+            self.0.set(&mut inner, state);
+        }
+        if state == PoaManagerState::Discarding {
+            self.0.held.refuse(&discarding());
+        }
+        if wait {
+            let changed = || self.0.state.load(Ordering::SeqCst) != state as u8;
+            poas.iter().for_each(|poa| poa.gate.wait_until_idle_unless(&changed));
+        }
+        Ok(())
+    }
+
+    /// Whether waiting here could not be waiting for oneself.
+    fn check_may_wait(&self, poas: &[Arc<PoaInner>]) -> Result<(), PoaManagerError> {
+        let Some(registry) = poas.first().map(|poa| &poa.registry) else { return Ok(()) };
+        if registry.is_entered_by_this_thread() {
+            return Err(PoaManagerError::System(would_deadlock()));
+        }
+        Ok(())
+    }
+
+    /// `poa` belongs to this manager from now on. Its gate says so when this returns.
+    pub(crate) fn adopt(&self, poa: &Arc<PoaInner>) {
+        let mut inner = self.0.lock();
+        inner.poas.retain(|poa| poa.strong_count() > 0);
+        inner.poas.push(Arc::downgrade(poa));
+        poa.gate.change(inner.bits(), 0);
+    }
+
+    /// `poa` was destroyed.
+    pub(crate) fn forget(&self, poa: &PoaInner) {
+        let is_another = |other: &Weak<PoaInner>| !std::ptr::eq(other.as_ptr(), poa);
+        self.0.lock().poas.retain(is_another);
+    }
+
+    fn downgrade(&self) -> Weak<ManagerInner> {
+        Arc::downgrade(&self.0)
+    }
+}
+
+impl Inner {
+    fn bits(&self) -> u32 {
+        self.state.bit() | if self.is_draining { closed::DRAINING } else { 0 }
+    }
+}
+
+impl ManagerInner {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn poas(&self) -> Vec<Arc<PoaInner>> {
+        self.lock().poas.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Changes the state, and the gates of all POAs with it.
+    fn set(&self, inner: &mut Inner, state: PoaManagerState) {
+        if state != PoaManagerState::Active {
+            inner.is_draining = false;
+        }
+        inner.state = state;
+        self.state.store(state as u8, Ordering::SeqCst);
+        for poa in inner.poas.iter().filter_map(Weak::upgrade) {
+            // One step, so that no request slips in between.
+            poa.gate.change(inner.bits(), BITS & !inner.bits());
+            poa.gate.wake();
+        }
+    }
+}
+
+impl Watcher for ManagerInner {
+    fn eased(&self) {
+        let mut inner = self.lock();
+        if inner.is_draining && self.held.is_settled() {
+            inner.is_draining = false;
+            for poa in inner.poas.iter().filter_map(Weak::upgrade) {
+                poa.gate.change(0, closed::DRAINING);
+            }
+        }
+    }
+}
+
+impl PartialEq for PoaManager {
+    /// Whether both are the same manager.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for PoaManager {}
+
+impl fmt::Debug for PoaManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoaManager")
+            .field("id", &self.0.id)
+            .field("state", &self.get_state())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cold]
+fn discarding() -> SystemException {
+    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
+        .with_detail("the POA manager discards requests for now: try again later")
+}
+
+#[cold]
+fn inactive() -> SystemException {
+    SystemException::obj_adapter(minor::OBJ_ADAPTER_UNKNOWN_ADAPTER, CompletionStatus::No)
+        .with_detail("the POA manager was deactivated: the server takes no more requests there")
+}
+
+#[cold]
+fn would_deadlock() -> SystemException {
+    let minor = minor::BAD_INV_ORDER_WOULD_DEADLOCK;
+    SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(
+        "waiting for requests to be completed inside an upcall would be waiting for itself: do not \
+         wait, or call it from a thread that serves no request",
+    )
 }

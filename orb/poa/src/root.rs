@@ -5,7 +5,7 @@
 //! generation, a persistent key by the whole path (paper POA §2.2, active demultiplexing).
 
 use crate::poa::{NewPoa, Poa, PoaError, PoaInner};
-use crate::poa_manager::PoaManager;
+use crate::poa_manager::Managers;
 use crate::policies::{Lifespan, PoaPolicies};
 use crate::slots::{SlotName, Slots};
 use crate::upcall_context;
@@ -27,6 +27,7 @@ pub(crate) struct Registry {
     /// life are recognised.
     pub(crate) incarnation: u32,
     table: RwLock<Table>,
+    pub(crate) managers: Arc<Managers>,
     /// Where the root stands. Not the root itself, which holds the ORB, which holds the adapter.
     root: OnceLock<SlotName>,
 }
@@ -56,6 +57,7 @@ impl RootPoa {
         let registry = Arc::new(Registry {
             incarnation: incarnation(),
             table: RwLock::new(Table::default()),
+            managers: Arc::default(),
             root: OnceLock::new(),
         });
         let root = Poa::register(NewPoa {
@@ -65,7 +67,7 @@ impl RootPoa {
             name: "RootPOA",
             path: &[],
             policies: PoaPolicies::root(),
-            manager: PoaManager::new(),
+            manager: registry.managers.make_unnamed(orb),
         });
         let root = root.map_err(SystemException::from)?;
         registry.root.get_or_init(|| root.0.place());

@@ -46,6 +46,11 @@ impl Transitions {
         }
     }
 
+    /// Whether any id is on its way.
+    pub(crate) fn are_under_way(&self) -> bool {
+        !self.state().busy.is_empty()
+    }
+
     /// This thread is busy with `id` until the result is dropped; `None` when some thread is.
     pub(crate) fn begin(&self, id: &[u8]) -> Option<Transition<'_>> {
         let mut state = self.state();

@@ -173,6 +173,13 @@ impl OwnedMessage {
         Self { header, memory, start, len }
     }
 
+    /// A copy of `message` that owns its octets.
+    #[must_use]
+    pub fn copy_of(message: &Message<'_>) -> Self {
+        let (memory, len) = (Memory::Pooled(message.octets.to_vec()), message.octets.len());
+        Self { header: message.header, memory, start: 0, len }
+    }
+
     /// The decoded message header.
     #[must_use]
     pub fn header(&self) -> MessageHeader {

@@ -160,6 +160,16 @@ settings! {
     pending_responses_total_max: u32 = 262_144, "-ORBPendingResponsesTotalMax",
         within (1, 1 << 24);
 
+    /// Requests that wait because their POA manager holds requests, in all: more are refused with
+    /// `TRANSIENT`.
+    held_requests_max: u32 = 1_000, "-ORBHeldRequestsMax", within (0, 1 << 24);
+
+    /// The octets of their messages, in all. Also, separately, of the messages of requests that
+    /// wait for their turn, where a POA serves one at a time (`SINGLE_THREAD_MODEL`,
+    /// `MAIN_THREAD_MODEL`): none of these is refused, but connections that have one are not read
+    /// while there are so many.
+    held_octets_max: usize = 64 * MIB, "-ORBHeldOctetsMax", within (0, 64 * GIB);
+
     /// Connections that a server accepts; with `thread-per-connection` also its threads, and more
     /// only for connections whose servants wait for calls of their own. Stops a peer that opens
     /// connections until memory or descriptors end.

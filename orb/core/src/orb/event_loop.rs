@@ -30,32 +30,53 @@ impl Drop for MainLoop {
     }
 }
 
+impl MainLoop {
+    /// The reactor, if there is one yet.
+    pub(super) fn made(&self) -> Option<&Arc<Reactor>> {
+        self.reactor.get()
+    }
+}
+
 impl Orb {
     /// Serves until [`Orb::shutdown`] is called. With `event_loop = application` this thread does
     /// the work, together with others that are in here; else the ORB's own threads do, and this one
-    /// only waits.
+    /// only waits. The first thread that calls this (or [`Orb::perform_work`]) is the main thread:
+    /// it makes the upcalls of POAs with `MAIN_THREAD_MODEL`.
     pub fn run(&self) {
-        if self.is_driven_by_application()
-            && let Ok(reactor) = self.reactor()
-        {
-            while !self.is_shut_down() && !reactor.is_closed() {
-                reactor.run_until(self, &|| self.is_shut_down(), None);
+        self.become_main_thread();
+        while !self.is_shut_down() {
+            while self.serve_as_main_thread() {}
+            if self.is_driven_by_application()
+                && let Ok(reactor) = self.reactor()
+                && !reactor.is_closed()
+            {
+                let done = || self.is_shut_down() || self.has_main_thread_work();
+                reactor.run_until(self, &done, None);
+            } else {
+                self.wait_for_end();
             }
         }
-        self.wait_for_end();
     }
 
-    /// Whether [`Orb::perform_work`] would find something to do. Always `false` while the ORB's own
-    /// thread does the work (`event_loop = background`).
+    /// Whether [`Orb::perform_work`] would find something to do. While the ORB's own thread does
+    /// the work (`event_loop = background`), that is only what waits for the main thread.
     #[must_use]
     pub fn work_pending(&self) -> bool {
+        if self.has_main_thread_work() {
+            return true;
+        }
         self.is_driven_by_application()
             && self.main_loop().reactor.get().is_some_and(|reactor| reactor.has_work())
     }
 
     /// Does one unit of work, such as to serve one request or to deliver one reply, if there is
-    /// one; never waits for one. Whether there was one.
+    /// one; never waits for one. Whether there was one. The first thread that calls this (or
+    /// [`Orb::run`]) is the main thread.
     pub fn perform_work(&self) -> bool {
+        self.become_main_thread();
+        if self.serve_as_main_thread() {
+            return true;
+        }
         self.is_driven_by_application()
             && self.reactor().is_ok_and(|reactor| reactor.run_once(self, Some(Duration::ZERO)))
     }
@@ -72,6 +93,9 @@ impl Orb {
         let Ok(reactor) = self.reactor() else { return done() };
         let mut now = begin;
         while !done() {
+            if self.serve_as_main_thread() {
+                continue;
+            }
             if deadline.is_some_and(|deadline| now >= deadline) || reactor.is_closed() {
                 return done();
             }

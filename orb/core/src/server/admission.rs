@@ -31,6 +31,17 @@ pub(crate) fn admit(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), Sy
     Ok(())
 }
 
+/// Settles it again for a request that waited since: only whether there is still time.
+///
+/// # Errors
+/// As [`admit`].
+pub(crate) fn admit_again(request: &ServerRequest<'_>) -> Result<(), SystemException> {
+    match request.invocation_policies()? {
+        Some(policies) => policies.check_in_time(request.operation(), request.response_expected()),
+        None => Ok(()),
+    }
+}
+
 fn is_here(orb: &Orb, object_key: &[u8]) -> bool {
     let adapter = orb.server().adapter.get();
     adapter.is_some_and(|adapter| adapter.locate(object_key) == Location::Here)

@@ -7,6 +7,7 @@
 
 use crate::Orb;
 use crate::profile;
+use crate::server::held::{self, HeldCall, HeldRequest};
 use crate::server::{Location, ServerConnection, ServerRequest, admission, relief};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
@@ -17,6 +18,7 @@ use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Handles `message`; whether the connection goes on. `begins` is called before the upcall, when
 /// all that concerns the connection itself was taken from the message: it is told whether the next
@@ -72,7 +74,8 @@ fn request(
     // What the client does not wait for is not to be overtaken by what it sends next.
     begins(header.response == ResponseFlags::WithTarget);
     let object_key = object_key(orb, &header.target);
-    let mut request = ServerRequest::new(orb, Some(connection), header, object_key, arguments);
+    let mut request = ServerRequest::new(orb, Some(connection), header, object_key, arguments)
+        .in_message(*message);
     let to_admit = to_admit | orb.interceptors().exist();
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
     let outcome = admitted.and_then(|()| serve(orb, &mut request));
@@ -92,17 +95,75 @@ pub(crate) fn local(
     operation: &str,
     arguments: Decoder<'_>,
 ) -> Result<(), SystemException> {
-    let header = RequestHeader {
+    let header = local_header(object_key, operation);
+    let key = Cow::Borrowed(object_key);
+    let mut request = ServerRequest::new(orb, None, header, key, arguments);
+    let _serving = relief::serve_for_a_while();
+    serve(orb, &mut request)
+}
+
+fn local_header<'a>(object_key: &'a [u8], operation: &'a str) -> RequestHeader<'a> {
+    RequestHeader {
         request_id: 0,
         response: ResponseFlags::None,
         target: Target::Key(object_key),
         operation,
         service_contexts: ServiceContexts::EMPTY,
-    };
-    let key = Cow::Borrowed(object_key);
-    let mut request = ServerRequest::new(orb, None, header, key, arguments);
-    let _serving = relief::serve_for_a_while();
-    serve(orb, &mut request)
+    }
+}
+
+/// Serves a request that was held. `begins` as in [`message`].
+pub(crate) fn held_request(orb: &Orb, mut held: HeldRequest, begins: impl FnOnce(bool)) {
+    if held.is_orphan() {
+        return; // Nobody is left who could be answered.
+    }
+    held.begin_service();
+    with_held(&mut held, |request| {
+        begins(request.response() == ResponseFlags::WithTarget);
+        admission::admit_again(request).and_then(|()| serve(orb, request))
+    });
+}
+
+/// Answers a request that was held with `exception`.
+pub(crate) fn refuse_held(held: &mut HeldRequest, exception: SystemException) {
+    with_held(held, |_| Err(exception));
+}
+
+/// Makes a request of what was held, and answers it with what `body` says.
+fn with_held(
+    held: &mut HeldRequest,
+    body: impl FnOnce(&mut ServerRequest<'_>) -> Result<(), SystemException>,
+) {
+    let orb = held.orb.clone();
+    let (queue, intercepted) = (held.queue(), held.take_intercepted());
+    match held.take_call() {
+        None => {}
+        Some(HeldCall::Message { connection, message, response }) => {
+            let message = message.as_message();
+            // It was decoded before it was held.
+            let Ok((mut header, mut arguments)) = message.request() else { return };
+            header.response = response;
+            arguments.set_code_sets(connection.code_sets());
+            arguments.set_limits(orb.limits());
+            arguments.set_context(Some(&orb));
+            let key = object_key(&orb, &header.target);
+            let mut request = ServerRequest::new(&orb, Some(&connection), header, key, arguments)
+                .in_message(message);
+            request.was_held(queue, intercepted);
+            let outcome = body(&mut request);
+            request.conclude(outcome);
+        }
+        Some(HeldCall::Local { object_key, operation, arguments }) => {
+            let arguments = arguments.decoder(&orb);
+            let header = local_header(&object_key, &operation);
+            let key = Cow::Borrowed(&object_key[..]);
+            let mut request = ServerRequest::new(&orb, None, header, key, arguments);
+            request.was_held(queue, intercepted);
+            if let Err(exception) = body(&mut request) {
+                tracing::warn!(operation, %exception, "a call of this process that waited failed");
+            }
+        }
+    }
 }
 
 /// The key of the target, also when the client sent a profile or a whole reference.
@@ -147,6 +208,8 @@ fn by_plain_key(
 ) -> Result<(), SystemException> {
     match orb.server().object_keys.get(request.object_key()) {
         Some(object) => request.forward(&object),
+        // The adapter may have gone between the begin of the request and its upcall.
+        None if orb.server().closing.load(Ordering::Acquire) => Err(held::given_up()),
         None => Err(otherwise),
     }
 }

@@ -9,7 +9,8 @@ use crate::init::ServerConcurrency;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
 use crate::server::connection::Taken;
 use crate::server::{
-    ServerConnection, dispatch, nesting, pending, relief, thread_per_connection, thread_per_request,
+    ServerConnection, dispatch, held, nesting, pending, relief, thread_per_connection,
+    thread_per_request,
 };
 use corbie_giop::OwnedMessage;
 use std::io;
@@ -55,6 +56,7 @@ impl EventHandler for ServerConnection {
 
     fn handle_output(&self, orb: &Orb) {
         self.send_on(orb);
+        held::resume_if_eased(orb);
         pending::resume_if_eased(orb, self);
     }
 

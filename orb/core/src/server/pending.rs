@@ -70,7 +70,8 @@ pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
     of_connection > 0
         && (of_connection >= orb.settings().pending_responses_max
             || orb.server().pending.total.load(Ordering::Acquire)
-                >= orb.settings().pending_responses_total_max)
+                >= orb.settings().pending_responses_total_max
+            || orb.server().held.is_full(orb))
 }
 
 /// Pauses reading, if [`is_full`], until enough was answered; whether it did.
@@ -103,7 +104,7 @@ pub(crate) fn resume_if_eased(orb: &Orb, connection: &ServerConnection) {
 
 /// Has the connections read on that were paused and may.
 #[cold]
-fn resume(orb: &Orb) {
+pub(crate) fn resume(orb: &Orb) {
     let is_due = |c: &ServerConnection| c.is_paused.load(Ordering::SeqCst) && !is_full(orb, c);
     for connection in orb.server().registry.those(is_due) {
         connection.is_paused.store(false, Ordering::SeqCst);

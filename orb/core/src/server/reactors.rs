@@ -39,6 +39,12 @@ impl Reactors {
         }
     }
 
+    /// One of the loops.
+    pub(crate) fn any(&self) -> Option<Arc<Reactor>> {
+        let loops = self.loops.get()?;
+        loops.get(self.next.load(Ordering::Relaxed) % loops.len().max(1)).cloned()
+    }
+
     /// A connection has gone: a listener that waited for a place has one.
     pub(crate) fn note_place(&self) {
         for (reactor, token) in &*self.listening.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -9,7 +9,7 @@
 
 use crate::Orb;
 use crate::reactor::{self, Reactor};
-use crate::server::{ServerConnection, thread_per_connection};
+use crate::server::{ServerConnection, held, thread_per_connection};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -77,6 +77,7 @@ pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
 #[inline]
 pub(crate) fn while_waiting() -> WhileWaiting {
     reactor::let_go();
+    held::let_go();
     WhileWaiting(DUTY.with(|slot| {
         let slot = slot.borrow();
         slot.as_ref().map(|duty| relieve(&duty.orb, &duty.connection))

@@ -7,10 +7,11 @@
 use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::policy::InvocationPolicies;
 use crate::server::answer::{self, Body, ReplyTo};
+use crate::server::held::{self, HeldRequest};
 use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
-use corbie_giop::{RequestHeader, ResponseFlags, service_context_id};
+use corbie_giop::{Message, RequestHeader, ResponseFlags, service_context_id};
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::borrow::Cow;
@@ -25,6 +26,10 @@ pub struct ServerRequest<'r> {
     object_key: Cow<'r, [u8]>,
     arguments: Decoder<'r>,
     progress: Progress,
+    /// The whole message that it came in.
+    message: Option<Message<'r>>,
+    /// The queue that it waited in last; 0: in none.
+    held_by: u64,
     /// What interceptors keep of it; `None` without interceptors.
     intercepted: Option<Box<Intercepted>>,
 }
@@ -49,8 +54,66 @@ impl<'r> ServerRequest<'r> {
         arguments: Decoder<'r>,
     ) -> Self {
         let progress = Progress::Unanswered;
-        let intercepted = None;
-        ServerRequest { orb, connection, header, object_key, arguments, progress, intercepted }
+        let (message, held_by, intercepted) = (None, 0, None);
+        ServerRequest {
+            orb,
+            connection,
+            header,
+            object_key,
+            arguments,
+            progress,
+            message,
+            held_by,
+            intercepted,
+        }
+    }
+
+    /// The message that it came in, so that it can be held.
+    #[inline]
+    #[must_use]
+    pub(crate) fn in_message(mut self, message: Message<'r>) -> Self {
+        self.message = Some(message);
+        self
+    }
+
+    /// It waited in `queue`.
+    pub(crate) fn was_held(&mut self, queue: u64, intercepted: Option<Box<Intercepted>>) {
+        self.held_by = queue;
+        self.intercepted = intercepted;
+    }
+
+    /// The queue that it waited in last.
+    pub(crate) fn held_by(&self) -> Option<u64> {
+        (self.held_by != 0).then_some(self.held_by)
+    }
+
+    /// The number of its connection; calls of this process have one together.
+    pub(crate) fn connection_id(&self) -> u64 {
+        self.connection.map_or(u64::MAX, |connection| connection.id)
+    }
+
+    /// Takes it out of the thread that serves it, to be served later.
+    ///
+    /// # Errors
+    /// `TRANSIENT` (`COMPLETED_NO`) when too much is held already.
+    #[cold]
+    pub(crate) fn hold(&mut self, reason: held::Reason) -> Result<HeldRequest, SystemException> {
+        if self.progress != Progress::Unanswered {
+            return Err(second_answer(self.operation()));
+        }
+        let mut held = match (self.connection, &self.message) {
+            (Some(connection), Some(message)) => {
+                let response = self.header.response;
+                HeldRequest::of_message(self.orb, connection, message, response, reason)?
+            }
+            _ => {
+                let (key, operation) = (&*self.object_key, self.header.operation);
+                HeldRequest::of_local_call(self.orb, key, operation, &self.arguments, reason)?
+            }
+        };
+        held.set_intercepted(self.intercepted.take());
+        self.progress = Progress::Deferred;
+        Ok(held)
     }
 
     /// The name of the operation on the wire: `_get_x` and `_set_x` for an attribute `x`.

@@ -4,6 +4,7 @@
 use crate::Orb;
 use crate::server::ServerConnection;
 use crate::server::connection::COMPLETE;
+use crate::server::held::Reason;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,9 +21,13 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
         return;
     }
     server.listeners.close();
+    server.held_queues.give_up(Reason::UntilActive);
     let connections = server.registry.all();
     if wait_for_completion {
         close_idle(orb, &connections, patience);
+    }
+    for reason in [Reason::UntilActive, Reason::ForTurn, Reason::ForMainThread] {
+        server.held_queues.give_up(reason);
     }
     for connection in &connections {
         connection.close_when_served();
@@ -52,6 +57,9 @@ fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], patience: Durati
         open.retain(|connection| !connection.close_if_idle());
         if open.is_empty() || Instant::now() >= deadline {
             return;
+        }
+        if orb.serve_as_main_thread() {
+            continue;
         }
         // Of a reactive server this may be the only thread there is.
         let reactor = orb.reactor().ok().filter(|_| orb.is_driven_by_application());
@@ -89,6 +97,7 @@ pub(crate) fn close_silent(orb: &Orb) {
         !is_busy && passed(since, if has_begun { settings.server_idle_timeout } else { first })
     };
     let registry = &orb.server().registry;
+    orb.server().held_queues.drop_orphans();
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
         let peer = connection.peer();
         if is_stuck(&connection) {

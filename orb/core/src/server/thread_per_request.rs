@@ -8,6 +8,7 @@
 use crate::Orb;
 use crate::init::ServerConcurrency;
 use crate::reactor::{Next, Reactor, Turn, Waiting};
+use crate::server::held::{self, Flight, HeldRequest};
 use crate::server::{ServerConnection, dispatch, event_driven, relief};
 use corbie_giop::OwnedMessage;
 use std::io;
@@ -62,6 +63,25 @@ pub(crate) fn start(orb: &Orb) -> io::Result<()> {
         reactor.run_until(&orb, &|| reactor.is_closed(), None);
     };
     thread.spawn(run).map(drop)
+}
+
+/// Has a new thread serve a request that was held, when there is a place for one.
+pub(crate) fn serve_held(orb: &Orb, held: HeldRequest, flight: Flight) -> Next {
+    orb.server().thread_per_request.take_place(orb.settings().pool_threads_max);
+    let thread = std::thread::Builder::new().name("corbie-request".to_owned());
+    let started = thread.spawn({
+        let orb = orb.clone();
+        move || {
+            relief::begin_serving();
+            held::serve(&orb, held, flight, |_| {});
+            orb.server().thread_per_request.give_place_back();
+        }
+    });
+    if let Err(error) = started {
+        tracing::warn!(%error, "no thread to be had for a request that was held: refused");
+        orb.server().thread_per_request.give_place_back();
+    }
+    Next::Wait
 }
 
 /// Has a new thread serve `message`, when there is a place for one.

@@ -8,6 +8,7 @@ use crate::active_object_map::MapShape;
 use crate::map_lock::{MapLock, this_thread};
 use crate::policies::{Lifespan, PoaPolicies, PoaPolicy, Synchronization};
 use crate::root::Registry;
+use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use crate::{AdapterActivator, PoaManager};
 use corbie_core::Orb;
@@ -55,6 +56,7 @@ impl Poa {
             policies,
             manager,
             objects: MapLock::new(policies.synchronization, shape, &gate),
+            turns: Turns::new(orb, policies.thread, &gate),
             gate,
             transitions: Transitions::default(),
             cleanup_in_progress: AtomicBool::new(false),
@@ -66,6 +68,7 @@ impl Poa {
         });
         let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);
         inner.gate.set_owner(owner);
+        inner.manager.adopt(&inner);
         registry.add(&inner)?;
         Ok(Poa(inner))
     }
@@ -97,7 +100,8 @@ impl Poa {
         if family.children.contains_key(name) {
             return Err(PoaError::AdapterAlreadyExists(name.to_owned()));
         }
-        let manager = manager.cloned().unwrap_or_else(PoaManager::new);
+        let manager =
+            manager.cloned().unwrap_or_else(|| self.0.registry.managers.make_unnamed(&self.0.orb));
         let (orb, registry) = (&self.0.orb, &self.0.registry);
         let parent = Some(&self.0);
         let child =

@@ -102,7 +102,6 @@ impl PoaInner {
 
     /// Deactivates all objects and has each etherealised, at once or by the thread that leaves it
     /// last. Called when the POA's manager has become inactive (CORBA 3.3 P1 §15.3.2.7).
-    #[allow(dead_code)] // for POA managers that become inactive, which are on their way
     pub(crate) fn etherealize_all(&self) {
         self.cleanup_in_progress.store(true, Ordering::Release);
         let closed = self.objects.write(|map| {
@@ -117,6 +116,23 @@ impl PoaInner {
         });
         for index in closed.unwrap_or_default() {
             self.finish(index);
+        }
+    }
+
+    /// Waits until no request is being served, and every object that was deactivated has been
+    /// etherealised. To be called by threads that serve no request of the ORB.
+    pub(crate) fn wait_until_etherealized(&self) {
+        self.gate.wait_until_idle();
+        loop {
+            let epoch = self.transitions.epoch();
+            let is_ending = self
+                .objects
+                .read(|map| map.iter().any(|object| !object.activation().is_active()))
+                .unwrap_or(false);
+            if !is_ending && !self.transitions.are_under_way() {
+                return;
+            }
+            self.transitions.wait(epoch, None);
         }
     }
 

@@ -110,6 +110,7 @@ impl PoaInner {
     /// The apparent destruction: requests do not find the POA, and its name is free again.
     fn disappear(&self) {
         self.registry.remove(self);
+        self.manager.forget(self);
         if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
             let mut family = parent.family.lock();
             family.children.remove(&self.name);

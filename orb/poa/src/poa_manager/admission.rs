@@ -1,59 +1,107 @@
-//! Whether a request may begin now: what stands at the gate of its POA
-//! (CORBA 3.3 P1 §15.3.2).
+//! What becomes of a request whose POA does not simply take requests: it is served, taken away to
+//! wait, or refused (CORBA 3.3 P1 §15.3.2, §15.3.8.1).
 //!
-//! Called by `dispatch` before any servant manager is asked.
+//! `dispatch` comes here when the gate of the POA is not open, before anything else is asked about
+//! the object: servant managers and adapter activators are not called for requests that wait.
 
+use super::{ManagerInner, PoaManagerState, discarding, inactive};
 use crate::poa::PoaInner;
+use crate::thread_model::Turn;
 use corbie_core::server::upcall::closed;
 use corbie_core::server::{LocalRefusal, ServerRequest};
 use corbie_types::{CompletionStatus, SystemException, minor};
-use std::marker::PhantomData;
 
 /// What becomes of a request.
 pub(crate) enum Admitted<'p> {
-    /// It is served now.
+    /// It is to be served now, if the gate lets it in with this pass.
     Serve(Pass<'p>),
-    #[allow(dead_code)] // for held requests, which are on their way
-    /// It was taken away with its message and is served later.
+    /// It was taken away, and is served later.
     Held,
 }
 
-/// To be kept until the upcall has ended.
-pub(crate) struct Pass<'p>(PhantomData<&'p PoaInner>);
+/// The right to make one upcall; to be kept until that has ended.
+pub(crate) struct Pass<'p> {
+    /// Given back when dropped.
+    _turn: Turn<'p>,
+}
 
 impl Pass<'_> {
-    /// The reasons for which the gate may be closed all the same.
+    /// The reasons for a closed gate that have been seen to. If the gate has another one after all,
+    /// the request is to ask again.
+    #[allow(clippy::unused_self, reason = "only who has a pass may ask")]
     pub(crate) fn in_spite_of(&self) -> u32 {
-        closed::INTERCEPTED | closed::ONE_THREAD | closed::AWAITED | closed::SERIALISED
+        closed::SERIALISED
+            | closed::DRAINING
+            | closed::INTERCEPTED
+            | closed::ONE_THREAD
+            | closed::AWAITED
     }
 }
 
 impl PoaInner {
+    /// Whether `request`, which is for this POA, is to be served now.
+    ///
     /// # Errors
-    /// `TRANSIENT` minor 1, `OBJ_ADAPTER` minor 1.
+    /// `TRANSIENT` when the manager discards requests or holds as many as it may, `OBJ_ADAPTER`
+    /// when it is inactive; `COMPLETED_NO`.
+    #[cold]
     pub(crate) fn admit(
         &self,
-        _request: &mut ServerRequest<'_>,
+        request: &mut ServerRequest<'_>,
     ) -> Result<Admitted<'_>, SystemException> {
-        self.pass().map(Admitted::Serve)
+        if !self.manager.0.admit(request)? {
+            return Ok(Admitted::Held);
+        }
+        Ok(match self.turns.take(request)? {
+            Some(turn) => Admitted::Serve(Pass { _turn: turn }),
+            None => Admitted::Held,
+        })
     }
 
+    /// Whether a call of this process may be made on this thread now.
+    ///
     /// # Errors
-    /// As [`PoaInner::admit`].
+    /// As [`PoaInner::admit`]; [`LocalRefusal::Remote`] when it has to wait, as a request does.
+    #[cold]
     pub(crate) fn admit_call(&self) -> Result<Pass<'_>, LocalRefusal> {
-        Ok(self.pass()?)
+        match self.manager.get_state() {
+            PoaManagerState::Active => {}
+            PoaManagerState::Holding => return Err(LocalRefusal::Remote),
+            PoaManagerState::Discarding => return Err(discarding().into()),
+            PoaManagerState::Inactive => return Err(inactive().into()),
+        }
+        let turn = self.turns.take_at_once().ok_or(LocalRefusal::Remote)?;
+        Ok(Pass { _turn: turn })
     }
+}
 
-    fn pass(&self) -> Result<Pass<'_>, SystemException> {
-        let bits = self.gate.bits();
-        if bits & closed::INACTIVE != 0 {
-            let minor = minor::OBJ_ADAPTER_UNKNOWN_ADAPTER;
-            return Err(SystemException::obj_adapter(minor, CompletionStatus::No));
+impl ManagerInner {
+    /// Whether `request` passes; `false`: it was taken away.
+    fn admit(&self, request: &mut ServerRequest<'_>) -> Result<bool, SystemException> {
+        let inner = self.lock();
+        let passes = match inner.state {
+            // What was held goes first.
+            PoaManagerState::Active if inner.is_draining => {
+                self.held.gave(request) || !self.held.precedes(request)
+            }
+            PoaManagerState::Active => true,
+            PoaManagerState::Holding => false,
+            PoaManagerState::Discarding => return Err(discarding()),
+            PoaManagerState::Inactive => return Err(inactive()),
+        };
+        if passes {
+            return Ok(true);
         }
-        if bits & closed::DISCARDING != 0 {
-            let minor = minor::TRANSIENT_REQUEST_DISCARDED;
-            return Err(SystemException::transient(minor, CompletionStatus::No));
+        if self.held_max.is_some_and(|most| self.held.len() >= most) {
+            return Err(full());
         }
-        Ok(Pass(PhantomData))
+        self.held.hold(request)?;
+        Ok(false)
     }
+}
+
+#[cold]
+fn full() -> SystemException {
+    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
+        .with_detail("as many requests wait as the HeldRequestsMax of the POA manager allows")
 }

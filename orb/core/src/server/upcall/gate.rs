@@ -29,6 +29,8 @@ pub mod closed {
     pub const AWAITED: u32 = 1 << 6;
     /// The POA has no lock and belongs to one thread (`NULL_LOCK`).
     pub const ONE_THREAD: u32 = 1 << 7;
+    /// The POA manager is active, and requests that it held are not served yet.
+    pub const DRAINING: u32 = 1 << 8;
     /// The reasons that the end of an upcall matters to somebody for.
     pub(crate) const LEAVING_MATTERS: u32 = DESTROYED | AWAITED;
 }
@@ -164,16 +166,31 @@ impl Gate {
     /// Waits until no upcall of this POA is under way. From inside one it would wait for itself:
     /// the caller asks [`super::is_inside_any`] before.
     pub fn wait_until_idle(&self) {
+        self.wait_until_idle_unless(&|| false);
+    }
+
+    /// As [`Gate::wait_until_idle`], but ends also when `given_up` holds; who makes it hold calls
+    /// [`Gate::wake`].
+    pub fn wait_until_idle_unless(&self, given_up: &dyn Fn() -> bool) {
         let mut slow = self.slow();
         slow.waiting += 1;
         self.change(closed::AWAITED, 0);
-        while !slow.unplaced.is_empty() || record::count(|upcall| upcall.gate == self.number) > 0 {
+        let is_busy = |slow: &Slow| {
+            !slow.unplaced.is_empty() || record::count(|upcall| upcall.gate == self.number) > 0
+        };
+        while !given_up() && is_busy(&slow) {
             slow = self.left.wait(slow).unwrap_or_else(PoisonError::into_inner);
         }
         slow.waiting -= 1;
         if slow.waiting == 0 {
             self.change(0, closed::AWAITED);
         }
+    }
+
+    /// Has those in [`Gate::wait_until_idle_unless`] look whether they are to give up.
+    pub fn wake(&self) {
+        drop(self.slow());
+        self.left.notify_all();
     }
 
     /// An upcall has no place in its thread's record.

@@ -1,0 +1,263 @@
+//! Who serves what a queue lets go: threads of the ORB's `server_concurrency`, as for a connection.
+//!
+//! Where connections are sources of event loops, the queue is a source, too, of one of these loops;
+//! where they have threads, threads are started for the queue. Requests that must not be overtaken
+//! (oneways) keep the queue until their upcall ends or waits for a call of its own.
+
+use super::HeldRequest;
+use super::queue::{Flight, Reason, Shared};
+use super::request::given_up;
+use crate::Orb;
+use crate::init::ServerConcurrency;
+use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
+use crate::server::{Server, dispatch, nesting, relief, thread_per_request};
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Where a queue is a source.
+pub(super) struct Home {
+    reactor: Weak<Reactor>,
+    token: Token,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let Some(reactor) = self.reactor.upgrade() {
+            reactor.remove(self.token);
+        }
+    }
+}
+
+impl Shared {
+    /// Sees to it that what may be served is.
+    pub(super) fn wake(self: &Arc<Self>) {
+        if !self.has_next() {
+            return;
+        }
+        let Some(orb) = self.orb() else { return };
+        if self.reason == Reason::ForMainThread {
+            return orb.server().main_thread.wake(&orb);
+        }
+        let woken = match orb.settings().server_concurrency {
+            ServerConcurrency::ThreadPerConnection => self.start_thread(&orb),
+            _ => self.mark_ready(&orb),
+        };
+        if let Err(error) = woken {
+            tracing::warn!(%error, "requests that were held cannot be served yet");
+        }
+    }
+
+    fn mark_ready(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        if home.is_none() {
+            let reactor = orb.server().reactor_for_held(orb)?;
+            let token = reactor.add_unwatched(Arc::new(Runner(Arc::downgrade(self))));
+            *home = Some(Home { reactor: reactor.downgrade(), token });
+        }
+        if let Some(home) = &*home
+            && let Some(reactor) = home.reactor.upgrade()
+        {
+            reactor.again(home.token);
+        }
+        Ok(())
+    }
+
+    /// Starts a thread that empties the queue, unless one does or there are too many.
+    fn start_thread(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
+        {
+            let mut state = self.lock();
+            let most = orb.settings().pool_threads_max;
+            if !state.has_next() || state.has_looker || state.threads >= most {
+                return Ok(());
+            }
+            state.threads += 1;
+            state.has_looker = true;
+        }
+        let thread = std::thread::Builder::new().name("corbie-held".to_owned());
+        let (queue, orb) = (Arc::clone(self), orb.clone());
+        let started = thread.spawn(move || {
+            relief::begin_serving();
+            queue.empty(&orb);
+        });
+        started.map(drop).inspect_err(|_| {
+            let mut state = self.lock();
+            state.threads -= 1;
+            state.has_looker = false;
+        })
+    }
+
+    fn empty(self: &Arc<Self>, orb: &Orb) {
+        loop {
+            while let Some((held, flight)) = self.take() {
+                serve(orb, held, flight, |_| {});
+                if std::mem::replace(&mut self.lock().has_looker, true) {
+                    self.lock().threads -= 1;
+                    return; // Another thread has taken this one's place.
+                }
+            }
+            let mut state = self.lock();
+            if !state.has_next() {
+                state.threads -= 1;
+                state.has_looker = false;
+                return;
+            }
+        }
+    }
+}
+
+/// A queue as a source that is marked ready by hand.
+struct Runner(Weak<Shared>);
+
+impl EventHandler for Runner {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
+        let Some(queue) = self.0.upgrade() else { return Next::Remove };
+        if nesting::is_too_deep(orb) {
+            nesting::postpone(turn);
+            return Next::Wait;
+        }
+        let Some((held, flight)) = queue.take() else { return Next::Wait };
+        if orb.settings().server_concurrency == ServerConcurrency::ThreadPerRequest {
+            return thread_per_request::serve_held(orb, held, flight);
+        }
+        let pool = orb.server().pool.get();
+        let mut has_begun = false;
+        {
+            let _serving = relief::serve_for_a_while();
+            let _upcall = nesting::enter();
+            serve(orb, held, flight, |_| {
+                if let Some(pool) = pool {
+                    pool.leave_the_idle(orb);
+                    has_begun = true;
+                }
+                turn.release(false);
+            });
+        }
+        if let Some(pool) = pool.filter(|_| has_begun) {
+            pool.return_to_the_idle();
+        }
+        Next::Wait
+    }
+}
+
+/// Serves a request that was taken out. `begins` is called before its upcall.
+pub(crate) fn serve(orb: &Orb, held: HeldRequest, flight: Flight, begins: impl FnOnce(bool)) {
+    let connection = held.connection().cloned();
+    let reason = flight.queue().reason;
+    let mut flight = Some(flight);
+    let mut keeping = None;
+    dispatch::held_request(orb, held, |may_be_overtaken| {
+        begins(may_be_overtaken);
+        if reason != Reason::ForTurn && may_be_overtaken {
+            flight = None;
+        } else if let Some(flight) = flight.take() {
+            keeping = Some(keep(flight));
+        }
+    });
+    drop(keeping);
+    drop(flight);
+    if let Some(connection) = connection {
+        connection.flush_batch();
+    }
+}
+
+thread_local! {
+    /// The request in flight that this thread serves.
+    static KEPT: RefCell<Option<Flight>> = const { RefCell::new(None) };
+}
+
+/// A request in flight stays so until this is dropped or [`let_go`] is called.
+struct Keeping {
+    outer: Option<Flight>,
+}
+
+fn keep(flight: Flight) -> Keeping {
+    Keeping { outer: KEPT.replace(Some(flight)) }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        drop(KEPT.replace(self.outer.take()));
+    }
+}
+
+/// This thread waits for a call of its own: what waits behind the request that it serves may go
+/// on, as the call may lead to one of these. Order gives way to progress.
+pub(crate) fn let_go() {
+    drop(KEPT.take());
+}
+
+impl Server {
+    /// A loop whose threads serve requests.
+    fn reactor_for_held<'s>(&'s self, orb: &'s Orb) -> io::Result<Arc<Reactor>> {
+        let gone = || io::Error::other("the ORB shuts down");
+        match orb.settings().server_concurrency {
+            ServerConcurrency::ThreadPool => {
+                self.pool.get().map(|pool| Arc::clone(&pool.reactor)).ok_or_else(gone)
+            }
+            ServerConcurrency::ThreadPerRequest => {
+                self.thread_per_request.reactor().cloned().ok_or_else(gone)
+            }
+            ServerConcurrency::ReactorPerThread => self.reactors.any().ok_or_else(gone),
+            ServerConcurrency::Reactive | ServerConcurrency::ThreadPerConnection => {
+                orb.reactor().cloned().map_err(io::Error::other)
+            }
+        }
+    }
+}
+
+/// All queues of one ORB.
+#[derive(Default)]
+pub(crate) struct Queues {
+    /// Lock "queues of held requests".
+    all: Mutex<Vec<Weak<Shared>>>,
+    /// Whether a request waits until its client takes replies.
+    pub(super) wait_for_room: AtomicBool,
+}
+
+impl Queues {
+    pub(super) fn add(&self, queue: &Arc<Shared>) {
+        let mut queues = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Shared>> {
+        let queues = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl Queues {
+    /// Refuses what waits for `reason`: it will not be served any more.
+    pub(crate) fn give_up(&self, reason: Reason) {
+        for queue in self.all().into_iter().filter(|queue| queue.reason == reason) {
+            queue.refuse(&given_up());
+        }
+    }
+
+    /// Drops requests whose clients have gone.
+    pub(crate) fn drop_orphans(&self) {
+        self.all().iter().for_each(|queue| queue.drop_orphans());
+    }
+}
+
+/// A peer may take replies again: goes on with what waits for that, if anything does.
+#[inline]
+pub(crate) fn resume_if_eased(orb: &Orb) {
+    let waits = &orb.server().held_queues.wait_for_room;
+    if waits.load(Ordering::Relaxed) && waits.swap(false, Ordering::AcqRel) {
+        resume(orb);
+    }
+}
+
+#[cold]
+fn resume(orb: &Orb) {
+    orb.server().held_queues.all().iter().for_each(Shared::wake);
+}
