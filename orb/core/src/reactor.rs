@@ -323,11 +323,12 @@ impl Reactor {
     /// Handles what comes until `done`, `deadline`, or another thread leads.
     fn run_as_leader(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) {
         while !done() && !self.is_closed() {
+            // Also when something always comes.
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return;
+            }
             if !self.handle_next(orb) {
-                let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
-                if left == Some(Duration::ZERO) {
-                    return;
-                }
                 // Whoever unblocks us from here on wakes the wait; whoever did before is seen.
                 if !self.lead_again() || !self.waits_for_nobody() || done() {
                     return;

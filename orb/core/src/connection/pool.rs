@@ -4,18 +4,19 @@
 //! one used last is taken first, so that a thread's calls in a row go over one connection and keep
 //! their order, and the others age and are closed. Paper AMI §3.1, exclusive multiplexing.
 
-use crate::client::Route;
+mod shared;
+
 use crate::client::{CallFailure, Clock, Retry};
 use crate::connection::ClientConnection;
-use crate::connection::MuxedConnection;
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_giop::{Protocol, Role};
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use shared::Sharing;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// A connection that waited idle at least this long is looked at before it is used: a server that
@@ -62,34 +63,8 @@ pub(crate) struct ConnectionPool {
     losses: AtomicU32,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
     returned: Condvar,
-    /// Lock "shared": held for a look, and not while a connection is opened.
-    shared: Mutex<Shared>,
-    /// Threads wait here while another one opens the connection that calls share.
-    opened: Condvar,
-    /// Requests that went over the common connection since it was found idle.
-    shared_uses: AtomicU64,
-}
-
-/// Connections that the event loop can read.
-#[derive(Default)]
-struct Shared {
-    /// The one that calls share.
-    common: Option<Arc<MuxedConnection>>,
-    /// Those that one call uses at a time.
-    own: Vec<Arc<MuxedConnection>>,
-    /// A thread opens the common one.
-    is_opening: bool,
-}
-
-impl Shared {
-    fn connections(&self) -> impl Iterator<Item = &Arc<MuxedConnection>> {
-        self.common.iter().chain(&self.own)
-    }
-
-    fn forget_closed(&mut self) {
-        self.own.retain(|connection| connection.is_open());
-        self.common.take_if(|connection| !connection.is_open());
-    }
+    /// The connections that calls share.
+    shared: Sharing,
 }
 
 #[derive(Default)]
@@ -117,9 +92,7 @@ impl ConnectionPool {
             state: Mutex::default(),
             losses: AtomicU32::new(0),
             returned: Condvar::new(),
-            shared: Mutex::default(),
-            opened: Condvar::new(),
-            shared_uses: AtomicU64::new(0),
+            shared: Sharing::default(),
         }
     }
 
@@ -222,123 +195,6 @@ impl ConnectionPool {
         }
     }
 
-    /// A connection that calls can share: the one of this endpoint, or one that no request uses;
-    /// opened when there is none. To be given back with [`MuxedConnection::release`].
-    ///
-    /// # Errors
-    /// As [`ConnectionPool::take`].
-    pub(crate) fn shared(
-        &self,
-        orb: &Orb,
-        clock: &mut Clock,
-        route: Route,
-        opening: Opening,
-    ) -> Result<Arc<MuxedConnection>, CallFailure> {
-        let mut shared = self.lock_shared();
-        loop {
-            let found = match route {
-                Route::Shared => shared.common.as_ref().filter(|connection| connection.is_open()),
-                Route::Own => shared.own.iter().find(|connection| connection.reserve()),
-            };
-            if let Some(connection) = found {
-                return Ok(Arc::clone(connection));
-            }
-            clock.has_waited = true;
-            if self.lock().closed {
-                return Err(orb.already_shut_down("opening a connection").into());
-            }
-            if route == Route::Own || !shared.is_opening {
-                break;
-            }
-            shared = self.wait_for_opening(shared, clock)?;
-        }
-        // What is here is closed, or in use.
-        let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
-        let lost = shared.connections().filter(is_closed).count();
-        self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
-        shared.forget_closed();
-        opening.check(self)?;
-        shared.is_opening |= route == Route::Shared;
-        drop(shared);
-        self.open_shared(orb, clock, route)
-    }
-
-    /// Opens a connection that the event loop can read, with no lock held.
-    fn open_shared(
-        &self,
-        orb: &Orb,
-        clock: &Clock,
-        route: Route,
-    ) -> Result<Arc<MuxedConnection>, CallFailure> {
-        let opened = self.connect_link(orb, clock);
-        let mut shared = self.lock_shared();
-        if route == Route::Shared {
-            shared.is_opening = false;
-            self.opened.notify_all();
-        }
-        let link = opened?;
-        // Whoever closes the pool looks here after that, for what is to be closed.
-        if self.lock().closed {
-            return Err(orb.already_shut_down("opening a connection").into());
-        }
-        let connection =
-            MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, self.protocol, link);
-        let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
-        orb.flusher().add(weak);
-        match route {
-            Route::Shared => shared.common = Some(Arc::clone(&connection)),
-            Route::Own => {
-                connection.reserve();
-                shared.own.push(Arc::clone(&connection));
-            }
-        }
-        Ok(connection)
-    }
-
-    /// Another thread opens the common connection: waits for that, as long as the call may take.
-    #[cold]
-    fn wait_for_opening<'l>(
-        &'l self,
-        shared: MutexGuard<'l, Shared>,
-        clock: &Clock,
-    ) -> Result<MutexGuard<'l, Shared>, CallFailure> {
-        let Some(left) = clock.left() else {
-            return Ok(self.opened.wait(shared).unwrap_or_else(|p| p.into_inner()));
-        };
-        if left.is_zero() {
-            let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No);
-            let detail = format!("no connection to {} in the time of the call", self.endpoint);
-            return Err(exception.with_detail(detail).into());
-        }
-        let waited = self.opened.wait_timeout(shared, left);
-        Ok(waited.unwrap_or_else(|p| p.into_inner()).0)
-    }
-
-    /// Whether a synchronous call has to go over the connection that calls share, as requests that
-    /// it must not overtake do. In the usual case one look.
-    #[inline]
-    pub(crate) fn has_shared_requests(&self) -> bool {
-        self.shared_uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
-    }
-
-    #[cold]
-    fn is_shared_in_use(&self) -> bool {
-        let uses = self.shared_uses.load(Ordering::SeqCst);
-        let common = self.lock_shared().common.clone();
-        if common.is_some_and(|connection| connection.is_in_use()) {
-            return true;
-        }
-        // Unless it was used since: then whoever used it may ask next.
-        let reset = self.shared_uses.compare_exchange(uses, 0, Ordering::SeqCst, Ordering::SeqCst);
-        reset.is_err()
-    }
-
-    /// A request was put on the connection that calls share; after it was.
-    #[inline]
-    pub(crate) fn note_shared_use(&self) {
-        self.shared_uses.fetch_add(1, Ordering::SeqCst);
-    }
-
     fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
         let link = self.connect_link(orb, clock)?;
         let reader = orb.reader(Role::Client, self.protocol);
@@ -356,9 +212,7 @@ impl ConnectionPool {
 
     fn unreachable(&self, error: &std::io::Error, clock: &Clock) -> CallFailure {
         if clock.left() == Some(Duration::ZERO) {
-            let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No);
-            let detail = format!("no connection to {} in the time of the call", self.endpoint);
-            return exception.with_detail(detail).into();
+            return self.too_late();
         }
         let exception =
             SystemException::transient(minor::TRANSIENT_CONNECT_FAILED, CompletionStatus::No)
@@ -368,6 +222,14 @@ impl ConnectionPool {
                     self.endpoint
                 ));
         CallFailure::new(exception, Retry::NextTarget)
+    }
+
+    #[cold]
+    fn too_late(&self) -> CallFailure {
+        let detail = format!("no connection to {} in the time of the call", self.endpoint);
+        SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No)
+            .with_detail(detail)
+            .into()
     }
 
     #[cold]
@@ -447,31 +309,19 @@ impl ConnectionPool {
         self.losses.fetch_add(closed, Ordering::Relaxed);
     }
 
-    fn purge_shared(&self, cutoff: Instant) -> u32 {
-        let mut shared = self.lock_shared();
-        let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
-        let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
-        shared.forget_closed();
-        u32::try_from(closed).unwrap_or(0)
-    }
-
     /// When the connection that waits longest was used last.
     pub(crate) fn oldest_idle(&self) -> Option<Instant> {
         let state = self.lock();
         let idle = state.idle.first().into_iter().chain(&state.indebted);
         let exclusive = idle.map(|connection| connection.last_used).min();
         drop(state);
-        let shared = self.lock_shared();
-        shared.connections().filter_map(|c| c.idle_since()).chain(exclusive).min()
+        self.shared_idle_since().into_iter().chain(exclusive).min()
     }
 
     /// How many connections are open, idle or in use.
     pub(crate) fn open_connections(&self) -> u32 {
-        let shared = self.lock_shared();
-        let open = shared.connections().filter(|connection| connection.is_open()).count();
-        let is_opening = shared.is_opening;
-        drop(shared);
-        self.lock().open + u32::try_from(open).unwrap_or(0) + u32::from(is_opening)
+        let shared = self.open_shared_connections();
+        self.lock().open + shared
     }
 
     /// Whether any connection is open, for one call or shared.
@@ -497,34 +347,6 @@ impl ConnectionPool {
         for connection in self.shared_connections() {
             connection.shut_down();
         }
-    }
-
-    /// Ends the asynchronous calls whose time is over at `now`.
-    pub(crate) fn expire(&self, now: Instant) {
-        // One that is missed, as the list changes, has its turn the next time.
-        for index in 0.. {
-            let Some(connection) = self.shared_connection(index) else { return };
-            connection.expire(now);
-        }
-    }
-
-    /// Sends what was kept back.
-    pub(crate) fn flush(&self) {
-        for connection in self.shared_connections() {
-            connection.flush_all();
-        }
-    }
-
-    fn shared_connection(&self, index: usize) -> Option<Arc<MuxedConnection>> {
-        self.lock_shared().connections().nth(index).cloned()
-    }
-
-    fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
-        self.lock_shared().connections().cloned().collect()
-    }
-
-    fn lock_shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -576,36 +398,5 @@ impl Drop for PooledConnection {
             drop(connection);
             self.pool.forget_one();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::Orb;
-    use crate::client::{Clock, Route};
-    use crate::connection::{ConnectionCache, Opening};
-    use crate::init::Settings;
-    use corbie_cdr::CodeSets;
-    use corbie_giop::Protocol;
-    use corbie_transport::Endpoint;
-    use corbie_types::SystemExceptionKind;
-    use std::time::Duration;
-
-    #[test]
-    fn nobody_waits_for_a_connect_beyond_his_own_time() {
-        let cache = ConnectionCache::default();
-        let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), Protocol::Giop, CodeSets::DEFAULT);
-        // As while another thread connects, which never ends here.
-        pool.lock_shared().is_opening = true;
-        cache.purge(Some(Duration::ZERO), 0);
-        cache.expire(&mut Vec::new());
-        cache.flush();
-        assert_eq!(pool.open_connections(), 1, "the one that is being opened");
-        let orb = Orb::new(Settings::default());
-        let mut clock = Clock::start(Some(Duration::from_millis(1)));
-        let failed = pool.shared(&orb, &mut clock, Route::Shared, Opening::Free).err();
-        let exception = failed.map(|failure| failure.exception);
-        assert_eq!(exception.map(|e| e.kind), Some(SystemExceptionKind::Timeout));
-        cache.close();
     }
 }

@@ -115,6 +115,27 @@ fn a_source_that_always_has_more_does_not_keep_another_waiting() {
 }
 
 #[test]
+fn a_flood_does_not_hold_who_waits_beyond_the_deadline() {
+    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    // Each octet handled brings another one, until the test has seen enough.
+    let back: Arc<Mutex<Option<Link>>> = Arc::default();
+    let to_itself = Arc::clone(&back);
+    let begun = Instant::now();
+    let (endless, peer) = pair(move |_, octet| {
+        if begun.elapsed() < PATIENCE {
+            to_itself.lock().unwrap().as_ref().unwrap().send_one(&[octet]).unwrap();
+        }
+    });
+    *back.lock().unwrap() = Some(peer);
+    reactor.add(endless.clone()).unwrap();
+    back.lock().unwrap().as_ref().unwrap().send_one(b"xy").unwrap();
+    let deadline = Instant::now() + Duration::from_millis(30);
+    assert!(!reactor.run_until(&orb, &|| false, Some(deadline)));
+    assert!(begun.elapsed() < PATIENCE, "it went on for {:?}", begun.elapsed());
+    assert!(endless.count() > 2, "something always came");
+}
+
+#[test]
 fn a_loop_nested_in_an_upcall_handles_what_follows_on_the_same_link() {
     let reactor = reactor(Waiting::OneAtATime).unwrap();
     let inner = Arc::clone(&reactor);

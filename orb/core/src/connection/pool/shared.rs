@@ -1,0 +1,256 @@
+//! The connections to one endpoint that several calls use at once, or that the event loop reads.
+//!
+//! The half of a pool for asynchronous calls, and for synchronous ones where `transport_multiplexing`
+//! or `reply_wait` say so. Paper AMI §3.1, transport multiplexing.
+
+use super::{ConnectionPool, Opening};
+use crate::Orb;
+use crate::client::{CallFailure, Clock, Retry, Route};
+use crate::connection::MuxedConnection;
+use corbie_types::{CompletionStatus, SystemException};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::Instant;
+
+/// What a pool has of connections that calls share.
+#[derive(Default)]
+pub(super) struct Sharing {
+    /// Lock "shared": held for a look, and not while a connection is opened.
+    connections: Mutex<Shared>,
+    /// Threads wait here while another one opens the connection that calls share.
+    opened: Condvar,
+    /// Requests that went over the common connection since it was found idle.
+    uses: AtomicU64,
+}
+
+/// Connections that the event loop can read.
+#[derive(Default)]
+struct Shared {
+    /// The one that calls share.
+    common: Option<Arc<MuxedConnection>>,
+    /// Those that one call uses at a time.
+    own: Vec<Arc<MuxedConnection>>,
+    /// A thread opens the common one.
+    is_opening: bool,
+}
+
+impl Shared {
+    fn connections(&self) -> impl Iterator<Item = &Arc<MuxedConnection>> {
+        self.common.iter().chain(&self.own)
+    }
+
+    fn forget_closed(&mut self) {
+        self.own.retain(|connection| connection.is_open());
+        self.common.take_if(|connection| !connection.is_open());
+    }
+}
+
+impl ConnectionPool {
+    /// A connection that calls can share: the one of this endpoint, or one that no request uses;
+    /// opened when there is none. To be given back with [`MuxedConnection::release`].
+    ///
+    /// # Errors
+    /// As [`ConnectionPool::take`].
+    pub(crate) fn shared(
+        &self,
+        orb: &Orb,
+        clock: &mut Clock,
+        route: Route,
+        opening: Opening,
+    ) -> Result<Arc<MuxedConnection>, CallFailure> {
+        let mut shared = self.lock_shared();
+        loop {
+            let found = match route {
+                Route::Shared => shared.common.as_ref().filter(|connection| connection.is_open()),
+                Route::Own => shared.own.iter().find(|connection| connection.reserve()),
+            };
+            if let Some(connection) = found {
+                return Ok(Arc::clone(connection));
+            }
+            clock.has_waited = true;
+            if self.lock().closed {
+                return Err(orb.already_shut_down("opening a connection").into());
+            }
+            if route == Route::Own || !shared.is_opening {
+                break;
+            }
+            shared = self.wait_for_opening(shared, clock)?;
+        }
+        // What is here is closed, or in use.
+        let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
+        let lost = shared.connections().filter(is_closed).count();
+        self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
+        shared.forget_closed();
+        opening.check(self)?;
+        shared.is_opening |= route == Route::Shared;
+        drop(shared);
+        self.open_shared(orb, clock, route)
+    }
+
+    /// Opens a connection that the event loop can read, with no lock held.
+    fn open_shared(
+        &self,
+        orb: &Orb,
+        clock: &Clock,
+        route: Route,
+    ) -> Result<Arc<MuxedConnection>, CallFailure> {
+        let opened = self.connect_link(orb, clock);
+        let mut shared = self.lock_shared();
+        if route == Route::Shared {
+            shared.is_opening = false;
+            self.shared.opened.notify_all();
+        }
+        let link = opened?;
+        if link.descriptor().is_none() {
+            return Err(self.cannot_be_shared());
+        }
+        // Whoever closes the pool looks here after that, for what is to be closed.
+        if self.lock().closed {
+            return Err(orb.already_shut_down("opening a connection").into());
+        }
+        let connection =
+            MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, self.protocol, link);
+        let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
+        orb.flusher().add(weak);
+        match route {
+            Route::Shared => shared.common = Some(Arc::clone(&connection)),
+            Route::Own => {
+                connection.reserve();
+                shared.own.push(Arc::clone(&connection));
+            }
+        }
+        Ok(connection)
+    }
+
+    /// Another thread opens the common connection: waits for that, as long as the call may take.
+    #[cold]
+    fn wait_for_opening<'l>(
+        &'l self,
+        shared: MutexGuard<'l, Shared>,
+        clock: &Clock,
+    ) -> Result<MutexGuard<'l, Shared>, CallFailure> {
+        let Some(left) = clock.left() else {
+            return Ok(self.shared.opened.wait(shared).unwrap_or_else(|p| p.into_inner()));
+        };
+        if left.is_zero() {
+            return Err(self.too_late());
+        }
+        let waited = self.shared.opened.wait_timeout(shared, left);
+        Ok(waited.unwrap_or_else(|p| p.into_inner()).0)
+    }
+
+    /// Whether a synchronous call has to go over the connection that calls share, as requests that
+    /// it must not overtake do. In the usual case one look.
+    #[inline]
+    pub(crate) fn has_shared_requests(&self) -> bool {
+        self.shared.uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
+    }
+
+    #[cold]
+    fn is_shared_in_use(&self) -> bool {
+        let uses = self.shared.uses.load(Ordering::SeqCst);
+        let common = self.lock_shared().common.clone();
+        if common.is_some_and(|connection| connection.is_in_use()) {
+            return true;
+        }
+        // Unless it was used since: then whoever used it may ask next.
+        let reset = self.shared.uses.compare_exchange(uses, 0, Ordering::SeqCst, Ordering::SeqCst);
+        reset.is_err()
+    }
+
+    /// A request was put on the connection that calls share; after it was.
+    #[inline]
+    pub(crate) fn note_shared_use(&self) {
+        self.shared.uses.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn purge_shared(&self, cutoff: Instant) -> u32 {
+        let mut shared = self.lock_shared();
+        let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
+        let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
+        shared.forget_closed();
+        u32::try_from(closed).unwrap_or(0)
+    }
+
+    /// Since when the one is idle that waits longest.
+    pub(super) fn shared_idle_since(&self) -> Option<Instant> {
+        self.lock_shared().connections().filter_map(|c| c.idle_since()).min()
+    }
+
+    /// How many are open, or are being opened.
+    pub(super) fn open_shared_connections(&self) -> u32 {
+        let shared = self.lock_shared();
+        let open = shared.connections().filter(|connection| connection.is_open()).count();
+        u32::try_from(open).unwrap_or(0) + u32::from(shared.is_opening)
+    }
+
+    #[cold]
+    fn cannot_be_shared(&self) -> CallFailure {
+        let exception = SystemException::imp_limit(0, CompletionStatus::No).with_detail(format!(
+            "no event loop can watch a connection to {}, as its transport has no descriptor: only \
+             synchronous calls over connections of their own (transport_multiplexing = \
+             exclusive, reply_wait = read) can use it",
+            self.endpoint
+        ));
+        CallFailure::new(exception, Retry::NextTarget)
+    }
+
+    /// Ends the asynchronous calls whose time is over at `now`.
+    pub(crate) fn expire(&self, now: Instant) {
+        // One that is missed, as the list changes, has its turn the next time.
+        for index in 0.. {
+            let Some(connection) = self.shared_connection(index) else { return };
+            connection.expire(now);
+        }
+    }
+
+    /// Sends what was kept back.
+    pub(crate) fn flush(&self) {
+        for connection in self.shared_connections() {
+            connection.flush_all();
+        }
+    }
+
+    fn shared_connection(&self, index: usize) -> Option<Arc<MuxedConnection>> {
+        self.lock_shared().connections().nth(index).cloned()
+    }
+
+    pub(super) fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
+        self.lock_shared().connections().cloned().collect()
+    }
+
+    fn lock_shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.connections.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Orb;
+    use crate::client::{Clock, Route};
+    use crate::connection::{ConnectionCache, Opening};
+    use crate::init::Settings;
+    use corbie_cdr::CodeSets;
+    use corbie_giop::Protocol;
+    use corbie_transport::Endpoint;
+    use corbie_types::SystemExceptionKind;
+    use std::time::Duration;
+
+    #[test]
+    fn nobody_waits_for_a_connect_beyond_his_own_time() {
+        let cache = ConnectionCache::default();
+        let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), Protocol::Giop, CodeSets::DEFAULT);
+        // As while another thread connects, which never ends here.
+        pool.lock_shared().is_opening = true;
+        cache.purge(Some(Duration::ZERO), 0);
+        cache.expire(&mut Vec::new());
+        cache.flush();
+        assert_eq!(pool.open_connections(), 1, "the one that is being opened");
+        let orb = Orb::new(Settings::default());
+        let mut clock = Clock::start(Some(Duration::from_millis(1)));
+        let failed = pool.shared(&orb, &mut clock, Route::Shared, Opening::Free).err();
+        let exception = failed.map(|failure| failure.exception);
+        assert_eq!(exception.map(|e| e.kind), Some(SystemExceptionKind::Timeout));
+        cache.close();
+    }
+}
