@@ -3,6 +3,7 @@
 //!
 //! `main.rs` writes them beside the JSON. Bars carry the spread over rounds as a thin line.
 
+mod curves;
 mod over_time;
 
 use crate::experiment::Experiment;
@@ -46,6 +47,8 @@ pub(crate) enum Chart {
     },
     /// What `Record::timelines` has: the rate, and the memory below it.
     OverTime,
+    /// What `Record::curves` has: each iteration.
+    Curves,
 }
 
 /// Why a picture could not be drawn.
@@ -66,6 +69,10 @@ pub(crate) fn svg(
         over_time::draw(&mut picture, &format!("{name}: {}", plot.name), &record.timelines)?;
         return Ok(picture);
     }
+    if plot.chart == Chart::Curves {
+        curves::draw(&mut picture, &format!("{name}: {metric}"), &record.curves)?;
+        return Ok(picture);
+    }
     let rows: Vec<&Row> = record.rows.iter().filter(|row| row.metric == metric).collect();
     if rows.is_empty() {
         return Err("there is nothing to draw".into());
@@ -76,7 +83,7 @@ pub(crate) fn svg(
         Chart::Lines { along, logarithmic } => {
             lines(&mut picture, &title, along, logarithmic, &rows)?;
         }
-        Chart::OverTime => {}
+        Chart::OverTime | Chart::Curves => {}
     }
     Ok(picture)
 }
@@ -235,7 +242,7 @@ mod tests {
     use super::*;
     use crate::experiment::EXPERIMENTS;
     use crate::orders::Step;
-    use crate::record::{At, Collected, Timeline};
+    use crate::record::{At, Collected, Curve, Timeline};
     use serde_json::json;
 
     fn record(experiment: &Experiment) -> Record {
@@ -256,6 +263,7 @@ mod tests {
             machine: json!({}),
             rounds: 1,
             rows: collected.rows(),
+            curves: vec![Curve { series: "heap".into(), x: At::new(), values: vec![3, 5] }],
             timelines: vec![Timeline {
                 series: "corbie-ami-unbounded".into(),
                 x: At::new(),
@@ -277,6 +285,7 @@ mod tests {
                 assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
                 let series: &[&str] = match plot.chart {
                     Chart::OverTime => &["corbie-ami-unbounded"],
+                    Chart::Curves => &["heap"],
                     _ => &["raw-tcp", "corbie-smi"],
                 };
                 for series in series {
@@ -289,7 +298,8 @@ mod tests {
     #[test]
     fn nothing_measured_is_an_error() {
         for experiment in EXPERIMENTS {
-            let empty = Record { rows: vec![], timelines: vec![], ..record(experiment) };
+            let empty =
+                Record { rows: vec![], timelines: vec![], curves: vec![], ..record(experiment) };
             for plot in experiment.charts {
                 assert!(svg(experiment, plot, &empty).is_err());
             }

@@ -10,6 +10,7 @@ pub(crate) mod amh_delay;
 pub(crate) mod ami_latency;
 pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
+pub(crate) mod buffers;
 pub(crate) mod gioplite;
 
 use crate::chart::Plot;
@@ -19,7 +20,7 @@ use crate::orders::{Answer, Order, Step};
 use crate::placement::Pin;
 use crate::process::Process;
 use crate::processor_time::ProcessorTime;
-use crate::record::{self, At, Collected, Missing, Record, Timeline};
+use crate::record::{self, At, Collected, Curve, Missing, Record, Timeline};
 use crate::statistics;
 use crate::table::PaperTable;
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &amh_clients::EXPERIMENT,
     &amh_delay::EXPERIMENT,
     &gioplite::EXPERIMENT,
+    &buffers::EXPERIMENT,
     &bandwidth::EXPERIMENT,
 ];
 
@@ -217,6 +219,7 @@ fn conclude(
         rounds: effort.rounds,
         rows,
         timelines: collected.timelines().to_vec(),
+        curves: collected.curves().to_vec(),
         ratios,
         missing,
     }
@@ -262,8 +265,12 @@ fn measure(
     if cell.contender.stays_warm() {
         *kept = Some(session);
     }
-    let steps = if let Answer::Steps(steps) = answer { steps } else { Vec::new() };
-    Ok(Measured { metrics, steps })
+    let (steps, curve) = match answer {
+        Answer::Steps(steps) => (steps, Vec::new()),
+        Answer::Curve(curve) => (Vec::new(), curve),
+        _ => (Vec::new(), Vec::new()),
+    };
+    Ok(Measured { metrics, steps, curve })
 }
 
 /// What one cell of one round gave.
@@ -271,6 +278,7 @@ fn measure(
 struct Measured {
     metrics: Vec<statistics::Metric>,
     steps: Vec<Step>,
+    curve: Vec<u64>,
 }
 
 impl Measured {
@@ -278,6 +286,10 @@ impl Measured {
         let (series, x) = (cell.contender.series.clone(), cell.at());
         for (name, value) in &self.metrics {
             collected.add(&series, &x, name, *value);
+        }
+        if !self.curve.is_empty() {
+            let (series, x) = (series.clone(), x.clone());
+            collected.add_curve(Curve { series, x, values: self.curve });
         }
         if !self.steps.is_empty() {
             collected.add_timeline(Timeline { series, x, steps: self.steps });

@@ -4,6 +4,7 @@
 //! with the others, and sends [`Order::Local`](crate::orders::Order::Local); the functions in
 //! [`MEASURES`] answer. [`count`] is the loop that they share.
 
+use crate::buffers;
 use crate::driver::{Client, Failure};
 use crate::orders::Answer;
 use std::hint::black_box;
@@ -13,7 +14,13 @@ use std::time::{Duration, Instant};
 pub(crate) type Measure = fn(u64, Duration) -> Result<Answer, Failure>;
 
 /// Everything that can be measured locally, by name.
-const MEASURES: &[(&str, Measure)] = &[("nothing", nothing)];
+const MEASURES: &[(&str, Measure)] = &[
+    ("nothing", nothing),
+    ("buffers-pool-alone", buffers::pool_alone),
+    ("buffers-heap-alone", buffers::heap_alone),
+    ("buffers-pool-interfered", buffers::pool_interfered),
+    ("buffers-heap-interfered", buffers::heap_interfered),
+];
 
 /// One of [`MEASURES`].
 pub(crate) struct Local(Measure);

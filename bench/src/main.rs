@@ -3,6 +3,7 @@
 //! `cargo xtask bench NAME` starts it; it starts itself again as server and client of its own
 //! contenders. See `README.md` for what is measured and how to read it.
 
+mod buffers;
 mod chart;
 mod command_line;
 mod contender;

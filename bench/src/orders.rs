@@ -155,6 +155,8 @@ pub(crate) enum Answer {
     },
     /// What happened step by step.
     Steps(Vec<Step>),
+    /// Nanoseconds of each iteration, in their order.
+    Curve(Vec<u64>),
     /// Octets of one call on the wire.
     Wire {
         /// From the client.
@@ -209,6 +211,10 @@ impl fmt::Display for Answer {
             }
             Answer::Rate { calls, nanoseconds } => write!(f, "rate {calls} {nanoseconds}"),
             Answer::Wire { request, reply } => write!(f, "wire {request} {reply}"),
+            Answer::Curve(times) => {
+                f.write_str("curve")?;
+                times.iter().try_for_each(|time| write!(f, " {time}"))
+            }
             Answer::Steps(steps) => {
                 f.write_str("steps")?;
                 steps.iter().try_for_each(|step| write!(f, " {step}"))
@@ -244,6 +250,10 @@ impl FromStr for Answer {
                 let (request, reply) =
                     rest.split_once(' ').ok_or_else(|| format!("no octets: `{line}`"))?;
                 Ok(Answer::Wire { request: number(request)?, reply: number(reply)? })
+            }
+            "curve" => {
+                let times = rest.split_ascii_whitespace().map(number);
+                times.collect::<Result<_, String>>().map(Answer::Curve)
             }
             "steps" => {
                 let steps = rest.split_ascii_whitespace().map(str::parse);
@@ -286,6 +296,7 @@ mod tests {
             Answer::Samples(vec![(4_600, 12), (4_610, 7)]),
             Answer::Rate { calls: 1, nanoseconds: 2 },
             Answer::Wire { request: 3, reply: 4 },
+            Answer::Curve(vec![5, 6]),
             Answer::Steps(vec![Step { at_us: 1, replies: 2, pending: 3, resident_kib: 4 }]),
         ] {
             assert_eq!(answer.to_string().parse(), Ok(answer));
@@ -293,6 +304,7 @@ mod tests {
         assert_eq!("error COMM_FAILURE".parse::<Answer>(), Err("COMM_FAILURE".to_owned()));
         assert!("rate 5".parse::<Answer>().is_err());
         assert!("wire 5".parse::<Answer>().is_err());
+        assert!("curve five".parse::<Answer>().is_err());
         assert!("steps 5:6".parse::<Answer>().is_err());
         assert!("samples 5".parse::<Answer>().is_err());
         assert!("hello".parse::<Answer>().is_err());

@@ -44,6 +44,17 @@ pub(crate) struct Timeline {
     pub(crate) steps: Vec<Step>,
 }
 
+/// What each iteration of one run of a contender took.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub(crate) struct Curve {
+    /// The contender.
+    pub(crate) series: String,
+    /// What it was measured at.
+    pub(crate) x: At,
+    /// Nanoseconds, in the order of the iterations.
+    pub(crate) values: Vec<u64>,
+}
+
 /// A contender that did not take part.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub(crate) struct Missing {
@@ -69,6 +80,9 @@ pub(crate) struct Record {
     /// Of the last round, where steps were measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) timelines: Vec<Timeline>,
+    /// Of the last round, where iterations were timed one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) curves: Vec<Curve>,
     /// `a / b : metric`; null when one of the two is missing.
     pub(crate) ratios: BTreeMap<String, Option<f64>>,
     /// Who did not take part.
@@ -79,6 +93,7 @@ pub(crate) struct Record {
 #[derive(Default)]
 pub(crate) struct Collected {
     timelines: Vec<Timeline>,
+    curves: Vec<Curve>,
     cells: Vec<(String, At, String, Vec<f64>)>,
 }
 
@@ -98,6 +113,17 @@ impl Collected {
     pub(crate) fn add_timeline(&mut self, timeline: Timeline) {
         self.timelines.retain(|t| (&t.series, &t.x) != (&timeline.series, &timeline.x));
         self.timelines.push(timeline);
+    }
+
+    /// Keeps the curve of the last round.
+    pub(crate) fn add_curve(&mut self, curve: Curve) {
+        self.curves.retain(|c| (&c.series, &c.x) != (&curve.series, &curve.x));
+        self.curves.push(curve);
+    }
+
+    /// The curves.
+    pub(crate) fn curves(&self) -> &[Curve] {
+        &self.curves
     }
 
     /// The steps.
@@ -348,6 +374,7 @@ mod tests {
             rounds: 3,
             rows,
             timelines: vec![],
+            curves: vec![],
             ratios: BTreeMap::from([("a / b : m".into(), Some(1.5)), ("c / d : m".into(), None)]),
             missing: vec![Missing { series: "c".into(), reason: "not built".into() }],
         };

@@ -37,6 +37,7 @@ pub(crate) fn metrics(answer: &Answer, order: &Order) -> Result<Vec<Metric>, Str
             })
         }
         Answer::Steps(steps) => step_metrics(steps),
+        Answer::Curve(times) => curve_metrics(times),
         Answer::Wire { request, reply } => {
             Ok(vec![("request_octets", *request as f64), ("reply_octets", *reply as f64)])
         }
@@ -56,6 +57,26 @@ fn step_metrics(steps: &[Step]) -> Result<Vec<Metric>, String> {
         ("slowest_step_calls_per_s", steady.iter().copied().fold(f64::MAX, f64::min)),
         ("resident_mib", most(|step| step.resident_kib) / 1024.0),
         ("pending_calls", most(|step| step.pending)),
+    ])
+}
+
+/// Of a curve: how long an iteration usually takes, how long the dearest do, and how far they
+/// scatter (standard deviation as a share of the mean).
+fn curve_metrics(times: &[u64]) -> Result<Vec<Metric>, String> {
+    let mut histogram = Histogram::<u64>::new(3).map_err(|e| e.to_string())?;
+    for time in times {
+        histogram.record(*time).map_err(|e| e.to_string())?;
+    }
+    if histogram.is_empty() {
+        return Err("nothing was iterated".to_owned());
+    }
+    Ok(vec![
+        ("ns_p50", histogram.value_at_quantile(0.5) as f64),
+        ("ns_mean", histogram.mean()),
+        ("ns_p99", histogram.value_at_quantile(0.99) as f64),
+        ("ns_p99.9", histogram.value_at_quantile(0.999) as f64),
+        ("ns_max", histogram.max() as f64),
+        ("jitter_pct", 100.0 * histogram.stdev() / histogram.mean()),
     ])
 }
 
@@ -116,6 +137,17 @@ mod tests {
 
     fn value(metrics: &[Metric], name: &str) -> f64 {
         metrics.iter().find(|(n, _)| *n == name).map(|(_, v)| *v).unwrap()
+    }
+
+    #[test]
+    fn a_curve_gives_the_usual_and_the_dearest_iteration() {
+        let times: Vec<u64> = (0..1_000).map(|at| if at == 500 { 9_000 } else { 100 }).collect();
+        let order = Order::Local { size: 1_000, window_ms: 0 };
+        let metrics = metrics(&Answer::Curve(times), &order).unwrap();
+        assert_eq!(value(&metrics, "ns_p50"), 100.0);
+        assert_eq!(value(&metrics, "ns_p99"), 100.0);
+        assert!((value(&metrics, "ns_max") - 9_000.0).abs() < 10.0);
+        assert!(curve_metrics(&[]).is_err());
     }
 
     const LATENCY: Order = Order::Latency { warm_up: 0, calls: 1 };

@@ -229,6 +229,7 @@ mod tests {
             ratios: [(key.to_owned(), ratio(&rows, key))].into(),
             rows,
             timelines: vec![],
+            curves: vec![],
             missing: vec![Missing { series: "jacorb-smi".into(), reason: "no Java".into() }],
         };
         let page = markdown(experiment, &record);

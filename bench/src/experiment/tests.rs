@@ -41,6 +41,7 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ),
     ("amh-delay", &[]),
     ("gioplite", &[]),
+    ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
     (
         "bandwidth",
         &[
