@@ -49,10 +49,10 @@ pub use corbie_core::{
 pub use corbie_core::{interceptor, messaging, policy, transport};
 pub use corbie_poa::{
     AdapterActivator, Collocation, Cookie, IdAssignment, IdUniqueness, ImplicitActivation,
-    Lifespan, ObjectId, Poa, PoaError, PoaManager, PoaManagerError, PoaManagerFactory,
-    PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy, RequestProcessing, ServantActivator,
-    ServantDemux, ServantLocator, ServantManager, ServantRefusal, ServantRetention,
-    Synchronization, This, ThreadModel,
+    Lifespan, ObjectId, Poa, PoaCurrent, PoaCurrentError, PoaError, PoaManager, PoaManagerError,
+    PoaManagerFactory, PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy,
+    RequestProcessing, ServantActivator, ServantDemux, ServantLocator, ServantManager,
+    ServantRefusal, ServantRetention, Synchronization, This, ThreadModel,
 };
 pub use corbie_types as types;
 pub use corbie_types::{

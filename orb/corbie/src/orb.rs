@@ -4,7 +4,7 @@
 
 use corbie_core::init::{PartialSettings, Settings};
 use corbie_core::transport::Transport;
-use corbie_poa::{Poa, RootPoa};
+use corbie_poa::{Poa, PoaCurrent, RootPoa};
 use corbie_types::SystemException;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +51,13 @@ impl Orb {
             Some(poa) => Ok(poa.clone()),
             None => Ok(root.insert(RootPoa::attach(&self.core)?).clone()),
         }
+    }
+
+    /// `PortableServer::Current`: tells inside an upcall which object is called. The initial
+    /// reference `POACurrent` is the same ([`PoaCurrent::narrow`]).
+    #[must_use]
+    pub fn poa_current(&self) -> PoaCurrent {
+        PoaCurrent
     }
 }
 
@@ -118,6 +125,7 @@ impl<'a> OrbBuilder<'a> {
         let arguments = self.arguments.unwrap_or(&mut none);
         let settings = Settings::from_process(self.settings, arguments)?;
         let core = corbie_core::Orb::with_transports(settings, self.transports)?;
+        PoaCurrent::register(&core)?;
         Ok(Orb { core, root: Arc::default() })
     }
 }

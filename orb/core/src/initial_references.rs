@@ -4,20 +4,31 @@
 //! services that the ORB has itself.
 
 use crate::{Object, Orb};
+use corbie_types::ior::{TaggedProfile, profile_tag};
 use corbie_types::{CompletionStatus, Ior, ObjectUrl, SystemException, minor};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// References registered under names. Lock "initial references".
+/// What is known by a name.
 #[derive(Default)]
-pub(crate) struct InitialReferences(Mutex<BTreeMap<String, Object>>);
+pub(crate) struct InitialReferences {
+    /// References registered under names. Lock "initial references".
+    registered: Mutex<BTreeMap<String, Object>>,
+    /// Local objects, by name, with their repository ids. References are made when they are asked
+    /// for: one that was kept would keep its ORB alive. Lock "local references".
+    local: Mutex<BTreeMap<&'static str, &'static str>>,
+}
 
 /// A URL that leads to another URL that leads … ends here.
 const MAX_INDIRECTIONS: u32 = 8;
 
 impl InitialReferences {
     pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Object>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn local(&self) -> MutexGuard<'_, BTreeMap<&'static str, &'static str>> {
+        self.local.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -36,10 +47,28 @@ impl Orb {
     /// The names that [`Orb::resolve_initial_references`] knows without a default.
     pub fn list_initial_services(&self) -> Vec<String> {
         let mut names: Vec<String> = self.initial_references().lock().keys().cloned().collect();
+        names.extend(self.initial_references().local().keys().map(|name| (*name).to_owned()));
         names.extend(self.settings().init_refs.iter().map(|reference| reference.name.clone()));
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Makes a local object known by `name`: its reference has one profile, with the tag
+    /// `CORBIE_LOCAL` and the name as its data, and is not called. What the name means is up to
+    /// whoever registers it, as the object adapter does with `POACurrent`.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` (`COMPLETED_NO`) when the name is taken.
+    pub fn register_local_reference(
+        &self,
+        name: &'static str,
+        repository_id: &'static str,
+    ) -> Result<(), SystemException> {
+        match self.initial_references().local().insert(name, repository_id) {
+            None => Ok(()),
+            Some(_) => Err(bad_param(format!("the initial reference {name:?} is taken"))),
+        }
     }
 
     /// Makes `object` known by `name` within this ORB.
@@ -82,6 +111,12 @@ impl Orb {
         let configured = self.settings().init_refs.iter().find(|reference| reference.name == name);
         if let Some(reference) = configured {
             return self.object_of_url(&reference.url, depth + 1);
+        }
+        let local = self.initial_references().local().get_key_value(name).map(|(n, id)| (*n, *id));
+        if let Some((name, repository_id)) = local {
+            let data = name.as_bytes().to_vec();
+            let profiles = vec![TaggedProfile { tag: profile_tag::CORBIE_LOCAL, data }];
+            return Ok(Object::new(self, Ior { type_id: repository_id.to_owned(), profiles }));
         }
         if let Some(prefix) = &self.settings().default_init_ref {
             return self.object_of_url(&format!("{prefix}/{name}"), depth + 1);

@@ -9,6 +9,7 @@
 
 mod active_object_map;
 mod adapter_activator;
+mod current;
 mod dispatch;
 mod map_lock;
 mod object_id;
@@ -25,6 +26,7 @@ mod transitions;
 mod upcall_context;
 
 pub use adapter_activator::AdapterActivator;
+pub use current::{PoaCurrent, PoaCurrentError};
 pub use object_id::ObjectId;
 pub use poa::{Poa, PoaError, This};
 pub use poa_manager::{

@@ -17,6 +17,8 @@ pub mod profile_tag {
     pub const CORBIE_SHMIOP: u32 = 0x4342_0001;
     /// Corbie's GIOPlite over TCP.
     pub const CORBIE_GIOPLITE: u32 = 0x4342_0002;
+    /// A local object of Corbie: of use within its process only, and not called.
+    pub const CORBIE_LOCAL: u32 = 0x4342_0003;
 
     const NAMES: &[(u32, &str)] = &[
         (INTERNET_IOP, "TAG_INTERNET_IOP"),
@@ -26,6 +28,7 @@ pub mod profile_tag {
         (UIOP, "TAO UIOP (unix domain sockets)"),
         (CORBIE_SHMIOP, "Corbie SHMIOP (shared memory)"),
         (CORBIE_GIOPLITE, "Corbie GIOPlite"),
+        (CORBIE_LOCAL, "Corbie local object"),
         (0x5441_4f02, "TAO SHMIOP (shared memory)"),
         (0x5441_4f04, "TAO DIOP (datagrams)"),
     ];
