@@ -6,7 +6,9 @@
 use crate::shm::ShmAcceptor;
 use crate::tcp::TcpAcceptor;
 use crate::unix::UnixAcceptor;
-use crate::{Endpoint, Link, PluggedAcceptor, PluggedEndpoint, Transport, UnixName, UnixOptions};
+use crate::{
+    Endpoint, Link, PluggedAcceptor, PluggedEndpoint, ShmOptions, Transport, UnixName, UnixOptions,
+};
 use rustix::net::{Shutdown, shutdown};
 use std::io;
 use std::net::SocketAddr;
@@ -51,7 +53,7 @@ impl Acceptor {
     ///
     /// # Errors
     /// As [`Acceptor::bind_unix`].
-    pub fn bind_shm(name: Option<&UnixName>, options: UnixOptions) -> io::Result<Acceptor> {
+    pub fn bind_shm(name: Option<&UnixName>, options: ShmOptions) -> io::Result<Acceptor> {
         ShmAcceptor::bind(name, options).map(Acceptor::Shm)
     }
 

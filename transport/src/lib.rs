@@ -5,7 +5,6 @@
 //! until octets arrive. An [`Acceptor`] yields the links that peers open to us. Everything blocks
 //! or spins on the calling thread: there is no queue, no runtime and no thread here. Applications
 //! bring further transports along with [`Transport`].
-#![forbid(unsafe_code)]
 
 mod acceptor;
 mod endpoint;
@@ -27,5 +26,6 @@ pub use peer::{PeerAddress, PeerProcess};
 pub use plugged::{PluggedAcceptor, PluggedEndpoint, PluggedLink, Transport};
 pub use readiness::{Event, Events, Readiness};
 pub use registry::{BUILT_IN_SCHEMES, Registry};
+pub use shm::{ShmAcceptor, ShmLink, ShmOptions};
 pub use unix::{UnixName, UnixOptions};
 pub use wait::{WaitStrategy, Waiter};

@@ -140,6 +140,29 @@ impl Link {
         }
     }
 
+    /// As [`Link::try_receive`], for a thread that asks again at once: where that needs no system
+    /// call it makes none, and notices a little later that the peer has closed.
+    ///
+    /// # Errors
+    /// As [`Link::try_receive`].
+    #[inline]
+    pub fn spin_receive(&self, space: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Link::Shm(link) => link.spin_receive(space),
+            _ => self.try_receive(space),
+        }
+    }
+
+    /// Whether octets are there that came while a thread was spinning, so that no event tells of
+    /// them.
+    #[inline]
+    pub fn has_input(&self) -> bool {
+        match self {
+            Link::Shm(link) => link.has_input(),
+            _ => false,
+        }
+    }
+
     /// Blocks until `space` is full, the peer has closed, or the receive time-out has passed with
     /// only a part of it there; how many octets came. `Ok(0)` means that the peer has closed.
     ///
@@ -205,6 +228,14 @@ impl Link {
             Link::Tcp(link) | Link::Unix(link) => link.peer().clone(),
             Link::Shm(link) => link.peer(),
             Link::Plugged(link) => link.peer(),
+        }
+    }
+
+    /// Whether [`Link::descriptor`] gives something to watch.
+    pub fn can_be_watched(&self) -> bool {
+        match self {
+            Link::Tcp(_) | Link::Unix(_) | Link::Shm(_) => true,
+            Link::Plugged(link) => link.descriptor().is_some(),
         }
     }
 

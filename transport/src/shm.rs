@@ -1,104 +1,34 @@
-//! Shared memory between processes of one machine: the place of the transport that `shm` brings.
+//! SHMIOP's transport: shared memory, for processes of one machine.
 //!
-//! Until it is here, connecting and listening say that it is not.
+//! A connection is two rings of octets in a memory file (`ring`, `mapping`), handed over when it is
+//! opened (`segment`), and the unix-domain socket of that moment (`link`). While both sides are
+//! awake no system call is made: octets are copied into a ring and out of it. The peer is not
+//! trusted: see SECURITY.md and `docs/decisions/0019-shared-memory.md`.
 
-use crate::{PeerAddress, UnixName, UnixOptions};
-use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
-use std::time::{Duration, Instant};
+mod link;
+mod mapping;
+mod ring;
+mod segment;
 
-/// A connection over shared memory.
-#[derive(Debug)]
-pub enum ShmLink {}
+pub use link::ShmLink;
+pub use segment::ShmAcceptor;
+pub(crate) use segment::connect;
 
-/// Accepts connections over shared memory.
-#[derive(Debug)]
-pub enum ShmAcceptor {}
+use crate::UnixOptions;
 
-pub(crate) fn connect(
-    _name: &UnixName,
-    _each: Option<Duration>,
-    _deadline: Option<Instant>,
-) -> io::Result<ShmLink> {
-    Err(io::ErrorKind::Unsupported.into())
+/// How shared memory is listened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ShmOptions {
+    /// The unix-domain socket over which memory is agreed on: who may connect.
+    pub socket: UnixOptions,
+    /// Octets of each of the two rings of a connection; rounded up to a power of two from 4 KiB to
+    /// 16 MiB. A message may be larger: it goes through in pieces.
+    pub ring_octets: u32,
 }
 
-impl ShmAcceptor {
-    pub(crate) fn bind(_name: Option<&UnixName>, _options: UnixOptions) -> io::Result<ShmAcceptor> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(crate) fn name(&self) -> &UnixName {
-        match *self {}
-    }
-
-    pub(crate) fn accept(&self) -> io::Result<ShmLink> {
-        match *self {}
-    }
-
-    pub(crate) fn set_nonblocking(&self) -> io::Result<()> {
-        match *self {}
-    }
-
-    pub(crate) fn close(&self) {
-        match *self {}
-    }
-
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        match *self {}
-    }
-}
-
-impl ShmLink {
-    pub(crate) fn send(&self, _segments: &mut [IoSlice<'_>]) -> io::Result<()> {
-        match *self {}
-    }
-
-    pub(crate) fn send_one(&self, _octets: &[u8]) -> io::Result<()> {
-        match *self {}
-    }
-
-    pub(crate) fn send_now(&self, _octets: &[u8]) {
-        match *self {}
-    }
-
-    pub(crate) fn try_send(&self, _octets: &[u8]) -> io::Result<usize> {
-        match *self {}
-    }
-
-    pub(crate) fn receive(&self, _space: &mut [u8]) -> io::Result<usize> {
-        match *self {}
-    }
-
-    pub(crate) fn try_receive(&self, _space: &mut [u8]) -> io::Result<Option<usize>> {
-        match *self {}
-    }
-
-    pub(crate) fn receive_all(&self, _space: &mut [u8]) -> io::Result<usize> {
-        match *self {}
-    }
-
-    pub(crate) fn is_stale(&self) -> bool {
-        match *self {}
-    }
-
-    pub(crate) fn set_receive_timeout(&self, _timeout: Option<Duration>) -> io::Result<()> {
-        match *self {}
-    }
-
-    pub(crate) fn set_send_timeout(&self, _timeout: Option<Duration>) -> io::Result<()> {
-        match *self {}
-    }
-
-    pub(crate) fn shutdown(&self) {
-        match *self {}
-    }
-
-    pub(crate) fn peer(&self) -> PeerAddress {
-        match *self {}
-    }
-
-    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        match *self {}
+impl Default for ShmOptions {
+    /// Two rings of 64 KiB, for the user of the server alone.
+    fn default() -> Self {
+        ShmOptions { socket: UnixOptions::default(), ring_octets: 64 << 10 }
     }
 }

@@ -42,6 +42,11 @@ impl SocketLink {
         SocketLink { socket, peer, receive_timeout, send_timeout, flags }
     }
 
+    /// The same socket, of a peer that is called otherwise.
+    pub(crate) fn with_peer(self, peer: PeerAddress) -> SocketLink {
+        SocketLink { peer, ..self }
+    }
+
     pub(crate) fn peer(&self) -> &PeerAddress {
         &self.peer
     }

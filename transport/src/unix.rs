@@ -119,6 +119,12 @@ impl UnixAcceptor {
         self.listener.set_nonblocking(true)
     }
 
+    /// Takes no more connections; nobody finds the socket, and a thread that accepts returns.
+    pub(crate) fn close(&self) {
+        self.remove_file();
+        let _ = self.listener.shutdown(std::net::Shutdown::Both);
+    }
+
     /// Nobody finds the socket from now on.
     pub(crate) fn remove_file(&self) {
         if let Some(file) = &self.file {

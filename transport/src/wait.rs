@@ -68,7 +68,7 @@ impl Waiter {
         };
         // What is there already came without waiting, and says nothing about spinning: on one
         // core the peer often ran inside our send, and spinning for it would be in vain.
-        if let Some(octets) = link.try_receive(space)? {
+        if let Some(octets) = link.spin_receive(space)? {
             return Ok(octets);
         }
         match spin(link, space, budget)? {
@@ -91,7 +91,7 @@ fn spin(link: &Link, space: &mut [u8], budget: Duration) -> io::Result<Option<us
     let start = Instant::now();
     loop {
         for _ in 0..TRIES_PER_LOOK {
-            if let Some(octets) = link.try_receive(space)? {
+            if let Some(octets) = link.spin_receive(space)? {
                 return Ok(Some(octets));
             }
             std::hint::spin_loop();

@@ -4,7 +4,7 @@
 
 use corbie_testkit::transport_suite;
 use corbie_testkit::transport_suite::TransportSubject;
-use corbie_transport::{Acceptor, Endpoint, Link, UnixOptions};
+use corbie_transport::{Acceptor, Endpoint, Link, ShmOptions, UnixOptions};
 use rustix::net::{Shutdown, shutdown};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -62,6 +62,30 @@ impl TransportSubject for Unix {
     }
 }
 
+struct Shm;
+
+impl TransportSubject for Shm {
+    fn listen(&self) -> Acceptor {
+        Acceptor::bind_shm(None, ShmOptions::default()).unwrap()
+    }
+
+    fn write(&self, endpoint: &Endpoint) -> String {
+        match endpoint {
+            Endpoint::Shm(name) => name.to_string(),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn read(&self, text: &str) -> Endpoint {
+        Endpoint::Shm(text.parse().unwrap())
+    }
+
+    fn tells_of_more(&self) -> bool {
+        false
+    }
+}
+
 transport_suite!(tcp, Tcp);
+transport_suite!(shm, Shm);
 transport_suite!(unix_path, Unix { is_abstract: false });
 transport_suite!(unix_abstract, Unix { is_abstract: true });

@@ -62,6 +62,12 @@ pub trait TransportSubject: Sync {
         false
     }
 
+    /// Whether what comes makes an event although what came before was not taken; `false`: only
+    /// what comes after everything was taken, so that nobody is told who has not looked yet.
+    fn tells_of_more(&self) -> bool {
+        true
+    }
+
     /// More octets than fit between two ends of which one does not read.
     fn too_much(&self) -> usize {
         48 << 20

@@ -226,6 +226,11 @@ settings! {
     /// which a batch goes out at once.
     batch_octets: usize = 32 * KIB, "-ORBBatchOctets", within (1, MIB);
 
+    /// Octets of each of the two rings that a connection over shared memory has; rounded up to a
+    /// power of two. A server's setting. Twice this is taken for each connection when it is opened;
+    /// larger messages go through in pieces.
+    shm_ring_octets: u32 = 64 << 10, "-ORBShmRingOctets", within (4 << 10, 16 << 20);
+
     /// What a oneway waits for where no `SyncScopePolicy` says otherwise. `with-transport`: a
     /// oneway that cannot be sent raises an exception, and one that can costs no round trip.
     sync_scope: SyncScope = SyncScope::WithTransport, "-ORBSyncScope";

@@ -106,7 +106,7 @@ impl ServerConnection {
 
     /// Whether an event loop can wait for it.
     pub(crate) fn can_be_watched(&self) -> bool {
-        self.link.descriptor().is_some()
+        self.link.can_be_watched()
     }
 
     pub(crate) fn peer(&self) -> PeerAddress {

@@ -7,7 +7,7 @@ use crate::init::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
 use crate::profile::Protocol;
-use corbie_transport::{Acceptor, Endpoint};
+use corbie_transport::{Acceptor, Endpoint, ShmOptions};
 use corbie_types::{CompletionStatus, SystemException};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -94,7 +94,10 @@ fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
     match &configured.at {
         ListenAt::Iiop(host) | ListenAt::GiopLite(host) => bind_host(host),
         ListenAt::Uiop(name) => Acceptor::bind_unix(name.as_ref(), options),
-        ListenAt::Shmiop(name) => Acceptor::bind_shm(name.as_ref(), options),
+        ListenAt::Shmiop(name) => {
+            let ring_octets = orb.settings().shm_ring_octets;
+            Acceptor::bind_shm(name.as_ref(), ShmOptions { socket: options, ring_octets })
+        },
         ListenAt::Plugged { scheme, address } => {
             let endpoint = orb.transports().endpoint(scheme, address);
             Acceptor::bind_plugged(&endpoint.ok_or(io::ErrorKind::Unsupported)?)

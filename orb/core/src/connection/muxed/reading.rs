@@ -234,7 +234,7 @@ impl MuxedConnection {
             self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
             driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
             let came = self.take_out(reader)?;
-            if reader.is_mid_message() {
+            if reader.is_mid_message() || self.link.has_input() {
                 // More came with it, for which there may be no event: the octets are here already.
                 self.reading.was_missed.store(true, Ordering::SeqCst);
             }
