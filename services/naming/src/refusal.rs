@@ -13,7 +13,7 @@ use crate::cos_naming::naming_context::{
 };
 use crate::cos_naming::naming_context_ext::ResolveStrError;
 use crate::store::{Kind, StoreError};
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 
 /// Why an operation was not done.
 #[derive(Debug)]
@@ -58,10 +58,12 @@ pub(crate) fn system(error: &StoreError) -> SystemException {
     let no = CompletionStatus::No;
     let exception = match error {
         StoreError::NoContext => SystemException::object_not_exist(0, no),
-        StoreError::Full(_) => SystemException::imp_limit(0, no),
-        StoreError::Unavailable(_) => SystemException::transient(0, no),
-        StoreError::Uncertain(_) => SystemException::transient(0, CompletionStatus::Maybe),
-        _ => SystemException::persist_store(0, no),
+        StoreError::Full(_) => SystemException::imp_limit(minor::IMP_LIMIT_NAMES, no),
+        StoreError::Unavailable(_) => SystemException::transient(minor::TRANSIENT_STORE, no),
+        StoreError::Uncertain(_) => {
+            SystemException::transient(minor::TRANSIENT_STORE, CompletionStatus::Maybe)
+        }
+        _ => SystemException::persist_store(minor::PERSIST_STORE_FAILED, no),
     };
     exception.with_detail(error.to_string())
 }

@@ -20,7 +20,7 @@ use crate::name::{self, BadUrl};
 use crate::refusal::{Refusal, system};
 use crate::store::{ContextId, Mode, Target};
 use crate::{Name, NameComponent};
-use corbie::{CompletionStatus, Ior, Object, SystemException};
+use corbie::{CompletionStatus, Ior, Object, SystemException, minor};
 use std::sync::Arc;
 
 /// A naming context.
@@ -166,10 +166,8 @@ impl Context {
             .saturating_mul(TEXT_FACTOR);
         if text.len() > most {
             let found = text.len();
-            return Err(super::limits::beyond(format!(
-                "the name has {found} octets as text; at most {most} may be"
-            ))
-            .into());
+            let text = format!("the name has {found} octets as text; at most {most} may be");
+            return Err(super::limits::beyond(minor::IMP_LIMIT_NAME, text).into());
         }
         let name = name::parse(text).map_err(|_| Refusal::InvalidName(InvalidName {}))?;
         limits.check_name(&name)?;
@@ -225,7 +223,8 @@ impl NamingContextServant for Context {
 
     fn destroy(&self) -> Result<(), DestroyError> {
         if self.id == ContextId::ROOT {
-            let exception = SystemException::no_permission(0, CompletionStatus::No)
+            let no_root = minor::NO_PERMISSION_ROOT_CONTEXT;
+            let exception = SystemException::no_permission(no_root, CompletionStatus::No)
                 .with_detail("the root context of a naming server cannot be destroyed");
             return Err(exception.into());
         }

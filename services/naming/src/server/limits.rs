@@ -4,7 +4,7 @@
 
 use crate::NameComponent;
 use crate::store::Quota;
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 use std::time::Duration;
 
 /// Limits of one server. What is beyond them is refused with `IMP_LIMIT` (`COMPLETED_NO`).
@@ -59,15 +59,18 @@ impl Limits {
     pub(super) fn check_name(&self, name: &[NameComponent]) -> Result<(), SystemException> {
         if name.len() > self.name_components {
             let (found, most) = (name.len(), self.name_components);
-            return Err(beyond(format!("the name has {found} components; at most {most} may be")));
+            let minor = minor::IMP_LIMIT_NAME;
+            return Err(beyond(
+                minor,
+                format!("the name has {found} components; at most {most} may be"),
+            ));
         }
         let octets = |component: &NameComponent| component.id.len() + component.kind.len();
         match name.iter().map(octets).max() {
             Some(longest) if longest > self.component_octets => {
                 let most = self.component_octets;
-                Err(beyond(format!(
-                    "a component of the name has {longest} octets; at most {most} may be"
-                )))
+                let text = format!("a component has {longest} octets; at most {most} may be");
+                Err(beyond(minor::IMP_LIMIT_NAME, text))
             }
             _ => Ok(()),
         }
@@ -79,10 +82,11 @@ impl Limits {
             return Ok(());
         }
         let most = self.reference_octets;
-        Err(beyond(format!("the reference has {octets} octets as text; at most {most} may be")))
+        let text = format!("the reference has {octets} octets as text; at most {most} may be");
+        Err(beyond(minor::IMP_LIMIT_REFERENCE, text))
     }
 }
 
-pub(super) fn beyond(detail: String) -> SystemException {
-    SystemException::imp_limit(0, CompletionStatus::No).with_detail(detail)
+pub(super) fn beyond(minor: u32, detail: String) -> SystemException {
+    SystemException::imp_limit(minor, CompletionStatus::No).with_detail(detail)
 }

@@ -10,6 +10,9 @@ super::minor_codes! { super::VMCID;
     ImpLimit {
         0x010 IMP_LIMIT_DECODING "the message exceeds a limit of the decoder";
         0x011 IMP_LIMIT_MESSAGE_SIZE "the message is larger than the limit message_octets";
+        0x012 IMP_LIMIT_NAME "a name has more or longer components than the naming server takes";
+        0x013 IMP_LIMIT_REFERENCE "a reference is longer than the naming server takes";
+        0x014 IMP_LIMIT_NAMES "the naming server has all the contexts or bindings that it takes";
     }
     BadParam {
         0x020 BAD_PARAM_NOT_SENDABLE "a value cannot be sent as its IDL type";
@@ -43,6 +46,7 @@ super::minor_codes! { super::VMCID;
         0x075 TRANSIENT_OVERLOAD "the server has more requests than it takes";
         0x076 TRANSIENT_SENT_ON
             "the request has to go to another place, but its arguments were not kept";
+        0x077 TRANSIENT_STORE "the store of the service does not answer";
     }
     Timeout {
         0x080 TIMEOUT_CONNECT "the connection was not made within the time allowed";
@@ -65,5 +69,11 @@ super::minor_codes! { super::VMCID;
     Rebind {
         0x0c0 REBIND_FORWARD "the server forwards to a reference that has other policies";
         0x0c1 REBIND_RECONNECT "a connection would have to be opened again";
+    }
+    PersistStore {
+        0x0d0 PERSIST_STORE_FAILED "the store of the service failed";
+    }
+    NoPermission {
+        0x0e0 NO_PERMISSION_ROOT_CONTEXT "the root context of a naming server stays";
     }
 }
