@@ -32,6 +32,7 @@ pub(crate) fn corbie<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Outcome {
 }
 
 /// An empty folder for one test.
+#[allow(dead_code, reason = "not every file with tests writes files")]
 pub(crate) fn scratch_folder(name: &str) -> PathBuf {
     let folder =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
