@@ -16,6 +16,7 @@ use crate::refusal::Refusal;
 use crate::store::Kind;
 use crate::{NAME_SERVICE, NameComponent, name};
 use corbie::{Interface, Object, Orb};
+use std::time::Instant;
 
 /// How often a client goes on at another context before it gives up.
 const PROCEED_MAX: u32 = 32;
@@ -240,7 +241,13 @@ impl Naming {
         let mut rest = components(name)?;
         let mut context = self.context.clone();
         let mut is_elsewhere = false;
+        // A call may take so long, and so may all of them together, but for the last.
+        let patience = context.as_object().orb().settings().request_timeout;
+        let began = Instant::now();
         for _ in 0..PROCEED_MAX {
+            if is_elsewhere && patience.is_some_and(|patience| began.elapsed() > patience) {
+                break;
+            }
             match call(&context, &rest).map_err(Into::into) {
                 Ok(result) => return Ok(result),
                 Err(Refusal::CannotProceed(stop)) => match stop.cxt {

@@ -18,7 +18,7 @@ use crate::cos_naming::{
 };
 use crate::name::{self, BadUrl};
 use crate::refusal::{Refusal, system};
-use crate::store::{ContextId, Mode, Target};
+use crate::store::{ContextId, Mode, StoreError, Target};
 use crate::{Name, NameComponent};
 use corbie::{CompletionStatus, Ior, Object, SystemException, minor};
 use std::sync::Arc;
@@ -105,12 +105,7 @@ impl Context {
     }
 
     /// An error of the store about the last component.
-    fn refusal(
-        &self,
-        error: crate::store::StoreError,
-        context: ContextId,
-        last: &NameComponent,
-    ) -> Refusal {
+    fn refusal(&self, error: StoreError, context: ContextId, last: &NameComponent) -> Refusal {
         refusal_at(error, context == self.id, std::slice::from_ref(last))
     }
 
@@ -209,6 +204,9 @@ impl NamingContextServant for Context {
     }
 
     fn new_context(&self) -> Result<Option<NamingContext>, SystemException> {
+        if !self.shared.store.exists(self.id).map_err(|error| system(&error))? {
+            return Err(system(&StoreError::NoContext));
+        }
         let made = self.shared.store.create(self.shared.limits.quota());
         let id = made.map_err(|error| system(&error))?;
         Ok(Some(self.shared.reference(id)?.into()))
