@@ -16,7 +16,7 @@ pub use limits::Limits;
 use crate::NAME_SERVICE;
 use crate::cos_naming::NamingContextExt;
 use crate::store::{ContextId, Store};
-use corbie::{Object, Orb, SystemException};
+use corbie::{Orb, SystemException};
 use federation::Federation;
 use iterator::Iterators;
 use objects::Objects;
@@ -32,7 +32,7 @@ struct Shared {
     federation: Federation,
 }
 
-/// A naming server within an ORB. Dropped, it goes on serving until the ORB is shut down.
+/// A naming server within an ORB. Its contexts are served until it is dropped.
 pub struct NamingServer {
     shared: Arc<Shared>,
     root: NamingContextExt,
@@ -41,7 +41,9 @@ pub struct NamingServer {
 impl NamingServer {
     /// Serves the contexts of `store` in `orb`: under persistent references, under the object key
     /// `NameService`, and as the initial reference of that name within this process. Listens on the
-    /// endpoints of the ORB; references survive a restart if they have a fixed port.
+    /// endpoints of the ORB; references survive a restart if they have a fixed port. The manager of
+    /// the root POA is the application's: as long as it holds requests, those for objects that do
+    /// not exist wait.
     ///
     /// # Errors
     /// What making POAs says: `INITIALIZE` when an endpoint cannot be listened on, `BAD_PARAM`
@@ -57,7 +59,7 @@ impl NamingServer {
         let orb = orb.clone();
         let shared = Arc::new(Shared { orb, store, limits, objects, iterators, federation });
         shared.objects.serve(&shared)?;
-        let root = shared.reference(ContextId::ROOT)?;
+        let root = shared.objects.reference(ContextId::ROOT)?;
         shared.orb.bind_object_key(NAME_SERVICE, root.as_object());
         shared.orb.register_initial_reference(NAME_SERVICE, root.as_object())?;
         Ok(NamingServer { shared, root })
@@ -76,21 +78,16 @@ impl NamingServer {
     }
 }
 
-impl std::fmt::Debug for NamingServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NamingServer").field("uid", &self.shared.store.uid()).finish()
+impl Drop for NamingServer {
+    fn drop(&mut self) {
+        self.shared.orb.unbind_object_key(NAME_SERVICE);
+        self.shared.objects.close();
+        self.shared.iterators.close();
     }
 }
 
-impl Shared {
-    /// The reference of a context of ours.
-    fn reference(self: &Arc<Self>, id: ContextId) -> Result<NamingContextExt, SystemException> {
-        self.objects.reference(self, id)
-    }
-
-    /// The context of our store that `object` is, if it is one. The servers of one store know each
-    /// other's by the number of the store in the key.
-    fn own_context(&self, object: &Object) -> Option<ContextId> {
-        self.objects.context_of(object)
+impl std::fmt::Debug for NamingServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NamingServer").field("uid", &self.shared.store.uid()).finish()
     }
 }

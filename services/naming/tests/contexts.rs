@@ -10,8 +10,12 @@ use corbie_naming::cos_naming::naming_context::{
 };
 use corbie_naming::cos_naming::naming_context_ext::{ResolveStrError, ToNameError, ToUrlError};
 use corbie_naming::cos_naming::{BindingType, NamingContext};
-use corbie_naming::{Limits, NameComponent, parse};
+use corbie_naming::store::embedded::Embedded;
+use corbie_naming::store::{ContextId, Store};
+use corbie_naming::{Limits, NameComponent, NamingServer, parse};
+use corbie_testkit::servers::ScratchFolder;
 use fixture::Fixture;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn name(text: &str) -> Vec<NameComponent> {
@@ -76,9 +80,35 @@ fn contexts_are_made_bound_and_destroyed() {
     let gone = loose.resolve(&name("x")).expect_err("it is gone");
     let ResolveError::System(gone) = gone else { panic!("{gone:?}") };
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
+    assert!(loose.as_object().non_existent().expect("it answers"));
+    assert!(!sub.as_object().non_existent().expect("it answers"));
+    let gone = loose.new_context().expect_err("it is gone");
+    assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
     let root_stays = root.destroy().expect_err("the root");
     let DestroyError::System(root_stays) = root_stays else { panic!("{root_stays:?}") };
     assert_eq!(root_stays.kind, SystemExceptionKind::NoPermission);
+}
+
+#[test]
+fn a_server_that_is_dropped_lets_go_of_its_store() {
+    let folder = ScratchFolder::new("names");
+    let open = || Arc::new(Embedded::open(folder.path().join("names.redb")).expect("a store"));
+    let orb = fixture::orb(&[]);
+    let server = NamingServer::start(&orb, open(), Limits::default()).expect("a server");
+    // Else a request for a POA that is gone waits for an adapter activator of the root.
+    orb.root_poa().expect("a POA").the_poa_manager().activate().expect("active");
+    let root = server.root().clone();
+    root.bind(&name("o"), None).expect("bound");
+    drop(server);
+    let gone = root.resolve(&name("o")).expect_err("nobody serves it");
+    assert!(
+        matches!(&gone, ResolveError::System(e)
+        if matches!(e.kind, SystemExceptionKind::ObjectNotExist | SystemExceptionKind::Transient)),
+        "{gone:?}"
+    );
+    let store = open();
+    assert!(store.lookup(ContextId::ROOT, &name("o")[0]).is_ok());
+    orb.shutdown(true);
 }
 
 #[test]

@@ -196,8 +196,10 @@ fn references_outlive_the_server() {
     names.kill_and_restart();
     assert_eq!(names.reference, root);
     // References from before: of the root, and of a context that nobody has asked for since.
+    // The first call may find that its connection broke.
+    let listed = sub.list("").or_else(|_| sub.list("")).expect("the same context");
+    assert_eq!(listed[0].name, "o");
     let context = Naming::at(&orb, &root).expect("the root").context("a/b").expect("the context");
-    assert_eq!(sub.list("").expect("the same context")[0].name, "o");
     assert_eq!(context.as_context().as_object(), sub.as_context().as_object());
     orb.shutdown(true);
 }

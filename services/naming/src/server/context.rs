@@ -71,7 +71,7 @@ impl Context {
         };
         match end {
             End::Here { context, last } => {
-                let target = match self.shared.own_context(bound.as_object()) {
+                let target = match self.shared.objects.context_of(bound.as_object()) {
                     Some(own) => Target::Context(own),
                     None => Target::ForeignContext(bound.as_object().ior().clone()),
                 };
@@ -117,7 +117,9 @@ impl Context {
                     Target::Object(ior) | Target::ForeignContext(ior) => {
                         Ok((!ior.is_nil()).then(|| Object::new(&self.shared.orb, ior)))
                     }
-                    Target::Context(id) => Ok(Some(self.shared.reference(id)?.into_object())),
+                    Target::Context(id) => {
+                        Ok(Some(self.shared.objects.reference(id)?.into_object()))
+                    }
                 }
             }
             End::Elsewhere { context, rest } => {
@@ -144,7 +146,7 @@ impl Context {
                 let made =
                     self.shared.store.create_bound(context, last, self.shared.limits.quota());
                 let id = made.map_err(|error| self.refusal(error, context, last))?;
-                Ok(Some(self.shared.reference(id)?.into()))
+                Ok(Some(self.shared.objects.reference(id)?.into()))
             }
             End::Elsewhere { context, rest } => {
                 self.shared.elsewhere(&context, rest, |there| there.bind_new_context(rest))
@@ -209,7 +211,7 @@ impl NamingContextServant for Context {
         }
         let made = self.shared.store.create(self.shared.limits.quota());
         let id = made.map_err(|error| system(&error))?;
-        Ok(Some(self.shared.reference(id)?.into()))
+        Ok(Some(self.shared.objects.reference(id)?.into()))
     }
 
     fn bind_new_context(

@@ -110,6 +110,13 @@ impl Iterators {
         Ok(iterators)
     }
 
+    /// Ends all, for good.
+    pub(super) fn close(&self) {
+        self.known().clear();
+        // It fails when the ORB was shut down, and the POA with it.
+        let _ = self.poa.destroy(true, false);
+    }
+
     pub(super) fn len(&self) -> usize {
         self.known().len()
     }

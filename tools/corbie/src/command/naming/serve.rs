@@ -53,6 +53,10 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let store = open(place).map_err(|why| Failure::new(format!("cannot use the store: {why}")))?;
     let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
         .map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
+    // Requests for objects that were never here are refused, and do not wait for one.
+    let root = session.orb().root_poa();
+    let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
+    active.map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.root().as_object())?;
     } else {
