@@ -105,6 +105,7 @@ pub fn generate(target: &str) -> Vec<Input> {
             iors().into_iter().map(text).collect()
         }
         "object_url" => object_urls(),
+        "stringified_name" => stringified_names(),
         "exception_holder" => messaging::exception_holders(),
         "invocation_policies" => messaging::invocation_policies(),
         "shared_connection" => messaging::shared_connections(),
@@ -506,4 +507,27 @@ fn object_urls() -> Vec<Input> {
     ];
     let inputs = texts.iter().enumerate();
     inputs.map(|(index, text)| (format!("url-{index}"), text.as_bytes().to_vec())).collect()
+}
+
+fn stringified_names() -> Vec<Input> {
+    let texts = [
+        "a",
+        "a.b",
+        "a/b.c/d",
+        ".k",
+        ".",
+        "a\\/b.c\\.d/e\\\\f",
+        "a//b",
+        "a.",
+        "a.b.c",
+        "a\\",
+        "/",
+        "ä/日本.語",
+        "id\0kind\0\0k\0/.\\\0",
+        "\0",
+        " spaced out . of \t range ",
+    ];
+    let input =
+        |(number, text): (usize, &&str)| (format!("name-{number}"), text.as_bytes().to_vec());
+    texts.iter().enumerate().map(input).collect()
 }

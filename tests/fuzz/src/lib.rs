@@ -45,6 +45,7 @@ targets! {
     iiop_profile,
     ior_string,
     object_url,
+    stringified_name,
     exception_holder,
     invocation_policies,
     shared_connection,

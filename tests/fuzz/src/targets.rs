@@ -17,7 +17,8 @@ pub use idl::idl;
 pub use messaging::{exception_holder, invocation_policies};
 pub use shared_connection::shared_connection;
 pub use types::{
-    any, dynamic_values, iiop_profile, ior, ior_string, object_url, system_exception, type_code,
+    any, dynamic_values, iiop_profile, ior, ior_string, object_url, stringified_name,
+    system_exception, type_code,
 };
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Version};

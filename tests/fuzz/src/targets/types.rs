@@ -2,7 +2,7 @@
 //! What is accepted is written again and has to read the same.
 
 use corbie_cdr::{Error, ErrorKind, Marshal};
-use corbie_types::url::{escape, parse_name, stringify_name, unescape};
+use corbie_types::url::{NameComponent, escape, parse_name, stringify_name, unescape};
 use corbie_types::{Any, IiopProfile, Ior, ObjectUrl, SystemException, TypeCode};
 
 use super::Dialect;
@@ -163,4 +163,30 @@ pub fn object_url(data: &[u8]) {
     let escaped = escape(data);
     assert_eq!(unescape(&escaped, 0).expect("own text"), data);
     let _ = unescape(&text, 0);
+}
+
+/// A stringified name of CosNaming; and the octets as ids and kinds with NUL between them, which
+/// any name may have: written as text they read the same, also through the escapes of a URL.
+pub fn stringified_name(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    match parse_name(&text) {
+        Ok(name) => {
+            let again = stringify_name(&name);
+            assert!(again.len() <= text.len(), "escapes that are not needed: {again}");
+            assert_eq!(parse_name(&again).expect("own text"), name, "{again}");
+        }
+        Err(error) => assert!(error.at <= text.len() && !error.to_string().is_empty()),
+    }
+    let mut parts = text.split('\0').map(str::to_owned);
+    let mut name = Vec::new();
+    while let Some(id) = parts.next() {
+        name.push(NameComponent { id, kind: parts.next().unwrap_or_default() });
+    }
+    let text = stringify_name(&name);
+    assert_eq!(parse_name(&text).expect("own text"), name, "{text}");
+    let url = format!("corbaname:rir:#{}", escape(text.as_bytes()));
+    match url.parse::<ObjectUrl>().expect("own URL") {
+        ObjectUrl::Corbaname(corbaname) => assert_eq!(corbaname.name, text),
+        other => panic!("{other:?}"),
+    }
 }
