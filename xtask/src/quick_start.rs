@@ -1,7 +1,7 @@
 //! `cargo xtask quick-start`: the first command of the README, and the command that it prints.
 //! Runs the example `stock_quoter` to its end, then again with `--serve`, and calls the server that
 //! stays with exactly the `corbie call` line that the example showed. Then the example
-//! `middle_tier`, both ways.
+//! `middle_tier`, both ways, and the example `naming`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,6 +13,13 @@ const EXAMPLE: &str = "cargo run --quiet --release --example stock_quoter";
 const SHOWN: [&str; 3] =
     ["get_quote(\"IBM\") = 132.45", "raised Invalid_Stock_Symbol: ACME", "IOR:"];
 const PRICE: &str = "13245";
+const NAMING: &str = "cargo run --quiet --release --example naming";
+/// What is found by its name, what is not, and the tree.
+const NAMED: [&str; 3] = [
+    "stock/exchange/IBM.quoter: 13245 cents",
+    "was not found: `ACME.quoter` is not bound",
+    "      IBM.quoter",
+];
 const MIDDLE_TIER: &str =
     "cargo run --quiet --release --example middle_tier -- --clients 20 --calls 10 --delay 10";
 /// What 200 calls through three tiers must come to, by callbacks and as `async fn`.
@@ -35,7 +42,8 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     result?;
     must_print(root, MIDDLE_TIER, &[QUOTES])?;
     must_print(root, &format!("{MIDDLE_TIER} --async"), &[QUOTES])?;
-    Ok("the example, the command that it prints, and three tiers in two ways".to_string())
+    must_print(root, NAMING, &NAMED)?;
+    Ok("the example, the command that it prints, three tiers in two ways, names".to_string())
 }
 
 /// Runs an example to its end, and looks for what it has to show.

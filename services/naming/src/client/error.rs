@@ -120,7 +120,9 @@ fn not_found(name: &str, rest: &str, why: NotFoundReason) -> String {
     if name == rest || rest.is_empty() {
         return format!("`{name}` {what}");
     }
-    format!("`{name}` was not found: the first part of `{rest}` {what}")
+    let has_more = name::parse(rest).is_ok_and(|rest| rest.len() > 1);
+    let first = if has_more { "the first part of " } else { "" };
+    format!("`{name}` was not found: {first}`{rest}` {what}")
 }
 
 fn cannot_proceed(name: &str, rest: &str, why: Option<&SystemException>) -> String {
