@@ -11,6 +11,7 @@ mod ami;
 mod ami_types;
 mod async_servant;
 mod call;
+mod collocated;
 mod local;
 mod reference;
 mod servant;

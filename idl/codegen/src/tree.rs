@@ -30,6 +30,7 @@ const ALLOWED: &[&str] = &[
     "clippy::module_inception",
     "clippy::redundant_pattern_matching",
     "clippy::result_large_err",
+    "clippy::should_implement_trait",
     "clippy::too_many_arguments",
     "clippy::type_complexity",
     "clippy::wrong_self_convention",

@@ -85,7 +85,7 @@ macro_rules! golden {
     )+};
 }
 
-golden! { calls stock types unions interfaces names constants values includes components includes_more }
+golden! { calls collocation stock types unions interfaces names constants values includes components includes_more }
 
 #[test]
 fn every_file_has_a_test() {

@@ -36,9 +36,10 @@ pub use corbie_core::dynamic::{
     DynamicServerRequest, NamedValue, NvList, Request,
 };
 pub use corbie_core::init::{
-    AddressFamily, EndpointOptions, EventLoop, InitialReference, ListenAt, ListenEndpoint,
-    ListenHost, PartialSettings, PoaLock, ProtocolPreference, PublishedAddress, ReplyWait,
-    ServerConcurrency, Setting, Settings, TransportMultiplexing, WaitStrategy, WhenFull,
+    AddressFamily, CollocationScope, CollocationStrategy, EndpointOptions, EventLoop,
+    InitialReference, ListenAt, ListenEndpoint, ListenHost, PartialSettings, PoaLock,
+    ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
+    TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
@@ -77,6 +78,7 @@ macro_rules! include_idl {
 #[doc(hidden)]
 pub mod codegen {
     pub use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar};
+    pub use corbie_core::collocation::View;
     pub use corbie_core::generated_code::{
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
     };

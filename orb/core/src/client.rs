@@ -24,7 +24,7 @@ pub(crate) use asynchronous::{PendingRequest, Route, invoke_async, invoke_deferr
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
 pub(crate) use failure::{CallFailure, Retry};
-pub(crate) use invoke::invoke;
+pub(crate) use invoke::{Elsewhere, MAX_FORWARDS, fall_back, follow, invoke, too_many_forwards};
 pub(crate) use locate::{locate, locate_with};
 pub(crate) use oneway::invoke_oneway;
 pub use pending_reply::PendingReply;

@@ -26,8 +26,8 @@ mod tests;
 mod value;
 
 pub use choice::{
-    AddressFamily, EventLoop, PoaLock, ReplyWait, ServerConcurrency, SyncScope,
-    TransportMultiplexing, WaitStrategy, WhenFull,
+    AddressFamily, CollocationScope, CollocationStrategy, EventLoop, PoaLock, ReplyWait,
+    ServerConcurrency, SyncScope, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use endpoint::{InitialReference, PublishedAddress};
 pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost};

@@ -3,9 +3,10 @@
 //! Applications use the façade `corbie`, which re-exports what they need from here. A call goes
 //! through `client/` on one side and `server/` on the other, and both meet in `connection/`.
 //! CORBA 3.3 P1 §8 (ORB interface), P2 §9 (GIOP and IIOP).
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod client;
+pub mod collocation;
 mod connection;
 pub mod dynamic;
 mod executor;

@@ -5,7 +5,9 @@
 use crate::Operation;
 use crate::Orb;
 use crate::client::{self, Binding, PendingReply, Reply, ReplySink};
+use crate::collocation::{self, Shortcuts};
 use crate::policy::{CachedPolicies, CallPolicies, PolicySet};
+use crate::server::Servant;
 use corbie_cdr::{Encoder, Marshal};
 use corbie_types::{Ior, SystemException, SystemExceptionKind};
 use std::fmt;
@@ -23,6 +25,8 @@ struct ObjectInner {
     binding: OnceLock<Result<Arc<Binding>, SystemException>>,
     /// Where a server said that the object is now. Lock "forwarded": never held across a call.
     forwarded: Mutex<Option<Arc<Binding>>>,
+    /// The ways of calls of this process past the connection.
+    shortcuts: Shortcuts,
     /// The object's key, where it is in this process.
     local_key: OnceLock<Option<Vec<u8>>>,
     /// Whether `forwarded` holds something: spares the lock on every call that was not forwarded.
@@ -50,6 +54,7 @@ impl Object {
             ior,
             binding: OnceLock::new(),
             forwarded: Mutex::new(None),
+            shortcuts: Shortcuts::default(),
             local_key: OnceLock::new(),
             is_forwarded: AtomicBool::new(false),
             is_bound: AtomicBool::new(false),
@@ -101,7 +106,9 @@ impl Object {
         operation: &Operation,
         arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
-        client::invoke_oneway(self, operation, arguments)
+        client::invoke_oneway(self, operation, arguments)?;
+        self.note_shared_request();
+        Ok(())
     }
 
     /// Calls `operation` without waiting: `sink` gets the outcome, exactly once, and never before
@@ -119,7 +126,9 @@ impl Object {
         arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
         sink: ReplySink,
     ) -> Result<(), SystemException> {
-        client::invoke_async(self, operation, arguments, sink)
+        client::invoke_async(self, operation, arguments, sink)?;
+        self.note_shared_request();
+        Ok(())
     }
 
     /// Calls `operation` and returns when the request was sent; the reply is asked for later.
@@ -131,7 +140,9 @@ impl Object {
         operation: &Operation,
         arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<PendingReply, SystemException> {
-        client::invoke_deferred(self, operation, arguments)
+        let pending = client::invoke_deferred(self, operation, arguments)?;
+        self.note_shared_request();
+        Ok(pending)
     }
 
     /// Whether the object has the interface with this repository id. Asks the object unless its
@@ -144,6 +155,12 @@ impl Object {
         if self.0.ior.type_id == repository_id {
             return Ok(true);
         }
+        let is_a = |servant: &dyn Servant| {
+            repository_id == "IDL:omg.org/CORBA/Object:1.0" || servant._is_a(repository_id)
+        };
+        if let Some(answer) = collocation::ask(self, &IS_A, is_a) {
+            return answer;
+        }
         let mut reply = self.invoke(&IS_A, &|e| e.write_string(repository_id))?;
         reply.results_only(|d| d.read_boolean())
     }
@@ -154,8 +171,16 @@ impl Object {
     /// As [`Object::invoke`]; `OBJECT_NOT_EXIST` is the answer `true`, not an error.
     pub fn non_existent(&self) -> Result<bool, SystemException> {
         const NON_EXISTENT: Operation = Operation::twoway("_non_existent");
-        match self.invoke(&NON_EXISTENT, &|_| Ok(())) {
-            Ok(mut reply) => reply.results_only(|d| d.read_boolean()),
+        let answer = match collocation::ask(self, &NON_EXISTENT, |servant| servant._non_existent())
+        {
+            Some(answer) => answer,
+            None => {
+                let reply = self.invoke(&NON_EXISTENT, &|_| Ok(()));
+                reply.and_then(|mut reply| reply.results_only(|d| d.read_boolean()))
+            }
+        };
+        match answer {
+            Ok(answer) => Ok(answer),
             Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => Ok(true),
             Err(exception) => Err(exception),
         }
@@ -167,6 +192,10 @@ impl Object {
     /// As [`Object::invoke`].
     pub fn repository_id(&self) -> Result<String, SystemException> {
         const REPOSITORY_ID: Operation = Operation::twoway("_repository_id");
+        let id = |servant: &dyn Servant| servant._repository_id().to_owned();
+        if let Some(answer) = collocation::ask(self, &REPOSITORY_ID, id) {
+            return answer;
+        }
         let mut reply = self.invoke(&REPOSITORY_ID, &|_| Ok(()))?;
         reply.results_only(String::decode)
     }
@@ -240,9 +269,34 @@ impl Object {
         }
     }
 
+    /// Where the reference itself leads, if that was found out already.
+    #[inline]
+    pub(crate) fn own_binding(&self) -> Option<&Arc<Binding>> {
+        self.0.binding.get()?.as_ref().ok()
+    }
+
+    /// Whether a server sent us on.
+    pub(crate) fn is_forwarded(&self) -> bool {
+        self.0.is_forwarded.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn shortcuts(&self) -> &Shortcuts {
+        &self.0.shortcuts
+    }
+
+    /// A request was sent that calls of the same thread, which do not wait in any queue, must not
+    /// overtake.
+    fn note_shared_request(&self) {
+        if !self.is_surely_elsewhere() {
+            self.0.shortcuts.note_shared_request();
+        }
+    }
+
     /// Remembers (or forgets, with `None`) where a server forwarded us.
     pub(crate) fn set_forwarded(&self, binding: Option<Arc<Binding>>) {
         let mut slot = self.forwarded_slot();
+        self.0.shortcuts.set_forwarded(binding.is_some());
         self.0.is_forwarded.store(binding.is_some(), Ordering::Release);
         *slot = binding;
     }

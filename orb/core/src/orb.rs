@@ -109,6 +109,11 @@ impl Orb {
         }))
     }
 
+    /// Whether both are the same ORB.
+    pub(crate) fn is(&self, other: &Orb) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// What the ORB was started with.
     #[inline]
     pub fn settings(&self) -> &Settings {

@@ -25,6 +25,7 @@ pub use set::{PolicyError, SetOverrideType};
 pub use time::UtcT;
 
 pub(crate) use call::{CachedPolicies, CallPolicies, reconciled_for};
+pub(crate) use current::has_overrides as has_thread_overrides;
 pub(crate) use levels::OrbPolicies;
 pub(crate) use set::PolicySet;
 pub(crate) use wire::{InvocationContext, exposed_by};

@@ -69,7 +69,7 @@ pub(crate) struct Server {
     pool: OnceLock<ThreadPool>,
     thread_per_request: ThreadPerRequest,
     reactors: Reactors,
-    closing: AtomicBool,
+    pub(crate) closing: AtomicBool,
     pending: Pending,
     held: held::HeldLimits,
     held_queues: held::Queues,

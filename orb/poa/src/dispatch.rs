@@ -77,23 +77,20 @@ impl RootPoa {
 
     /// What `look` sees in the POA of this key, under the lock of the table.
     #[inline]
-    pub(crate) fn find<R>(
+    fn find<R>(
         &self,
         object_key: &[u8],
         look: impl FnOnce(&PoaInner, &ObjectKey<'_>) -> Option<R>,
     ) -> Option<R> {
         let key = ObjectKey::parse(object_key)?;
         let table = self.registry.read();
-        let poa = match key {
+        let place = match key {
             ObjectKey::Transient { incarnation, poa, .. } => {
-                table.poas.get((incarnation == self.registry.incarnation).then_some(poa)?)?
+                (incarnation == self.registry.incarnation).then_some(poa)?
             }
-            ObjectKey::Persistent { hint, path, .. } => {
-                let hinted = hint.and_then(|hint| table.hinted(hint));
-                hinted.or_else(|| table.poas.get(*table.persistent.get(path)?))?
-            }
+            ObjectKey::Persistent { path, .. } => *table.persistent.get(path)?,
         };
-        look(poa, &key)
+        look(table.poas.get(place)?, &key)
     }
 }
 
@@ -105,10 +102,6 @@ impl PoaInner {
             let by_place = match *key {
                 ObjectKey::Transient { servant, id, .. } if map.goes_by_place() => {
                     map.at(servant, id)
-                }
-                ObjectKey::Persistent { hint: Some(hint), id, .. } if map.goes_by_place() => {
-                    let hinted = map.at_index(hint.servant_index);
-                    hinted.filter(|object| object.activation().id() == id)
                 }
                 _ => None,
             };

@@ -8,7 +8,7 @@ mod resolved;
 
 pub use resolved::PoaPolicies;
 
-use corbie_core::init::PoaLock;
+use corbie_core::init::{CollocationStrategy, PoaLock};
 
 /// Which threads may be inside servants of one POA at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -125,7 +125,7 @@ pub enum ServantDemux {
 /// How calls from within the process reach the objects of a POA (paper POA §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Collocation {
-    /// As the settings of the ORB have it.
+    /// As the setting `collocation_strategy` of the ORB says.
     #[default]
     OrbDefault,
     /// Over a connection, as from any other process.
@@ -134,6 +134,15 @@ pub enum Collocation {
     ThroughPoa,
     /// Straight to the servant where nothing is in the way.
     Direct,
+}
+
+impl From<CollocationStrategy> for Collocation {
+    fn from(strategy: CollocationStrategy) -> Self {
+        match strategy {
+            CollocationStrategy::Direct => Collocation::Direct,
+            CollocationStrategy::ThroughPoa => Collocation::ThroughPoa,
+        }
+    }
 }
 
 /// One policy for [`crate::Poa::create_poa`].

@@ -126,7 +126,7 @@ impl<'m> Scope<'_, 'm> {
                 Some(amh) => self.implied(amh, Implied::Skeleton),
                 None => self.implied(level, Implied::Skeleton),
             });
-        let serving = self.emit_serving(of, &name, &servant, &served);
+        let serving = self.emit_serving(of, (&name, &servant), &served, &TokenStream::new());
         quote! {
             #docs
             #[derive(Debug)]

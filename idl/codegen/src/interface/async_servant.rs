@@ -85,7 +85,8 @@ impl Scope<'_, '_> {
         let functions = calls.map(|call| self.async_dispatch_function(&call, &servant, &s));
         let served =
             self.served(definition, |level: DefId| self.implied(level, Implied::AsyncSkeleton));
-        let serving = self.emit_serving(definition, &name, &servant, &served);
+        let serving =
+            self.emit_serving(definition, (&name, &servant), &served, &TokenStream::new());
         quote! {
             #docs
             #[derive(Debug)]

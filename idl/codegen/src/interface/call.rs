@@ -29,6 +29,8 @@ pub(crate) struct Call<'m> {
     pub(crate) definition: &'m Definition,
     /// Name of the method.
     pub(crate) method: Ident,
+    /// Name of the method of the servant: another one where a reference has two of the same name.
+    pub(crate) on_servant: Ident,
     /// Name on the wire.
     pub(crate) wire_name: String,
     pub(crate) oneway: bool,
@@ -140,6 +142,7 @@ impl<'m> Scope<'_, 'm> {
         Call {
             definition,
             method: ident(self.cx.names.name(definition.id)),
+            on_servant: ident(self.cx.names.name(definition.id)),
             wire_name: definition.name.clone(),
             oneway: x.oneway,
             result: x.result.clone(),
@@ -155,6 +158,7 @@ impl<'m> Scope<'_, 'm> {
         let get = Call {
             definition,
             method: ident(self.cx.names.name(definition.id)),
+            on_servant: ident(self.cx.names.name(definition.id)),
             wire_name: format!("_get_{}", definition.name),
             oneway: false,
             result: x.ty.clone(),
@@ -172,6 +176,7 @@ impl<'m> Scope<'_, 'm> {
         let set = Call {
             definition,
             method: ident(self.cx.names.setter(definition.id)),
+            on_servant: ident(self.cx.names.setter(definition.id)),
             wire_name: format!("_set_{}", definition.name),
             oneway: false,
             result: Type::Void,

@@ -220,12 +220,16 @@ impl<'m> Scope<'_, 'm> {
             }
             false => self.finish_stub(call),
         };
+        let body = quote! {
+            let mut reply = self.0.invoke(&OPERATION, &#arguments)?;
+            #finish
+        };
+        let body = self.collocated(definition, call, body);
         quote! {
             #docs
             pub #signature {
                 static OPERATION: #orb::Operation = #orb::Operation::twoway(#wire_name);
-                let mut reply = self.0.invoke(&OPERATION, &#arguments)?;
-                #finish
+                #body
             }
         }
     }

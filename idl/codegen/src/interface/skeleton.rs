@@ -41,7 +41,8 @@ impl Scope<'_, '_> {
             }
         }
         let served = self.served(definition, |level| self.implied(level, Implied::Skeleton));
-        let serving = self.emit_serving(definition, &name, &servant, &served);
+        let views = self.views(definition);
+        let serving = self.emit_serving(definition, (&name, &servant), &served, &views);
         quote! {
             #docs
             #[derive(Debug)]
@@ -57,13 +58,14 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// What a skeleton is to the object adapter: the real interface, and its operations.
+    /// What a skeleton is to the object adapter: the real interface, its operations, and how
+    /// collocated calls see the servant.
     pub(super) fn emit_serving(
         &self,
         definition: &Definition,
-        skeleton: &Ident,
-        servant: &Ident,
+        (skeleton, servant): (&Ident, &Ident),
         served: &[Served],
+        views: &TokenStream,
     ) -> TokenStream {
         let orb = self.orb();
         let s = self.generic("S");
@@ -79,6 +81,7 @@ impl Scope<'_, '_> {
                 fn _dispatch(&self, request: &mut #orb::ServerRequest<'_>) -> #done {
                     #dispatch
                 }
+                #views
             }
             impl<#s: #servant> #orb::TypedServant for #skeleton<#s> {
                 type Reference = #reference;

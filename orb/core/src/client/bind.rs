@@ -6,10 +6,12 @@
 //! (invariant 6 of `ARCHITECTURE.md`).
 
 use crate::Orb;
+use crate::collocation::Locality;
 use crate::connection::ConnectionPool;
 use crate::profile::{self, Profile};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
+use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Ior, SystemException, TaggedProfile, minor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI16, AtomicU64, AtomicUsize, Ordering};
@@ -21,6 +23,7 @@ pub(crate) struct Binding {
     preferred: AtomicUsize,
     /// The reference that it was made of, where a server sent us on.
     ior: Option<Ior>,
+    pub(crate) locality: Locality,
 }
 
 /// One address of an object.
@@ -55,6 +58,16 @@ impl Binding {
     /// The reference that a server sent us on to; `None`: it is the one that is called.
     pub(crate) fn ior(&self) -> Option<&Ior> {
         self.ior.as_ref()
+    }
+
+    /// Where the targets are, in the order of the reference.
+    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.targets.iter().map(|target| &target.pool.endpoint)
+    }
+
+    /// The object's key at the target of this index.
+    pub(crate) fn object_key_at(&self, target: usize) -> &[u8] {
+        self.targets.get(target).map_or(&[], |target| &target.object_key)
     }
 
     pub(crate) fn targets(&self) -> usize {
@@ -147,7 +160,8 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
             ior.profiles.len()
         )));
     }
-    Ok(Binding { targets, preferred: AtomicUsize::new(0), ior: None })
+    let (preferred, locality) = (AtomicUsize::new(0), Locality::default());
+    Ok(Binding { targets, preferred, ior: None, locality })
 }
 
 fn add_targets(

@@ -157,3 +157,25 @@ choice! {
         WithTarget = "with-target",
     }
 }
+
+choice! {
+    /// Which objects of the process an ORB calls without a connection (paper POA §3.1).
+    CollocationScope, "`none`, `per-orb` or `global`" {
+        /// None: every call is a message. Others of the process call this ORB likewise.
+        None = "none",
+        /// Those that the ORB serves itself.
+        PerOrb = "per-orb",
+        /// Those that any ORB of the process serves, unless that one says otherwise.
+        Global = "global",
+    }
+}
+
+choice! {
+    /// How calls from within the process reach the objects of an ORB (paper POA §3.1).
+    CollocationStrategy, "`direct` or `through-poa`" {
+        /// Straight to the servant while nothing is in the way; else through the POA.
+        Direct = "direct",
+        /// By the POA's lookup, for each call.
+        ThroughPoa = "through-poa",
+    }
+}

@@ -8,8 +8,8 @@ use std::time::Duration;
 use corbie_cdr::{CodeSet, Limits, Version};
 
 use super::choice::{
-    AddressFamily, EventLoop, PoaLock, ReplyWait, ServerConcurrency, SyncScope,
-    TransportMultiplexing, WaitStrategy, WhenFull,
+    AddressFamily, CollocationScope, CollocationStrategy, EventLoop, PoaLock, ReplyWait,
+    ServerConcurrency, SyncScope, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 use super::endpoint::{InitialReference, PublishedAddress};
 use super::listen::ListenEndpoint;
@@ -234,6 +234,21 @@ settings! {
     /// What a oneway waits for where no `SyncScopePolicy` says otherwise. `with-transport`: a
     /// oneway that cannot be sent raises an exception, and one that can costs no round trip.
     sync_scope: SyncScope = SyncScope::WithTransport, "-ORBSyncScope";
+
+    /// Which objects of the process are called without a connection: none, those of the ORB that
+    /// calls, or those of every ORB. Without one a call costs nanoseconds, not microseconds, and
+    /// runs on the thread that makes it.
+    collocation: CollocationScope = CollocationScope::Global, "-ORBCollocation";
+
+    /// How such calls reach this ORB's objects, where a POA has no policy of its own: straight to
+    /// the servant, or by the POA's lookup each time. Both keep what the POA promises.
+    collocation_strategy: CollocationStrategy = CollocationStrategy::Direct,
+        "-ORBCollocationStrategy";
+
+    /// The priority group of this ORB. An endpoint with the option `priority_group=N` is called
+    /// without a connection only by ORBs of the group N: keeps clients of low priority off servants
+    /// that are served at a higher one (paper POA §3.1).
+    priority_group: Option<u32> = None, "-ORBPriorityGroup";
 
     /// Connections that a client keeps in all; beyond it the one unused longest is closed.
     client_connections_max: u32 = 1_000, "-ORBClientConnectionsMax", within (1, 1_000_000);

@@ -217,5 +217,6 @@ macro_rules! optional {
 optional! {
     Duration: "`none`, or a time with its unit: `50us`, `100ms`, `1.5s`, `2min`, `1h`",
     usize: "`none`, or a number of octets: `65536`, `64KiB`, `64MiB`, `1GiB`",
+    u32: "`none`, or a whole number",
     String: "`none`, or text"
 }

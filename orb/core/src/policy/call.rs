@@ -129,6 +129,13 @@ impl CallPolicies {
         policies
     }
 
+    /// Whether a call that is no message meets them: a servant of the same process cannot be
+    /// stopped when the time is over, and there is no connection that could break.
+    #[inline]
+    pub(crate) fn are_met_without_message(&self) -> bool {
+        !self.has_times && !self.travel && self.rebind != RebindMode::NoReconnect
+    }
+
     /// A call begins: its clock.
     ///
     /// Waits until the request's start time, if it has one.

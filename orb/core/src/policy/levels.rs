@@ -22,6 +22,11 @@ impl OrbPolicies {
         self.generation.load(Ordering::Acquire)
     }
 
+    /// What references remember of the ORB's state is out of date.
+    pub(crate) fn note_change(&self) {
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
     pub(crate) fn overrides(&self) -> PolicySet {
         *self.lock()
     }
@@ -54,7 +59,7 @@ impl PolicyManager {
         let orb_policies = self.0.policies();
         let mut overrides = orb_policies.lock();
         *overrides = overrides.changed(policies, how)?;
-        orb_policies.generation.fetch_add(1, Ordering::Release);
+        orb_policies.note_change();
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use corbie_giop::{
     GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, RequestHeader,
     ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
 };
+use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -195,7 +196,7 @@ fn serve(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemExcepti
             by_plain_key(orb, request, exception)
         }
         Ok(outcome) => outcome,
-        Err(panic) => Err(panicked(request, &*panic)),
+        Err(panic) => Err(panicked(request.operation(), Some(request.peer()), &*panic)),
     }
 }
 
@@ -214,15 +215,19 @@ fn by_plain_key(
     }
 }
 
+/// The exception for a servant that panicked; `peer`: who called it, if that was another process.
 #[cold]
-fn panicked(request: &ServerRequest<'_>, panic: &(dyn std::any::Any + Send)) -> SystemException {
+pub(crate) fn panicked(
+    operation: &str,
+    peer: Option<PeerAddress>,
+    panic: &(dyn std::any::Any + Send),
+) -> SystemException {
     let text = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
-    let operation = request.operation();
-    tracing::error!(operation, peer = %request.peer(), text, "a servant panicked");
+    tracing::error!(operation, ?peer, text, "a servant panicked");
     SystemException::unknown(0, CompletionStatus::Maybe)
         .with_detail(format!("the servant panicked in {operation}: {text}"))
 }

@@ -4,6 +4,7 @@
 //! thread pauses and goes on (invariant 9 of `ARCHITECTURE.md`).
 
 use crate::Orb;
+use crate::collocation::table;
 use crate::init::{ServerConcurrency, WhenFull};
 use crate::server::listening::{self, Listening};
 use crate::server::{
@@ -48,8 +49,10 @@ pub(crate) fn start(
         tracing::warn!("{warning}");
     }
     listening.extend(opened);
+    let listened = listening::listened(orb.settings(), &published, &listening);
     listeners.publish(published);
     start_threads(orb).map_err(|error| cannot_start(&"with the threads it needs", &error))?;
+    table::enter(orb, listened);
     listening.iter().try_for_each(|one| listen(orb, one))
 }
 

@@ -3,6 +3,7 @@
 //! Opened by `listener`, all endpoints or none; asked by `orb/publish` and `locality`.
 
 use crate::Orb;
+use crate::collocation::table::Listened;
 use crate::init::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
@@ -151,6 +152,32 @@ pub(super) fn to_publish(
     let rank = |one: &PublishedProfile| settings.protocol_preference.rank(one.protocol.scheme());
     profiles.sort_by_key(rank);
     (profiles, warnings)
+}
+
+/// What the collocation table is told: every endpoint that references carry, and who may make use
+/// of it.
+pub(super) fn listened(
+    settings: &Settings,
+    published: &[PublishedProfile],
+    all: &[Arc<Listening>],
+) -> Vec<Listened> {
+    let port = |endpoint: &Endpoint| match endpoint {
+        Endpoint::Tcp { port, .. } => Some(*port),
+        _ => None,
+    };
+    let group = |endpoint: &Endpoint| {
+        let behind = all.iter().find(|one| match one.acceptor.socket_address() {
+            Some(address) => port(endpoint) == Some(address.port()),
+            None => one.acceptor.endpoint() == *endpoint,
+        });
+        behind?.configured.options.priority_group
+    };
+    let listened = |endpoint: &Endpoint| Listened {
+        endpoint: endpoint.clone(),
+        group: group(endpoint),
+        is_shared_address: port(endpoint).is_some() && !settings.published_addresses.is_empty(),
+    };
+    published.iter().flat_map(|profile| &profile.endpoints).map(listened).collect()
 }
 
 fn bound_host(one: &Listening, protocol: &Protocol) -> Option<(ListenHost, u16)> {

@@ -3,6 +3,7 @@
 //! Implemented by generated skeletons, called by the object adapter.
 
 use crate::Interface;
+use crate::collocation::View;
 use crate::server::ServerRequest;
 use corbie_types::SystemException;
 
@@ -21,6 +22,13 @@ pub trait Servant: Send + Sync + 'static {
     /// The repository id of the most derived interface.
     fn _repository_id(&self) -> &str {
         self._interfaces().first().copied().unwrap_or_default()
+    }
+
+    /// Shows itself as the traits that it implements (`view.offer::<dyn QuoterServant>(…)`), so
+    /// that calls of its own process need no message (paper POA §3.1). A servant that offers
+    /// nothing gets messages only.
+    fn _view<'a>(&'a self, view: &mut View<'a>) {
+        let _ = view;
     }
 
     /// Whether it serves the interface with this repository id.

@@ -6,8 +6,7 @@
 use super::{Family, Life, Poa, PoaError, PoaInner, Servants};
 use crate::active_object_map::MapShape;
 use crate::map_lock::{MapLock, this_thread};
-use crate::object_key::hash_of_path;
-use crate::policies::{Lifespan, PoaPolicies, PoaPolicy, Synchronization};
+use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};
 use crate::root::Registry;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
@@ -39,6 +38,9 @@ impl Poa {
         if policies.synchronization == Synchronization::DefaultLock {
             policies.synchronization = orb.settings().poa_lock.into();
         }
+        if policies.collocation == Collocation::OrbDefault {
+            policies.collocation = orb.settings().collocation_strategy.into();
+        }
         let gate = Arc::new(Gate::new().ok_or(PoaError::Full)?);
         let mut begin = 0;
         if policies.synchronization == Synchronization::NullLock {
@@ -52,7 +54,6 @@ impl Poa {
             registry: Arc::clone(registry),
             name: name.to_owned(),
             path: path.into(),
-            path_hash: hash_of_path(path),
             place: OnceLock::new(),
             parent: parent.map(Arc::downgrade),
             policies,
@@ -67,7 +68,6 @@ impl Poa {
             activator: RwLock::new(None),
             next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
             life: Life::default(),
-            is_published: AtomicBool::new(false),
         });
         let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);
         inner.gate.set_owner(owner);

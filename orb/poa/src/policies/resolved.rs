@@ -31,7 +31,7 @@ pub struct PoaPolicies {
     pub synchronization: Synchronization,
     /// How servants are found.
     pub servant_demux: ServantDemux,
-    /// How the process itself calls.
+    /// How the process itself calls; never `OrbDefault` in what [`crate::Poa::policies`] gives.
     pub collocation: Collocation,
 }
 

@@ -74,14 +74,14 @@ impl Activation {
     /// Enters the object: until the guard is dropped it stays in the map of its POA, and its
     /// servant alive. `None` when something is in the way; the object adapter knows what to do
     /// then ([`crate::server::Adapter::call`]).
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn enter(&self) -> Option<Entered<'_>> {
         self.enter_in_spite_of(0)
     }
 
     /// As [`Activation::enter`], although the gate is closed for the reasons `in_spite_of`.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn enter_in_spite_of(&self, in_spite_of: u32) -> Option<Entered<'_>> {
         let entered = Entered::new(&self.gate, Some(&self.state), self.word);
@@ -152,6 +152,20 @@ impl ActiveObject {
     pub fn call<R>(&self, upcall: impl FnOnce(&dyn Servant) -> R) -> Option<R> {
         let _entered = self.activation.enter()?;
         Some(upcall(&*self.servant))
+    }
+}
+
+impl Drop for ActiveObject {
+    /// Whoever is inside was promised a servant that lives: should anybody be, it is leaked. An
+    /// object adapter that waits for the last upcall never comes to that.
+    fn drop(&mut self) {
+        if self.activation.is_active() {
+            self.activation.close();
+        }
+        if self.activation.count_inside() > 0 {
+            tracing::error!("an active object was dropped with upcalls under way");
+            std::mem::forget(Arc::clone(&self.servant));
+        }
     }
 }
 

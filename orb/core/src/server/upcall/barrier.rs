@@ -19,7 +19,7 @@ pub(super) fn prepare() {
 
 /// What this thread wrote before is seen by who called [`heavy`] meanwhile, or what that one wrote
 /// before is seen here afterwards.
-#[inline]
+#[inline(always)]
 pub(super) fn light() {
     if REACHES_OTHERS.load(Ordering::Relaxed) {
         compiler_fence(Ordering::SeqCst);

@@ -2,7 +2,8 @@
 //! [`super::Activation::enter`].
 
 use super::gate::Gate;
-use super::{barrier, closed, record};
+use super::record::{self, Place};
+use super::{barrier, closed};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,29 +15,29 @@ pub struct Entered<'g> {
     /// The state of the object, if the upcall has one; 0 while it is active.
     state: Option<&'g AtomicU32>,
     word: u64,
-    placed: bool,
+    place: Place,
     /// Belongs to its thread.
     not_send: PhantomData<*const ()>,
 }
 
 impl<'g> Entered<'g> {
     /// Writes the upcall down. What may forbid it is to be read afterwards.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(gate: &'g Gate, state: Option<&'g AtomicU32>, word: u64) -> Self {
-        let placed = record::push(word);
-        if !placed {
+        let place = record::push(word);
+        if place.is_none() {
             gate.add_unplaced(word);
         }
         barrier::light();
-        Entered { gate, state, word, placed, not_send: PhantomData }
+        Entered { gate, state, word, place, not_send: PhantomData }
     }
 }
 
 impl Drop for Entered<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        record::pop(self.placed);
-        if !self.placed {
+        record::pop(self.place);
+        if self.place.is_none() {
             self.gate.remove_unplaced(self.word);
         }
         barrier::light();

@@ -81,9 +81,12 @@ fn records() -> MutexGuard<'static, Records> {
     RECORDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes down that this thread goes into `word`; whether there was a place for it.
-#[inline]
-pub(super) fn push(word: u64) -> bool {
+/// Where an upcall of this thread was written down; `None`: there was no place for it.
+pub(super) type Place = Option<&'static AtomicU64>;
+
+/// Writes down that this thread goes into `word`.
+#[inline(always)]
+pub(super) fn push(word: u64) -> Place {
     LOCAL.with(|local| {
         let depth = local.depth.get();
         let record = local.record.get();
@@ -91,12 +94,12 @@ pub(super) fn push(word: u64) -> bool {
         let Some(place) = place else { return push_slowly(local, word) };
         local.depth.set(depth + 1);
         place.store(word, Ordering::Relaxed);
-        true
+        Some(place)
     })
 }
 
 #[cold]
-fn push_slowly(local: &Local, word: u64) -> bool {
+fn push_slowly(local: &Local, word: u64) -> Place {
     let depth = local.depth.get();
     if local.record.get().is_none() && GIVES_BACK.try_with(|_| ()).is_ok() {
         local.record.set(Some(take_record()));
@@ -104,11 +107,11 @@ fn push_slowly(local: &Local, word: u64) -> bool {
     local.depth.set(depth + 1);
     if let Some(place) = local.record.get().and_then(|record| record.places.get(depth)) {
         place.store(word, Ordering::Relaxed);
-        return true;
+        return Some(place);
     }
     // Without it, only who asks for the current upcall is told wrong.
     let _ = DEEPER.try_with(|deeper| deeper.borrow_mut().push(word));
-    false
+    None
 }
 
 fn take_record() -> &'static Record {
@@ -122,22 +125,20 @@ fn take_record() -> &'static Record {
     record
 }
 
-/// Takes back the innermost [`push`] of this thread, which said `placed`.
-#[inline]
-pub(super) fn pop(placed: bool) {
-    LOCAL.with(|local| {
-        let depth = local.depth.get().saturating_sub(1);
-        local.depth.set(depth);
-        if placed {
-            let record = local.record.get();
-            if let Some(place) = record.and_then(|record| record.places.get(depth)) {
-                // Release: who finds the place free sees all that the servant did.
-                place.store(0, Ordering::Release);
-            }
-        } else {
-            let _ = DEEPER.try_with(|deeper| deeper.borrow_mut().pop());
-        }
-    });
+/// Takes back the innermost [`push`] of this thread, which gave `place`.
+#[inline(always)]
+pub(super) fn pop(place: Place) {
+    LOCAL.with(|local| local.depth.set(local.depth.get().wrapping_sub(1)));
+    match place {
+        // Release: who finds the place free sees all that the servant did.
+        Some(place) => place.store(0, Ordering::Release),
+        None => pop_deeper(),
+    }
+}
+
+#[cold]
+fn pop_deeper() {
+    let _ = DEEPER.try_with(|deeper| deeper.borrow_mut().pop());
 }
 
 /// How many places of all threads satisfy `is_meant`. For after [`super::barrier::heavy`].

@@ -1,0 +1,106 @@
+//! Calls to objects of the same process without a message (paper POA §3.1).
+//!
+//! A generated stub makes each call by [`Object::call`]. The usual one goes by a [`shortcut`]
+//! straight to the servant; the others go by [`call`] through the object adapter, as requests do;
+//! what neither can do as a message would, becomes one. [`table`] tells which endpoints are of this
+//! process, [`locality`] keeps the answer for a reference, [`borrowed`] holds a servant without
+//! keeping it alive. What must hold of all of them: `docs/src/collocation.md`.
+
+mod borrowed;
+mod call;
+mod locality;
+mod shortcut;
+pub(crate) mod table;
+
+pub use borrowed::View;
+pub(crate) use call::ask;
+pub(crate) use locality::Locality;
+pub(crate) use shortcut::Shortcuts;
+
+use crate::server::{Servant, dispatch};
+use crate::{Object, Operation};
+use call::Called;
+use corbie_types::SystemException;
+use std::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Object {
+    /// Calls `operation`: runs `upcall` on the servant of the object, seen as `T` (`dyn
+    /// QuoterServant`), where the object is in this process and nothing asks for a message; else
+    /// `by_message`, which invokes it. Generated stubs are made of this.
+    ///
+    /// What the object adapter promises of a request holds here too: the state of the POA manager,
+    /// servant managers, thread policies, `Current`, forwards.
+    ///
+    /// # Errors
+    /// What `upcall` or `by_message` says; `UNKNOWN` (`COMPLETED_MAYBE`) for a servant that
+    /// panicked; what the object adapter raises instead of an upcall.
+    #[inline]
+    pub fn call<T, R, E>(
+        &self,
+        operation: &Operation,
+        upcall: impl FnOnce(&T) -> Result<R, E>,
+        by_message: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, E>
+    where
+        T: ?Sized + 'static,
+        E: From<SystemException>,
+    {
+        if let Some(servant) = self.shortcuts().enter::<T>(self.orb()) {
+            return guarded(operation, || upcall(&servant));
+        }
+        if !self.is_surely_elsewhere()
+            && let Some(outcome) = through_the_adapter(self, operation, upcall)
+        {
+            return outcome;
+        }
+        by_message()
+    }
+}
+
+/// Everything but the usual call, and the first ones of a reference.
+#[inline(never)]
+fn through_the_adapter<T, R, E>(
+    object: &Object,
+    operation: &Operation,
+    upcall: impl FnOnce(&T) -> Result<R, E>,
+) -> Option<Result<R, E>>
+where
+    T: ?Sized + 'static,
+    E: From<SystemException>,
+{
+    let mut upcall = Some(upcall);
+    let mut outcome = None;
+    let called = call::call(object, operation, TypeId::of::<T>(), &mut |servant| {
+        let (servant, upcall) = (view::<T>(servant)?, upcall.take()?);
+        outcome = Some(guarded(operation, || upcall(servant)));
+        Some(())
+    });
+    match called {
+        Called::Done => outcome,
+        Called::Raised(exception) => Some(Err(exception.into())),
+        Called::Elsewhere | Called::ForMessages => None,
+    }
+}
+
+/// The servant as `T`, if it shows itself so.
+fn view<T: ?Sized + 'static>(servant: &dyn Servant) -> Option<&T> {
+    let mut view = View::new(TypeId::of::<T>());
+    servant._view(&mut view);
+    view.get()
+}
+
+/// Runs an upcall. A servant that panics fails its one call, as it would fail one request.
+#[inline]
+fn guarded<R, E: From<SystemException>>(
+    operation: &Operation,
+    upcall: impl FnOnce() -> Result<R, E>,
+) -> Result<R, E> {
+    // Taken apart and put together again, so that an outcome which holds next to nothing is not
+    // copied as a whole: reading what was written in small pieces costs as much as the call.
+    match catch_unwind(AssertUnwindSafe(upcall)) {
+        Ok(Ok(results)) => Ok(results),
+        Ok(Err(exception)) => Err(exception),
+        Err(panic) => Err(dispatch::panicked(operation.name(), None, &*panic).into()),
+    }
+}

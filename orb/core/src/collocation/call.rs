@@ -1,0 +1,197 @@
+//! A call of the same process through the object adapter: what a request would meet, without the
+//! message.
+//!
+//! The way of the first call of a reference, of references that were forwarded, of objects without
+//! an entry in the active object map, and of all calls where the setting `collocation_strategy`
+//! says so. Whatever only a message can do is left to one ([`Called::Elsewhere`]).
+
+use super::locality::Here;
+use crate::client::{Elsewhere, MAX_FORWARDS, fall_back, follow, too_many_forwards};
+use crate::object::BindingRef;
+use crate::policy::{CallPolicies, has_thread_overrides};
+use crate::server::{LocalRefusal, Servant, dispatch};
+use crate::{Object, Operation, Orb};
+use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind};
+use std::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+/// What is done with the servant; `None`: it cannot be, nothing was done.
+type Upcall<'u> = dyn FnMut(&dyn Servant) -> Option<()> + 'u;
+
+/// What became of a call.
+pub(crate) enum Called {
+    /// The upcall was made.
+    Done,
+    /// It was not, and the caller gets this.
+    Raised(SystemException),
+    /// It was not: it has to be invoked.
+    Elsewhere,
+    /// Likewise: the servant was there, and `upcall` had no use for it.
+    ForMessages,
+}
+
+/// Calls `operation` of `object` seen as `interface`: `upcall` is run on its servant.
+pub(super) fn call(
+    object: &Object,
+    operation: &Operation,
+    interface: TypeId,
+    upcall: &mut Upcall<'_>,
+) -> Called {
+    let shortcuts = object.shortcuts();
+    if shortcuts.is_for_messages() {
+        return Called::Elsewhere;
+    }
+    let called = through(object, operation, upcall);
+    match called {
+        Called::Done if shortcuts.are_wanted() => make_shortcut(object, interface),
+        Called::ForMessages => shortcuts.note_for_messages(),
+        _ => {}
+    }
+    called
+}
+
+/// Asks the servant of `object` what every servant knows: what `_is_a` and its like are made of.
+/// `None` when the question has to be sent.
+pub(crate) fn ask<R>(
+    object: &Object,
+    operation: &Operation,
+    question: impl Fn(&dyn Servant) -> R,
+) -> Option<Result<R, SystemException>> {
+    if object.is_surely_elsewhere() {
+        return None;
+    }
+    let mut answer = None;
+    let called = through(object, operation, &mut |servant| {
+        answer =
+            (!servant._forwards()).then(|| super::guarded(operation, || Ok(question(servant))));
+        answer.as_ref().map(|_| ())
+    });
+    match called {
+        Called::Done => answer,
+        Called::Raised(exception) => Some(Err(exception)),
+        Called::Elsewhere | Called::ForMessages => None,
+    }
+}
+
+fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> Called {
+    // What the policies say, the marshalled way says better.
+    let Ok(policies) = CallPolicies::effective(object) else { return Called::Elsewhere };
+    let closing = &object.orb().server().closing;
+    if !policies.are_met_without_message()
+        || closing.load(Ordering::Acquire)
+        || object.shortcuts().must_follow(|| object.follows_shared_requests())
+    {
+        return Called::Elsewhere;
+    }
+    let mut forwards = 0;
+    let mut fell_back = false;
+    loop {
+        let Ok(binding) = object.binding() else { return Called::Elsewhere };
+        let Some(here) = binding.locality.find(object.orb(), &binding) else {
+            return Called::Elsewhere;
+        };
+        match attempt(object, &binding, here, operation, upcall) {
+            Attempt::Done => {
+                object.note_bound();
+                return Called::Done;
+            }
+            Attempt::Elsewhere => return Called::Elsewhere,
+            Attempt::ForMessages => return Called::ForMessages,
+            Attempt::Forward(_) if forwards == MAX_FORWARDS => {
+                return Called::Raised(too_many_forwards(operation));
+            }
+            Attempt::Forward(target) => {
+                forwards += 1;
+                let place = Elsewhere::Reference(target.ior().clone());
+                if let Err(exception) = follow(object, &binding, &policies, place) {
+                    return Called::Raised(exception);
+                }
+            }
+            Attempt::Raised(exception) => {
+                let gone = exception.kind == SystemExceptionKind::ObjectNotExist
+                    && exception.completed == CompletionStatus::No;
+                let back = fall_back(object, &binding, gone, &mut fell_back, exception);
+                if let Err(exception) = back {
+                    return Called::Raised(exception);
+                }
+            }
+        }
+    }
+}
+
+/// What became of one attempt at one place.
+enum Attempt {
+    Done,
+    Raised(SystemException),
+    Forward(Object),
+    Elsewhere,
+    ForMessages,
+}
+
+fn attempt(
+    object: &Object,
+    binding: &BindingRef<'_>,
+    here: &Here,
+    operation: &Operation,
+    upcall: &mut Upcall<'_>,
+) -> Attempt {
+    let Some(orb) = here.orb(object.orb()) else { return Attempt::Elsewhere };
+    let server = orb.server();
+    // A server that closes is not there any more: what the client gets then, a connection says.
+    let is_closing = || server.closing.load(Ordering::Acquire);
+    let Some(adapter) = server.adapter.get().filter(|_| !is_closing()) else {
+        return Attempt::Elsewhere;
+    };
+    if orb.interceptors().exist() {
+        return Attempt::Elsewhere;
+    }
+    let key = here.key(binding);
+    let mut was_run = false;
+    // Servant managers are application code: one that panics fails its one call.
+    let called = catch_unwind(AssertUnwindSafe(|| {
+        adapter.call(key, operation.name(), &mut |servant| was_run |= upcall(&**servant).is_some())
+    }));
+    match called {
+        // What a servant manager does afterwards does not change the outcome.
+        Ok(Ok(())) | Err(_) if was_run => Attempt::Done,
+        Ok(Ok(())) => Attempt::ForMessages,
+        Ok(Err(LocalRefusal::Remote)) => Attempt::Elsewhere,
+        Ok(Err(LocalRefusal::Forward(target))) => Attempt::Forward(target),
+        Ok(Err(LocalRefusal::Raised(_))) if is_closing() => Attempt::Elsewhere,
+        Ok(Err(LocalRefusal::Raised(exception))) => refused(&orb, key, exception),
+        Err(panic) => Attempt::Raised(dispatch::panicked(operation.name(), None, &*panic)),
+    }
+}
+
+/// No servant has this key: perhaps it is a plain name that was bound to an object.
+#[cold]
+fn refused(orb: &Orb, key: &[u8], exception: SystemException) -> Attempt {
+    let is_unknown = exception.kind == SystemExceptionKind::ObjectNotExist;
+    match orb.server().object_keys.get(key).filter(|_| is_unknown) {
+        Some(target) => Attempt::Forward(target),
+        None => Attempt::Raised(exception),
+    }
+}
+
+/// A call went through the object adapter: the next one may go straight to the servant.
+fn make_shortcut(object: &Object, interface: TypeId) {
+    let shortcuts = object.shortcuts();
+    let generation = object.orb().policies().generation();
+    if has_thread_overrides() || shortcuts.find(interface, generation).is_some() {
+        return;
+    }
+    // What holds for this thread now has to hold for all, as long as the policies stay.
+    let met = CallPolicies::effective(object).is_ok_and(|p| p.are_met_without_message());
+    if !met || generation != object.orb().policies().generation() {
+        return;
+    }
+    let Some(binding) = object.own_binding().filter(|_| !object.is_forwarded()) else { return };
+    let Some(here) = binding.locality.find(object.orb(), binding) else { return };
+    let orb = here.orb(object.orb());
+    let adapter = orb.as_ref().and_then(|orb| orb.server().adapter.get());
+    match adapter.and_then(|adapter| adapter.active_object(here.key(binding))) {
+        Some(active) => shortcuts.add(&active, interface, generation),
+        None => shortcuts.note_refused(),
+    }
+}
