@@ -40,7 +40,7 @@ pub(crate) fn trim_now_and_then(settings: &Settings, tick: u64) {
 }
 
 impl Orb {
-    /// Has `allocator` give the memory that messages of more than 64 KiB are received into: on
+    /// Has `allocator` give the memory that messages of more than 128 KiB are received into: on
     /// connections that are made from now on, so best before the first call and before a POA is
     /// made. What a servant or a stub then gets as octets is the allocator's memory, and
     /// [`keep`](corbie_cdr::payload::keep) holds on to it without a copy.

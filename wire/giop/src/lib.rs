@@ -10,7 +10,7 @@
 //! CORBA 3.3 P2 §9.4 (messages), §9.5 (connections), §9.6 (service contexts of the ORB).
 //!
 //! **Architecture Invariant:** no I/O, no clock, no thread, no `unsafe`. Buffers grow with what
-//! arrived, not with what a length on the wire claims (but for 64 KiB, and for what an allocator
+//! arrived, not with what a length on the wire claims (but for 128 KiB, and for what an allocator
 //! of the application gives).
 
 #![forbid(unsafe_code)]

@@ -2,7 +2,7 @@
 //!
 //! The driver receives straight into [`MessageReader::space`]; a message that arrived in one piece
 //! is handed out from there without a copy. Fragments are put together in `reader/reassembly`, and
-//! messages of more than 64 KiB have memory of their own (`reader/large`).
+//! messages of more than 128 KiB have memory of their own (`reader/large`).
 //! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
 
 mod large;
@@ -73,7 +73,7 @@ enum Place {
 /// Memory comes from the pools of the thread that receives ([`buffers`]) and goes back to them, so
 /// in steady state nothing is allocated, and a reader between messages may hold nothing at all
 /// ([`release`](Self::release)). It grows with what arrived: whatever a header claims, memory that
-/// is not in a pool already is at most 64 KiB, or sixteen times the octets received of the present
+/// is not in a pool already is at most 128 KiB, or sixteen times the octets received of the present
 /// message. A message that arrived in one piece is borrowed from it.
 #[derive(Debug)]
 pub struct MessageReader {
@@ -93,6 +93,10 @@ pub struct MessageReader {
     reassembly: Reassembly,
     /// A message that the buffer is too small for: being received, or the current one.
     large: Option<Large>,
+    /// How large a buffer the last messages needed, so that they come in one receive.
+    usual: usize,
+    /// Messages in a row that needed less.
+    small_messages: u32,
     /// Gives the memory of large messages.
     allocator: Option<Arc<dyn PayloadAllocator>>,
     /// After CloseConnection, MessageError or an error nothing more is read.
@@ -103,7 +107,10 @@ impl MessageReader {
     /// Octets of a new buffer.
     const FIRST_OCTETS: usize = 16 << 10;
     /// Messages of more octets are received into memory of their own.
-    const LARGE_OCTETS: usize = 64 << 10;
+    const LARGE_OCTETS: usize = 128 << 10;
+    /// After this many messages in a row that a new buffer would have had room for, the next is
+    /// one.
+    const SMALL_MESSAGES: u32 = 256;
     /// Less room than this at the end of the buffer is worth moving what is left to its front.
     const MIN_SPACE: usize = 2 << 10;
 
@@ -122,6 +129,8 @@ impl MessageReader {
             total: 0,
             current: None,
             large: None,
+            usual: Self::FIRST_OCTETS,
+            small_messages: 0,
             allocator: None,
             ended: false,
         }
@@ -143,7 +152,7 @@ impl MessageReader {
         self.protocol
     }
 
-    /// Has `allocator` give the memory of messages with more than 64 KiB from now on.
+    /// Has `allocator` give the memory of messages with more than 128 KiB from now on.
     pub fn set_allocator(&mut self, allocator: Option<Arc<dyn PayloadAllocator>>) {
         self.allocator = allocator;
     }
@@ -194,11 +203,12 @@ impl MessageReader {
             return large.space();
         }
         let held = self.end - self.start;
-        let enough = held.saturating_add(wanted).clamp(Self::FIRST_OCTETS, Self::LARGE_OCTETS);
+        let enough = held.saturating_add(wanted).clamp(self.usual, Self::LARGE_OCTETS);
         if self.buffer.len() < enough {
             let mut larger = buffers::take_filled(enough);
             larger[..held].copy_from_slice(&self.buffer[self.start..self.end]);
             buffers::give_filled(std::mem::replace(&mut self.buffer, larger));
+            self.usual = enough;
         } else {
             self.buffer.copy_within(self.start..self.end, 0);
         }
@@ -299,6 +309,20 @@ impl MessageReader {
         self.start = start + len;
         self.total = 0;
         self.current = Some((header, Place::Buffer { start, len }));
+        if self.usual > Self::FIRST_OCTETS {
+            self.note_size(len);
+        }
+    }
+
+    /// Forgets after a while that larger messages have come.
+    fn note_size(&mut self, octets: usize) {
+        if octets > Self::FIRST_OCTETS {
+            self.small_messages = 0;
+        } else if self.small_messages < Self::SMALL_MESSAGES {
+            self.small_messages += 1;
+        } else {
+            (self.usual, self.small_messages) = (Self::FIRST_OCTETS, 0);
+        }
     }
 
     /// The part of [`next`](Self::next) that incomplete, fragmented, rare and bad messages take.

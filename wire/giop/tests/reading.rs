@@ -78,7 +78,7 @@ proptest! {
         prop_assert!(read == messages, "{} of {} messages", read.len(), messages.len());
         prop_assert!(!reader.is_mid_message());
         reader.space();
-        prop_assert!(reader.memory_octets() <= 64 << 10);
+        prop_assert!(reader.memory_octets() <= 128 << 10);
         reader.release();
         prop_assert_eq!(reader.memory_octets(), 0);
     }
@@ -137,7 +137,7 @@ fn the_buffer_never_grows_by_a_claim() {
         let space = reader.space().len();
         assert!(space > 0);
         assert!(
-            reader.memory_octets() <= (64 << 10).max(16 * received),
+            reader.memory_octets() <= (128 << 10).max(16 * received),
             "{} octets of memory for {received} received",
             reader.memory_octets()
         );
