@@ -183,6 +183,9 @@ impl Pool {
 
     #[inline]
     fn give(&mut self, kind: Kind, buffer: Vec<u8>) {
+        if buffer.capacity() == 0 {
+            return;
+        }
         let limits = limits::fast();
         if self.trimmed != limits.trimming {
             self.trim(limits.trimming);

@@ -78,7 +78,7 @@ proptest! {
         prop_assert!(read == messages, "{} of {} messages", read.len(), messages.len());
         prop_assert!(!reader.is_mid_message());
         reader.space();
-        prop_assert!(reader.memory_octets() <= 128 << 10);
+        prop_assert!(reader.memory_octets() <= 256 << 10);
         reader.release();
         prop_assert_eq!(reader.memory_octets(), 0);
     }

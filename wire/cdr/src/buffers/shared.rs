@@ -1,16 +1,20 @@
 //! The pool of the process: takes what threads have too much of and gives it to those that have too
 //! little, as when one thread reads replies and another drops them.
 //!
-//! Its lock is never waited for: whoever finds it taken allocates or frees. Small buffers move in
+//! Its lock is never waited for, but for the moment that a look takes: whoever finds it taken
+//! still, since its holder was preempted, allocates or frees, and inherits no priority. Small buffers move in
 //! batches, so it is asked once for many of them (magazines; Bonwick and Adams, USENIX 2001).
 
 use super::limits;
 use super::shelf::{Kind, LARGE_OCTETS, Shelf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 /// Small buffers that a thread gives or takes at a time.
 pub(super) const BATCH: usize = 8;
+
+/// Attempts to lock: some hundred nanoseconds.
+const TRIES: u32 = 32;
 
 /// By [`Kind`]. Lock "shared buffers".
 static SHELVES: Mutex<[Shelf; 2]> = Mutex::new([Shelf::new(), Shelf::new()]);
@@ -23,6 +27,17 @@ pub fn held_octets() -> usize {
     OCTETS.load(Ordering::Relaxed)
 }
 
+/// The pool, if its lock is to be had in about the time that an allocation takes.
+fn lock() -> Option<MutexGuard<'static, [Shelf; 2]>> {
+    for _ in 0..TRIES {
+        if let Ok(shelves) = SHELVES.try_lock() {
+            return Some(shelves);
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
 /// A buffer with room for `octets`, and up to a batch of others like it for `keep`; how many.
 pub(super) fn take(
     kind: Kind,
@@ -32,7 +47,7 @@ pub(super) fn take(
     if held_octets() == 0 {
         return (None, 0);
     }
-    let Ok(mut shelves) = SHELVES.try_lock() else { return (None, 0) };
+    let Some(mut shelves) = lock() else { return (None, 0) };
     let shelf = &mut shelves[kind as usize];
     let Some(buffer) = shelf.take(kind, octets) else { return (None, 0) };
     OCTETS.fetch_sub(buffer.capacity(), Ordering::Relaxed);
@@ -50,7 +65,7 @@ pub(super) fn take(
 /// it took.
 pub(super) fn give(kind: Kind, buffers: impl Iterator<Item = Vec<u8>>) -> u64 {
     let most = limits::limits();
-    let Ok(mut shelves) = SHELVES.try_lock() else { return 0 };
+    let Some(mut shelves) = lock() else { return 0 };
     let mut taken = 0;
     for buffer in buffers {
         let octets = buffer.capacity();
@@ -70,7 +85,7 @@ pub(super) fn give(kind: Kind, buffers: impl Iterator<Item = Vec<u8>>) -> u64 {
 /// twice, after its busiest time.
 pub fn trim() {
     limits::ask_to_trim();
-    let Ok(mut shelves) = SHELVES.try_lock() else { return };
+    let Some(mut shelves) = lock() else { return };
     for shelf in &mut *shelves {
         shelf.trim(|buffer| {
             OCTETS.fetch_sub(buffer.capacity(), Ordering::Relaxed);
