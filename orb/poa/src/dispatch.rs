@@ -77,20 +77,23 @@ impl RootPoa {
 
     /// What `look` sees in the POA of this key, under the lock of the table.
     #[inline]
-    fn find<R>(
+    pub(crate) fn find<R>(
         &self,
         object_key: &[u8],
         look: impl FnOnce(&PoaInner, &ObjectKey<'_>) -> Option<R>,
     ) -> Option<R> {
         let key = ObjectKey::parse(object_key)?;
         let table = self.registry.read();
-        let place = match key {
+        let poa = match key {
             ObjectKey::Transient { incarnation, poa, .. } => {
-                (incarnation == self.registry.incarnation).then_some(poa)?
+                table.poas.get((incarnation == self.registry.incarnation).then_some(poa)?)?
             }
-            ObjectKey::Persistent { path, .. } => *table.persistent.get(path)?,
+            ObjectKey::Persistent { hint, path, .. } => {
+                let hinted = hint.and_then(|hint| table.hinted(hint));
+                hinted.or_else(|| table.poas.get(*table.persistent.get(path)?))?
+            }
         };
-        look(table.poas.get(place)?, &key)
+        look(poa, &key)
     }
 }
 
@@ -102,6 +105,10 @@ impl PoaInner {
             let by_place = match *key {
                 ObjectKey::Transient { servant, id, .. } if map.goes_by_place() => {
                     map.at(servant, id)
+                }
+                ObjectKey::Persistent { hint: Some(hint), id, .. } if map.goes_by_place() => {
+                    let hinted = map.at_index(hint.servant_index);
+                    hinted.filter(|object| object.activation().id() == id)
                 }
                 _ => None,
             };

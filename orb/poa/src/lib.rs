@@ -12,6 +12,8 @@ mod adapter_activator;
 mod current;
 mod dispatch;
 mod map_lock;
+#[doc(hidden)]
+pub mod measure;
 mod object_id;
 mod object_key;
 mod object_operations;

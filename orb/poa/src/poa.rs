@@ -32,7 +32,7 @@ use corbie_core::server::upcall::{Gate, closed};
 use destruction::Life;
 use family::Family;
 use servants::Servants;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 /// A Portable Object Adapter. Clones are the same POA.
@@ -47,6 +47,7 @@ pub(crate) struct PoaInner {
     name: String,
     /// The names from below the root to this POA, each ended by NUL: as in a persistent key.
     path: Box<[u8]>,
+    pub(crate) path_hash: u64,
     place: OnceLock<SlotName>,
     /// `None` for the root.
     parent: Option<Weak<PoaInner>>,
@@ -64,6 +65,8 @@ pub(crate) struct PoaInner {
     /// The next id under `SYSTEM_ID`; see `creation::first_system_id`.
     next_system_id: AtomicU64,
     life: Life,
+    /// Whether persistent keys lead here.
+    is_published: AtomicBool,
 }
 
 impl Poa {
@@ -150,6 +153,16 @@ impl PoaInner {
 
     pub(crate) fn set_place(&self, place: SlotName) {
         let _ = self.place.set(place);
+    }
+
+    /// Whether requests with persistent keys may find it; see `creation`.
+    #[inline]
+    pub(crate) fn is_published(&self) -> bool {
+        self.is_published.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_published(&self) {
+        self.is_published.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn path(&self) -> &[u8] {

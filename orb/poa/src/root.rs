@@ -4,6 +4,7 @@
 //! POAs up in its [`Registry`]. Nesting costs nothing: a transient key names its POA by index and
 //! generation, a persistent key by the whole path (paper POA §2.2, active demultiplexing).
 
+use crate::object_key::KeyHint;
 use crate::poa::{NewPoa, Poa, PoaError, PoaInner};
 use crate::poa_manager::Managers;
 use crate::policies::{Lifespan, PoaPolicies};
@@ -39,6 +40,16 @@ pub(crate) struct Table {
     /// does: it is keyed, too.
     pub(crate) persistent: HashMap<Box<[u8]>, SlotName>,
     gates: HashSet<u32>,
+}
+
+impl Table {
+    /// The POA that the hint of a persistent key means, if it is the same one still.
+    #[inline]
+    pub(crate) fn hinted(&self, hint: KeyHint) -> Option<&Arc<PoaInner>> {
+        let (_, poa) = self.poas.at_index(hint.poa_index)?;
+        let is_it = poa.path_hash == hint.path_hash && poa.is_published();
+        is_it.then_some(poa)
+    }
 }
 
 impl Default for Slots<Arc<PoaInner>> {
@@ -106,7 +117,9 @@ impl Registry {
     /// Lets requests with persistent keys find the POA.
     pub(crate) fn publish(&self, poa: &PoaInner) {
         if poa.policies.lifespan == Lifespan::Persistent {
-            self.write().persistent.insert(poa.path().into(), poa.place());
+            let mut table = self.write();
+            table.persistent.insert(poa.path().into(), poa.place());
+            poa.set_published();
         }
     }
 

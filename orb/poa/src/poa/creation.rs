@@ -6,6 +6,7 @@
 use super::{Family, Life, Poa, PoaError, PoaInner, Servants};
 use crate::active_object_map::MapShape;
 use crate::map_lock::{MapLock, this_thread};
+use crate::object_key::hash_of_path;
 use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};
 use crate::root::Registry;
 use crate::thread_model::Turns;
@@ -54,6 +55,7 @@ impl Poa {
             registry: Arc::clone(registry),
             name: name.to_owned(),
             path: path.into(),
+            path_hash: hash_of_path(path),
             place: OnceLock::new(),
             parent: parent.map(Arc::downgrade),
             policies,
@@ -68,6 +70,7 @@ impl Poa {
             activator: RwLock::new(None),
             next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
             life: Life::default(),
+            is_published: AtomicBool::new(false),
         });
         let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);
         inner.gate.set_owner(owner);

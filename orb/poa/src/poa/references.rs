@@ -4,9 +4,9 @@
 //! Called by applications through [`Poa`].
 
 use super::{Poa, PoaError};
-use crate::object_key::ObjectKey;
+use crate::object_key::{KeyHint, ObjectKey};
 use crate::policies::{
-    IdUniqueness, ImplicitActivation, Lifespan, RequestProcessing, ServantRetention,
+    IdUniqueness, ImplicitActivation, Lifespan, RequestProcessing, ServantDemux, ServantRetention,
 };
 use crate::slots::SlotName;
 use crate::{ObjectId, upcall_context};
@@ -132,7 +132,7 @@ impl Poa {
     pub fn reference_to_id(&self, reference: &Object) -> Result<ObjectId, PoaError> {
         let key = reference.object_key().ok_or(PoaError::WrongAdapter)?;
         let id = match ObjectKey::parse(&key) {
-            Some(ObjectKey::Persistent { path, id }) => {
+            Some(ObjectKey::Persistent { path, id, .. }) => {
                 (*path == *self.0.path()).then(|| ObjectId::new(id))
             }
             Some(ObjectKey::Transient { incarnation, poa, id, .. }) => {
@@ -204,7 +204,15 @@ impl Poa {
 impl super::PoaInner {
     fn key<'k>(&'k self, id: &'k [u8], place: SlotName) -> ObjectKey<'k> {
         match self.policies.lifespan {
-            Lifespan::Persistent => ObjectKey::Persistent { path: &self.path, id },
+            Lifespan::Persistent => {
+                let active = self.policies.servant_demux == ServantDemux::Active;
+                let hint = active.then(|| KeyHint {
+                    poa_index: self.place().index,
+                    path_hash: self.path_hash,
+                    servant_index: place.index,
+                });
+                ObjectKey::Persistent { hint, path: &self.path, id }
+            }
             Lifespan::Transient => ObjectKey::Transient {
                 incarnation: self.registry.incarnation,
                 poa: self.place(),
