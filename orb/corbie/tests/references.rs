@@ -106,7 +106,7 @@ fn initial_references_come_from_every_source() {
         let object = client.string_to_object(&format!("corbaloc:rir:/{name}")).unwrap();
         assert_eq!(Echo(object).double(9).unwrap(), 18, "{name}");
     }
-    assert_eq!(client.list_initial_services(), ["Given", "Here", "Mine"]);
+    assert_eq!(client.list_initial_services(), ["Given", "Here", "Mine", "POACurrent"]);
     let exception = loopback_orb(&[]).resolve_initial_references("Nothing").unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::BadParam);
     assert!(exception.to_string().contains("-ORBInitRef Nothing="), "{exception}");
