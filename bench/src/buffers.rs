@@ -6,6 +6,7 @@
 //! several threads do. In the table of `local.rs`.
 
 use crate::driver::Failure;
+use crate::local::Task;
 use crate::orders::Answer;
 use corbie::buffers;
 use std::hint::black_box;
@@ -50,20 +51,20 @@ impl From {
     }
 }
 
-pub(crate) fn pool_alone(iterations: u64, _: Duration) -> Result<Answer, Failure> {
-    Ok(measure(iterations, From::Pool, 0))
+pub(crate) fn pool_alone(task: &Task<'_>) -> Result<Answer, Failure> {
+    Ok(measure(task.size, From::Pool, 0))
 }
 
-pub(crate) fn heap_alone(iterations: u64, _: Duration) -> Result<Answer, Failure> {
-    Ok(measure(iterations, From::Heap, 0))
+pub(crate) fn heap_alone(task: &Task<'_>) -> Result<Answer, Failure> {
+    Ok(measure(task.size, From::Heap, 0))
 }
 
-pub(crate) fn pool_interfered(iterations: u64, _: Duration) -> Result<Answer, Failure> {
-    Ok(measure(iterations, From::Pool, OTHERS))
+pub(crate) fn pool_interfered(task: &Task<'_>) -> Result<Answer, Failure> {
+    Ok(measure(task.size, From::Pool, OTHERS))
 }
 
-pub(crate) fn heap_interfered(iterations: u64, _: Duration) -> Result<Answer, Failure> {
-    Ok(measure(iterations, From::Heap, OTHERS))
+pub(crate) fn heap_interfered(task: &Task<'_>) -> Result<Answer, Failure> {
+    Ok(measure(task.size, From::Heap, OTHERS))
 }
 
 /// A sequence of numbers that is the same in every run (xorshift64*).
@@ -173,8 +174,9 @@ mod tests {
     #[test]
     fn every_iteration_is_timed_and_the_pool_allocates_only_at_first() {
         for measure in [pool_alone, heap_alone, pool_interfered, heap_interfered] {
+            let task = Task { size: 50, window: Duration::ZERO, words: &[] };
             let before = buffers::statistics();
-            let Ok(Answer::Curve(times)) = measure(50, Duration::ZERO) else { panic!("no curve") };
+            let Ok(Answer::Curve(times)) = measure(&task) else { panic!("no curve") };
             assert_eq!(times.len(), 50);
             assert!(times.iter().all(|time| *time > 0));
             let now = buffers::statistics();

@@ -249,7 +249,8 @@ mod tests {
         let mut collected = Collected::default();
         for (series, value) in [("raw-tcp", 10.0), ("corbie-smi", 12.0)] {
             for size in [1_024, 65_536] {
-                let along = ["octets", "clients", "delay_ms"].map(|x| (x.to_owned(), json!(size)));
+                let along = ["octets", "clients", "delay_ms", "depth", "servants", "operations"];
+                let along = along.map(|x| (x.to_owned(), json!(size)));
                 let mut x = At::from(along);
                 x.insert("pin".into(), json!("none"));
                 for plot in experiment.charts {

@@ -66,8 +66,8 @@ pub(crate) enum Command {
     },
     /// Measure something within this process.
     DriveLocal {
-        /// Its name in `local.rs`.
-        what: String,
+        /// Its name in `local.rs`, and which of several ways.
+        words: Vec<String>,
     },
     /// Be the sink of the three tiers.
     ServeSink {
@@ -167,7 +167,10 @@ fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> 
     match (role, kind.as_str()) {
         ("serve" | "drive", "raw") => raw(parser, role == "serve"),
         ("serve", "sink") => sink(parser),
-        ("drive", "local") => Ok(Command::DriveLocal { what: parser.value()?.string()? }),
+        ("drive", "local") => {
+            let words = parser.raw_args()?.map(ValueExt::string);
+            Ok(Command::DriveLocal { words: words.collect::<Result<_, _>>()? })
+        }
         ("drive", "sources") => Ok(Command::DriveSources { reference: parser.value()?.string()? }),
         (_, "corbie") => corbie(parser, role),
         _ => Err(format!("there are no processes of kind `{role} {kind}`").into()),

@@ -12,6 +12,10 @@ pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
 pub(crate) mod buffers;
 pub(crate) mod gioplite;
+pub(crate) mod operation_demux;
+pub(crate) mod poa_depth;
+pub(crate) mod reverse_lookup;
+pub(crate) mod servant_demux;
 
 use crate::chart::Plot;
 use crate::contender::{Contender, Family, Roster};
@@ -33,6 +37,10 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &ami_throughput::EXPERIMENT,
     &amh_clients::EXPERIMENT,
     &amh_delay::EXPERIMENT,
+    &poa_depth::EXPERIMENT,
+    &servant_demux::EXPERIMENT,
+    &operation_demux::EXPERIMENT,
+    &reverse_lookup::EXPERIMENT,
     &gioplite::EXPERIMENT,
     &buffers::EXPERIMENT,
     &bandwidth::EXPERIMENT,

@@ -5,13 +5,36 @@
 //! [`MEASURES`] answer. [`count`] is the loop that they share.
 
 use crate::buffers;
+use crate::demultiplexing;
 use crate::driver::{Client, Failure};
 use crate::orders::Answer;
+use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Does one thing again and again for a while; the first argument is what the experiment varies.
-pub(crate) type Measure = fn(u64, Duration) -> Result<Answer, Failure>;
+/// What is to be measured.
+pub(crate) struct Task<'t> {
+    /// What the experiment varies: levels, servants, octets.
+    pub(crate) size: u64,
+    /// How long it is done and counted.
+    pub(crate) window: Duration,
+    /// Words behind the measure's name: which of several ways.
+    pub(crate) words: &'t [String],
+}
+
+impl Task<'_> {
+    /// The word at this place.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub(crate) fn word(&self, place: usize) -> Result<&str, Failure> {
+        let word = self.words.get(place).map(String::as_str);
+        word.ok_or_else(|| format!("word {place} is missing behind the measure").into())
+    }
+}
+
+/// Does one thing again and again for a while.
+pub(crate) type Measure = fn(&Task<'_>) -> Result<Answer, Failure>;
 
 /// Everything that can be measured locally, by name.
 const MEASURES: &[(&str, Measure)] = &[
@@ -20,18 +43,30 @@ const MEASURES: &[(&str, Measure)] = &[
     ("buffers-heap-alone", buffers::heap_alone),
     ("buffers-pool-interfered", buffers::pool_interfered),
     ("buffers-heap-interfered", buffers::heap_interfered),
+    ("depth", demultiplexing::depth::measure),
+    ("servants", demultiplexing::servants::measure),
+    ("operations", demultiplexing::operations::measure),
+    ("reverse", demultiplexing::reverse::measure),
 ];
 
-/// One of [`MEASURES`].
-pub(crate) struct Local(Measure);
+/// One of [`MEASURES`], and the words behind its name.
+pub(crate) struct Local {
+    measure: Measure,
+    words: Vec<String>,
+}
 
-/// The measure of this name.
+/// The measure that the first word names.
 ///
 /// # Errors
 /// When there is none.
-pub(crate) fn find(what: &str) -> Result<Local, Failure> {
+pub(crate) fn find(mut words: Vec<String>) -> Result<Local, Failure> {
+    if words.is_empty() {
+        return Err("what is to be measured is missing".into());
+    }
+    let what = words.remove(0);
     let found = MEASURES.iter().find(|(name, _)| *name == what);
-    found.map(|(_, measure)| Local(*measure)).ok_or_else(|| format!("no measure `{what}`").into())
+    let (_, measure) = found.ok_or_else(|| format!("no measure `{what}`"))?;
+    Ok(Local { measure: *measure, words })
 }
 
 impl Client for Local {
@@ -48,7 +83,7 @@ impl Client for Local {
     }
 
     fn local(&self, size: u64, window: Duration) -> Result<Answer, Failure> {
-        (self.0)(size, window)
+        (self.measure)(&Task { size, window, words: &self.words })
     }
 }
 
@@ -56,7 +91,8 @@ impl Client for Local {
 const BATCH: u64 = 1_000;
 
 /// Warms up for a fifth of the window, then counts how often `operation` runs in it. Its argument
-/// counts upwards.
+/// counts upwards. Time is the thread's own: what others do on the machine meanwhile does not
+/// count, as long as it leaves the caches alone.
 ///
 /// # Errors
 /// What `operation` says.
@@ -66,7 +102,7 @@ pub(crate) fn count(
 ) -> Result<Answer, Failure> {
     let mut number = 0;
     for length in [window / 5, window] {
-        let start = Instant::now();
+        let start = processor_time();
         let mut calls = 0;
         loop {
             for _ in 0..BATCH {
@@ -74,7 +110,7 @@ pub(crate) fn count(
                 number += 1;
             }
             calls += BATCH;
-            let elapsed = start.elapsed();
+            let elapsed = processor_time().saturating_sub(start);
             if elapsed >= length {
                 if length == window {
                     return Ok(Answer::Rate { calls, nanoseconds: elapsed.as_nanos() as u64 });
@@ -86,9 +122,15 @@ pub(crate) fn count(
     Err("no time to measure in".into())
 }
 
+/// What this thread has had of a processor.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
 /// What the loop itself costs.
-fn nothing(_size: u64, window: Duration) -> Result<Answer, Failure> {
-    count(window, |number| {
+fn nothing(task: &Task<'_>) -> Result<Answer, Failure> {
+    count(task.window, |number| {
         black_box(number);
         Ok(())
     })
@@ -100,13 +142,46 @@ mod tests {
 
     #[test]
     fn operations_are_counted_for_the_window() {
-        let client = find("nothing").unwrap();
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let client = find(words("nothing")).unwrap();
         let window = Duration::from_millis(2);
         let Ok(Answer::Rate { calls, nanoseconds }) = client.local(1, window) else {
             panic!("no rate");
         };
         assert!(calls >= BATCH && nanoseconds >= 2_000_000);
-        assert!(find("something").is_err());
+        assert!(find(words("something")).is_err() && find(vec![]).is_err());
+        for way in [
+            "depth active transient",
+            "depth active persistent",
+            "depth entered transient",
+            "depth entered persistent",
+            "depth per-level persistent",
+            "servants active hot",
+            "servants active random",
+            "servants active sequential",
+            "servants dynamic-hash random",
+            "servants linear random",
+            "servants full hot",
+            "operations perfect hot",
+            "operations perfect random",
+            "operations binary random",
+            "operations linear random",
+            "operations dynamic-hash random",
+            "reverse map",
+            "reverse search",
+            "reverse poa",
+        ] {
+            for size in [1, 100] {
+                let Ok(Answer::Rate { calls, .. }) = find(words(way)).unwrap().local(size, window)
+                else {
+                    panic!("{way}: no rate");
+                };
+                assert!(calls >= BATCH, "{way}");
+            }
+        }
+        for wrong in ["depth", "depth sideways", "servants active", "operations perfect upwards"] {
+            assert!(find(words(wrong)).unwrap().local(1, window).is_err(), "{wrong}");
+        }
         assert!(client.echo().is_err() && client.oneways(window).is_err());
         assert!(count(window, |_| Err("broken".into())).is_err());
     }

@@ -9,6 +9,7 @@ mod command_line;
 mod contender;
 mod corbie_contender;
 mod count;
+mod demultiplexing;
 mod driver;
 mod echo;
 mod executor;
@@ -69,7 +70,7 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
-        Command::DriveLocal { what } => Ok(driver::drive(&local::find(&what)?)?),
+        Command::DriveLocal { words } => Ok(driver::drive(&local::find(words)?)?),
         Command::DriveSources { reference } => {
             Ok(sources::drive(&sources::Target::of(&reference)?)?)
         }

@@ -1,8 +1,9 @@
 //! Stands between a client and its server and counts the octets that go through, whatever protocol
 //! they are of.
 //!
-//! `corbie_contender.rs` makes a few calls through one when it is asked for the octets of a call: one
-//! call at a time, so that what was carried between two calls is a request and its reply.
+//! `corbie_contender.rs` makes a few calls through one when it is asked for the octets of a
+//! call: one call at a time, so that what was carried between two calls is a request and its
+//! reply.
 
 use crate::driver::Failure;
 use corbie::Ior;

@@ -40,6 +40,10 @@ const REQUIRED: &[(&str, &[&str])] = &[
         ],
     ),
     ("amh-delay", &[]),
+    ("poa-depth", &["active depth 25 / active depth 1 : ns_per_op"]),
+    ("servant-demux", &["active 1000000 / active 1 : ns_per_op"]),
+    ("operation-demux", &["perfect 1000 / perfect 1 : ns_per_op"]),
+    ("reverse-lookup", &[]),
     ("gioplite", &[]),
     ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
     (

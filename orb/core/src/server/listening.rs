@@ -98,7 +98,7 @@ fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
         ListenAt::Shmiop(name) => {
             let ring_octets = orb.settings().shm_ring_octets;
             Acceptor::bind_shm(name.as_ref(), ShmOptions { socket: options, ring_octets })
-        },
+        }
         ListenAt::Plugged { scheme, address } => {
             let endpoint = orb.transports().endpoint(scheme, address);
             Acceptor::bind_plugged(&endpoint.ok_or(io::ErrorKind::Unsupported)?)
