@@ -193,7 +193,9 @@ impl PoaManager {
         if is_first {
             self.0.held.refuse(&inactive());
             if etherealize_objects {
-                poas.iter().for_each(|poa| poa.etherealize_all());
+                poas.iter().filter(|poa| poa.has_servant_activator()).for_each(|poa| {
+                    poa.etherealize_all();
+                });
             }
         }
         if wait_for_completion {

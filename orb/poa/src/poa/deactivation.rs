@@ -8,6 +8,7 @@
 use super::{Poa, PoaError, PoaInner};
 use crate::ObjectId;
 use crate::active_object_map::Removed;
+use crate::policies::{RequestProcessing, ServantRetention};
 use corbie_core::server::upcall::{self, Owner, Upcall};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -98,6 +99,12 @@ impl PoaInner {
         if ended.is_err() {
             tracing::error!(poa = %self.name, object = %id, "etherealize panicked");
         }
+    }
+
+    /// Whether the policies are those that a servant activator goes with.
+    pub(crate) fn has_servant_activator(&self) -> bool {
+        self.policies.servant_retention == ServantRetention::Retain
+            && self.policies.request_processing == RequestProcessing::ServantManager
     }
 
     /// Deactivates all objects and has each etherealised, at once or by the thread that leaves it

@@ -133,7 +133,8 @@ impl Poa {
         let key = reference.object_key().ok_or(PoaError::WrongAdapter)?;
         let id = match ObjectKey::parse(&key) {
             Some(ObjectKey::Persistent { path, id, .. }) => {
-                (*path == *self.0.path()).then(|| ObjectId::new(id))
+                let is_persistent = self.0.policies.lifespan == Lifespan::Persistent;
+                (is_persistent && *path == *self.0.path()).then(|| ObjectId::new(id))
             }
             Some(ObjectKey::Transient { incarnation, poa, id, .. }) => {
                 let is_mine = incarnation == self.0.registry.incarnation && poa == self.0.place();
