@@ -92,7 +92,7 @@ impl Scene {
     }
 
     fn peer(&self) -> RawPeer {
-        RawPeer::connect(self.server.listen_addresses()[0]).unwrap()
+        RawPeer::connect_to(&self.server.listen_endpoints()[0]).unwrap()
     }
 
     fn still_serves(&self) {
@@ -102,10 +102,10 @@ impl Scene {
     /// The log names this peer and says all these words, as a warning.
     #[track_caller]
     fn logged(&self, peer: &RawPeer, words: &[&str]) {
-        let address = peer.local_address().unwrap().to_string();
-        let parts = [&["WARN", &address][..], words].concat();
+        let address = peer.name();
+        let parts = [&["WARN", address][..], words].concat();
         let found = self.log.line_with(&parts, PATIENCE);
-        assert!(found.is_some(), "{parts:?} in {:#?}", self.log.lines_with(&address));
+        assert!(found.is_some(), "{parts:?} in {:#?}", self.log.lines_with(address));
     }
 
     fn request(&self, operation: &str, arguments: &[u8]) -> Vec<u8> {
@@ -400,9 +400,9 @@ fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
             }
         }
         scene.still_serves();
-        let address = peer.local_address().unwrap().to_string();
+        let address = peer.name();
         let line = scene.log.line_with(&[&address, "could not be sent"], PATIENCE);
-        assert!(line.is_some(), "{strategy}: {:#?}", scene.log.lines_with(&address));
+        assert!(line.is_some(), "{strategy}: {:#?}", scene.log.lines_with(address));
         scene.still_serves();
     }
 }

@@ -6,7 +6,10 @@
 mod echo;
 
 use corbie::{IdAssignment, Interface, Lifespan, ObjectId, Orb, Servant, SystemExceptionKind};
-use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
+use echo::{
+    Echo, EchoServant, STRATEGIES, as_client, corbaloc, lend_a_thread, loopback_orb, serve,
+    to_listen_again,
+};
 use std::sync::Arc;
 
 fn call_everything(more: &[&str]) {
@@ -153,8 +156,8 @@ fn forwarding_and_plain_keys_lead_to_the_object() {
     assert_eq!(moved.double(5).unwrap(), 10);
     assert_eq!(moved.double(6).unwrap(), 12);
     server.bind_object_key("Echo", &echo.0);
-    let port = server.listen_addresses()[0].port();
-    let client = loopback_orb(&["-ORBInitRef", &format!("E=corbaloc::1.2@127.0.0.1:{port}/Echo")]);
+    let url = corbaloc(&server, "Echo");
+    let client = loopback_orb(&["-ORBInitRef", &format!("E={url}")]);
     let found = client.resolve_initial_references("E").unwrap();
     let found = Echo::narrow(&found).unwrap().unwrap();
     assert_eq!(found.double(7).unwrap(), 14);
@@ -172,15 +175,13 @@ fn a_client_reconnects_to_a_restarted_server() {
         child.activate_with_id(ObjectId::from("echo").as_octets(), servant).unwrap()
     };
     let first = loopback_orb(&[]);
-    let port = first.listen_addresses().first().map(std::net::SocketAddr::port);
-    assert_eq!(port, None, "nothing is listened on before there is a POA");
+    assert_eq!(first.listen_endpoints(), [], "nothing is listened on before there is a POA");
     let echo = activate(&first);
-    let port = first.listen_addresses()[0].port();
+    let endpoint = to_listen_again(&first);
     let client = loopback_orb(&[]);
     let echo = as_client(&client, &echo);
     assert_eq!(echo.double(1).unwrap(), 2);
     first.shutdown(true);
-    let endpoint = format!("iiop://127.0.0.1:{port}");
     let second = Orb::init(["-ORBListenEndpoints", &endpoint]).unwrap();
     activate(&second);
     assert_eq!(echo.double(2).unwrap(), 4, "the same reference, after the restart");

@@ -81,7 +81,9 @@ impl ServerInterceptor for Witness {
             Outcome::Forward => "forward".to_owned(),
             _ => "no reply".to_owned(),
         };
-        assert!(request.peer.ip().is_some_and(|ip| ip.is_loopback()));
+        let process = request.peer.process().map(|peer| peer.process);
+        let is_near = request.peer.ip().is_some_and(|ip| ip.is_loopback());
+        assert!(is_near || process == Some(std::process::id()));
         self.seen.send(format!("{state}: {outcome}")).unwrap();
     }
 }

@@ -170,7 +170,7 @@ fn a_request_that_comes_too_late_is_not_served() {
         for concurrency in CONCURRENCY {
             let (server, echo, _noted) = serve(&["-ORBServerConcurrency", concurrency]);
             server.bind_object_key("Echo", &echo.0);
-            let mut peer = RawPeer::connect(server.listen_addresses()[0]).unwrap();
+            let mut peer = RawPeer::connect_to(&server.listen_endpoints()[0]).unwrap();
             peer.send(&late).unwrap();
             let answer = peer.receive_message(PATIENCE).unwrap();
             let text = String::from_utf8_lossy(&answer);

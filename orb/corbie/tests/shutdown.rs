@@ -66,7 +66,7 @@ fn a_life(concurrency: &str) {
     assert_eq!(theirs.call_back(&middle, 4).unwrap(), 8);
     client.register_initial_reference("Echo", &theirs.0).unwrap();
     server.bind_object_key("Echo", &echo.0);
-    let mut silent = RawPeer::connect(server.listen_addresses()[0]).unwrap();
+    let mut silent = RawPeer::connect_to(&server.listen_endpoints()[0]).unwrap();
     assert_eq!(theirs.double(5).unwrap(), 10);
     server.shutdown(true);
     client.shutdown(true);
@@ -221,7 +221,7 @@ fn after_shutdown_nothing_is_opened() {
     assert_eq!(exception.kind, SystemExceptionKind::BadInvOrder, "{exception}");
     assert_eq!(exception.completed, CompletionStatus::No);
     assert!(client.root_poa().is_err());
-    assert!(client.listen_addresses().is_empty());
+    assert!(client.listen_endpoints().is_empty());
     server.shutdown(true);
 }
 
@@ -233,12 +233,12 @@ fn an_endpoint_that_cannot_be_listened_on_leaves_nothing_half_open() {
     let orb = loopback_orb(&["-ORBListenEndpoints", &endpoint]);
     let exception = orb.root_poa().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Initialize, "{exception}");
-    assert!(orb.listen_addresses().is_empty());
+    assert!(orb.listen_endpoints().is_empty());
     drop(taken);
     let poa = orb.root_poa().unwrap();
     poa.the_poa_manager().activate().unwrap();
     let echo = poa.activate(EchoServant::new().0).unwrap();
-    assert_eq!(orb.listen_addresses().len(), 2, "the second attempt finds a clean place");
+    assert_eq!(orb.listen_endpoints().len(), 2, "the second attempt finds a clean place");
     assert_eq!(echo.double(3).unwrap(), 6);
     orb.shutdown(true);
 }

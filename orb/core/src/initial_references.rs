@@ -4,8 +4,11 @@
 //! services that the ORB has itself.
 
 use crate::{Object, Orb};
-use corbie_types::ior::{TaggedProfile, profile_tag};
-use corbie_types::{CompletionStatus, Ior, ObjectUrl, SystemException, minor};
+use corbie_types::ior::profile_tag;
+use corbie_types::url::{Corbaloc, ObjectAddress};
+use corbie_types::{
+    CompletionStatus, Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor,
+};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -135,12 +138,12 @@ impl Orb {
             ObjectUrl::Ior(ior) => self.object_of_ior(Some(ior)),
             ObjectUrl::Corbaloc(corbaloc) => match corbaloc.initial_reference() {
                 Some(name) => self.resolve(&name, depth + 1),
-                None => self.object_of_ior(corbaloc.to_ior()?),
+                None => self.object_of_ior(self.ior_of(&corbaloc)?),
             },
             ObjectUrl::Corbaname(corbaname) => {
                 let context = match corbaname.context.initial_reference() {
                     Some(name) => self.resolve(&name, depth + 1)?,
-                    None => self.object_of_ior(corbaname.context.to_ior()?)?,
+                    None => self.object_of_ior(self.ior_of(&corbaname.context)?)?,
                 };
                 resolve_str(&context, &corbaname.name)
             }
@@ -151,6 +154,28 @@ impl Orb {
                 self.object_of_url(text.trim(), depth + 1)
             }
         }
+    }
+
+    /// A profile for each address, also of third-party transports.
+    fn ior_of(&self, corbaloc: &Corbaloc) -> Result<Option<Ior>, SystemException> {
+        let mut profiles = Vec::with_capacity(corbaloc.addresses.len());
+        for address in &corbaloc.addresses {
+            if let Some(profile) = address.to_profile(&corbaloc.key)? {
+                profiles.push(profile);
+                continue;
+            }
+            let ObjectAddress::Rendezvous { protocol, version, address } = address else {
+                return Ok(None);
+            };
+            let transport = self.transports().by_scheme(protocol).ok_or_else(|| {
+                SystemException::bad_param(minor::BAD_PARAM_URL_ADDRESS, CompletionStatus::No)
+                    .with_detail(format!("the protocol {protocol:?} of {corbaloc} is not known"))
+            })?;
+            let profile = UiopProfile::new(*version, address.clone(), corbaloc.key.clone());
+            let (tag, data) = (transport.profile_tag(), transport.encode_profile(&profile)?);
+            profiles.push(TaggedProfile { tag, data });
+        }
+        Ok(Some(Ior { type_id: String::new(), profiles }))
     }
 
     fn object_of_ior(&self, ior: Option<Ior>) -> Result<Object, SystemException> {

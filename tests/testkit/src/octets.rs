@@ -8,15 +8,20 @@ use corbie_giop::{
 };
 use corbie_types::Ior;
 
-/// The object key in the first IIOP profile of a stringified reference.
+/// The object key in the first profile of IIOP or UIOP of a stringified reference.
 ///
 /// # Panics
 /// When the text is no reference with such a profile.
 #[must_use]
 pub fn object_key_in(reference: &str) -> Vec<u8> {
     let ior: Ior = reference.parse().expect("a stringified reference");
-    let profiles = ior.iiop_profiles().expect("profiles that decode");
-    profiles.into_iter().next().expect("an IIOP profile").object_key
+    let mut profiles = ior.profiles.iter();
+    let key = profiles.find_map(|profile| {
+        let iiop = profile.iiop().expect("a profile that decodes").map(|body| body.object_key);
+        let uiop = profile.uiop().expect("a profile that decodes").map(|body| body.object_key);
+        iiop.or(uiop)
+    });
+    key.expect("a profile of IIOP or UIOP")
 }
 
 /// A request in GIOP 1.2, big-endian, as octets.

@@ -3,9 +3,12 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use corbie_giop::{MessageHeader, MessageKind};
+use corbie_transport::Endpoint;
 
 /// How a server ended a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +33,12 @@ impl Answered {
     }
 }
 
-/// A TCP connection without any protocol.
+/// A connection without any protocol, over TCP or a unix-domain socket.
 #[derive(Debug)]
 pub struct RawPeer {
+    /// Whatever socket it is: reading, writing and their time-outs are alike.
     stream: TcpStream,
+    name: String,
 }
 
 impl RawPeer {
@@ -44,11 +49,38 @@ impl RawPeer {
     pub fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(Duration::from_secs(10)))?;
-        Ok(Self { stream })
+        let name = stream.local_addr()?.to_string();
+        Self::new(stream, name)
     }
 
-    /// This end's own address: what the server's log has to name.
+    /// Connects to whatever a server listens on first.
+    ///
+    /// # Errors
+    /// What the system says; `Unsupported` for what is no socket.
+    pub fn connect_to(endpoint: &Endpoint) -> io::Result<Self> {
+        match endpoint {
+            Endpoint::Tcp { host, port } => Self::connect((&**host, *port)),
+            Endpoint::Unix(name) => {
+                let path = name.path().ok_or(ErrorKind::Unsupported)?;
+                let stream = OwnedFd::from(UnixStream::connect(path)?);
+                Self::new(stream.into(), format!("unix process {}", std::process::id()))
+            }
+            _ => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn new(stream: TcpStream, name: String) -> io::Result<Self> {
+        stream.set_write_timeout(Some(Duration::from_secs(10)))?;
+        Ok(Self { stream, name })
+    }
+
+    /// What the server's log has to call this peer.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// This end's own address, for TCP.
     ///
     /// # Errors
     /// What the system says.

@@ -42,6 +42,20 @@ impl TaggedProfile {
         }
     }
 
+    /// The profile in the form of UIOP that it is: of unix-domain sockets or of our shared memory;
+    /// `None` when it is of another protocol.
+    ///
+    /// # Errors
+    /// When the data is no such profile body.
+    pub fn uiop(&self) -> Result<Option<UiopProfile>, Error> {
+        match self.tag {
+            profile_tag::UIOP | profile_tag::CORBIE_SHMIOP => {
+                UiopProfile::decode(&self.data).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// The components of a multiple-component profile; `None` when it is another profile.
     ///
     /// # Errors

@@ -4,12 +4,12 @@
 mod escape;
 mod stringified_name;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use corbie_cdr::{Error, Version};
 
-use crate::ior::{Address, IiopProfile, Ior};
+use crate::ior::{Address, IiopProfile, Ior, TaggedProfile, UiopProfile, profile_tag};
 use crate::minor;
 
 pub use escape::{escape, unescape};
@@ -83,6 +83,41 @@ pub enum ObjectAddress {
         /// Where.
         address: Address,
     },
+    /// A protocol whose address is one string, as TAO writes it: `uiop:1.2@/path`. The key follows
+    /// a `|` then, as paths have slashes.
+    Rendezvous {
+        /// Its name: `uiop`, `shmiop`, or the scheme of a third-party transport.
+        protocol: String,
+        /// GIOP version to speak at most; 1.0 unless given.
+        version: Version,
+        /// Where, escapes resolved.
+        address: String,
+    },
+}
+
+impl ObjectAddress {
+    /// The profile of an object with this key; `None` for `rir:`, and for protocols that only the
+    /// ORB knows, which had them registered.
+    ///
+    /// # Errors
+    /// When the address cannot be written.
+    pub fn to_profile(&self, key: &[u8]) -> Result<Option<TaggedProfile>, Error> {
+        match self {
+            Self::InitialReference => Ok(None),
+            Self::Iiop { version, address: Address { host, port } } => {
+                IiopProfile::new(*version, host.clone(), *port, key).to_tagged().map(Some)
+            }
+            Self::Rendezvous { protocol, version, address } => {
+                let tag = match &**protocol {
+                    "uiop" => profile_tag::UIOP,
+                    "shmiop" => profile_tag::CORBIE_SHMIOP,
+                    _ => return Ok(None),
+                };
+                let data = UiopProfile::new(*version, address.clone(), key).encode()?;
+                Ok(Some(TaggedProfile { tag, data }))
+            }
+        }
+    }
 }
 
 /// `corbaloc:`: addresses and an object key.
@@ -150,11 +185,12 @@ impl FromStr for ObjectUrl {
 impl Corbaloc {
     /// Parses what follows `corbaloc:`, which stands at `at` in the whole text.
     fn parse(text: &str, at: usize) -> Result<Self, UrlError> {
-        let (addresses, key) = match text.split_once('/') {
+        let before_key = if text.contains('|') { '|' } else { '/' };
+        let (addresses, key) = match text.split_once(before_key) {
             Some((addresses, key)) => (addresses, Some((key, at + addresses.len() + 1))),
             None => (text, None),
         };
-        let addresses = parse_addresses(addresses, at)?;
+        let addresses = parse_addresses(addresses, at, before_key == '|')?;
         let key = match key {
             Some((key, at)) => unescape(key, at)?,
             None => Vec::new(),
@@ -172,19 +208,17 @@ impl Corbaloc {
     }
 
     /// A reference with one profile for each address, of unknown type; `None` for `rir:`.
+    /// Addresses of protocols that only the ORB knows are left out.
     ///
     /// # Errors
-    /// When a host name cannot be written.
+    /// When an address cannot be written.
     pub fn to_ior(&self) -> Result<Option<Ior>, Error> {
-        let mut profiles = Vec::with_capacity(self.addresses.len());
-        for address in &self.addresses {
-            let ObjectAddress::Iiop { version, address: Address { host, port } } = address else {
-                return Ok(None);
-            };
-            let profile = IiopProfile::new(*version, host.clone(), *port, self.key.clone());
-            profiles.push(profile.to_tagged()?);
+        if self.addresses.contains(&ObjectAddress::InitialReference) {
+            return Ok(None);
         }
-        Ok(Some(Ior { type_id: String::new(), profiles }))
+        let profiles =
+            self.addresses.iter().filter_map(|one| one.to_profile(&self.key).transpose());
+        Ok(Some(Ior { type_id: String::new(), profiles: profiles.collect::<Result<_, _>>()? }))
     }
 }
 
@@ -209,11 +243,11 @@ impl Corbaname {
     }
 }
 
-fn parse_addresses(text: &str, at: usize) -> Result<Vec<ObjectAddress>, UrlError> {
+fn parse_addresses(text: &str, at: usize, has_bar: bool) -> Result<Vec<ObjectAddress>, UrlError> {
     let mut addresses = Vec::new();
     let mut place = at;
     for part in text.split(',') {
-        addresses.push(parse_address(part, place)?);
+        addresses.push(parse_address(part, place, has_bar)?);
         place += part.len() + 1;
     }
     if addresses.len() > 1 && addresses.contains(&ObjectAddress::InitialReference) {
@@ -223,7 +257,7 @@ fn parse_addresses(text: &str, at: usize) -> Result<Vec<ObjectAddress>, UrlError
     Ok(addresses)
 }
 
-fn parse_address(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
+fn parse_address(text: &str, at: usize, has_bar: bool) -> Result<ObjectAddress, UrlError> {
     let Some((protocol, rest)) = text.split_once(':') else {
         let needed = "an address such as iiop:host:port, :host or rir:";
         return Err(UrlError::address(at, format!("{text:?}"), needed));
@@ -233,11 +267,47 @@ fn parse_address(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
         "rir" if rest.is_empty() => Ok(ObjectAddress::InitialReference),
         "rir" => Err(UrlError::address(rest_at, format!("{rest:?}"), "nothing after \"rir:\"")),
         "" | "iiop" => parse_iiop(rest, rest_at),
+        known @ ("uiop" | "shmiop") if !has_bar => {
+            let found = format!("the protocol {known:?} without a `|`");
+            Err(UrlError::address(at, found, "a `|` between its address and the key"))
+        }
+        other if has_bar && other.bytes().all(|octet| octet.is_ascii_alphanumeric()) => {
+            parse_rendezvous(other, rest, rest_at)
+        }
         _ => {
-            let needed = "one of the protocols iiop and rir";
+            let needed = "one of the protocols iiop, uiop and rir, or that of a transport with a \
+                          `|` before the key";
             Err(UrlError::address(at, format!("the protocol {protocol:?}"), needed))
         }
     }
+}
+
+fn parse_rendezvous(protocol: &str, text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
+    // An abstract name begins with an `@`, too; a version before it is not empty.
+    let (version, rest, rest_at) = match text.split_once('@') {
+        Some((version, rest)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            (parse_version(version, at)?, rest, at + version.len() + 1)
+        }
+        _ => (Version::V1_0, text, at),
+    };
+    let address = String::from_utf8(escape::unescape_leniently(rest, rest_at)?).map_err(|_| {
+        UrlError::address(rest_at, "escapes that are no text", "an address in UTF-8")
+    })?;
+    if address.is_empty() || address.contains('\0') {
+        return Err(UrlError::address(rest_at, format!("{rest:?}"), "an address, as /path is"));
+    }
+    Ok(ObjectAddress::Rendezvous { protocol: protocol.to_owned(), version, address })
+}
+
+/// What would end an address is escaped.
+fn write_rendezvous(address: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for octet in address.bytes() {
+        match octet {
+            b'%' | b',' | b'|' | b'#' | 0..=b' ' | 0x7f.. => write!(f, "%{octet:02x}")?,
+            plain => f.write_char(plain.into())?,
+        }
+    }
+    Ok(())
 }
 
 fn parse_iiop(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
@@ -324,6 +394,7 @@ impl fmt::Display for Corbaloc {
 }
 
 fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut before_key = '/';
     for (index, address) in location.addresses.iter().enumerate() {
         if index > 0 {
             f.write_str(",")?;
@@ -332,9 +403,14 @@ fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Resul
             ObjectAddress::InitialReference => f.write_str("rir:")?,
             ObjectAddress::Iiop { version: Version::V1_0, address } => write!(f, "iiop:{address}")?,
             ObjectAddress::Iiop { version, address } => write!(f, "iiop:{version}@{address}")?,
+            ObjectAddress::Rendezvous { protocol, version, address } => {
+                write!(f, "{protocol}:{version}@")?;
+                write_rendezvous(address, f)?;
+                before_key = '|';
+            }
         }
     }
-    write!(f, "/{}", escape(&location.key))
+    write!(f, "{before_key}{}", escape(&location.key))
 }
 
 impl fmt::Display for Corbaname {

@@ -180,3 +180,52 @@ proptest! {
         let _ = parse_name(&text);
     }
 }
+
+#[test]
+fn other_protocols_are_written_as_tao_does() {
+    let parse = |text: &str| match text.parse() {
+        Ok(ObjectUrl::Corbaloc(url)) => url,
+        other => panic!("{text}: {other:?}"),
+    };
+    let uiop = |version, address: &str| ObjectAddress::Rendezvous {
+        protocol: "uiop".to_owned(),
+        version,
+        address: address.to_owned(),
+    };
+    let url = parse("corbaloc:uiop:1.2@/tmp/stock|Desk/1");
+    assert_eq!(url.addresses, [uiop(Version::V1_2, "/tmp/stock")]);
+    assert_eq!(url.key, b"Desk/1");
+    assert_eq!(url.to_string(), "corbaloc:uiop:1.2@/tmp/stock|Desk/1");
+    let ior = url.to_ior().expect("ASCII").expect("an address");
+    let profile = ior.profiles[0].uiop().expect("ours").expect("a tag of TAO's");
+    assert_eq!((ior.profiles[0].tag, &*profile.address), (0x5441_4f00, "/tmp/stock"));
+    // Abstract names, several addresses, escapes.
+    assert_eq!(parse("corbaloc:uiop:@stock|x").addresses, [uiop(Version::V1_0, "@stock")]);
+    assert_eq!(parse("corbaloc:uiop:1.1@@stock|x").addresses, [uiop(Version::V1_1, "@stock")]);
+    let both = parse("corbaloc:uiop:/a%2cb%7c,iiop:host:4711|x");
+    let iiop = iiop("host", 4711, Version::V1_0);
+    assert_eq!(both.addresses, [uiop(Version::V1_0, "/a,b|"), iiop]);
+    assert_eq!(parse(&both.to_string()), both);
+    let other = parse("corbaloc:fifo:somewhere|x");
+    assert_eq!(other.to_ior().expect("ASCII").expect("no rir").profiles, [], "the ORB's affair");
+    for (wrong, found) in [
+        ("corbaloc:uiop:/tmp/stock/x", "without a `|`"),
+        ("corbaloc:uiop:|x", "found \"\""),
+        ("corbaloc:uiop:2.0@/tmp/stock|x", "the version \"2.0\""),
+        ("corbaloc:uiop:/a%00|x", "an address"),
+        ("corbaloc:fifo:somewhere/x", "the protocol \"fifo\""),
+        ("corbaloc:fi-fo:somewhere|x", "the protocol \"fi-fo\""),
+    ] {
+        let error = wrong.parse::<ObjectUrl>().expect_err(wrong);
+        assert!(error.to_string().contains(found), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_corbaname_may_be_of_another_protocol() {
+    let Ok(ObjectUrl::Corbaname(url)) = "corbaname:uiop:/tmp/names|#a/b".parse() else {
+        panic!("no corbaname");
+    };
+    assert_eq!((&*url.context.key, &*url.name), (&b"NameService"[..], "a/b"));
+    assert_eq!(url.to_string(), "corbaname:uiop:1.0@/tmp/names|NameService#a/b");
+}

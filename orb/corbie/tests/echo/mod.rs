@@ -3,6 +3,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
 use corbie::codegen::{Marshal, Operation};
+use corbie::transport::Endpoint;
 use corbie::{
     EventLoop, Interface, Object, Orb, Servant, ServerConcurrency, ServerRequest, SystemException,
     TypedServant,
@@ -165,13 +166,33 @@ impl TypedServant for EchoServant {
     type Reference = Echo;
 }
 
-/// How the ORBs of a test crate are reached: `tests/gioplite.rs` has the same suites over GIOPlite.
+/// How the ORBs of a test crate are reached: `tests/gioplite.rs` has the same suites over GIOPlite,
+/// `tests/unix_….rs` over unix-domain sockets.
 fn transport() -> &'static [&'static str] {
     match env!("CARGO_CRATE_NAME") {
         "gioplite" => {
             &["-ORBListenEndpoints", "iiop://127.0.0.1:0,giopl://127.0.0.1:0", "-ORBgioplite"]
         }
+        name if name.starts_with("unix_") => &["-ORBListenEndpoints", "uiop://"],
         _ => &["-ORBListenEndpoints", "iiop://127.0.0.1:0"],
+    }
+}
+
+/// A reference for people to the object with this key at the first endpoint of `server`.
+pub fn corbaloc(server: &Orb, key: &str) -> String {
+    match &server.listen_endpoints()[0] {
+        Endpoint::Tcp { port, .. } => format!("corbaloc::1.2@127.0.0.1:{port}/{key}"),
+        Endpoint::Unix(name) => format!("corbaloc:uiop:1.2@{name}|{key}"),
+        other => panic!("{other}"),
+    }
+}
+
+/// The first endpoint of `server`, as another ORB is to listen on it.
+pub fn to_listen_again(server: &Orb) -> String {
+    match &server.listen_endpoints()[0] {
+        Endpoint::Tcp { port, .. } => format!("iiop://127.0.0.1:{port}"),
+        Endpoint::Unix(name) => format!("uiop://{name}"),
+        other => panic!("{other}"),
     }
 }
 

@@ -15,22 +15,37 @@ pub(crate) fn facts(ior: &Ior) -> Json {
 
 fn profile(profile: &TaggedProfile) -> Json {
     let mut members = tagged(profile.tag, profile_tag::name(profile.tag));
-    let body = match (profile.iiop(), profile.multiple_components()) {
-        (Err(error), _) | (_, Err(error)) => malformed(&error, &profile.data),
-        (Ok(Some(body)), _) => json!({
+    let body = match body(profile) {
+        Ok(Some(body)) => body,
+        Ok(None) => json!({ "data": octets(&profile.data) }),
+        Err(error) => malformed(&error, &profile.data),
+    };
+    join(&mut members, body);
+    Json::Object(members)
+}
+
+/// What a profile says, if it is understood.
+fn body(profile: &TaggedProfile) -> Result<Option<Json>, corbie::cdr::Error> {
+    let components = |all: &[TaggedComponent]| all.iter().map(component).collect::<Vec<_>>();
+    if let Some(body) = profile.iiop()? {
+        return Ok(Some(json!({
             "version": body.version.to_string(),
             "host": body.host,
             "port": body.port,
             "object_key": octets(&body.object_key),
-            "components": body.components.iter().map(component).collect::<Vec<_>>(),
-        }),
-        (_, Ok(Some(components))) => {
-            json!({ "components": components.iter().map(component).collect::<Vec<_>>() })
-        }
-        (Ok(None), Ok(None)) => json!({ "data": octets(&profile.data) }),
-    };
-    join(&mut members, body);
-    Json::Object(members)
+            "components": components(&body.components),
+        })));
+    }
+    if let Some(body) = profile.uiop()? {
+        return Ok(Some(json!({
+            "version": body.version.to_string(),
+            "rendezvous_point": body.address,
+            "object_key": octets(&body.object_key),
+            "components": components(&body.components),
+        })));
+    }
+    let all = profile.multiple_components()?;
+    Ok(all.map(|all| json!({ "components": components(&all) })))
 }
 
 fn component(component: &TaggedComponent) -> Json {

@@ -2,9 +2,9 @@
 //! text or JSON. Nothing is left out: what is unknown or malformed is shown as octets.
 
 use super::component::{Component, TaggedComponent};
-use super::{IiopProfile, Ior, TaggedProfile, component_tag, orb_type, profile_tag};
+use super::{IiopProfile, Ior, TaggedProfile, UiopProfile, component_tag, orb_type, profile_tag};
 use crate::RepositoryId;
-use corbie_cdr::ByteOrder;
+use corbie_cdr::{ByteOrder, Error};
 
 /// A node of the tree: a name, perhaps a value, perhaps children.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,33 +70,49 @@ fn type_id(id: &str) -> Description {
 fn tagged(index: usize, profile: &TaggedProfile) -> Description {
     let name = format!("profile {}", index + 1);
     let tag = named(profile_tag::name(profile.tag), profile.tag);
-    if profile.tag == profile_tag::CORBIE_GIOPLITE {
-        return Description::node(name, tag, lite(profile));
-    }
-    let children = match (profile.iiop(), profile.multiple_components()) {
-        (Err(error), _) | (_, Err(error)) => {
+    let children = match parts(profile) {
+        Ok(Some(parts)) => parts,
+        Ok(None) => vec![octets("data", &profile.data)],
+        Err(error) => {
             vec![Description::leaf("malformed", error.to_string()), octets("data", &profile.data)]
         }
-        (Ok(Some(body)), _) => iiop(&body),
-        (_, Ok(Some(components))) => components.iter().map(component).collect(),
-        (Ok(None), Ok(None)) => vec![octets("data", &profile.data)],
     };
     Description::node(name, tag, children)
 }
 
-/// The profile of GIOPlite has the body of IIOP's, whose byte order is that of all messages.
-fn lite(profile: &TaggedProfile) -> Vec<Description> {
-    match IiopProfile::decode(&profile.data) {
-        Ok(body) => {
-            let order = ByteOrder::from_flag(profile.data.first().copied().unwrap_or(0));
-            let mut parts = vec![Description::leaf("byte order", order.to_string())];
-            parts.extend(iiop(&body));
-            parts
-        }
-        Err(error) => {
-            vec![Description::leaf("malformed", error.to_string()), octets("data", &profile.data)]
-        }
+/// The parts of a profile that is understood.
+fn parts(profile: &TaggedProfile) -> Result<Option<Vec<Description>>, Error> {
+    if profile.tag == profile_tag::CORBIE_GIOPLITE {
+        return lite(profile).map(Some);
     }
+    if let Some(body) = profile.iiop()? {
+        return Ok(Some(iiop(&body)));
+    }
+    if let Some(body) = profile.uiop()? {
+        return Ok(Some(uiop(&body)));
+    }
+    let components = profile.multiple_components()?;
+    Ok(components.map(|components| components.iter().map(component).collect()))
+}
+
+/// The profile of GIOPlite has the body of IIOP's, whose byte order is that of all messages.
+fn lite(profile: &TaggedProfile) -> Result<Vec<Description>, Error> {
+    let body = IiopProfile::decode(&profile.data)?;
+    let order = ByteOrder::from_flag(profile.data.first().copied().unwrap_or(0));
+    let mut parts = vec![Description::leaf("byte order", order.to_string())];
+    parts.extend(iiop(&body));
+    Ok(parts)
+}
+
+fn uiop(body: &UiopProfile) -> Vec<Description> {
+    let UiopProfile { version, address, object_key, components } = body;
+    let mut parts = vec![
+        Description::leaf("version", format!("GIOP {version}")),
+        Description::leaf("rendezvous point", address.clone()),
+        octets("object key", object_key),
+    ];
+    parts.extend(components.iter().map(component));
+    parts
 }
 
 fn iiop(body: &IiopProfile) -> Vec<Description> {

@@ -1,7 +1,7 @@
 //! The connections to one endpoint that several calls use at once, or that the event loop reads.
 //!
-//! The half of a pool for asynchronous calls, and for synchronous ones where `transport_multiplexing`
-//! or `reply_wait` say so. Paper AMI §3.1, transport multiplexing.
+//! The half of a pool for asynchronous calls, and for synchronous ones where
+//! `transport_multiplexing` or `reply_wait` say so. Paper AMI §3.1, transport multiplexing.
 
 use super::{ConnectionPool, Opening};
 use crate::Orb;
