@@ -1,7 +1,7 @@
 //! The steps of demultiplexing one by one, so that the experiments of the paper can time them
 //! without sockets (paper POA §2.2: Figures 3, 5, 8).
 //!
-//! Used by `bench` only: not for applications, and not stable. Each does what a request does, with
+//! Used by `bench` and the fuzz targets only: not for applications, and not stable. Each does what a request does, with
 //! the same code.
 
 use crate::active_object_map::{ActiveObjectMap, MapShape};
@@ -15,6 +15,18 @@ use corbie_core::server::{Adapter, Servant, ServerRequest};
 use corbie_types::SystemException;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// What a key is taken for, written again; `None` for octets that are no key.
+#[must_use]
+pub fn key_again(octets: &[u8]) -> Option<Vec<u8>> {
+    ObjectKey::parse(octets).map(ObjectKey::to_octets)
+}
+
+/// The hash of a path in the hint of a persistent key.
+#[must_use]
+pub fn path_hash(path: &[u8]) -> u64 {
+    crate::object_key::hash_of_path(path)
+}
 
 /// The POAs of one ORB as its requests find them.
 pub struct Demultiplexer(RootPoa);

@@ -5,6 +5,7 @@
 //! are kept: found by fuzzing (`found-*`), or written by hand as in `corpus/idl/`.
 
 mod messaging;
+mod object_key;
 
 use std::fs;
 use std::io;
@@ -106,6 +107,7 @@ pub fn generate(target: &str) -> Vec<Input> {
         }
         "object_url" => object_urls(),
         "stringified_name" => stringified_names(),
+        "object_key" => object_key::object_keys(),
         "exception_holder" => messaging::exception_holders(),
         "invocation_policies" => messaging::invocation_policies(),
         "shared_connection" => messaging::shared_connections(),

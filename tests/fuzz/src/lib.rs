@@ -46,6 +46,7 @@ targets! {
     ior_string,
     object_url,
     stringified_name,
+    object_key,
     exception_holder,
     invocation_policies,
     shared_connection,

@@ -5,6 +5,7 @@ mod cdr;
 mod giop;
 mod idl;
 mod messaging;
+mod object_key;
 mod shared_connection;
 mod types;
 
@@ -15,6 +16,7 @@ pub use giop::{
 };
 pub use idl::idl;
 pub use messaging::{exception_holder, invocation_policies};
+pub use object_key::object_key;
 pub use shared_connection::shared_connection;
 pub use types::{
     any, dynamic_values, iiop_profile, ior, ior_string, object_url, stringified_name,
