@@ -1,8 +1,8 @@
 //! The steps of demultiplexing one by one, so that the experiments of the paper can time them
 //! without sockets (paper POA §2.2: Figures 3, 5, 8).
 //!
-//! Used by `bench` and the fuzz targets only: not for applications, and not stable. Each does what a request does, with
-//! the same code.
+//! Used by `bench` and the fuzz targets only: not for applications, and not stable. Each does what
+//! a request does, with the same code.
 
 use crate::active_object_map::{ActiveObjectMap, MapShape};
 use crate::object_key::ObjectKey;

@@ -11,9 +11,13 @@ mod active_object;
 mod barrier;
 mod entered;
 mod gate;
+mod protocol;
 mod record;
 
 pub use active_object::{Activation, ActiveObject};
 pub use entered::Entered;
 pub use gate::{Gate, Owner, closed};
 pub use record::{Upcall, current, is_inside_any};
+
+#[cfg(test)]
+mod tests;

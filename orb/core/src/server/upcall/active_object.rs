@@ -5,14 +5,14 @@
 //! alive. [`ActiveObject`] has both; the object adapter's map holds it until the object was
 //! deactivated and the last upcall has ended.
 
-use super::barrier;
 use super::entered::Entered;
 use super::gate::Gate;
 use super::record::Upcall;
+use super::{barrier, protocol};
 use crate::server::Servant;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 /// [`Activation::state`] of an object that may be called.
 const ACTIVE: u32 = 0;
@@ -68,7 +68,7 @@ impl Activation {
     #[inline]
     #[must_use]
     pub fn is_active(&self) -> bool {
-        self.state.load(Ordering::Acquire) == ACTIVE
+        protocol::read_state(&self.state) == ACTIVE
     }
 
     /// Enters the object: until the guard is dropped it stays in the map of its POA, and its
@@ -85,21 +85,21 @@ impl Activation {
     #[must_use]
     pub fn enter_in_spite_of(&self, in_spite_of: u32) -> Option<Entered<'_>> {
         let entered = Entered::new(&self.gate, Some(&self.state), self.word);
-        let state = self.state.load(Ordering::Acquire);
+        let state = protocol::read_state(&self.state);
         if (state | (self.gate.bits() & !in_spite_of)) == ACTIVE { Some(entered) } else { None }
     }
 
     /// Nobody enters any more. When this returns, those who are inside are found by
     /// [`Gate::count_inside_object`], and each of them tells the owner of the gate when it leaves.
     pub fn close(&self) {
-        self.state.store(CLOSED, Ordering::SeqCst);
+        protocol::write_state(&self.state, CLOSED);
         barrier::heavy();
     }
 
     /// As [`Activation::close`] for many objects of one gate at once: the caller makes all threads
     /// see it by [`Gate::reach_others`] afterwards.
     pub fn close_with_gate(&self) {
-        self.state.store(CLOSED, Ordering::SeqCst);
+        protocol::write_state(&self.state, CLOSED);
     }
 
     /// How many upcalls of the object are under way; meaningful once it is closed.

@@ -3,9 +3,9 @@
 
 use super::gate::Gate;
 use super::record::{self, Place};
-use super::{barrier, closed};
+use super::{barrier, closed, protocol};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 /// The thread that made it is inside an upcall; dropped (also by a panic) it leaves. Upcalls of one
 /// thread are left in the reverse order of entering.
@@ -41,7 +41,7 @@ impl Drop for Entered<'_> {
             self.gate.remove_unplaced(self.word);
         }
         barrier::light();
-        let state = self.state.map_or(0, |state| state.load(Ordering::Acquire));
+        let state = self.state.map_or(0, |state| protocol::read_state(state));
         if (state | (self.gate.bits() & closed::LEAVING_MATTERS)) != 0 {
             self.gate.note_left(self.word);
         }

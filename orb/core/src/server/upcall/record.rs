@@ -4,6 +4,7 @@
 //! their gate. Records are never freed, only used again by later threads, so anybody may read all
 //! of them at any time.
 
+use super::protocol;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -93,7 +94,7 @@ pub(super) fn push(word: u64) -> Place {
         let place = record.and_then(|record| record.places.get(depth));
         let Some(place) = place else { return push_slowly(local, word) };
         local.depth.set(depth + 1);
-        place.store(word, Ordering::Relaxed);
+        protocol::write_place(place, word);
         Some(place)
     })
 }
@@ -106,7 +107,7 @@ fn push_slowly(local: &Local, word: u64) -> Place {
     }
     local.depth.set(depth + 1);
     if let Some(place) = local.record.get().and_then(|record| record.places.get(depth)) {
-        place.store(word, Ordering::Relaxed);
+        protocol::write_place(place, word);
         return Some(place);
     }
     // Without it, only who asks for the current upcall is told wrong.
@@ -125,13 +126,18 @@ fn take_record() -> &'static Record {
     record
 }
 
+/// Records that exist, whether some thread has them or not.
+#[cfg(test)]
+pub(super) fn records_in_use() -> usize {
+    records().all.len()
+}
+
 /// Takes back the innermost [`push`] of this thread, which gave `place`.
 #[inline(always)]
 pub(super) fn pop(place: Place) {
     LOCAL.with(|local| local.depth.set(local.depth.get().wrapping_sub(1)));
     match place {
-        // Release: who finds the place free sees all that the servant did.
-        Some(place) => place.store(0, Ordering::Release),
+        Some(place) => protocol::clear_place(place),
         None => pop_deeper(),
     }
 }
@@ -146,7 +152,7 @@ pub(super) fn count(is_meant: impl Fn(Upcall) -> bool) -> usize {
     let all = records().all.clone();
     all.iter()
         .flat_map(|record| &record.places)
-        .map(|place| place.load(Ordering::Acquire))
+        .map(protocol::read_place)
         .filter(|word| *word != 0 && is_meant(Upcall::from_word(*word)))
         .count()
 }

@@ -1,0 +1,175 @@
+//! Entering, leaving, closing and waiting, with real threads.
+
+use super::*;
+use crate::server::{Servant, ServerRequest};
+use corbie_types::SystemException;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak, mpsc};
+
+struct Nobody;
+
+impl Servant for Nobody {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &[]
+    }
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        Err(request.unknown_operation())
+    }
+}
+
+/// Counts who left.
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+impl Owner for Counter {
+    fn left(&self, index: u32) {
+        assert_eq!(index, 7);
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn object() -> (Arc<Gate>, ActiveObject, Arc<Counter>) {
+    let gate = Arc::new(Gate::new().unwrap());
+    let counter = Arc::new(Counter::default());
+    let owner: Weak<dyn Owner> = Arc::<Counter>::downgrade(&counter);
+    gate.set_owner(owner);
+    let object = ActiveObject::new(Activation::new(&gate, 7, b"id"), Arc::new(Nobody));
+    (gate, object, counter)
+}
+
+#[test]
+fn an_upcall_is_known_while_it_lasts() {
+    let (gate, object, counter) = object();
+    assert_eq!(current(), None);
+    let upcall = Upcall { gate: gate.number(), index: 7 };
+    let inside = object.call(|_| {
+        assert_eq!(current(), Some(upcall));
+        assert!(is_inside_any(|its| its == upcall));
+        assert_eq!((gate.count_inside(), object.activation().count_inside()), (1, 1));
+        "inside"
+    });
+    assert_eq!(inside, Some("inside"));
+    assert_eq!((current(), gate.count_inside()), (None, 0));
+    assert_eq!(counter.0.load(Ordering::SeqCst), 0, "nobody closes, nobody is told");
+}
+
+#[test]
+fn a_closed_object_and_a_closed_gate_let_nobody_in() {
+    let (gate, object, counter) = object();
+    gate.change(closed::HOLDING | closed::SERIALISED, 0);
+    assert!(object.activation().enter().is_none());
+    assert!(object.activation().enter_in_spite_of(closed::SERIALISED).is_none());
+    assert_eq!(gate.enter(7, closed::HOLDING).err(), Some(closed::SERIALISED));
+    assert!(object.activation().enter_in_spite_of(closed::HOLDING | closed::SERIALISED).is_some());
+    gate.change(0, closed::HOLDING | closed::SERIALISED);
+    let inside = object.activation().enter().unwrap();
+    object.activation().close();
+    assert!(object.call(|_| ()).is_none());
+    assert_eq!(object.activation().count_inside(), 1);
+    assert_eq!(counter.0.swap(0, Ordering::SeqCst), 1, "who was not let in left, too");
+    drop(inside);
+    assert_eq!(counter.0.load(Ordering::SeqCst), 1);
+    assert_eq!(object.activation().count_inside(), 0);
+}
+
+#[test]
+fn upcalls_may_be_nested_deeper_than_a_record_has_places() {
+    fn descend(object: &ActiveObject, depth: usize) {
+        object
+            .call(|_| {
+                assert_eq!(current().unwrap().index, 7);
+                if depth > 1 {
+                    descend(object, depth - 1);
+                } else {
+                    assert_eq!(object.activation().count_inside(), 20);
+                    object.activation().close();
+                }
+            })
+            .unwrap();
+    }
+    let (gate, object, counter) = object();
+    descend(&object, 20);
+    assert_eq!((gate.count_inside(), current()), (0, None));
+    assert_eq!(counter.0.load(Ordering::SeqCst), 20);
+}
+
+#[test]
+fn a_panic_leaves_too() {
+    let (gate, object, _counter) = object();
+    let call = std::panic::AssertUnwindSafe(|| object.call(|_| panic!("as asked")));
+    assert!(std::panic::catch_unwind(call).is_err());
+    assert_eq!((gate.count_inside(), current()), (0, None));
+}
+
+#[test]
+fn waiting_for_a_gate_ends_with_the_last_upcall() {
+    let (gate, object, _counter) = object();
+    let object = Arc::new(object);
+    let (inside, is_inside) = mpsc::channel();
+    let (leave, may_leave) = mpsc::channel::<()>();
+    let caller = {
+        let object = Arc::clone(&object);
+        std::thread::spawn(move || {
+            object.call(|_| {
+                inside.send(()).unwrap();
+                may_leave.recv().unwrap();
+            })
+        })
+    };
+    is_inside.recv().unwrap();
+    let waiting = {
+        let gate = Arc::clone(&gate);
+        std::thread::spawn(move || gate.wait_until_idle())
+    };
+    while gate.bits() & closed::AWAITED == 0 {
+        std::thread::yield_now();
+    }
+    assert!(!waiting.is_finished());
+    leave.send(()).unwrap();
+    waiting.join().unwrap();
+    assert_eq!(caller.join().unwrap(), Some(()));
+    assert_eq!(gate.bits(), 0, "nobody waits any more");
+}
+
+#[test]
+fn threads_that_end_leave_their_records_to_others() {
+    let (_gate, object, _counter) = object();
+    let object = Arc::new(object);
+    let before = record::records_in_use();
+    for _ in 0..100 {
+        let object = Arc::clone(&object);
+        std::thread::spawn(move || object.call(|_| ()).unwrap()).join().unwrap();
+    }
+    // Other tests run at the same time and have threads of their own.
+    assert!(record::records_in_use() < before + 50);
+}
+
+/// Closing while many threads call: each call is either made whole before the closing is done, or
+/// not at all.
+#[test]
+fn nobody_is_inside_once_an_object_is_closed_and_empty() {
+    for _ in 0..200 {
+        let (_gate, object, _counter) = object();
+        let object = Arc::new(object);
+        let gone = Arc::new(AtomicUsize::new(0));
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                let (object, gone) = (Arc::clone(&object), Arc::clone(&gone));
+                std::thread::spawn(move || {
+                    let alive = |_: &dyn Servant| gone.load(Ordering::SeqCst);
+                    while let Some(gone) = object.call(alive) {
+                        assert_eq!(gone, 0, "called after the end");
+                    }
+                })
+            })
+            .collect();
+        object.activation().close();
+        while object.activation().count_inside() > 0 {
+            std::hint::spin_loop();
+        }
+        gone.store(1, Ordering::SeqCst);
+        for caller in callers {
+            caller.join().unwrap();
+        }
+    }
+}
