@@ -15,9 +15,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     paper: "POA Figure 17",
     summary: "Time of 16 buffers of the ORB among 1,000 allocations of the application.",
     notes: &[
-        "ns_*: nanoseconds that the sixteen buffers of one iteration take together, taken and given \
-         back, with seventeen pairs of looks at the clock, the same for both. The sequence of sizes \
-         and lifetimes is the same in every run.",
+        "ns_*: nanoseconds that the sixteen buffers of one iteration take together, taken and \
+         given back, with seventeen pairs of looks at the clock, the same for both. The sequence \
+         of sizes and lifetimes is the same in every run.",
         "interfered: two threads allocate and free meanwhile, and free a seventh of what the \
          measured thread allocates. On fewer than three cores they also take the processor away, \
          which no allocator can help: see ns_p99 before ns_max.",

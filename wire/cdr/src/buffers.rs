@@ -22,6 +22,8 @@ use shelf::{Kind, Shelf};
 
 /// Octets of the smallest buffer here; whoever needs less gets so much.
 pub const MIN_OCTETS: usize = shelf::FIRST_OCTETS;
+/// Octets of the buffers that small messages are received into.
+pub const MESSAGE_OCTETS: usize = 16 << 10;
 
 /// Lists of blocks that a thread keeps, and how long they may be.
 const LISTS: usize = 4;
@@ -52,6 +54,9 @@ pub struct BufferStatistics {
 
 /// The pool of one thread.
 struct Pool {
+    /// By [`Kind`]: a buffer of the usual size ([`Kind::usual`]), if there is one. What nearly
+    /// every call takes and gives back is found without looking at sizes and limits.
+    front: [Vec<u8>; 2],
     /// By [`Kind`].
     shelves: [Shelf; 2],
     /// Lists that held the blocks of an encoder, empty.
@@ -105,7 +110,15 @@ pub fn give_filled(buffer: Vec<u8>) {
 /// What this thread's pool did and holds.
 #[must_use]
 pub fn statistics() -> BufferStatistics {
-    with_pool(|pool| pool.statistics).unwrap_or_default()
+    let look = |pool: &mut Pool| {
+        let mut statistics = pool.statistics;
+        for front in pool.front.iter().filter(|front| front.capacity() > 0) {
+            statistics.held_buffers += 1;
+            statistics.held_octets += front.capacity();
+        }
+        statistics
+    };
+    with_pool(look).unwrap_or_default()
 }
 
 /// A list for the blocks of an encoder.
@@ -133,6 +146,7 @@ fn with_pool<T>(work: impl FnOnce(&mut Pool) -> T) -> Option<T> {
 impl Pool {
     const fn new() -> Self {
         Pool {
+            front: [Vec::new(), Vec::new()],
             shelves: [Shelf::new(), Shelf::new()],
             lists: Vec::new(),
             trimmed: 0,
@@ -153,6 +167,15 @@ impl Pool {
     #[inline]
     fn take(&mut self, kind: Kind, octets: usize) -> Option<Vec<u8>> {
         self.statistics.taken += 1;
+        let front = &mut self.front[kind as usize];
+        if octets <= kind.usual() && front.capacity() > 0 {
+            return Some(std::mem::take(front));
+        }
+        self.take_from_shelf(kind, octets)
+    }
+
+    #[inline(never)]
+    fn take_from_shelf(&mut self, kind: Kind, octets: usize) -> Option<Vec<u8>> {
         match self.shelves[kind as usize].take(kind, octets) {
             Some(buffer) => {
                 self.statistics.held_buffers -= 1;
@@ -186,15 +209,32 @@ impl Pool {
         if buffer.capacity() == 0 {
             return;
         }
+        self.statistics.given += 1;
         let limits = limits::fast();
+        let front = &mut self.front[kind as usize];
+        if front.capacity() == 0
+            && kind.octets(&buffer) == kind.usual()
+            && self.trimmed == limits.trimming
+            && limits.thread_buffers > 0
+        {
+            *front = buffer;
+        } else {
+            self.give_to_shelf(kind, buffer, limits);
+        }
+    }
+
+    #[inline(never)]
+    fn give_to_shelf(&mut self, kind: Kind, buffer: Vec<u8>, limits: limits::Fast) {
         if self.trimmed != limits.trimming {
             self.trim(limits.trimming);
         }
         let statistics = &mut self.statistics;
-        statistics.given += 1;
         let octets = buffer.capacity();
-        if statistics.held_buffers < limits.thread_buffers
-            && statistics.held_octets + octets <= limits.thread_octets
+        // Those in front count as well.
+        let (buffers, fronts) = (statistics.held_buffers + 1, self.front.len());
+        let total = statistics.held_octets + octets + MIN_OCTETS + MESSAGE_OCTETS;
+        if buffers + fronts <= limits.thread_buffers
+            && total <= limits.thread_octets
             && (MIN_OCTETS..shelf::LARGE_OCTETS).contains(&octets)
             && self.shelves[kind as usize].count_like(kind, &buffer) < 2 * shared::BATCH
         {
@@ -254,8 +294,10 @@ impl Pool {
 /// A thread that ends leaves its buffers to the others.
 impl Drop for Pool {
     fn drop(&mut self) {
-        for (kind, shelf) in [Kind::Empty, Kind::Filled].into_iter().zip(&mut self.shelves) {
-            shared::give(kind, std::iter::from_fn(|| shelf.take_any()));
+        let all = self.shelves.iter_mut().zip(&mut self.front);
+        for (kind, (shelf, front)) in [Kind::Empty, Kind::Filled].into_iter().zip(all) {
+            let front = Some(std::mem::take(front)).filter(|front| front.capacity() > 0);
+            shared::give(kind, std::iter::from_fn(|| shelf.take_any()).chain(front));
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The driver receives straight into [`MessageReader::space`]; a message that arrived in one piece
 //! is handed out from there without a copy. Fragments are put together in `reader/reassembly`, and
-//! messages of more than 128 KiB have memory of their own (`reader/large`).
+//! messages of more than 128 KiB have memory of their own (`reader/large`), unless the buffer has
+//! room for them since others like them have come before.
 //! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
 
 mod large;
@@ -105,9 +106,11 @@ pub struct MessageReader {
 
 impl MessageReader {
     /// Octets of a new buffer.
-    const FIRST_OCTETS: usize = 16 << 10;
+    const FIRST_OCTETS: usize = buffers::MESSAGE_OCTETS;
     /// Messages of more octets are received into memory of their own.
     const LARGE_OCTETS: usize = 128 << 10;
+    /// Larger buffers than this are not taken before the message is known.
+    const MOST_USUAL: usize = 2 << 20;
     /// After this many messages in a row that a new buffer would have had room for, the next is
     /// one.
     const SMALL_MESSAGES: u32 = 256;
@@ -203,7 +206,8 @@ impl MessageReader {
             return large.space();
         }
         let held = self.end - self.start;
-        let enough = held.saturating_add(wanted).clamp(self.usual, Self::LARGE_OCTETS);
+        let most = Self::LARGE_OCTETS.max(self.usual);
+        let enough = held.saturating_add(wanted).clamp(self.usual, most);
         if self.buffer.len() < enough {
             let mut larger = buffers::take_filled(enough);
             larger[..held].copy_from_slice(&self.buffer[self.start..self.end]);
@@ -385,7 +389,7 @@ impl MessageReader {
         }
         if octets.len() < total {
             self.total = total;
-            if total > Self::LARGE_OCTETS {
+            if total > Self::LARGE_OCTETS.max(self.buffer.len()) {
                 self.begin_large(total);
             }
             return Ok(false);
@@ -420,6 +424,9 @@ impl MessageReader {
     fn begin_large(&mut self, total: usize) {
         let first = &self.buffer[self.start..self.end];
         self.large = Some(Large::begin(first, total, self.allocator.as_deref()));
+        // The next one like it comes in one receive, unless it belongs elsewhere.
+        let is_usual = total <= Self::MOST_USUAL && self.allocator.is_none();
+        self.usual = if is_usual { total } else { Self::FIRST_OCTETS };
         buffers::give_filled(std::mem::take(&mut self.buffer));
         (self.start, self.end, self.total) = (0, 0, 0);
     }

@@ -12,6 +12,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+/// A client's connection that was not used for so long holds no buffers.
+const SHORT: Duration = Duration::from_millis(500);
+
 #[derive(Default)]
 pub(crate) struct ConnectionCache {
     /// Lock "connection cache": taken before a pool's.
@@ -50,6 +53,9 @@ impl ConnectionCache {
     /// ones; forgets pools that nobody uses any more.
     pub(crate) fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
         let pools = &mut self.lock().by_endpoint;
+        if let Some(cutoff) = Instant::now().checked_sub(SHORT) {
+            pools.values().for_each(|pool| pool.rest(cutoff));
+        }
         if let Some(cutoff) = idle_timeout.and_then(|t| Instant::now().checked_sub(t)) {
             for pool in pools.values() {
                 pool.purge(cutoff);

@@ -55,7 +55,7 @@ impl ClientConnection {
         id
     }
 
-    /// The call is over: what it received is of no use any more, and an idle connection holds no
+    /// Between calls: what was received is of no use any more, and an idle connection holds no
     /// buffers.
     #[inline]
     pub(crate) fn rest(&mut self) {

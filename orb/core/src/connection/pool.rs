@@ -309,6 +309,14 @@ impl ConnectionPool {
         self.losses.fetch_add(closed, Ordering::Relaxed);
     }
 
+    /// What was not used since `cutoff` holds no buffers any more.
+    pub(crate) fn rest(&self, cutoff: Instant) {
+        let mut state = self.lock();
+        let State { idle, indebted, .. } = &mut *state;
+        let all = idle.iter_mut().chain(indebted);
+        all.filter(|connection| connection.last_used < cutoff).for_each(|c| c.rest());
+    }
+
     /// When the connection that waits longest was used last.
     pub(crate) fn oldest_idle(&self) -> Option<Instant> {
         let state = self.lock();
@@ -390,9 +398,8 @@ impl PooledConnection {
 impl Drop for PooledConnection {
     #[inline]
     fn drop(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
+        let Some(connection) = self.connection.take() else { return };
         if self.reusable {
-            connection.rest();
             self.pool.put_back(connection, self.most);
         } else {
             drop(connection);

@@ -17,8 +17,6 @@ use std::time::Duration;
 
 /// A thread that was not needed for so long ends, as long as enough others stay.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The buffer that a connection's reader begins with.
-const MESSAGE_OCTETS: usize = 16 << 10;
 
 /// The threads and what they wait on.
 pub(crate) struct ThreadPool {
@@ -94,8 +92,8 @@ fn start_thread(orb: &Orb) -> io::Result<()> {
 /// This thread is about to serve, and has buffers for it from the beginning: for the messages and
 /// replies of a request and of one nested in it.
 fn prepare_buffers() {
-    let messages = [buffers::take_filled(0), buffers::take_filled(MESSAGE_OCTETS)];
-    let replies = [buffers::take(0), buffers::take(0)];
+    let messages = [buffers::MESSAGE_OCTETS; 2].map(buffers::take_filled);
+    let replies = [0; 2].map(buffers::take);
     messages.into_iter().for_each(buffers::give_filled);
     replies.into_iter().for_each(buffers::give);
 }

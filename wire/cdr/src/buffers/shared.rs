@@ -2,8 +2,9 @@
 //! little, as when one thread reads replies and another drops them.
 //!
 //! Its lock is never waited for, but for the moment that a look takes: whoever finds it taken
-//! still, since its holder was preempted, allocates or frees, and inherits no priority. Small buffers move in
-//! batches, so it is asked once for many of them (magazines; Bonwick and Adams, USENIX 2001).
+//! still, since its holder was preempted, allocates or frees, and inherits no priority. Small
+//! buffers move in batches, so it is asked once for many of them (magazines; Bonwick and Adams,
+//! USENIX 2001).
 
 use super::limits;
 use super::shelf::{Kind, LARGE_OCTETS, Shelf};

@@ -23,9 +23,18 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Octets of the buffers that nearly every call needs.
+    #[inline]
+    pub(super) const fn usual(self) -> usize {
+        match self {
+            Kind::Empty => super::MIN_OCTETS,
+            Kind::Filled => super::MESSAGE_OCTETS,
+        }
+    }
+
     /// Octets that can be used of a buffer.
     #[inline]
-    fn octets(self, buffer: &Vec<u8>) -> usize {
+    pub(super) fn octets(self, buffer: &Vec<u8>) -> usize {
         match self {
             Kind::Empty => buffer.capacity(),
             Kind::Filled => buffer.len(),
