@@ -69,6 +69,11 @@ pub(crate) enum Command {
         /// Its name in `local.rs`, and which of several ways.
         words: Vec<String>,
     },
+    /// Be a naming server over a file.
+    ServeNames {
+        /// The file of its store.
+        file: String,
+    },
     /// Be the sink of the three tiers.
     ServeSink {
         /// Milliseconds before it answers.
@@ -171,6 +176,7 @@ fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> 
             let words = parser.raw_args()?.map(ValueExt::string);
             Ok(Command::DriveLocal { words: words.collect::<Result<_, _>>()? })
         }
+        ("serve", "names") => Ok(Command::ServeNames { file: parser.value()?.string()? }),
         ("drive", "sources") => Ok(Command::DriveSources { reference: parser.value()?.string()? }),
         (_, "corbie") => corbie(parser, role),
         _ => Err(format!("there are no processes of kind `{role} {kind}`").into()),

@@ -12,6 +12,7 @@ pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
 pub(crate) mod buffers;
 pub(crate) mod gioplite;
+pub(crate) mod naming;
 pub(crate) mod operation_demux;
 pub(crate) mod poa_depth;
 pub(crate) mod reverse_lookup;
@@ -44,6 +45,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &gioplite::EXPERIMENT,
     &buffers::EXPERIMENT,
     &bandwidth::EXPERIMENT,
+    &naming::EXPERIMENT,
 ];
 
 /// One experiment.

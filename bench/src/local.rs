@@ -7,6 +7,7 @@
 use crate::buffers;
 use crate::demultiplexing;
 use crate::driver::{Client, Failure};
+use crate::naming;
 use crate::orders::Answer;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -47,6 +48,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("servants", demultiplexing::servants::measure),
     ("operations", demultiplexing::operations::measure),
     ("reverse", demultiplexing::reverse::measure),
+    ("naming", naming::measure),
 ];
 
 /// One of [`MEASURES`], and the words behind its name.

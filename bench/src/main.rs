@@ -17,6 +17,7 @@ mod experiment;
 mod local;
 mod machine;
 mod mechanism;
+mod naming;
 mod orders;
 mod peers;
 mod pipeline;
@@ -69,6 +70,7 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
+        Command::ServeNames { file } => naming::serve(&file),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
         Command::DriveLocal { words } => Ok(driver::drive(&local::find(words)?)?),
         Command::DriveSources { reference } => {

@@ -45,6 +45,7 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ("operation-demux", &["perfect 1000 / perfect 1 : ns_per_op"]),
     ("reverse-lookup", &[]),
     ("gioplite", &[]),
+    ("naming", &[]),
     ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
     (
         "bandwidth",
