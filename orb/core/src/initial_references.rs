@@ -5,7 +5,7 @@
 
 use crate::{Object, Orb};
 use corbie_types::ior::profile_tag;
-use corbie_types::url::{Corbaloc, ObjectAddress};
+use corbie_types::url::{Corbaloc, ObjectAddress, parse_name};
 use corbie_types::{
     CompletionStatus, Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor,
 };
@@ -145,7 +145,7 @@ impl Orb {
                     Some(name) => self.resolve(&name, depth + 1)?,
                     None => self.object_of_ior(self.ior_of(&corbaname.context)?)?,
                 };
-                resolve_str(&context, &corbaname.name)
+                resolve_name(&context, &corbaname.name)
             }
             ObjectUrl::File(path) => {
                 let text = std::fs::read_to_string(&path).map_err(|error| {
@@ -187,19 +187,27 @@ impl Orb {
     }
 }
 
-/// `NamingContextExt::resolve_str` on the wire (Naming Service 1.3 §2.5.4): an empty name is the
-/// context itself.
-fn resolve_str(context: &Object, name: &str) -> Result<Object, SystemException> {
-    const RESOLVE_STR: crate::Operation = crate::Operation::twoway("resolve_str");
+/// `NamingContext::resolve` on the wire (Naming Service 1.3 §2.2.2): an empty name is the context
+/// itself. Not `resolve_str`, which contexts need not have: the name is taken apart here.
+fn resolve_name(context: &Object, text: &str) -> Result<Object, SystemException> {
+    const RESOLVE: crate::Operation = crate::Operation::twoway("resolve");
+    let name = parse_name(text)?;
     if name.is_empty() {
         return Ok(context.clone());
     }
-    let mut reply = context.invoke(&RESOLVE_STR, &|e| e.write_string(name))?;
+    let mut reply = context.invoke(&RESOLVE, &|e| {
+        e.write_length(name.len())?;
+        for component in &name {
+            e.write_string(&component.id)?;
+            e.write_string(&component.kind)?;
+        }
+        Ok(())
+    })?;
     if let Some(exception) = reply.user_exception() {
-        return Err(bad_param(format!("the name {name:?} does not resolve: {exception}")));
+        return Err(bad_param(format!("the name {text:?} does not resolve: {exception}")));
     }
     let found = reply.results(<Object as corbie_cdr::Marshal>::decode)?;
-    found.ok_or_else(|| bad_param(format!("the name {name:?} is bound to a nil reference")))
+    found.ok_or_else(|| bad_param(format!("the name {text:?} is bound to a nil reference")))
 }
 
 #[cold]
