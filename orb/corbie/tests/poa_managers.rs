@@ -414,3 +414,70 @@ fn shutting_down_answers_what_waits() {
         scene.end();
     });
 }
+
+#[test]
+fn nothing_is_lost_or_overtaken_while_the_states_change_at_random() {
+    for strategy in STRATEGIES {
+        // Discarding drops oneways, so it has a run of its own.
+        for discards in [false, true] {
+            changing_states(strategy, discards);
+        }
+    }
+}
+
+fn changing_states(strategy: &'static str, discards: bool) {
+    const CALLS: i64 = 60;
+    let scene = Scene::new(strategy, &[]);
+    let is_done = AtomicBool::new(false);
+    scope(|threads| {
+        let callers: Vec<_> = (0..4)
+            .map(|caller| {
+                let echo = &scene.echo;
+                threads.spawn(move || {
+                    let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+                    let echo = as_client(&client, echo);
+                    for call in 0..CALLS {
+                        echo.note(caller * 1_000 + call).unwrap();
+                        match echo.double(call) {
+                            Ok(doubled) => assert_eq!(doubled, call * 2),
+                            Err(exception) => {
+                                assert!(discards, "{strategy}: {exception}");
+                                assert_eq!((exception.kind, exception.minor), DISCARDED);
+                            }
+                        }
+                    }
+                    client.shutdown(true);
+                })
+            })
+            .collect();
+        threads.spawn(|| {
+            let mut turn = 0u32;
+            while !is_done.load(Ordering::Acquire) {
+                turn += 1;
+                match turn % 3 {
+                    0 => scene.manager.hold_requests(turn.is_multiple_of(2)).unwrap(),
+                    1 if discards => scene.manager.discard_requests(false).unwrap(),
+                    _ => scene.manager.activate().unwrap(),
+                }
+                std::thread::yield_now();
+            }
+            scene.manager.activate().unwrap();
+        });
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+        is_done.store(true, Ordering::Release);
+    });
+    wait_until(strategy, || scene.manager.requests_held() == 0);
+    let mut last = [-1; 4];
+    let count = if discards { 0 } else { 4 * CALLS };
+    let timeout = |n| if n < count { PATIENCE } else { Duration::ZERO };
+    for n in 0..4 * CALLS {
+        let Ok(note) = scene.noted.recv_timeout(timeout(n)) else { break };
+        let last = &mut last[(note / 1_000) as usize];
+        assert!(note % 1_000 > *last, "{strategy}: {note} after {last}");
+        *last = note % 1_000;
+    }
+    if !discards {
+        assert_eq!(last, [CALLS - 1; 4], "{strategy}: a oneway was lost");
+    }
+    scene.end();
+}

@@ -51,7 +51,7 @@ impl Adapter for RootPoa {
     ) -> Result<(), LocalRefusal> {
         let found = self.find(object_key, |poa, key| match poa.policies.collocation {
             Collocation::None => Some(Err(LocalRefusal::Remote)),
-            _ if !poa.objects.is_for_this_thread() => Some(Err(LocalRefusal::Remote)),
+            _ if !poa.objects.belongs_to_this_thread() => Some(Err(LocalRefusal::Remote)),
             _ => poa.active(key).map(Ok),
         });
         if let Some(object) = found.transpose()?
@@ -101,7 +101,7 @@ impl PoaInner {
     /// The active object with this key, which is of this POA.
     #[inline]
     fn active(&self, key: &ObjectKey<'_>) -> Option<Arc<ActiveObject>> {
-        let found = self.objects.read(|map| {
+        let found = self.objects.look(|map| {
             let by_place = match *key {
                 ObjectKey::Transient { servant, id, .. } if map.goes_by_place() => {
                     map.at(servant, id)
@@ -115,7 +115,7 @@ impl PoaInner {
             // A reference from before the object was activated, or from an earlier activation.
             by_place.or_else(|| map.by_id(key.id())).cloned()
         });
-        found.ok().flatten()
+        found.flatten()
     }
 }
 

@@ -75,6 +75,16 @@ impl MapLock {
         }
     }
 
+    /// Looks at the map if it is this thread's. Unlike the other ways to it, a look makes it
+    /// nobody's: callers within the process look from any thread.
+    #[inline]
+    pub(crate) fn look<R>(&self, look: impl FnOnce(&ActiveObjectMap) -> R) -> Option<R> {
+        match self {
+            MapLock::Null(one) if !one.belongs_to_this_thread() => None,
+            _ => self.read(look).ok(),
+        }
+    }
+
     /// Changes the map.
     ///
     /// # Errors
@@ -91,6 +101,14 @@ impl MapLock {
         }
     }
 
+    /// Whether the calling thread is the one that the map belongs to, or any may use it.
+    pub(crate) fn belongs_to_this_thread(&self) -> bool {
+        match self {
+            MapLock::Thread(_) => true,
+            MapLock::Null(one) => one.belongs_to_this_thread(),
+        }
+    }
+
     /// Whether the calling thread may use the map.
     pub(crate) fn is_for_this_thread(&self) -> bool {
         match self {
@@ -101,6 +119,11 @@ impl MapLock {
 }
 
 impl OneThread {
+    /// Whether this thread has used it already.
+    fn belongs_to_this_thread(&self) -> bool {
+        self.owner.get().is_some_and(|(owner, _)| *owner == this_thread())
+    }
+
     #[inline]
     fn with<R>(&self, use_it: impl FnOnce(&mut ActiveObjectMap) -> R) -> Result<R, PoaError> {
         let (owner, place) = self.owner.get_or_init(|| self.belong_to_this_thread());

@@ -14,7 +14,7 @@ use corbie::{
     IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaError, PoaPolicy,
     RequestProcessing, ServantDemux, ServantRetention, ThreadModel,
 };
-use site::{Case, Driver, Site};
+use site::{BY_MESSAGE, Case, DIRECT, Driver, Site, THROUGH_POA};
 
 const STRATEGIES: [&str; 5] = [
     "thread-per-connection",
@@ -87,7 +87,7 @@ fn broken_rules(case: &Case) -> Vec<[PoaPolicy; 2]> {
 
 #[test]
 fn exactly_the_legal_combinations_make_a_poa_and_the_others_name_the_culprit() {
-    let site = Site::new("thread-pool", Driver::Background);
+    let site = Site::new("thread-pool", Driver::Background, BY_MESSAGE);
     let (mut legal, mut illegal) = (0, 0);
     for case in combinations() {
         // In every order the policy at fault is another one.
@@ -135,7 +135,7 @@ fn run_all(site: &Site, demux: ServantDemux, name: &str) {
 #[test]
 fn every_legal_combination_behaves_as_specified_with_every_strategy() {
     for (index, strategy) in STRATEGIES.into_iter().enumerate() {
-        let site = Site::new(strategy, Driver::Background);
+        let site = Site::new(strategy, Driver::Background, BY_MESSAGE);
         // Each strategy of threads with one of demultiplexing, so that all meet all policies.
         let demux = [ServantDemux::Active, ServantDemux::DynamicHash, ServantDemux::Linear];
         run_all(&site, demux[index % 3], strategy);
@@ -145,9 +145,26 @@ fn every_legal_combination_behaves_as_specified_with_every_strategy() {
 
 #[test]
 fn every_legal_combination_behaves_the_same_without_locks() {
-    let site = Site::new("reactive", Driver::ThisThread);
+    let site = Site::new("reactive", Driver::ThisThread, BY_MESSAGE);
     for demux in [ServantDemux::Active, ServantDemux::DynamicHash, ServantDemux::Linear] {
         run_all(&site, demux, "without locks");
     }
     site.end();
+}
+
+/// Calls within the process keep what the policies say (paper POA §3.1 has them ignore it).
+#[test]
+fn every_legal_combination_behaves_the_same_for_calls_within_the_process() {
+    for (mode, name) in [(THROUGH_POA, "through the POA"), (DIRECT, "direct")] {
+        for strategy in ["thread-pool", "thread-per-connection"] {
+            let site = Site::new(strategy, Driver::Background, mode);
+            for demux in [ServantDemux::Active, ServantDemux::DynamicHash] {
+                run_all(&site, demux, &format!("{strategy}, {name}"));
+            }
+            site.end();
+        }
+        let site = Site::new("reactive", Driver::ThisThread, mode);
+        run_all(&site, ServantDemux::Active, &format!("without locks, {name}"));
+        site.end();
+    }
 }

@@ -78,7 +78,12 @@ pub(crate) struct Site {
     pub(crate) main: ThreadId,
 }
 
-fn orb(strategy: &str, driver: Driver) -> Orb {
+/// How client and server, which are of one process, meet.
+pub(crate) const BY_MESSAGE: [&str; 2] = ["-ORBCollocation", "none"];
+pub(crate) const THROUGH_POA: [&str; 2] = ["-ORBCollocationStrategy", "through-poa"];
+pub(crate) const DIRECT: [&str; 2] = ["-ORBCollocationStrategy", "direct"];
+
+fn orb(strategy: &str, driver: Driver, mode: [&str; 2]) -> Orb {
     let mut arguments = vec![
         "-ORBListenEndpoints".to_owned(),
         "iiop://127.0.0.1:0".to_owned(),
@@ -86,6 +91,8 @@ fn orb(strategy: &str, driver: Driver) -> Orb {
         strategy.to_owned(),
         "-ORBRequestTimeout".to_owned(),
         "20s".to_owned(),
+        mode[0].to_owned(),
+        mode[1].to_owned(),
     ];
     Orb::builder()
         .settings(|s| match driver {
@@ -98,9 +105,9 @@ fn orb(strategy: &str, driver: Driver) -> Orb {
 }
 
 impl Site {
-    pub(crate) fn new(strategy: &str, driver: Driver) -> Self {
-        let server = orb(strategy, driver);
-        let client = orb("thread-per-connection", Driver::Background);
+    pub(crate) fn new(strategy: &str, driver: Driver, mode: [&str; 2]) -> Self {
+        let server = orb(strategy, driver, mode);
+        let client = orb("thread-per-connection", Driver::Background, mode);
         let main = match driver {
             Driver::ThisThread => {
                 server.perform_work();

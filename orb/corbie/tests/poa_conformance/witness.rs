@@ -1,7 +1,7 @@
 //! Servants that say who they are and where they were called, and servant managers that make them
 //! and keep count.
 
-use corbie::codegen::{Marshal, Operation};
+use corbie::codegen::{Marshal, Operation, View};
 use corbie::{
     Cookie, Interface, ObjectId, Poa, PoaCurrent, Servant, ServantActivator, ServantLocator,
     ServantRefusal, ServerRequest, SystemException, TypedServant,
@@ -34,8 +34,11 @@ impl Object {
     /// The number of the servant that serves it, and the object id that it was called with.
     pub(crate) fn ask(&self) -> Result<(u32, Vec<u8>), SystemException> {
         const OPERATION: Operation = Operation::twoway("ask");
-        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
-        reply.results_only(|d| Ok((u32::decode(d)?, d.read_octet_sequence()?.to_vec())))
+        // As generated stubs do: without a message where the collocation of the ORBs has it so.
+        self.0.call(&OPERATION, Witness::answer, || {
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+            reply.results_only(|d| Ok((u32::decode(d)?, d.read_octet_sequence()?.to_vec())))
+        })
     }
 }
 
@@ -57,6 +60,15 @@ impl Witness {
     pub(crate) fn new(number: u32, notes: &Arc<Notes>) -> Arc<dyn Servant> {
         Arc::new(Witness { number, notes: Arc::clone(notes) })
     }
+
+    fn answer(&self) -> Result<(u32, Vec<u8>), SystemException> {
+        let inside = self.notes.inside.fetch_add(1, Ordering::SeqCst) + 1;
+        self.notes.most_inside.fetch_max(inside, Ordering::SeqCst);
+        self.notes.threads.lock().unwrap().push(std::thread::current().id());
+        let id = PoaCurrent.get_object_id().map_err(SystemException::from);
+        self.notes.inside.fetch_sub(1, Ordering::SeqCst);
+        Ok((self.number, id?.as_octets().to_vec()))
+    }
 }
 
 impl Servant for Witness {
@@ -65,15 +77,15 @@ impl Servant for Witness {
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        let inside = self.notes.inside.fetch_add(1, Ordering::SeqCst) + 1;
-        self.notes.most_inside.fetch_max(inside, Ordering::SeqCst);
-        self.notes.threads.lock().unwrap().push(std::thread::current().id());
-        let id = PoaCurrent.get_object_id().map_err(SystemException::from)?;
-        self.notes.inside.fetch_sub(1, Ordering::SeqCst);
+        let (number, id) = self.answer()?;
         request.reply(&|e| {
-            u32::encode(&self.number, e)?;
-            e.write_octet_sequence(id.as_octets())
+            u32::encode(&number, e)?;
+            e.write_octet_sequence(&id)
         })
+    }
+
+    fn _view<'a>(&'a self, view: &mut View<'a>) {
+        view.offer::<Witness>(self);
     }
 }
 

@@ -1,7 +1,7 @@
-//! The steps of the model, done to a real server; requests go over connections.
+//! The steps of the model, done to a real server; requests go by message, or straight to the servant.
 
 use crate::model::{DEFAULT, Kind, Outcome, State, Step, incarnated};
-use corbie::codegen::{Marshal, Operation};
+use corbie::codegen::{Marshal, Operation, View};
 use corbie::{
     IdAssignment, IdUniqueness, Lifespan, Object, ObjectId, Orb, Poa, PoaCurrent, PoaError,
     PoaManager, PoaManagerError, PoaPolicy, RequestProcessing, Servant, ServantActivator,
@@ -19,17 +19,28 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Says its number and which object it was called for.
 struct Numbered(u32);
 
+impl Numbered {
+    fn answer(&self) -> Result<(u32, Vec<u8>), SystemException> {
+        let id = PoaCurrent.get_object_id().map_err(SystemException::from)?;
+        Ok((self.0, id.as_octets().to_vec()))
+    }
+}
+
 impl Servant for Numbered {
     fn _interfaces(&self) -> &'static [&'static str] {
         &[ID]
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        let id = PoaCurrent.get_object_id().map_err(SystemException::from)?;
+        let (number, id) = self.answer()?;
         request.reply(&|e| {
-            u32::encode(&self.0, e)?;
-            e.write_octet_sequence(id.as_octets())
+            u32::encode(&number, e)?;
+            e.write_octet_sequence(&id)
         })
+    }
+
+    fn _view<'a>(&'a self, view: &mut View<'a>) {
+        view.offer::<Numbered>(self);
     }
 }
 
@@ -90,11 +101,11 @@ pub(crate) struct System {
     activators: Arc<Mutex<Activators>>,
 }
 
-fn orb(strategy: &str) -> Orb {
+fn orb(strategy: &str, mode: [&str; 2]) -> Orb {
     let timeout = ["-ORBRequestTimeout", "60s"];
     let listen = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
     let strategy = ["-ORBServerConcurrency", strategy];
-    Orb::init([timeout, listen, strategy].concat()).unwrap()
+    Orb::init([timeout, listen, strategy, mode].concat()).unwrap()
 }
 
 fn policies(kind: Kind) -> Vec<PoaPolicy> {
@@ -114,8 +125,9 @@ fn policies(kind: Kind) -> Vec<PoaPolicy> {
 }
 
 impl System {
-    pub(crate) fn new(strategy: &str) -> Self {
-        let (server, client) = (orb(strategy), orb("thread-per-connection"));
+    /// `mode`: how calls within the process are made.
+    pub(crate) fn new(strategy: &str, mode: [&str; 2]) -> Self {
+        let (server, client) = (orb(strategy, mode), orb("thread-per-connection", mode));
         let root = server.root_poa().unwrap();
         root.the_poa_manager().activate().unwrap();
         let servants: Vec<Arc<dyn Servant>> =
@@ -301,7 +313,8 @@ fn outcome<T>(result: Result<T, PoaError>) -> Outcome {
 
 fn answer(object: &Object) -> Outcome {
     const ASK: Operation = Operation::twoway("ask");
-    let answer = object.invoke(&ASK, &|_| Ok(())).and_then(|mut reply| {
+    let answer = object.call(&ASK, Numbered::answer, || {
+        let mut reply = object.invoke(&ASK, &|_| Ok(()))?;
         reply.results_only(|d| Ok((u32::decode(d)?, d.read_octet_sequence()?.to_vec())))
     });
     match answer {
