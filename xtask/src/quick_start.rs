@@ -1,7 +1,7 @@
 //! `cargo xtask quick-start`: the first command of the README, and the command that it prints.
 //! Runs the example `stock_quoter` to its end, then again with `--serve`, and calls the server that
 //! stays with exactly the `corbie call` line that the example showed. Then the example
-//! `middle_tier`, both ways, and the example `naming`.
+//! `middle_tier`, both ways, and the examples `naming` and `transport`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -20,6 +20,10 @@ const NAMED: [&str; 3] = [
     "was not found: `ACME.quoter` is not bound",
     "      IBM.quoter",
 ];
+const TRANSPORT: &str = "cargo run --quiet --release --example transport";
+/// The same object over a transport of the application and over TCP.
+const CARRIED: [&str; 2] =
+    ["a client with the transport: IBM costs 13245", "a client without it: IBM costs 13245"];
 const MIDDLE_TIER: &str =
     "cargo run --quiet --release --example middle_tier -- --clients 20 --calls 10 --delay 10";
 /// What 200 calls through three tiers must come to, by callbacks and as `async fn`.
@@ -43,7 +47,9 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     must_print(root, MIDDLE_TIER, &[QUOTES])?;
     must_print(root, &format!("{MIDDLE_TIER} --async"), &[QUOTES])?;
     must_print(root, NAMING, &NAMED)?;
-    Ok("the example, the command that it prints, three tiers in two ways, names".to_string())
+    must_print(root, TRANSPORT, &CARRIED)?;
+    Ok("the example, the command that it prints, three tiers in two ways, names, a transport"
+        .to_string())
 }
 
 /// Runs an example to its end, and looks for what it has to show.

@@ -1,0 +1,245 @@
+//! References with profiles of several protocols: what they carry, in which order they are tried,
+//! and what happens when one cannot be used (paper POA §3.3, CORBA 3.3 P2 §7.6.2).
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod echo;
+mod pipe;
+
+use corbie::transport::{Endpoint, PeerAddress, Transport, UiopProfile};
+use corbie::types::ior::{component_tag, profile_tag};
+use corbie::types::{TaggedComponent, TaggedProfile};
+use corbie::{
+    Ior, Object, Operation, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
+    TypedServant, Version,
+};
+use echo::{Echo, lend_a_thread};
+use pipe::Pipe;
+use std::sync::Arc;
+
+/// Says over what its callers come.
+struct Whence;
+
+impl Servant for Whence {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Echo:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        let over = match request.peer() {
+            PeerAddress::Tcp(_) => "tcp",
+            PeerAddress::Unix(peer) if peer.process == std::process::id() => "unix",
+            PeerAddress::Plugged(scheme, _) => scheme,
+            _ => "?",
+        };
+        request.reply(&|e| e.write_string(over))
+    }
+}
+
+impl TypedServant for Whence {
+    type Reference = Echo;
+}
+
+/// An ORB with a transport of its own, which calls do not get around.
+fn orb(more: &[&str]) -> Orb {
+    let mut arguments: Vec<_> =
+        ["-ORBCollocation", "none"].iter().chain(more).map(ToString::to_string).collect();
+    let builder = Orb::builder().transport(Arc::new(Pipe) as Arc<dyn Transport>);
+    builder.arguments(&mut arguments).build().unwrap()
+}
+
+/// A server on these endpoints, and its object.
+fn serve(endpoints: &str, more: &[&str]) -> (Orb, Ior) {
+    let server = orb(&[&["-ORBListenEndpoints", endpoints], more].concat());
+    lend_a_thread(&server);
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let ior = poa.activate(Whence).unwrap().0.ior().clone();
+    (server, ior)
+}
+
+fn whence(client: &Orb, ior: &Ior) -> Result<String, SystemException> {
+    const WHENCE: Operation = Operation::twoway("whence");
+    let object = Object::new(client, ior.clone());
+    let mut reply = object.invoke(&WHENCE, &|_| Ok(()))?;
+    reply.results_only(|d| Ok(d.read_string()?.into_owned()))
+}
+
+fn tags(ior: &Ior) -> Vec<u32> {
+    ior.profiles.iter().map(|profile| profile.tag).collect()
+}
+
+const ALL: &str = "iiop://127.0.0.1:0,uiop://,pipe://,iiop://127.0.0.1:0";
+
+#[test]
+fn a_reference_has_a_profile_for_each_protocol() {
+    let (server, ior) = serve(ALL, &[]);
+    let pipe = Pipe.profile_tag();
+    assert_eq!(tags(&ior), [profile_tag::UIOP, pipe, profile_tag::INTERNET_IOP]);
+    let tcp = ior.iiop_profiles().unwrap().remove(0);
+    assert_eq!(tcp.addresses().len(), 2, "TCP endpoints are alternates of one another");
+    let keys = ior.profiles.iter().filter_map(|profile| profile.uiop().unwrap());
+    assert!(keys.map(|profile| profile.object_key).all(|key| key == tcp.object_key));
+    assert_eq!(server.listen_addresses().len(), 2);
+    assert_eq!(server.listen_endpoints().len(), 4);
+    // In the form of TAO's: version, path, key, components.
+    let unix = ior.profiles[0].uiop().unwrap().unwrap();
+    assert_eq!(unix.version, Version::V1_2);
+    assert!(server.listen_endpoints().contains(&Endpoint::Unix(unix.address.parse().unwrap())));
+    assert_eq!(ior.profiles[0].data[1..3], [1, 2]);
+    server.shutdown(true);
+    let (server, ior) = serve(ALL, &["-ORBProtocolPreference", "iiop,pipe"]);
+    assert_eq!(tags(&ior), [profile_tag::INTERNET_IOP, pipe, profile_tag::UIOP]);
+    server.shutdown(true);
+}
+
+#[test]
+fn the_preferred_protocol_is_used() {
+    let (server, ior) = serve(ALL, &[]);
+    for (preference, expected) in [
+        (&[][..], "unix"),
+        (&["-ORBProtocolPreference", "iiop"], "tcp"),
+        (&["-ORBProtocolPreference", "*,uiop,iiop"], "pipe"),
+        (&["-ORBProtocolPreference", "shmiop,uiop"], "unix"),
+    ] {
+        let client = orb(preference);
+        assert_eq!(whence(&client, &ior).unwrap(), expected, "{preference:?}");
+        client.shutdown(true);
+    }
+    // One that does not know the transport passes its profile over.
+    let plain = Orb::init(["-ORBCollocation", "none", "-ORBProtocolPreference", "*,iiop"]).unwrap();
+    assert_eq!(whence(&plain, &ior).unwrap(), "unix");
+    plain.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn the_next_profile_is_tried_when_one_cannot_be_reached() {
+    let (server, mut ior) = serve(ALL, &[]);
+    let client = orb(&[]);
+    let nobody = |profile: &TaggedProfile| {
+        let body = profile.uiop().unwrap().unwrap();
+        let address = "/nowhere/that/anybody/listens".to_owned();
+        UiopProfile { address, ..body }.to_tagged().unwrap()
+    };
+    ior.profiles[0] = nobody(&ior.profiles[0]);
+    assert_eq!(whence(&client, &ior).unwrap(), "pipe");
+    ior.profiles.remove(1);
+    assert_eq!(whence(&client, &ior).unwrap(), "tcp");
+    ior.profiles.truncate(1);
+    let exception = whence(&client, &ior).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::Transient, "{exception}");
+    assert!(exception.to_string().contains("unix /nowhere"), "{exception}");
+    client.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_profile_of_another_machine_is_passed_over() {
+    let (server, mut ior) = serve(ALL, &[]);
+    let client = orb(&[]);
+    let mut unix = ior.profiles[0].uiop().unwrap().unwrap();
+    let tag = component_tag::CORBIE_MACHINE;
+    assert!(unix.components.iter().any(|component| component.tag == tag));
+    unix.components.retain(|component| component.tag != tag);
+    // TAO says nothing of machines.
+    ior.profiles[0] = unix.to_tagged().unwrap();
+    assert_eq!(whence(&client, &ior).unwrap(), "unix");
+    unix.components.push(TaggedComponent { tag, data: b"another".to_vec() });
+    ior.profiles[0] = unix.to_tagged().unwrap();
+    ior.profiles.remove(1);
+    assert_eq!(whence(&client, &ior).unwrap(), "tcp");
+    ior.profiles.truncate(1);
+    let exception = whence(&client, &ior).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
+    client.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_profile_that_cannot_be_read_does_not_spoil_the_others() {
+    let (server, mut ior) = serve(ALL, &[]);
+    let client = orb(&[]);
+    for data in [vec![], vec![0], vec![1, 1, 2, 0xff, 0xff, 0xff, 0xff, 0xff]] {
+        ior.profiles[0].data = data;
+        assert_eq!(whence(&client, &ior).unwrap(), "pipe");
+    }
+    ior.profiles.truncate(1);
+    let exception = whence(&client, &ior).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::InvObjref, "{exception}");
+    client.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn urls_lead_to_objects_over_every_protocol() {
+    let (server, ior) = serve(ALL, &[]);
+    server.bind_object_key("Whence", &Object::new(&server, ior.clone()));
+    for (preference, over) in [("uiop", "unix"), ("pipe", "pipe"), ("iiop", "tcp")] {
+        let client = orb(&["-ORBProtocolPreference", preference]);
+        let endpoints = server.listen_endpoints();
+        let url = endpoints.iter().find_map(|endpoint| match (endpoint, over) {
+            (Endpoint::Tcp { port, .. }, "tcp") => Some(format!("iiop:127.0.0.1:{port}/Whence")),
+            (Endpoint::Unix(name), "unix") => Some(format!("uiop:{name}|Whence")),
+            (Endpoint::Plugged(p), "pipe") => Some(format!("pipe:1.2@{}|Whence", p.address())),
+            _ => None,
+        });
+        let object = client.string_to_object(&format!("corbaloc:{}", url.unwrap())).unwrap();
+        assert!(!object.non_existent().unwrap());
+        assert_eq!(whence(&client, &ior).unwrap(), over);
+        client.shutdown(true);
+    }
+    let client = orb(&[]);
+    let exception = client.string_to_object("corbaloc:carrier:pigeon|Whence").unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::BadParam, "{exception}");
+    assert!(exception.to_string().contains("\"carrier\""), "{exception}");
+    server.shutdown(true);
+}
+
+/// A pipe cannot be watched: each connection gets a thread, and what needs an event loop says so.
+#[test]
+fn what_cannot_be_watched_is_served_by_threads() {
+    for concurrency in ["thread-per-connection", "thread-pool", "thread-per-request"] {
+        let (server, ior) = serve("pipe://", &["-ORBServerConcurrency", concurrency]);
+        let client = orb(&[]);
+        for _ in 0..3 {
+            assert_eq!(whence(&client, &ior).unwrap(), "pipe", "{concurrency}");
+        }
+        let muxed = orb(&["-ORBTransportMultiplexing", "muxed"]);
+        let exception = whence(&muxed, &ior).unwrap_err();
+        assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
+        assert!(exception.to_string().contains("has no descriptor"), "{exception}");
+        for orb in [client, muxed, server] {
+            orb.shutdown(true);
+        }
+    }
+    let reactive = orb(&["-ORBListenEndpoints", "pipe://", "-ORBServerConcurrency", "reactive"]);
+    let exception = reactive.root_poa().map(drop).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::Initialize, "{exception}");
+    // With a profile that can be watched, that one is taken.
+    let (server, ior) = serve(ALL, &["-ORBProtocolPreference", "pipe"]);
+    let muxed = orb(&["-ORBTransportMultiplexing", "muxed", "-ORBProtocolPreference", "pipe,uiop"]);
+    assert_eq!(whence(&muxed, &ior).unwrap(), "unix");
+    muxed.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
+fn transports_are_registered_once_and_by_names_of_their_own() {
+    let build = |arguments: &[&str], transports: Vec<Pipe>| {
+        let mut arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+        let builder = transports
+            .into_iter()
+            .fold(Orb::builder(), |builder, pipe| builder.transport(Arc::new(pipe)));
+        builder.arguments(&mut arguments).build().map(drop)
+    };
+    for (arguments, transports, sentence) in [
+        (&["-ORBListenEndpoints", "pipe://"][..], vec![], "there are iiop, giopl, uiop, shmiop;"),
+        (&["-ORBListenEndpoints", "pipe://x y"], vec![Pipe], "is no path"),
+        (&[], vec![Pipe, Pipe], "have the same scheme or profile tag"),
+    ] {
+        let exception = build(arguments, transports).unwrap_err();
+        assert_eq!(exception.kind, SystemExceptionKind::BadParam, "{exception}");
+        assert!(exception.to_string().contains(sentence), "{exception}");
+    }
+}
