@@ -4,6 +4,7 @@
 use crate::driver::Failure;
 use crate::mechanism::Mechanism;
 use crate::raw::{RawClient, Sizes};
+use crate::raw_shared::{Shared, SharedClient};
 use crate::raw_stream::Address;
 use crate::tier::Model;
 use lexopt::prelude::*;
@@ -57,6 +58,15 @@ pub(crate) enum Command {
         /// Octets of the messages.
         sizes: Sizes,
     },
+    /// Be the server of a raw contender over shared memory.
+    ServeShared {
+        /// Of which kind.
+        shared: Shared,
+        /// Octets of the messages.
+        sizes: Sizes,
+    },
+    /// Be its client.
+    DriveShared(SharedClient),
     /// Be the client of a raw contender.
     DriveRaw(RawClient),
     /// Be the server of a contender of Corbie.
@@ -194,11 +204,14 @@ fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
     let mut address = None;
     let mut sizes = None;
     let (mut unix, mut spin, mut pipelined) = (false, false, false);
+    let (mut ring, mut words) = (false, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("unix") => unix = true,
             Long("spin") => spin = true,
             Long("pipelined") => pipelined = true,
+            Long("ring") => ring = true,
+            Long("words") => words = true,
             Long("sizes") => {
                 let text = parser.value()?.string()?;
                 let (request, reply) = text.split_once(':').ok_or("--sizes is REQUEST:REPLY")?;
@@ -212,10 +225,18 @@ fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
     if sizes.request < 8 || sizes.reply < 8 {
         return Err("messages have at least 8 octets: the value".into());
     }
+    let shared = if words { Shared::Words } else { Shared::Ring { spin } };
+    if serve && (ring || words) {
+        return Ok(Command::ServeShared { shared, sizes });
+    }
     if serve {
         return Ok(Command::ServeRaw { unix, spin, sizes });
     }
-    let address = Address(address.ok_or("the server's address is missing")?);
+    let address = address.ok_or("the server's address is missing")?;
+    if ring || words {
+        return Ok(Command::DriveShared(SharedClient { address, shared, sizes }));
+    }
+    let address = Address(address);
     Ok(Command::DriveRaw(RawClient { address, spin, pipelined, sizes }))
 }
 

@@ -20,6 +20,17 @@ const BLOCK: &[&str] = &["-ORBWaitStrategy", "block", "-ORBServerWaitStrategy", 
 /// Both sides watch the socket for a while as long as that pays.
 const ADAPTIVE: &[&str] = &["-ORBWaitStrategy", "adaptive", "-ORBServerWaitStrategy", "adaptive"];
 
+/// Over shared memory: sleeping at once, or watching the ring for a while.
+pub(crate) fn shared_memory() -> Vec<Contender> {
+    const SERVER: &str = "-ORBServerWaitStrategy";
+    const CLIENT: &str = "-ORBWaitStrategy";
+    let with = |series, arguments| Contender::new(series, "", Family::Corbie, arguments);
+    vec![
+        with("corbie-shm", &["--shm", CLIENT, "block", SERVER, "block"]),
+        with("corbie-shm-spin", &["--shm", CLIENT, "adaptive", SERVER, "adaptive"]),
+    ]
+}
+
 /// Waiting by blocking on both sides.
 pub(crate) fn smi(series: &str) -> Contender {
     Contender::new(series, "", Family::Corbie, BLOCK)
@@ -145,12 +156,21 @@ impl CubitServant for EchoServant {
     }
 }
 
+/// Loopback TCP, or shared memory alone when `--shm` is among the arguments.
+fn listen(arguments: &mut Vec<String>) {
+    let before = arguments.len();
+    arguments.retain(|argument| argument != "--shm");
+    let is_shared_memory = arguments.len() < before;
+    let endpoint = if is_shared_memory { "shmiop://" } else { "iiop://127.0.0.1:0" };
+    arguments.extend(["-ORBListenEndpoints".into(), endpoint.into()]);
+}
+
 /// Serves until standard input ends.
 ///
 /// # Errors
 /// When the ORB cannot start.
 pub(crate) fn serve(mut arguments: Vec<String>) -> Result<(), Failure> {
-    arguments.extend(["-ORBListenEndpoints".into(), "iiop://127.0.0.1:0".into()]);
+    listen(&mut arguments);
     let orb = Orb::init(arguments)?;
     let poa = orb.root_poa()?;
     poa.the_poa_manager().activate()?;
@@ -179,7 +199,7 @@ impl CorbieClient {
         mut arguments: Vec<String>,
     ) -> Result<Self, Failure> {
         // Reply handlers are objects, too.
-        arguments.extend(["-ORBListenEndpoints".into(), "iiop://127.0.0.1:0".into()]);
+        listen(&mut arguments);
         let orb = Orb::init(arguments)?;
         let object = orb.string_to_object(reference)?;
         let (reference, echoer) = (object.ior().clone(), Echoer::unchecked_narrow(object));

@@ -26,6 +26,7 @@ mod process;
 mod processor_time;
 mod raw;
 mod raw_giop;
+mod raw_shared;
 mod raw_stream;
 mod record;
 mod relay;
@@ -68,6 +69,8 @@ fn obey(command: Command) -> Result<(), Failure> {
             print(&count::count(&roster, &out, &log, only.as_deref())?)
         }
         Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
+        Command::ServeShared { shared, sizes } => Ok(raw_shared::serve(shared, sizes)?),
+        Command::DriveShared(client) => Ok(driver::drive(&client)?),
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
         Command::ServeNames { file } => naming::serve(&file),

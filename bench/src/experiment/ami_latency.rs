@@ -22,6 +22,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          two-cores: each has its own; none: the kernel's choice.",
         "raw-*: the same number of octets as Corbie's request and reply, without an ORB. \
          *-spin: both sides try again and again for a while instead of sleeping at once.",
+        "corbie-shm: over shared memory (SHMIOP); raw-shm: its rings without an ORB; raw-words: a \
+         bare word there and one back, between two threads on two cores: what the machine takes.",
         "corbie-ami-callback: sendc_echo, then the same thread runs the event loop until the \
          handler was called, as in the paper; -poller: sendp_echo, then the poller's echo; \
          -future: echo_async, awaited by a sleeping thread (the ORB's own thread reads the \
@@ -65,6 +67,11 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-ami-callback / corbie-smi : rtt_p50_us @ same-core",
         "corbie-dii / corbie-smi : rtt_p50_us @ same-core",
         "corbie-shm-spin / raw-tcp : rtt_p50_us @ two-cores",
+        "corbie-shm-spin / raw-shm-spin : rtt_p50_us @ two-cores",
+        "raw-shm-spin / raw-words : rtt_p50_us @ two-cores",
+        "corbie-shm / raw-shm : rtt_p50_us @ same-core",
+        "corbie-shm / raw-unix : rtt_p50_us @ same-core",
+        "corbie-shm / corbie-smi : rtt_p50_us @ same-core",
         "corbie-ami-poller / corbie-smi : rtt_p50_us @ same-core",
         "corbie-ami-future / corbie-smi : rtt_p50_us @ same-core",
         "corbie-ami-callback / corbie-smi : rtt_p50_us @ two-cores",
@@ -93,10 +100,15 @@ pub(crate) fn contenders() -> Vec<Contender> {
         crate::corbie_contender::smi_spin("corbie-smi-spin"),
     ];
     contenders.extend(crate::corbie_contender::mechanisms());
-    let shared_memory = &["the shared memory transport is not built yet"];
-    contenders.push(Contender::awaited("corbie-shm-spin", shared_memory));
+    contenders.extend(crate::corbie_contender::shared_memory());
+    contenders.push(Contender::new("raw-shm", "", Raw, &["--ring"]));
+    contenders.push(Contender::new("raw-shm-spin", "", Raw, &["--ring", "--spin"]));
+    contenders.push(Contender::new("raw-words", "", Raw, &["--words"]));
     contenders
 }
+
+/// Those that never sleep soon.
+const SPINS_ALWAYS: &[&str] = &["raw-tcp-spin", "raw-shm-spin", "raw-words"];
 
 fn plan(effort: &Effort) -> Vec<Cell> {
     let calls = if effort.quick { 3_000 } else { 40_000 };
@@ -108,7 +120,11 @@ fn plan(effort: &Effort) -> Vec<Cell> {
     for &pin in pins {
         for contender in contenders() {
             // Two spinning processes on one core only take the core from each other.
-            if pin == Pin::SameCore && contender.series == "raw-tcp-spin" {
+            if pin == Pin::SameCore && SPINS_ALWAYS.contains(&&*contender.series) {
+                continue;
+            }
+            // The second thread is on a core that the client does not use.
+            if pin == Pin::None && contender.series == "raw-words" {
                 continue;
             }
             let order = Order::Latency { warm_up: 0, calls };
