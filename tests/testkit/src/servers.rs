@@ -3,7 +3,7 @@
 //! it is dropped. Where a program is not installed, it is named as missing and the test passes it
 //! over; `cargo xtask test` installs them.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -198,6 +198,7 @@ impl ForeignNames {
             return None;
         };
         server.wait_for_port(port, "omniNames");
+        wait_for_names(port, "omniNames");
         let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");
         Some(Self { server, _folder: folder, url })
     }
@@ -218,6 +219,7 @@ impl ForeignNames {
             return None;
         };
         server.wait_for_port(port, "JacORB's name server");
+        wait_for_names(port, "JacORB's name server");
         let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");
         Some(Self { server, _folder: folder, url })
     }
@@ -226,6 +228,52 @@ impl ForeignNames {
     pub fn kill(&mut self) {
         self.server.kill();
     }
+}
+
+/// A server opens its port before its objects are there: asks for `NameService` until it is.
+fn wait_for_names(port: u16, who: &str) {
+    let deadline = Instant::now() + START_MAX;
+    while !matches!(reply_status(port), Ok(NO_EXCEPTION | LOCATION_FORWARD)) {
+        assert!(Instant::now() < deadline, "{who} has no NameService on port {port}");
+        // tidy: sleep: another process has to make its objects; nothing tells when.
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+const NO_EXCEPTION: u32 = 0;
+const LOCATION_FORWARD: u32 = 3;
+
+/// The status of the reply to `_non_existent` of the object with the key `NameService`, in GIOP 1.0
+/// by hand: the testkit has no ORB.
+fn reply_status(port: u16) -> std::io::Result<u32> {
+    let mut body = vec![0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 11];
+    body.extend(b"NameService\0");
+    body.extend([0, 0, 0, 14]);
+    body.extend(b"_non_existent\0\0\0");
+    body.extend([0, 0, 0, 0]);
+    let mut message = b"GIOP\x01\0\0\0".to_vec();
+    message.extend((body.len() as u32).to_be_bytes());
+    message.extend(body);
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.write_all(&message)?;
+    let mut header = [0; 12];
+    stream.read_exact(&mut header)?;
+    let is_little = header[6] & 1 == 1;
+    let mut number = || {
+        let mut octets = [0; 4];
+        stream.read_exact(&mut octets)?;
+        let number = if is_little { u32::from_le_bytes } else { u32::from_be_bytes };
+        std::io::Result::Ok(number(octets))
+    };
+    for _ in 0..number()? {
+        let _context = number()?;
+        for _ in 0..number()?.div_ceil(4) {
+            number()?;
+        }
+    }
+    let _request = number()?;
+    number()
 }
 
 /// Java with JacORB as its ORB.
