@@ -6,8 +6,9 @@
 mod worker;
 
 use corbie::{
-    IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError, RequestProcessing, Servant,
-    ServantActivator, ServantManager, ServantRefusal, SystemException, SystemExceptionKind, minor,
+    AdapterActivator, IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError,
+    RequestProcessing, Servant, ServantActivator, ServantManager, ServantRefusal, SystemException,
+    SystemExceptionKind, minor,
 };
 use std::sync::Arc;
 use worker::{Door, Log, Site, Worker, eventually};
@@ -277,6 +278,40 @@ fn a_servant_of_several_objects_is_told_of_the_others() {
     poa.deactivate_object(&ObjectId::from("a")).unwrap();
     poa.deactivate_object(&ObjectId::from("b")).unwrap();
     assert_eq!(log.wait_for(2), ["a true", "b false"]);
+}
+
+#[test]
+fn a_destroyed_poa_lets_go_of_what_holds_it() {
+    struct Holds {
+        _poa: Poa,
+        _servant: Arc<dyn Servant>,
+    }
+    impl ServantActivator for Holds {
+        fn incarnate(&self, id: &ObjectId, _: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal> {
+            Ok(Worker::new(&id.to_string()).servant())
+        }
+        fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}
+    }
+    impl AdapterActivator for Holds {
+        fn unknown_adapter(&self, _: &Poa, _: &str) -> Result<bool, SystemException> {
+            Ok(false)
+        }
+    }
+    let (site, log) = (Site::new(), Log::default());
+    let policies = [IdAssignment::UserId.into(), RequestProcessing::ServantManager.into()];
+    let poa = site.child("poa", &policies);
+    let holds =
+        |name| Holds { _poa: poa.clone(), _servant: Worker::new(name).logging(&log).servant() };
+    poa.set_servant_manager(ServantManager::activator(holds("activator"))).unwrap();
+    poa.set_the_activator(Some(Arc::new(holds("adapter activator"))));
+    let poa_default = site.child(
+        "default",
+        &[RequestProcessing::DefaultServant.into(), IdUniqueness::MultipleId.into()],
+    );
+    poa_default.set_servant(Worker::new("default").logging(&log).servant()).unwrap();
+    poa.destroy(true, true).unwrap();
+    poa_default.destroy(true, true).unwrap();
+    assert_eq!(log.lines(), ["drop activator", "drop adapter activator", "drop default"]);
 }
 
 #[test]

@@ -109,11 +109,7 @@ impl Poa {
 
     /// Sets or takes away the adapter activator.
     pub fn set_the_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
-        let mut slot = self.0.activator.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *slot, activator);
-        drop(slot);
-        // Its destructor is application code.
-        drop(before);
+        self.0.set_activator(activator);
     }
 
     /// Octets that name this POA within its process (CORBA 3.3 P1 §15.3.9.11).
@@ -140,6 +136,14 @@ impl Poa {
 }
 
 impl PoaInner {
+    fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
+        let mut slot = self.activator.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *slot, activator);
+        drop(slot);
+        // Its destructor is application code.
+        drop(before);
+    }
+
     /// Whether its destruction has not begun.
     #[inline]
     pub(crate) fn is_alive(&self) -> bool {

@@ -11,9 +11,10 @@ use crate::policies::{Lifespan, PoaPolicies};
 use crate::slots::{SlotName, Slots};
 use crate::upcall_context;
 use corbie_core::Orb;
+use corbie_core::server::upcall;
 use corbie_types::SystemException;
 use hashbrown::HashMap;
-use std::collections::HashSet;
+use std::collections::HashMap as StdHashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -39,7 +40,8 @@ pub(crate) struct Table {
     /// Persistent POAs by their path. The application names POAs, not its peers, so a quick hash
     /// does: it is keyed, too.
     pub(crate) persistent: HashMap<Box<[u8]>, SlotName>,
-    gates: HashSet<u32>,
+    /// Where the POA of each gate stands.
+    gates: StdHashMap<u32, SlotName>,
 }
 
 impl Table {
@@ -109,7 +111,7 @@ impl Registry {
         upcall_context::add(poa);
         let mut table = self.write();
         let place = table.poas.insert(Arc::clone(poa)).ok_or(PoaError::Full)?;
-        table.gates.insert(poa.gate.number());
+        table.gates.insert(poa.gate.number(), place);
         poa.set_place(place);
         Ok(())
     }
@@ -143,7 +145,16 @@ impl Registry {
 
     /// Whether the gate of this number is that of a POA of this ORB.
     pub(crate) fn has_gate(&self, number: u32) -> bool {
-        self.read().gates.contains(&number)
+        self.read().gates.contains_key(&number)
+    }
+
+    /// Whether the calling thread serves a request of the POA at `path` or of one below it.
+    pub(crate) fn is_inside_below(&self, path: &[u8]) -> bool {
+        let table = self.read();
+        upcall::is_inside_any(|upcall| {
+            let poa = table.gates.get(&upcall.gate).and_then(|place| table.poas.get(*place));
+            poa.is_some_and(|poa| poa.path().starts_with(path))
+        })
     }
 
     /// A panic in another thread leaves the table whole: every change is a single insertion or

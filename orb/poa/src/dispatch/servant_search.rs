@@ -119,7 +119,7 @@ impl<'s> Search<'s> {
     }
 
     fn incarnate(&self) -> Result<Found<'s>, SystemException> {
-        let activator: &Arc<dyn ServantActivator> =
+        let activator: Arc<dyn ServantActivator> =
             self.poa.servant_activator().ok_or_else(no_servant_manager)?;
         let id = self.key.id();
         let Some(_transition) = self.poa.transitions.begin(id) else { return Ok(Found::Again) };
@@ -146,7 +146,7 @@ impl<'s> Search<'s> {
         let adapter = Poa(Arc::clone(self.poa));
         match locator.preinvoke(&id, &adapter, self.operation) {
             Ok((servant, cookie)) => Ok(Found::Located(Located {
-                locator: Arc::clone(locator),
+                locator,
                 id,
                 adapter,
                 operation: self.operation,

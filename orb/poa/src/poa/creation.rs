@@ -137,7 +137,7 @@ impl Poa {
                 }
                 // It is being destroyed: a new one can be made once it is gone. Who is inside it
                 // would wait for itself.
-                Some(child) if activate_it && !child.is_entered_by_this_thread() => {}
+                Some(child) if activate_it && !self.is_inside(child) => {}
                 Some(_) => return Err(missing()),
                 None if !activate_it || family.is_made_here(name) => return Err(missing()),
                 None if family.is_made_elsewhere(name) => {}
@@ -155,6 +155,11 @@ impl Poa {
         let family = self.0.family.lock();
         let child = family.children.get(name).filter(|child| child.is_alive())?;
         (!family.is_made_elsewhere(name)).then(|| Poa(Arc::clone(child)))
+    }
+
+    /// Whether this thread serves a request of `child` or of a POA below it.
+    fn is_inside(&self, child: &PoaInner) -> bool {
+        self.0.registry.is_inside_below(child.path())
     }
 
     /// Has `activator` make `name`, which is noted as being made.

@@ -143,13 +143,8 @@ impl PoaInner {
         }
     }
 
-    /// Whether the calling thread is inside a request of this POA, so that waiting for its end
-    /// would be waiting for itself.
-    pub(crate) fn is_entered_by_this_thread(&self) -> bool {
-        let number = self.gate.number();
-        upcall::is_inside_any(|upcall| upcall.gate == number)
-    }
-
+    /// Whether the calling thread is inside a request to the object at this index, so that waiting
+    /// for its end would be waiting for itself.
     pub(crate) fn is_entered_by_this_thread_at(&self, index: u32) -> bool {
         let meant = Upcall { gate: self.gate.number(), index };
         upcall::is_inside_any(|upcall| upcall == meant)

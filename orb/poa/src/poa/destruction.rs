@@ -18,6 +18,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 enum Stage {
     #[default]
     Alive,
+    /// The gate is being closed: until all threads have seen that, nobody may look who is inside.
+    Closing,
     /// No request begins any more; those that have begun go on.
     Closed {
         etherealize: bool,
@@ -76,9 +78,10 @@ impl PoaInner {
             if *stage != Stage::Alive {
                 return;
             }
-            *stage = Stage::Closed { etherealize };
+            *stage = Stage::Closing;
         }
         self.gate.change(closed::DESTROYED, 0);
+        *self.life.lock() = Stage::Closed { etherealize };
         for child in self.family.children() {
             child.begin_destruction(etherealize);
         }
@@ -98,6 +101,8 @@ impl PoaInner {
         };
         self.disappear();
         self.end_objects(etherealize);
+        self.forget_servant_sources();
+        self.set_activator(None);
         *self.life.lock() = Stage::Gone;
         self.life.gone.notify_all();
         if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {

@@ -6,11 +6,12 @@ use crate::policies::{RequestProcessing, ServantRetention};
 use crate::servant_manager::{ServantActivator, ServantLocator, ServantManager};
 use corbie_core::server::Servant;
 use corbie_types::{CompletionStatus, SystemException, minor};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
 pub(super) struct Servants {
-    manager: OnceLock<ServantManager>,
+    /// Lock "servant manager": held for a look.
+    manager: RwLock<Option<ServantManager>>,
     /// Lock "default servant": held for a look.
     default: RwLock<Option<Arc<dyn Servant>>>,
 }
@@ -26,7 +27,7 @@ impl Poa {
             "get_servant_manager",
             "USE_SERVANT_MANAGER",
         )?;
-        Ok(self.0.servants.manager.get().cloned())
+        Ok(self.0.servant_manager())
     }
 
     /// Sets the servant manager, once and for all.
@@ -46,11 +47,15 @@ impl Poa {
             let text = "RETAIN takes a servant activator, NON_RETAIN a servant locator";
             return Err(no_servant_manager().with_detail(text).into());
         }
-        self.0.servants.manager.set(manager).map_err(|_| {
+        let slot = &self.0.servants.manager;
+        let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_some() {
             let minor = minor::BAD_INV_ORDER_SERVANT_MANAGER_SET;
             let exception = SystemException::bad_inv_order(minor, CompletionStatus::No);
-            exception.with_detail("the POA has a servant manager already").into()
-        })
+            return Err(exception.with_detail("the POA has a servant manager already").into());
+        }
+        *slot = Some(manager);
+        Ok(())
     }
 
     /// The default servant.
@@ -95,15 +100,29 @@ impl PoaInner {
         self.servants.default.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn servant_activator(&self) -> Option<&Arc<dyn ServantActivator>> {
-        match self.servants.manager.get() {
+    fn servant_manager(&self) -> Option<ServantManager> {
+        self.servants.manager.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets go of servant manager and default servant, which may hold this POA.
+    pub(super) fn forget_servant_sources(&self) {
+        let manager = &self.servants.manager;
+        let manager = manager.write().unwrap_or_else(PoisonError::into_inner).take();
+        let default = &self.servants.default;
+        let default = default.write().unwrap_or_else(PoisonError::into_inner).take();
+        // After the locks: their destructors are application code.
+        drop((manager, default));
+    }
+
+    pub(crate) fn servant_activator(&self) -> Option<Arc<dyn ServantActivator>> {
+        match self.servant_manager() {
             Some(ServantManager::Activator(activator)) => Some(activator),
             _ => None,
         }
     }
 
-    pub(crate) fn servant_locator(&self) -> Option<&Arc<dyn ServantLocator>> {
-        match self.servants.manager.get() {
+    pub(crate) fn servant_locator(&self) -> Option<Arc<dyn ServantLocator>> {
+        match self.servant_manager() {
             Some(ServantManager::Locator(locator)) => Some(locator),
             _ => None,
         }

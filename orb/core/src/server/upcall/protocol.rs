@@ -8,8 +8,9 @@
 //! finish: fence │ lock │ is any place of the object written? no → the last one, once
 //! ```
 //! The barrier of `enter` and `leave` pairs with the heavy one of `close` (see `barrier`), the
-//! fence of one `finish` with that of another. Generic over the words, so that the tests use the
-//! same functions.
+//! fence of one `finish` with that of another. With `membarrier` the barrier of `enter` is none by
+//! itself, so no `finish` may come between the two steps of `close`: the object adapter sees to
+//! that with the lock of `finish`. Generic over the words, for the tests.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
