@@ -41,7 +41,7 @@ impl Drop for Entered<'_> {
             self.gate.remove_unplaced(self.word);
         }
         barrier::light();
-        let state = self.state.map_or(0, |state| protocol::read_state(state));
+        let state = self.state.map_or(0, protocol::read_state);
         if (state | (self.gate.bits() & closed::LEAVING_MATTERS)) != 0 {
             self.gate.note_left(self.word);
         }
