@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 /// An open connection.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one a connection, which is in a box itself")]
 pub enum Link {
     /// A TCP connection.
     Tcp(SocketLink),
