@@ -1,8 +1,8 @@
 //! `poa-depth`: finding the POA of a key against its nesting (paper POA figure 3).
 //!
-//! `active` goes by the index in a transient key, or by that in a persistent one; `per-level` is what
-//! the paper's TAO did: each POA finds its child in a hash table by name. `entered` goes on to the
-//! servant.
+//! `active` goes by the index in a transient key, or by that in a persistent one; `per-level` is
+//! what the paper's TAO did: each POA finds its child in a hash table by name. `entered` goes on to
+//! the servant.
 
 use super::{Found, Server, key_of};
 use crate::driver::Failure;

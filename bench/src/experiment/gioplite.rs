@@ -24,7 +24,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          calls were; these are those of TAO's tests of that time.",
         "request_octets and reply_octets are counted by a relay between client and server, in the \
          third call of a connection; calls are counted without the relay.",
-        "Both sides block until something comes; same-core: both processes on one core.",
+        "Both sides block until something comes; same-core: both processes on one core. \
+         rtt_p50_us: each call timed by itself, on one core; what else the machine does moves the \
+         median less than a rate.",
     ],
     paper_table: Some(PaperTable {
         title: "Paper POA, Table 4 (calls/s; one 450 MHz machine, loopback) beside ours \
@@ -59,6 +61,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         ],
     }),
     ratios: &[
+        "corbie-gioplite / corbie-giop : rtt_p50_us @ same-core @ enabled",
+        "corbie-gioplite / corbie-giop : rtt_p50_us @ same-core @ disabled",
         "corbie-gioplite / corbie-giop : calls_per_s @ same-core @ enabled",
         "corbie-gioplite / corbie-giop : calls_per_s @ same-core @ disabled",
         "corbie-gioplite / corbie-giop : calls_per_s @ two-cores @ enabled",
@@ -73,6 +77,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     metric: "calls_per_s",
     charts: &[
         Plot::of_rows("calls_per_s", Chart::Bars { by: "pin" }),
+        Plot { name: "latency", metric: "rtt_p50_us", chart: Chart::Bars { by: "marshalling" } },
         Plot {
             name: "request-octets",
             metric: "request_octets",
@@ -106,6 +111,12 @@ fn contenders() -> [(Contender, &'static str); 4] {
 fn plan(effort: &Effort) -> Vec<Cell> {
     let (warm_up_ms, window_ms) = if effort.quick { (100, 500) } else { (300, 3_000) };
     let mut cells = Vec::new();
+    for (contender, marshalling) in contenders() {
+        let order =
+            Order::Latency { warm_up: 0, calls: if effort.quick { 10_000 } else { 50_000 } };
+        let x = vec![("marshalling", marshalling.into()), ("timed", "each call".into())];
+        cells.push(Cell { contender, pin: Pin::SameCore, sink_delay_ms: None, order, x });
+    }
     for pin in [Pin::SameCore, Pin::TwoCores, Pin::None] {
         for (contender, marshalling) in contenders() {
             // Octets are the same on every core.

@@ -23,7 +23,8 @@ const BOTH: &str = "iiop://127.0.0.1:0,giopl://127.0.0.1:0";
 
 /// A server on these endpoints, its object, and where it listens.
 fn server(endpoints: &str, more: &[&str]) -> (Orb, Echo, Vec<SocketAddr>) {
-    let orb = Orb::init([&["-ORBListenEndpoints", endpoints][..], more].concat()).unwrap();
+    let alone = ["-ORBListenEndpoints", endpoints, "-ORBCollocation", "none"];
+    let orb = Orb::init([&alone[..], more].concat()).unwrap();
     lend_a_thread(&orb);
     let poa = orb.root_poa().unwrap();
     poa.the_poa_manager().activate().unwrap();
@@ -37,7 +38,8 @@ fn ior(echo: &Echo) -> Ior {
 }
 
 fn client(more: &[&str]) -> Orb {
-    Orb::init([&["-ORBListenEndpoints", "iiop://127.0.0.1:0"][..], more].concat()).unwrap()
+    let alone = ["-ORBListenEndpoints", "iiop://127.0.0.1:0", "-ORBCollocation", "none"];
+    Orb::init([&alone[..], more].concat()).unwrap()
 }
 
 fn echo_of(client: &Orb, ior: &Ior) -> Echo {

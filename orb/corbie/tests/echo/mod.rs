@@ -170,9 +170,13 @@ impl TypedServant for EchoServant {
 /// `tests/unix_….rs` over unix-domain sockets, `tests/shmiop.rs` over shared memory.
 fn transport() -> &'static [&'static str] {
     match env!("CARGO_CRATE_NAME") {
-        "gioplite" => {
-            &["-ORBListenEndpoints", "iiop://127.0.0.1:0,giopl://127.0.0.1:0", "-ORBgioplite"]
-        }
+        "gioplite" => &[
+            "-ORBListenEndpoints",
+            "iiop://127.0.0.1:0,giopl://127.0.0.1:0",
+            "-ORBgioplite",
+            "-ORBCollocation",
+            "none",
+        ],
         name if name.starts_with("unix_") => &["-ORBListenEndpoints", "uiop://"],
         // Shared memory comes before TCP in references, unless somebody says otherwise.
         "shmiop" => &["-ORBListenEndpoints", "iiop://127.0.0.1:0,shmiop://"],
