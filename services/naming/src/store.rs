@@ -98,6 +98,17 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::NotBound`], [`StoreError::NoContext`], and as [`Store::exists`].
     fn lookup(&self, context: ContextId, name: &NameComponent) -> Result<Target, StoreError>;
 
+    /// Looks names up one after the other, each in the context that the one before led to: up to
+    /// the last, or the first that leads out of this store, to an object or to nothing. Its place
+    /// in `names`, which are at least one, and what it is bound to.
+    fn follow(
+        &self,
+        start: ContextId,
+        names: &[NameComponent],
+    ) -> (usize, Result<Target, StoreError>) {
+        follow_by(start, names, |context, name| self.lookup(context, name))
+    }
+
     /// Binds `name` to `target`.
     ///
     /// # Errors
@@ -154,6 +165,24 @@ pub trait Store: Send + Sync + 'static {
         after: Option<&NameComponent>,
         limit: usize,
     ) -> Result<Vec<(NameComponent, Kind)>, StoreError>;
+}
+
+/// [`Store::follow`] with this look-up.
+fn follow_by(
+    start: ContextId,
+    names: &[NameComponent],
+    mut lookup: impl FnMut(ContextId, &NameComponent) -> Result<Target, StoreError>,
+) -> (usize, Result<Target, StoreError>) {
+    let mut outcome = (0, Err(StoreError::NotBound));
+    let mut context = start;
+    for (index, name) in names.iter().enumerate() {
+        outcome = (index, lookup(context, name));
+        match outcome.1 {
+            Ok(Target::Context(next)) => context = next,
+            _ => break,
+        }
+    }
+    outcome
 }
 
 impl StoreError {

@@ -36,7 +36,8 @@ fn bind(
 /// A rule of the suite, for a store that nobody else has touched.
 type Rule = fn(&dyn Store);
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
+    names_are_followed_as_far_as_they_lead,
     bindings_are_found_again,
     a_bound_name_is_refused_and_replaced_by_its_kind_only,
     unbinding_is_for_what_is_bound,
@@ -170,6 +171,28 @@ fn names_that_look_alike_are_kept_apart(store: &dyn Store) {
     let listed: BTreeSet<_> = listed.map(|(name, _)| (name.id, name.kind)).collect();
     let expected: BTreeSet<_> = names.iter().map(|n| (n.id.clone(), n.kind.clone())).collect();
     assert_eq!(listed, expected);
+}
+
+fn names_are_followed_as_far_as_they_lead(store: &dyn Store) {
+    let sub = store.create_bound(ROOT, &name("sub", ""), QUOTA).expect("made");
+    bind(store, sub, "up", &Target::Context(ROOT)).expect("bound");
+    bind(store, sub, "o", &object("IDL:o:1.0")).expect("bound");
+    let foreign = Target::ForeignContext(Ior::nil());
+    bind(store, sub, "f", &foreign).expect("bound");
+    let gone = store.create_bound(sub, &name("gone", ""), QUOTA).expect("made");
+    store.destroy(gone).expect("destroyed");
+    let follow = |ids: &[&str]| {
+        let names: Vec<NameComponent> = ids.iter().map(|id| name(id, "")).collect();
+        store.follow(ROOT, &names)
+    };
+    assert_eq!(follow(&["sub"]), (0, Ok(Target::Context(sub))));
+    assert_eq!(follow(&["sub", "up", "sub", "o"]), (3, Ok(object("IDL:o:1.0"))));
+    assert_eq!(follow(&["sub", "o", "x"]), (1, Ok(object("IDL:o:1.0"))));
+    assert_eq!(follow(&["sub", "f", "x", "y"]), (1, Ok(foreign)));
+    assert_eq!(follow(&["sub", "x", "y"]), (1, Err(StoreError::NotBound)));
+    assert_eq!(follow(&["sub", "gone", "x"]), (2, Err(StoreError::NoContext)));
+    let from_gone = store.follow(gone, &[name("x", "")]);
+    assert_eq!(from_gone, (0, Err(StoreError::NoContext)));
 }
 
 fn limits_hold(store: &dyn Store) {

@@ -5,7 +5,7 @@
 
 use super::Shared;
 use super::iterator::Cursor;
-use super::walk::{End, refusal_at};
+use super::walk::{End, Found, refusal_at};
 use crate::cos_naming::naming_context::{
     BindContextError, BindError, BindNewContextError, DestroyError, InvalidName,
     RebindContextError, RebindError, ResolveError, UnbindError,
@@ -110,19 +110,14 @@ impl Context {
     }
 
     fn look_up(&self, name: &[NameComponent]) -> Result<Option<Object>, Refusal> {
-        match self.shared.walk(self.id, name)? {
-            End::Here { context, last } => {
-                let target = self.shared.store.lookup(context, last);
-                match target.map_err(|error| self.refusal(error, context, last))? {
-                    Target::Object(ior) | Target::ForeignContext(ior) => {
-                        Ok((!ior.is_nil()).then(|| Object::new(&self.shared.orb, ior)))
-                    }
-                    Target::Context(id) => {
-                        Ok(Some(self.shared.objects.reference(id)?.into_object()))
-                    }
-                }
+        match self.shared.find(self.id, name)? {
+            Found::Here(Target::Object(ior) | Target::ForeignContext(ior)) => {
+                Ok((!ior.is_nil()).then(|| Object::new(&self.shared.orb, ior)))
             }
-            End::Elsewhere { context, rest } => {
+            Found::Here(Target::Context(id)) => {
+                Ok(Some(self.shared.objects.reference(id)?.into_object()))
+            }
+            Found::Elsewhere { context, rest } => {
                 self.shared.look_elsewhere(&context, rest, |there| there.resolve(rest))
             }
         }

@@ -20,6 +20,14 @@ pub(super) enum End<'n> {
     Elsewhere { context: NamingContext, rest: &'n [NameComponent] },
 }
 
+/// What a name leads to.
+pub(super) enum Found<'n> {
+    /// What its last component is bound to in a context of ours.
+    Here(Target),
+    /// What the rest is bound to in a context of another server.
+    Elsewhere { context: NamingContext, rest: &'n [NameComponent] },
+}
+
 impl Shared {
     /// Follows all components of `name` but the last.
     pub(super) fn walk<'n>(
@@ -31,22 +39,54 @@ impl Shared {
         let Some((last, path)) = name.split_last() else {
             return Err(Refusal::InvalidName(InvalidName {}));
         };
-        let mut context = start;
-        for (index, component) in path.iter().enumerate() {
-            let rest = name.get(index..).unwrap_or_default();
-            match self.store.lookup(context, component) {
-                Ok(Target::Context(next)) => context = next,
-                Ok(Target::ForeignContext(ior)) => {
-                    let context = NamingContext::from_object(Object::new(&self.orb, ior));
-                    return Ok(End::Elsewhere { context, rest: rest.get(1..).unwrap_or_default() });
-                }
-                Ok(Target::Object(_)) => {
-                    return Err(Refusal::not_found(NotFoundReason::NotContext, rest));
-                }
-                Err(error) => return Err(refusal_at(error, index == 0, rest)),
+        if path.is_empty() {
+            return Ok(End::Here { context: start, last });
+        }
+        let (index, target) = self.store.follow(start, path);
+        match target {
+            Ok(Target::Context(context)) => Ok(End::Here { context, last }),
+            other => self
+                .pass(name, index, other)
+                .map(|(context, rest)| End::Elsewhere { context, rest }),
+        }
+    }
+
+    /// Follows all components of `name`.
+    pub(super) fn find<'n>(
+        &self,
+        start: ContextId,
+        name: &'n [NameComponent],
+    ) -> Result<Found<'n>, Refusal> {
+        self.limits.check_name(name)?;
+        if name.is_empty() {
+            return Err(Refusal::InvalidName(InvalidName {}));
+        }
+        match self.store.follow(start, name) {
+            (index, Ok(target)) if index + 1 == name.len() => Ok(Found::Here(target)),
+            (index, other) => {
+                let (context, rest) = self.pass(name, index, other)?;
+                Ok(Found::Elsewhere { context, rest })
             }
         }
-        Ok(End::Here { context, last })
+    }
+
+    /// The context of another server that the component at `index` leads to, and what is left
+    /// behind it; or why the name ends there.
+    fn pass<'n>(
+        &self,
+        name: &'n [NameComponent],
+        index: usize,
+        target: Result<Target, StoreError>,
+    ) -> Result<(NamingContext, &'n [NameComponent]), Refusal> {
+        let rest = name.get(index..).unwrap_or_default();
+        match target {
+            Ok(Target::ForeignContext(ior)) => {
+                let context = NamingContext::from_object(Object::new(&self.orb, ior));
+                Ok((context, rest.get(1..).unwrap_or_default()))
+            }
+            Ok(_) => Err(Refusal::not_found(NotFoundReason::NotContext, rest)),
+            Err(error) => Err(refusal_at(error, index == 0, rest)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 mod change;
 mod group;
 
-use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target};
+use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target, follow_by};
 use crate::NameComponent;
 use change::{Change, Made};
 use group::Group;
@@ -84,6 +84,30 @@ fn first_transaction(database: &Database) -> Result<u64, redb::Error> {
     Ok(uid)
 }
 
+/// A moment of the bindings.
+struct Reading {
+    transaction: redb::ReadTransaction,
+    bindings: redb::ReadOnlyTable<(u64, &'static str, &'static str), &'static str>,
+}
+
+impl Reading {
+    fn begin(database: &Database) -> Result<Self, redb::Error> {
+        let transaction = database.begin_read()?;
+        let bindings = transaction.open_table(BINDINGS)?;
+        Ok(Self { transaction, bindings })
+    }
+
+    fn lookup(&self, context: ContextId, name: &NameComponent) -> Result<Target, StoreError> {
+        let key = (context.0, name.id.as_str(), name.kind.as_str());
+        if let Some(found) = self.bindings.get(key).map_err(failed)? {
+            return Target::parse(found.value());
+        }
+        let contexts = self.transaction.open_table(CONTEXTS).map_err(failed)?;
+        let is_there = contexts.get(context.0).map_err(failed)?.is_some();
+        Err(if is_there { StoreError::NotBound } else { StoreError::NoContext })
+    }
+}
+
 impl Store for Embedded {
     fn uid(&self) -> u64 {
         self.uid
@@ -98,20 +122,18 @@ impl Store for Embedded {
     }
 
     fn lookup(&self, context: ContextId, name: &NameComponent) -> Result<Target, StoreError> {
-        let look = || -> Result<Result<String, bool>, redb::Error> {
-            let transaction = self.database.begin_read()?;
-            let bindings = transaction.open_table(BINDINGS)?;
-            let key = (context.0, name.id.as_str(), name.kind.as_str());
-            if let Some(found) = bindings.get(key)? {
-                return Ok(Ok(found.value().to_owned()));
-            }
-            let contexts = transaction.open_table(CONTEXTS)?;
-            Ok(Err(contexts.get(context.0)?.is_some()))
-        };
-        match look().map_err(failed)? {
-            Ok(text) => Target::parse(&text),
-            Err(true) => Err(StoreError::NotBound),
-            Err(false) => Err(StoreError::NoContext),
+        self.follow(context, std::slice::from_ref(name)).1
+    }
+
+    /// In one transaction, so that the whole way is as it was at one moment.
+    fn follow(
+        &self,
+        start: ContextId,
+        names: &[NameComponent],
+    ) -> (usize, Result<Target, StoreError>) {
+        match Reading::begin(&self.database) {
+            Ok(reading) => follow_by(start, names, |context, name| reading.lookup(context, name)),
+            Err(error) => (0, Err(failed(error))),
         }
     }
 
