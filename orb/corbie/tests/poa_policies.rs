@@ -139,7 +139,7 @@ fn keys_that_no_poa_made_find_nothing() {
     };
     // Where the object stands is a hint: POA and id are what names it. Of the path, its hash is.
     let path = 20..20 + "poa\0".len();
-    let hints = [(persistent.0, "p", vec![2..18, path]), (transient.0, "t", vec![14..22])];
+    let hints = [(persistent.0, "p", vec![2..18, path]), (transient.0, "t", vec![14..18, 18..22])];
     for (reference, its_name, hints) in hints {
         let key = reference.object_key().unwrap();
         assert!(call(&key).is_ok());

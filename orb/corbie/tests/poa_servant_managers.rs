@@ -112,11 +112,13 @@ fn objects_of_a_locator_are_located_without_being_called() {
     assert!(log.lines().is_empty());
 }
 
+type Outcome = dyn Fn(&ObjectId) -> Result<Arc<dyn Servant>, ServantRefusal> + Send + Sync;
+
 /// Incarnates one object at a time, as slowly as the door allows.
 struct Slow {
     log: Log,
     door: Door,
-    outcome: Box<dyn Fn(&ObjectId) -> Result<Arc<dyn Servant>, ServantRefusal> + Send + Sync>,
+    outcome: Box<Outcome>,
 }
 
 impl ServantActivator for Slow {

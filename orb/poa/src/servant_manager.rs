@@ -13,6 +13,27 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// Makes servants for a POA that keeps them (CORBA 3.3 P1 §15.3.6).
+///
+/// ```
+/// use corbie_core::server::Servant;
+/// use corbie_poa::{ObjectId, Poa, ServantActivator, ServantManager, ServantRefusal};
+/// use corbie_types::{CompletionStatus, SystemException};
+/// use std::sync::Arc;
+///
+/// /// Makes the servants of known objects by a function.
+/// struct Makes(fn(&[u8]) -> Option<Arc<dyn Servant>>);
+///
+/// impl ServantActivator for Makes {
+///     fn incarnate(&self, id: &ObjectId, _: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal> {
+///         let unknown = || SystemException::object_not_exist(0, CompletionStatus::No);
+///         Ok((self.0)(id.as_octets()).ok_or_else(unknown)?)
+///     }
+///     fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}
+/// }
+///
+/// let manager = ServantManager::activator(Makes(|_id| None)); // for Poa::set_servant_manager
+/// # drop(manager);
+/// ```
 pub trait ServantActivator: Send + Sync {
     /// The servant for `id`, which has none: it stands for the object from now on. Called once for
     /// an object at a time; other requests for it wait.
@@ -37,6 +58,38 @@ pub trait ServantActivator: Send + Sync {
 }
 
 /// Finds servants for each request anew (CORBA 3.3 P1 §15.3.7).
+///
+/// ```
+/// use corbie_core::server::Servant;
+/// use corbie_poa::{Cookie, ObjectId, Poa, ServantLocator, ServantRefusal};
+/// use std::sync::Arc;
+/// use std::time::Instant;
+///
+/// /// Serves all objects with one servant and takes the time of each request.
+/// struct Timed(Arc<dyn Servant>);
+///
+/// impl ServantLocator for Timed {
+///     fn preinvoke(
+///         &self,
+///         _: &ObjectId,
+///         _: &Poa,
+///         _operation: &str,
+///     ) -> Result<(Arc<dyn Servant>, Cookie), ServantRefusal> {
+///         Ok((Arc::clone(&self.0), Box::new(Instant::now())))
+///     }
+///     fn postinvoke(
+///         &self,
+///         _: &ObjectId,
+///         _: &Poa,
+///         _operation: &str,
+///         cookie: Cookie,
+///         _: &Arc<dyn Servant>,
+///     ) {
+///         let begun = cookie.downcast::<Instant>().expect("the cookie of preinvoke");
+///         let _it_took = begun.elapsed();
+///     }
+/// }
+/// ```
 pub trait ServantLocator: Send + Sync {
     /// The servant for one request, and a cookie that [`ServantLocator::postinvoke`] gets back.
     ///

@@ -1,7 +1,7 @@
 //! Which upcalls are under way: known without a lock and without a locked instruction on the path
 //! of a call.
 //!
-//! Each thread writes down in its own [`record`] which object it is inside of; who wants an object
+//! Each thread writes down in its own `record` which object it is inside of; who wants an object
 //! or a whole POA to come to rest closes it ([`Gate`], [`Activation`]), makes all threads see that
 //! (`barrier`), and looks through the records. The last thread to leave what is being closed tells
 //! its [`Owner`]. The object adapter and collocated calls enter here, dispatch goes by the object

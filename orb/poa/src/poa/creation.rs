@@ -82,6 +82,20 @@ impl Poa {
     /// Creates a child POA. Without `manager` it gets one of its own, which holds requests until it
     /// is activated.
     ///
+    /// ```
+    /// use corbie_poa::{IdAssignment, Lifespan, Poa, PoaError, ServantRetention};
+    ///
+    /// fn create(root: &Poa) -> Result<Poa, PoaError> {
+    ///     let policies = [Lifespan::Persistent.into(), IdAssignment::UserId.into()];
+    ///     let accounts = root.create_poa("accounts", Some(&root.the_poa_manager()), &policies)?;
+    ///     // NON_RETAIN says nothing about who serves the requests instead.
+    ///     let wrong = [Lifespan::Persistent.into(), ServantRetention::NonRetain.into()];
+    ///     let error = root.create_poa("wrong", None, &wrong).unwrap_err();
+    ///     assert!(matches!(error, PoaError::InvalidPolicy { index: 1, .. }));
+    ///     Ok(accounts)
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// [`PoaError::AdapterAlreadyExists`] for a name that a child has (also one that is being
     /// destroyed and has not gone yet), [`PoaError::InvalidPolicy`] for policies that do not go
