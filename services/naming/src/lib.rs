@@ -37,7 +37,7 @@ mod generated {
 pub use client::{Bounds, Change, Entry, Naming, NamingError, Node, Watch};
 pub use generated::cos_naming;
 pub use generated::cos_naming::{Name, NameComponent};
-pub use name::{parse, stringify, url};
+pub use name::{BadUrl, parse, stringify, url};
 pub use server::{Limits, NamingServer};
 
 /// The object key under which a server can be reached as `corbaloc::HOST:PORT/NameService`, and

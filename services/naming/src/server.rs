@@ -1,7 +1,7 @@
 //! The server: naming contexts of a store as CORBA objects.
 //!
 //! `corbie naming serve` and tests start it; it is an ordinary application of the façade. A request
-//! goes to [`context`], which walks the name through the store (`walk`), over to contexts of other
+//! goes to `context`, which walks the name through the store (`walk`), over to contexts of other
 //! servers where need be (`federation`).
 
 mod context;

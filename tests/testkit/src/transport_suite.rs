@@ -1,6 +1,6 @@
 //! The conformance suite of transports: what every one has to do, whatever carries the octets.
 //!
-//! A transport says how it is listened on ([`TransportSubject`]), and [`transport_suite!`] makes a
+//! A transport says how it is listened on ([`TransportSubject`]), and `transport_suite!` makes a
 //! test of each check. Instantiated for TCP, unix-domain sockets and shared memory in
 //! `transport/tests`, and for the example's in `examples/transport`. The checks only use what
 //! `orb/core` uses: `Link`, `Acceptor`, `Waiter` and `Readiness`.
