@@ -20,15 +20,24 @@ const BLOCK: &[&str] = &["-ORBWaitStrategy", "block", "-ORBServerWaitStrategy", 
 /// Both sides watch the socket for a while as long as that pays.
 const ADAPTIVE: &[&str] = &["-ORBWaitStrategy", "adaptive", "-ORBServerWaitStrategy", "adaptive"];
 
-/// Over shared memory: sleeping at once, or watching the ring for a while.
-pub(crate) fn shared_memory() -> Vec<Contender> {
+/// Over shared memory and over a unix-domain socket: sleeping at once, or watching for a while.
+pub(crate) fn of_one_machine() -> Vec<Contender> {
     const SERVER: &str = "-ORBServerWaitStrategy";
     const CLIENT: &str = "-ORBWaitStrategy";
     let with = |series, arguments| Contender::new(series, "", Family::Corbie, arguments);
     vec![
+        unix("corbie-unix"),
+        with("corbie-unix-spin", &["--unix", CLIENT, "adaptive", SERVER, "adaptive"]),
         with("corbie-shm", &["--shm", CLIENT, "block", SERVER, "block"]),
         with("corbie-shm-spin", &["--shm", CLIENT, "adaptive", SERVER, "adaptive"]),
     ]
+}
+
+/// Over a unix-domain socket, waiting as [`smi`] does.
+pub(crate) fn unix(series: &str) -> Contender {
+    const ARGUMENTS: &[&str] =
+        &["--unix", "-ORBWaitStrategy", "block", "-ORBServerWaitStrategy", "block"];
+    Contender::new(series, "", Family::Corbie, ARGUMENTS)
 }
 
 /// Waiting by blocking on both sides.
@@ -156,12 +165,15 @@ impl CubitServant for EchoServant {
     }
 }
 
-/// Loopback TCP, or shared memory alone when `--shm` is among the arguments.
+/// Loopback TCP, or alone what `--shm` or `--unix` among the arguments say.
 fn listen(arguments: &mut Vec<String>) {
-    let before = arguments.len();
-    arguments.retain(|argument| argument != "--shm");
-    let is_shared_memory = arguments.len() < before;
-    let endpoint = if is_shared_memory { "shmiop://" } else { "iiop://127.0.0.1:0" };
+    let mut endpoint = "iiop://127.0.0.1:0";
+    for (word, other) in [("--shm", "shmiop://"), ("--unix", "uiop://")] {
+        if let Some(place) = arguments.iter().position(|argument| argument == word) {
+            arguments.remove(place);
+            endpoint = other;
+        }
+    }
     arguments.extend(["-ORBListenEndpoints".into(), endpoint.into()]);
 }
 

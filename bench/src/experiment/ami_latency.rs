@@ -22,6 +22,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          two-cores: each has its own; none: the kernel's choice.",
         "raw-*: the same number of octets as Corbie's request and reply, without an ORB. \
          *-spin: both sides try again and again for a while instead of sleeping at once.",
+        "corbie-unix: over a unix-domain socket (UIOP), of which raw-unix is the bare one.",
         "corbie-shm: over shared memory (SHMIOP); raw-shm: its rings without an ORB; raw-words: a \
          bare word there and one back, between two threads on two cores: what the machine takes.",
         "corbie-ami-callback: sendc_echo, then the same thread runs the event loop until the \
@@ -66,6 +67,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-smi-spin / raw-tcp-spin : rtt_p50_us @ two-cores",
         "corbie-ami-callback / corbie-smi : rtt_p50_us @ same-core",
         "corbie-dii / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-unix / raw-unix : rtt_p50_us @ same-core",
+        "corbie-unix / corbie-smi : rtt_p50_us @ same-core",
+        "corbie-unix-spin / corbie-smi-spin : rtt_p50_us @ two-cores",
         "corbie-shm-spin / raw-tcp : rtt_p50_us @ two-cores",
         "corbie-shm-spin / raw-shm-spin : rtt_p50_us @ two-cores",
         "raw-shm-spin / raw-words : rtt_p50_us @ two-cores",
@@ -100,7 +104,7 @@ pub(crate) fn contenders() -> Vec<Contender> {
         crate::corbie_contender::smi_spin("corbie-smi-spin"),
     ];
     contenders.extend(crate::corbie_contender::mechanisms());
-    contenders.extend(crate::corbie_contender::shared_memory());
+    contenders.extend(crate::corbie_contender::of_one_machine());
     contenders.push(Contender::new("raw-shm", "", Raw, &["--ring"]));
     contenders.push(Contender::new("raw-shm-spin", "", Raw, &["--ring", "--spin"]));
     contenders.push(Contender::new("raw-words", "", Raw, &["--words"]));

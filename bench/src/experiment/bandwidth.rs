@@ -25,6 +25,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     ratios: &[
         "corbie / raw-tcp : mb_per_s @ 1MiB",
         "corbie / omniorb : mb_per_s @ 1MiB",
+        "corbie-unix / raw-unix : mb_per_s @ 1MiB",
+        "corbie-unix / corbie : mb_per_s @ 1MiB",
         "corbie / omniorb : mb_per_s @ 64KiB",
         "corbie / raw-tcp : mb_per_s @ 64KiB",
         "corbie / omniorb : mb_per_s @ 1KiB",
@@ -55,6 +57,7 @@ fn contenders() -> Vec<Contender> {
     use Family::{JacOrb, OmniOrb, Raw};
     vec![
         Contender::new("raw-tcp", "", Raw, &[]),
+        Contender::new("raw-unix", "", Raw, &["--unix"]),
         // omniORB refuses messages of more than 2 MiB unless told otherwise.
         Contender::new("omniorb", OMNIORB_STOCK.0, OmniOrb, &["-ORBgiopMaxMsgSize", "67108864"]),
         Contender::new(
@@ -66,6 +69,7 @@ fn contenders() -> Vec<Contender> {
         Contender::new("jacorb", JACORB_QUEUE.0, JacOrb, JACORB_QUEUE.1),
         corbie_contender::smi("corbie").configured("blocking"),
         corbie_contender::smi_spin("corbie").configured("adaptive"),
+        corbie_contender::unix("corbie-unix"),
     ]
 }
 
