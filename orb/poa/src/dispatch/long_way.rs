@@ -100,7 +100,8 @@ impl RequestTarget<'_> {
         let search = Search { poa: &self.poa, key: &self.key, operation };
         let _serving = upcall_context::serve_unlisted(id, None);
         Ok(match search.find()? {
-            Found::Listed(object) => match object.activation().enter_in_spite_of(in_spite_of) {
+            // The request has begun: only the end of the object itself stops it now.
+            Found::Listed(object) => match object.activation().enter_in_spite_of(u32::MAX) {
                 Some(_entered) => Way::Called(run(object.servant())),
                 None => Way::Again,
             },

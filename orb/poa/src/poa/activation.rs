@@ -188,18 +188,14 @@ impl PoaInner {
         map.at(name, id).cloned().ok_or(Obstacle::Final(PoaError::Full))
     }
 
-    /// Activates what the servant activator made; the caller is busy with the id.
+    /// Activates what the servant activator made; the caller is busy with the id. Also when the POA
+    /// is being destroyed meanwhile: the destruction waits for the caller's request, and etherealises.
     pub(crate) fn insert_incarnated(
         &self,
         id: &[u8],
         servant: &Arc<dyn Servant>,
     ) -> Result<Arc<ActiveObject>, PoaError> {
-        let inserted = self.objects.write(|map| {
-            if !self.is_alive() {
-                return Err(Obstacle::Final(PoaError::Destroyed));
-            }
-            self.insert_unless_there(map, id, servant)
-        })?;
+        let inserted = self.objects.write(|map| self.insert_unless_there(map, id, servant))?;
         inserted.map_err(|obstacle| match obstacle {
             Obstacle::Final(error) => error,
             Obstacle::Passing(_) => PoaError::ServantAlreadyActive(ObjectId::new(id)),
