@@ -5,9 +5,10 @@
 
 mod collocated;
 
+use collocated::colloc::Named;
 use collocated::{
-    Longs, MODES, Mode, Named, RefuseError, Refused, TIMES, Work, Worker, WorkerSkeleton,
-    serves_here, serving, teller, through_text, worker,
+    Longs, MODES, Mode, RefuseError, Refused, TIMES, Work, Worker, WorkerSkeleton, serves_here,
+    serving, teller, through_text, worker,
 };
 use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
 use std::time::Duration;

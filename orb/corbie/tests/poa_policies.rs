@@ -180,7 +180,8 @@ fn a_null_lock_poa_belongs_to_the_thread_that_used_it_first() {
     assert_eq!(activation, Some(PoaError::OtherThread));
     assert_eq!(destruction, Some(PoaError::OtherThread));
     // The thread of a connection is another one.
-    let exception = site.client_view(&reference.0).name().unwrap_err();
+    let theirs = site.client_view(&reference.0);
+    let exception = std::thread::spawn(move || theirs.name().unwrap_err()).join().unwrap();
     assert_eq!(exception.kind, SystemExceptionKind::ObjAdapter, "{exception}");
     let id = poa.reference_to_id(&reference.0).unwrap();
     poa.deactivate_object(&id).unwrap();

@@ -12,7 +12,7 @@ mod locality;
 mod shortcut;
 pub(crate) mod table;
 
-pub use borrowed::View;
+pub use borrowed::{View, shows_itself};
 pub(crate) use call::ask;
 pub(crate) use locality::Locality;
 pub(crate) use shortcut::Shortcuts;

@@ -18,7 +18,7 @@ use crate::interceptor::Interceptors;
 use crate::memory::{self, AllocatorSlot};
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::reactor::Sleeper;
-use crate::server::{self, Adapter, Server};
+use crate::server::{self, Adapter, Server, upcall};
 use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{MessageReader, Protocol, ReaderLimits, Role};
 use corbie_transport::{Endpoint, Registry, Transport, WaitStrategy as Wait};
@@ -124,7 +124,8 @@ impl Orb {
     /// answered; with `wait_for_completion` this returns after that (or after `request_timeout`).
     /// From inside a servant it never waits, as it would wait for itself.
     pub fn shutdown(&self, wait_for_completion: bool) {
-        let wait = wait_for_completion && !server::relief::is_serving();
+        let is_inside = server::relief::is_serving() || upcall::is_inside_any(|_| true);
+        let wait = wait_for_completion && !is_inside;
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
         server::stop(self, wait, patience);
         self.0.connections.close();

@@ -39,6 +39,7 @@ impl Adapter for RootPoa {
     fn active_object(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
         self.find(object_key, |poa, key| match poa.policies.collocation {
             Collocation::None | Collocation::ThroughPoa => None,
+            _ if !poa.objects.belongs_to_this_thread() => None,
             Collocation::OrbDefault | Collocation::Direct => poa.active(key),
         })
     }
@@ -61,6 +62,10 @@ impl Adapter for RootPoa {
             return Ok(());
         }
         self.call_the_long_way(object_key, operation, upcall)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.registry.read().poas.iter().any(|poa| poa.gate.count_inside() > 0)
     }
 
     fn close(&self) {

@@ -65,6 +65,8 @@ pub(crate) struct PoaInner {
     /// The next id under `SYSTEM_ID`; see `creation::first_system_id`.
     next_system_id: AtomicU64,
     life: Life,
+    /// Whether what the servant locator gave last can be called without a message.
+    locates_shown: AtomicBool,
     /// Whether persistent keys lead here.
     is_published: AtomicBool,
 }

@@ -8,7 +8,7 @@ include!(concat!(
 ));
 
 pub use colloc::worker::{ActError, RefuseError};
-pub use colloc::{Longs, Named, NamedServant, Refused, Worker, WorkerServant, WorkerSkeleton};
+pub use colloc::{Longs, NamedServant, Refused, Worker, WorkerServant, WorkerSkeleton};
 
 use corbie::{CompletionStatus, Orb, Poa, SystemException};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! generator. Shared by the tests of calls.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
-use corbie::codegen::{Marshal, Operation};
+use corbie::codegen::{Marshal, Operation, View};
 use corbie::transport::Endpoint;
 use corbie::{
     EventLoop, Interface, Object, Orb, Servant, ServerConcurrency, ServerRequest, SystemException,
@@ -34,8 +34,11 @@ impl Interface for Echo {
 impl Echo {
     pub fn double(&self, value: i64) -> Result<i64, SystemException> {
         const OPERATION: Operation = Operation::twoway("double");
-        let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&value, e))?;
-        reply.results_only(i64::decode)
+        let upcall = |echo: &EchoServant| echo.double(value);
+        self.0.call(&OPERATION, upcall, || {
+            let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&value, e))?;
+            reply.results_only(i64::decode)
+        })
     }
 
     pub fn note(&self, value: i64) -> Result<(), SystemException> {
@@ -46,14 +49,26 @@ impl Echo {
     pub fn wait(&self, time: Duration) -> Result<i64, SystemException> {
         const OPERATION: Operation = Operation::twoway("wait");
         let milliseconds = time.as_millis() as i64;
-        let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&milliseconds, e))?;
-        reply.results_only(i64::decode)
+        self.0.call(
+            &OPERATION,
+            |echo: &EchoServant| echo.wait(milliseconds),
+            || {
+                let mut reply = self.0.invoke(&OPERATION, &|e| i64::encode(&milliseconds, e))?;
+                reply.results_only(i64::decode)
+            },
+        )
     }
 
     pub fn length(&self, text: &str) -> Result<i64, SystemException> {
         const OPERATION: Operation = Operation::twoway("length");
-        let mut reply = self.0.invoke(&OPERATION, &|e| e.write_string(text))?;
-        reply.results_only(i64::decode)
+        self.0.call(
+            &OPERATION,
+            |_: &EchoServant| Ok(text.len() as i64),
+            || {
+                let mut reply = self.0.invoke(&OPERATION, &|e| e.write_string(text))?;
+                reply.results_only(i64::decode)
+            },
+        )
     }
 
     pub fn fail(&self) -> Result<String, SystemException> {
@@ -64,35 +79,57 @@ impl Echo {
 
     pub fn call_back(&self, other: &Echo, value: i64) -> Result<i64, SystemException> {
         const OPERATION: Operation = Operation::twoway("call_back");
-        let other = Some(other.0.clone());
-        let mut reply = self.0.invoke(&OPERATION, &|e| {
-            Object::encode(&other, e)?;
-            i64::encode(&value, e)
-        })?;
-        reply.results_only(i64::decode)
+        self.0.call(
+            &OPERATION,
+            |_: &EchoServant| other.double(value),
+            || {
+                let other = Some(other.0.clone());
+                let mut reply = self.0.invoke(&OPERATION, &|e| {
+                    Object::encode(&other, e)?;
+                    i64::encode(&value, e)
+                })?;
+                reply.results_only(i64::decode)
+            },
+        )
     }
 
     /// Has `next` call `then`, which calls `next` …, `depth` calls deep; returns the depth reached.
     pub fn bounce(&self, next: &Echo, then: &Echo, depth: i64) -> Result<i64, SystemException> {
         const OPERATION: Operation = Operation::twoway("bounce");
-        let (next, then) = (Some(next.0.clone()), Some(then.0.clone()));
-        let mut reply = self.0.invoke(&OPERATION, &|e| {
-            Object::encode(&next, e)?;
-            Object::encode(&then, e)?;
-            i64::encode(&depth, e)
-        })?;
-        reply.results_only(i64::decode)
+        self.0.call(
+            &OPERATION,
+            |_: &EchoServant| bounced(next, then, depth),
+            || {
+                let (next, then) = (Some(next.0.clone()), Some(then.0.clone()));
+                let mut reply = self.0.invoke(&OPERATION, &|e| {
+                    Object::encode(&next, e)?;
+                    Object::encode(&then, e)?;
+                    i64::encode(&depth, e)
+                })?;
+                reply.results_only(i64::decode)
+            },
+        )
     }
 
     pub fn panic(&self) -> Result<(), SystemException> {
         const OPERATION: Operation = Operation::twoway("panic");
-        self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ())
+        self.0.call(
+            &OPERATION,
+            |_: &EchoServant| panic!("as asked"),
+            || self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ()),
+        )
     }
 
     pub fn octets(&self, octets: &[u8]) -> Result<Vec<u8>, SystemException> {
         const OPERATION: Operation = Operation::twoway("octets");
-        let mut reply = self.0.invoke(&OPERATION, &|e| e.write_octet_sequence(octets))?;
-        reply.results_only(|d| Ok(d.read_octet_sequence()?.to_vec()))
+        self.0.call(
+            &OPERATION,
+            |_: &EchoServant| Ok(octets.to_vec()),
+            || {
+                let mut reply = self.0.invoke(&OPERATION, &|e| e.write_octet_sequence(octets))?;
+                reply.results_only(|d| Ok(d.read_octet_sequence()?.to_vec()))
+            },
+        )
     }
 }
 
@@ -106,6 +143,24 @@ impl EchoServant {
         let (notes, noted) = mpsc::channel();
         (EchoServant { notes }, noted)
     }
+
+    fn double(&self, value: i64) -> Result<i64, SystemException> {
+        Ok(value.wrapping_mul(2))
+    }
+
+    fn wait(&self, milliseconds: i64) -> Result<i64, SystemException> {
+        let _ = self.notes.send(WAITING);
+        // tidy: sleep: a servant that takes its time is what is being tested
+        std::thread::sleep(Duration::from_millis(milliseconds as u64));
+        Ok(milliseconds)
+    }
+}
+
+fn bounced(next: &Echo, then: &Echo, depth: i64) -> Result<i64, SystemException> {
+    match depth {
+        0 => Ok(0),
+        depth => Ok(next.bounce(then, next, depth - 1)? + 1),
+    }
 }
 
 impl Servant for EchoServant {
@@ -117,7 +172,7 @@ impl Servant for EchoServant {
         let mut d = request.arguments();
         match request.operation() {
             "double" => {
-                let value = d.read_longlong()?.wrapping_mul(2);
+                let value = self.double(d.read_longlong()?)?;
                 request.reply(&|e| i64::encode(&value, e))
             }
             "note" => {
@@ -126,10 +181,7 @@ impl Servant for EchoServant {
                 request.reply(&|_| Ok(()))
             }
             "wait" => {
-                let milliseconds = d.read_longlong()?;
-                let _ = self.notes.send(WAITING);
-                // tidy: sleep: a servant that takes its time is what is being tested
-                std::thread::sleep(Duration::from_millis(milliseconds as u64));
+                let milliseconds = self.wait(d.read_longlong()?)?;
                 request.reply(&|e| i64::encode(&milliseconds, e))
             }
             "length" => {
@@ -146,10 +198,7 @@ impl Servant for EchoServant {
             "bounce" => {
                 let next = Echo(Object::decode(&mut d)?.unwrap());
                 let then = Echo(Object::decode(&mut d)?.unwrap());
-                let depth = match d.read_longlong()? {
-                    0 => 0,
-                    depth => next.bounce(&then, &next, depth - 1)? + 1,
-                };
+                let depth = bounced(&next, &then, d.read_longlong()?)?;
                 request.reply(&|e| i64::encode(&depth, e))
             }
             "octets" => {
@@ -159,6 +208,10 @@ impl Servant for EchoServant {
             "panic" => panic!("as asked"),
             _ => Err(request.unknown_operation()),
         }
+    }
+
+    fn _view<'a>(&'a self, view: &mut View<'a>) {
+        view.offer::<EchoServant>(self);
     }
 }
 
@@ -202,9 +255,23 @@ pub fn to_listen_again(server: &Orb) -> String {
     }
 }
 
+/// How calls reach objects of the process: most suites mean the wire, although client and server
+/// are one process; `tests/collocation_direct.rs` and `tests/collocation_through_poa.rs` have the
+/// same suites without it.
+pub fn collocation() -> &'static [&'static str] {
+    match env!("CARGO_CRATE_NAME") {
+        "collocation_direct" => &["-ORBCollocation", "global", "-ORBCollocationStrategy", "direct"],
+        "collocation_through_poa" => {
+            &["-ORBCollocation", "global", "-ORBCollocationStrategy", "through-poa"]
+        }
+        _ => &["-ORBCollocation", "none"],
+    }
+}
+
 /// An ORB that listens on loopback only.
 pub fn loopback_orb(more: &[&str]) -> Orb {
     let mut arguments = transport().to_vec();
+    arguments.extend(collocation());
     arguments.extend(more);
     Orb::init(arguments).unwrap()
 }

@@ -2,7 +2,7 @@
 //! Shared by the tests of the object adapter.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
-use corbie::codegen::{Marshal, Operation};
+use corbie::codegen::{Marshal, Operation, View};
 use corbie::{
     Interface, Object, ObjectId, Orb, Poa, Servant, ServerRequest, SystemException, TypedServant,
 };
@@ -36,26 +36,42 @@ impl WorkerRef {
     /// The servant's name.
     pub fn name(&self) -> Result<String, SystemException> {
         const OPERATION: Operation = Operation::twoway("name");
-        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
-        reply.results_only(String::decode)
+        self.0.call(
+            &OPERATION,
+            |worker: &Worker| Ok(worker.name.clone()),
+            || {
+                let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+                reply.results_only(String::decode)
+            },
+        )
     }
 
     /// Stays inside the servant until the [`Door`] is opened.
     pub fn stay(&self) -> Result<(), SystemException> {
         const OPERATION: Operation = Operation::twoway("stay");
-        self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ())
+        let upcall = |worker: &Worker| {
+            worker.door.stay();
+            Ok(())
+        };
+        self.0.call(&OPERATION, upcall, || self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ()))
     }
 
     /// Runs what the test gave the servant.
     pub fn run(&self) -> Result<String, SystemException> {
         const OPERATION: Operation = Operation::twoway("run");
-        let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
-        reply.results_only(String::decode)
+        self.0.call(&OPERATION, Worker::run, || {
+            let mut reply = self.0.invoke(&OPERATION, &|_| Ok(()))?;
+            reply.results_only(String::decode)
+        })
     }
 
     pub fn panic(&self) -> Result<(), SystemException> {
         const OPERATION: Operation = Operation::twoway("panic");
-        self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ())
+        self.0.call(
+            &OPERATION,
+            |_: &Worker| panic!("as asked"),
+            || self.0.invoke(&OPERATION, &|_| Ok(())).map(|_| ()),
+        )
     }
 
     /// [`WorkerRef::stay`] in a thread of its own; returns once it is inside.
@@ -145,6 +161,13 @@ impl Worker {
         self
     }
 
+    fn run(&self) -> Result<String, SystemException> {
+        match &self.job {
+            Some(job) => job(),
+            None => Ok(String::new()),
+        }
+    }
+
     /// The servant as the POA takes it.
     pub fn servant(self) -> Arc<dyn Servant> {
         Arc::new(self)
@@ -164,15 +187,16 @@ impl Servant for Worker {
                 request.reply(&|_| Ok(()))
             }
             "run" => {
-                let result = match &self.job {
-                    Some(job) => job()?,
-                    None => String::new(),
-                };
+                let result = self.run()?;
                 request.reply(&|e| String::encode(&result, e))
             }
             "panic" => panic!("as asked"),
             _ => Err(request.unknown_operation()),
         }
+    }
+
+    fn _view<'a>(&'a self, view: &mut View<'a>) {
+        view.offer::<Worker>(self);
     }
 }
 
@@ -203,6 +227,18 @@ impl Log {
     }
 }
 
+/// How calls reach objects of the process: over the wire, but in `tests/collocation_direct.rs` and
+/// `tests/collocation_through_poa.rs`, which have the same suites without it.
+pub fn collocation() -> &'static [&'static str] {
+    match env!("CARGO_CRATE_NAME") {
+        "collocation_direct" => &["-ORBCollocation", "global", "-ORBCollocationStrategy", "direct"],
+        "collocation_through_poa" => {
+            &["-ORBCollocation", "global", "-ORBCollocationStrategy", "through-poa"]
+        }
+        _ => &["-ORBCollocation", "none"],
+    }
+}
+
 /// A server that takes requests, and a client.
 pub struct Site {
     pub server: Orb,
@@ -218,6 +254,7 @@ impl Site {
     pub fn with(more: &[&str]) -> Self {
         let orb = |more: &[&str]| {
             let mut arguments = vec!["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+            arguments.extend(collocation());
             arguments.extend(more);
             Orb::init(arguments).unwrap()
         };

@@ -6,6 +6,7 @@
 //! in Corbie: a safe `Weak` costs two locked instructions a call, which is twice the whole call.
 #![expect(unsafe_code, reason = "see above; each use says why it is sound")]
 
+use crate::server::Servant;
 use crate::server::upcall::{Activation, ActiveObject, Entered};
 use std::any::TypeId;
 use std::fmt;
@@ -48,17 +49,28 @@ pub struct View<'a> {
     interface: TypeId,
     /// Made of a `&'a T` where `TypeId::of::<T>() == interface`.
     found: Option<Erased>,
+    /// Whether anything was offered at all.
+    is_offered: bool,
     of_servant: PhantomData<&'a ()>,
+}
+
+/// Whether `servant` shows itself as anything: else it takes requests only.
+#[must_use]
+pub fn shows_itself(servant: &dyn Servant) -> bool {
+    let mut view = View::new(TypeId::of::<()>());
+    servant._view(&mut view);
+    view.is_offered
 }
 
 impl<'a> View<'a> {
     /// Asks for the trait object type `interface`.
     pub(crate) fn new(interface: TypeId) -> Self {
-        View { interface, found: None, of_servant: PhantomData }
+        View { interface, found: None, is_offered: false, of_servant: PhantomData }
     }
 
     /// The servant as `T`. The first offer of a type counts.
     pub fn offer<T: ?Sized + Send + Sync + 'static>(&mut self, servant: &'a T) {
+        self.is_offered = true;
         if self.found.is_none() && self.interface == TypeId::of::<T>() {
             self.found = Some(Erased::new(servant));
         }
@@ -143,7 +155,7 @@ impl<T: ?Sized> Deref for Lent<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Servant, ServerRequest};
+    use crate::server::ServerRequest;
     use corbie_types::SystemException;
 
     trait Named: Send + Sync {
@@ -174,6 +186,18 @@ mod tests {
         }
     }
 
+    struct Silent;
+
+    impl Servant for Silent {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            Err(request.unknown_operation())
+        }
+    }
+
     fn view<T: ?Sized + 'static>(servant: &dyn Servant) -> Option<&T> {
         let mut view = View::new(TypeId::of::<T>());
         servant._view(&mut view);
@@ -188,5 +212,7 @@ mod tests {
         assert_eq!(view::<str>(&someone), Some("a"));
         assert_eq!(view::<Someone>(&someone).map(Named::name), Some("a"), "a thin reference");
         assert!(view::<dyn Send>(&someone).is_none());
+        assert!(shows_itself(&someone));
+        assert!(!shows_itself(&Silent));
     }
 }

@@ -37,6 +37,9 @@ pub trait Adapter: Send + Sync {
         upcall: &mut dyn FnMut(&Arc<dyn Servant>),
     ) -> Result<(), LocalRefusal>;
 
+    /// Whether an upcall is under way: a shutdown that waits for completion waits for it.
+    fn is_busy(&self) -> bool;
+
     /// The ORB has shut down: servants are let go.
     fn close(&self);
 }

@@ -3,9 +3,9 @@
 
 use crate::Orb;
 use crate::collocation;
-use crate::server::ServerConnection;
 use crate::server::connection::COMPLETE;
 use crate::server::held::Reason;
+use crate::server::{Server, ServerConnection};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -28,7 +28,9 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     server.held_queues.give_up(Reason::UntilActive);
     let connections = server.registry.all();
     if wait_for_completion {
-        close_idle(orb, &connections, patience);
+        let deadline = Instant::now() + patience;
+        close_idle(orb, &connections, deadline);
+        wait_for_upcalls(server, deadline);
     }
     for reason in [Reason::UntilActive, Reason::ForTurn, Reason::ForMainThread] {
         server.held_queues.give_up(reason);
@@ -54,8 +56,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
 
 /// Closes each connection when it has no request in service. Those with one go on until then, as
 /// servants that are waited for may be called back over them.
-fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], patience: Duration) {
-    let deadline = Instant::now() + patience;
+fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], deadline: Instant) {
     let mut open: Vec<_> = connections.iter().collect();
     loop {
         open.retain(|connection| !connection.close_if_idle());
@@ -70,6 +71,14 @@ fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], patience: Durati
         if !reactor.is_some_and(|reactor| reactor.run_once(orb, Some(LOOK_AGAIN))) {
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+}
+
+/// Calls of this process come over no connection.
+fn wait_for_upcalls(server: &Server, deadline: Instant) {
+    let is_busy = || server.adapter.get().is_some_and(|adapter| adapter.is_busy());
+    while is_busy() && Instant::now() < deadline {
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 

@@ -73,6 +73,9 @@ impl RootPoa {
                 }
             };
             let pass = target.poa.admit_call()?;
+            if target.poa.locates_for_messages() {
+                return Err(LocalRefusal::Remote);
+            }
             match target.call(&pass, operation, &key, &mut |servant| upcall(servant))? {
                 Way::Called(()) => return Ok(()),
                 Way::Forward(object) => return Err(LocalRefusal::Forward(object)),
@@ -110,6 +113,7 @@ impl RequestTarget<'_> {
                 Way::Called(run(&servant))
             }
             Found::Located(located) => {
+                self.poa.note_located(&**located.servant());
                 let _serving = upcall_context::serve_unlisted(id, Some(located.servant()));
                 Way::Called(run(located.servant()))
             }

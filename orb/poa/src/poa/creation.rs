@@ -70,6 +70,7 @@ impl Poa {
             activator: RwLock::new(None),
             next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
             life: Life::default(),
+            locates_shown: AtomicBool::new(false),
             is_published: AtomicBool::new(false),
         });
         let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);

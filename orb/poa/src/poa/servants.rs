@@ -4,8 +4,10 @@
 use super::{Poa, PoaError, PoaInner};
 use crate::policies::{RequestProcessing, ServantRetention};
 use crate::servant_manager::{ServantActivator, ServantLocator, ServantManager};
+use corbie_core::collocation::shows_itself;
 use corbie_core::server::Servant;
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
@@ -119,6 +121,17 @@ impl PoaInner {
             Some(ServantManager::Activator(activator)) => Some(activator),
             _ => None,
         }
+    }
+
+    /// The servant locator gave this for a request.
+    pub(crate) fn note_located(&self, servant: &dyn Servant) {
+        self.locates_shown.store(shows_itself(servant), Ordering::Relaxed);
+    }
+
+    /// Whether calls of the process are likely to need a message: found out by asking the servant
+    /// locator, they would have it asked twice.
+    pub(crate) fn locates_for_messages(&self) -> bool {
+        self.servant_locator().is_some() && !self.locates_shown.load(Ordering::Relaxed)
     }
 
     pub(crate) fn servant_locator(&self) -> Option<Arc<dyn ServantLocator>> {
