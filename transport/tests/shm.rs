@@ -308,7 +308,7 @@ fn a_peer_that_scribbles_breaks_its_own_connection_only() {
         let mut space = vec![0; 10_000];
         for _ in 0..20 {
             // Every word of the control block, and values near the limits as often as any.
-            let at = next() % 1_024 & !3;
+            let at = (next() % 1_024) & !3;
             let values = [0, 1, 2, 4_095, 4_096, 4_097, u32::MAX, 1 << 31, next() as u32];
             let value = values[next() as usize % values.len()];
             rustix::io::pwrite(&file, &value.to_ne_bytes(), at).unwrap();

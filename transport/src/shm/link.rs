@@ -37,7 +37,7 @@ const DOORBELLS: usize = 64;
 const ARMS_PER_DRAIN: u32 = 32;
 const DRAIN_ROUNDS: usize = 8;
 /// Looks at an empty ring between two at the socket, for a thread that spins.
-const LOOKS_PER_POLL: u32 = 256;
+const LOOKS_PER_POLL: u32 = 4_096;
 /// Looks at a full ring, or at the rest of a message, before sleeping.
 const SHORT_SPIN: u32 = 100;
 /// How often a thread that sleeps until there is room looks whether its peer lives: the room is
