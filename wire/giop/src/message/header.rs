@@ -78,7 +78,7 @@ impl MessageKind {
 /// CORBA 3.3 P2 §9.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader {
-    /// 1.0, 1.1 or 1.2; or GIOPlite, whose header is written by [`MessageHeader::write`].
+    /// 1.0, 1.1 or 1.2; or GIOPlite, whose header [`MessageHeader::encode_lite`] makes.
     pub version: Version,
     /// The byte order of everything from `message_size` on.
     pub order: ByteOrder,
