@@ -5,7 +5,7 @@ use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal, Versio
 use corbie_types::ior::{component_tag, orb_type, profile_tag};
 use corbie_types::{
     Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IdlVersion,
-    IiopProfile, Ior, RepositoryId, SslSecTrans, TaggedComponent, TaggedProfile,
+    IiopProfile, Ior, RepositoryId, SslSecTrans, TaggedComponent, TaggedProfile, UiopProfile,
 };
 use proptest::prelude::*;
 
@@ -35,6 +35,20 @@ fn profiles_keep_everything() {
     assert_eq!(parsed[0], Component::OrbType(orb_type::CORBIE));
     assert!(matches!(parsed[3], Component::SslSecTrans(ssl) if ssl.port == 4712));
     assert_eq!(parsed[4..], [Component::Other, Component::Null]);
+}
+
+/// What TAO's `UIOP_Profile::create_profile_body` writes, octet by octet.
+#[test]
+fn a_profile_of_a_path_by_hand() {
+    let mut body = vec![0, 1, 2, 0];
+    body.extend([0, 0, 0, 5]);
+    body.extend(b"/tmp\0");
+    body.extend([0; 3]);
+    body.extend([0, 0, 0, 3]);
+    body.extend(b"key");
+    body.extend([0, 0, 0, 0, 0]);
+    let profile = UiopProfile::decode(&body).expect("TAO's form");
+    assert_eq!(profile, UiopProfile::new(Version::V1_2, "/tmp", *b"key"));
 }
 
 #[test]
@@ -166,8 +180,26 @@ proptest! {
     }
 
     #[test]
+    fn profiles_of_paths_round_trip(
+        address in "[^\\x00]{0,30}", key: Vec<u8>, minor in 0u8..3, tag in 0u32..41,
+    ) {
+        let version = Version { major: 1, minor };
+        let mut profile = UiopProfile::new(version, address, key);
+        if minor > 0 {
+            profile.components.push(TaggedComponent { tag, data: vec![1, 2, 3] });
+        }
+        let tagged = profile.to_tagged().expect("no NUL");
+        prop_assert_eq!(tagged.tag, 0x5441_4f00, "TAO's");
+        prop_assert_eq!(tagged.uiop(), Ok(Some(profile)));
+        for end in 0..tagged.data.len() {
+            let _ = UiopProfile::decode(&tagged.data[..end]);
+        }
+    }
+
+    #[test]
     fn arbitrary_octets_never_panic(octets: Vec<u8>, tag in 0u32..41) {
         let _ = IiopProfile::decode(&octets);
+        let _ = UiopProfile::decode(&octets);
         let _ = TaggedComponent { tag, data: octets.clone() }.parse();
         let profile = TaggedProfile { tag: tag % 3, data: octets.clone() };
         let ior = Ior { type_id: String::new(), profiles: vec![profile] };

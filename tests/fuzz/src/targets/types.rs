@@ -3,7 +3,7 @@
 
 use corbie_cdr::{Error, ErrorKind, Marshal};
 use corbie_types::url::{NameComponent, escape, parse_name, stringify_name, unescape};
-use corbie_types::{Any, IiopProfile, Ior, ObjectUrl, SystemException, TypeCode};
+use corbie_types::{Any, IiopProfile, Ior, ObjectUrl, SystemException, TypeCode, UiopProfile};
 
 use super::Dialect;
 
@@ -119,8 +119,9 @@ fn check_ior(ior: &Ior) {
     }
 }
 
-/// The encapsulation of an IIOP profile.
+/// The encapsulation of an IIOP profile, or of one with a string for an address.
 pub fn iiop_profile(data: &[u8]) {
+    uiop_profile(data);
     let Ok(profile) = IiopProfile::decode(data) else { return };
     let _ = profile.addresses();
     let _ = profile.code_sets();
@@ -129,6 +130,15 @@ pub fn iiop_profile(data: &[u8]) {
         return;
     };
     assert_eq!(IiopProfile::decode(&again).expect("own octets"), profile);
+}
+
+fn uiop_profile(data: &[u8]) {
+    let Ok(profile) = UiopProfile::decode(data) else { return };
+    let Ok(again) = profile.encode() else {
+        assert!(profile.address.contains('\0'), "{profile:?} cannot be written");
+        return;
+    };
+    assert_eq!(UiopProfile::decode(&again).expect("own octets"), profile);
 }
 
 /// Text, as `IOR:…`.

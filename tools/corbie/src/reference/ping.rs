@@ -14,8 +14,15 @@ use crate::session::{self, Session};
 
 /// What one address said.
 pub(crate) struct Answer {
-    address: Address,
+    place: Place,
     outcome: Result<Duration, String>,
+}
+
+/// Where was asked.
+enum Place {
+    Tcp(Address),
+    /// A unix-domain socket or shared memory: its name.
+    Rendezvous(String),
 }
 
 impl Answer {
@@ -30,19 +37,25 @@ impl Answer {
             Ok(time) => format!("answers in {:.3} ms", milliseconds(*time)),
             Err(why) => format!("does not answer: {why}"),
         };
-        Description::leaf(self.address.to_string(), text)
+        let place = match &self.place {
+            Place::Tcp(address) => address.to_string(),
+            Place::Rendezvous(name) => name.clone(),
+        };
+        Description::leaf(place, text)
     }
 
     /// For `--json`.
     pub(crate) fn facts(&self) -> Json {
-        let Address { host, port } = &self.address;
+        let mut facts = match &self.place {
+            Place::Tcp(Address { host, port }) => json!({ "host": host, "port": port }),
+            Place::Rendezvous(name) => json!({ "rendezvous_point": name }),
+        };
+        facts["answers"] = json!(self.is_there());
         match &self.outcome {
-            Ok(time) => json!({
-                "host": host, "port": port, "answers": true,
-                "round_trip_ms": milliseconds(*time),
-            }),
-            Err(why) => json!({ "host": host, "port": port, "answers": false, "why": why }),
+            Ok(time) => facts["round_trip_ms"] = json!(milliseconds(*time)),
+            Err(why) => facts["why"] = json!(why),
         }
+        facts
     }
 }
 
@@ -51,22 +64,27 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// Asks every address of every IIOP profile, in order.
+/// Asks every address of every profile of IIOP and UIOP, in order.
 pub(crate) fn ping(session: &Session, ior: &Ior) -> Result<Vec<Answer>, Failure> {
-    let profiles = ior
-        .iiop_profiles()
-        .map_err(|error| Failure::new(format!("the reference is malformed: {error}")))?;
+    let malformed = |error| Failure::new(format!("the reference is malformed: {error}"));
     let mut answers = Vec::new();
-    for profile in &profiles {
-        for address in profile.addresses() {
-            let outcome = ping_one(session, ior, profile, &address);
-            answers.push(Answer { address, outcome });
+    for tagged in &ior.profiles {
+        if let Some(profile) = tagged.iiop().map_err(malformed)? {
+            for address in profile.addresses() {
+                let outcome = ping_tcp(session, ior, &profile, &address);
+                answers.push(Answer { place: Place::Tcp(address), outcome });
+            }
+        }
+        if let Some(profile) = tagged.uiop().map_err(malformed)? {
+            let alone = Ior { profiles: vec![tagged.clone()], ..ior.clone() };
+            let outcome = ping_one(session, alone);
+            answers.push(Answer { place: Place::Rendezvous(profile.address), outcome });
         }
     }
     Ok(answers)
 }
 
-fn ping_one(
+fn ping_tcp(
     session: &Session,
     ior: &Ior,
     profile: &IiopProfile,
@@ -81,6 +99,11 @@ fn ping_one(
         .cloned()
         .collect();
     let ior = Ior::from_iiop(&*ior.type_id, &alone).map_err(|error| error.to_string())?;
+    ping_one(session, ior)
+}
+
+/// Asks the object of a reference with one address.
+fn ping_one(session: &Session, ior: Ior) -> Result<Duration, String> {
     let object = corbie::Object::new(session.orb(), ior);
     // The first call also connects; the second shows the time of a call.
     session::exists(&object).map_err(|exception| exception.to_string())?;
