@@ -229,7 +229,7 @@ settings! {
     /// Octets of each of the two rings that a connection over shared memory has; rounded up to a
     /// power of two. A server's setting. Twice this is taken for each connection when it is opened;
     /// larger messages go through in pieces.
-    shm_ring_octets: u32 = 64 << 10, "-ORBShmRingOctets", within (4 << 10, 16 << 20);
+    shm_ring_octets: usize = 64 * KIB, "-ORBShmRingOctets", within (4 * KIB, 16 * MIB);
 
     /// What a oneway waits for where no `SyncScopePolicy` says otherwise. `with-transport`: a
     /// oneway that cannot be sent raises an exception, and one that can costs no round trip.

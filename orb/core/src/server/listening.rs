@@ -96,7 +96,7 @@ fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
         ListenAt::Iiop(host) | ListenAt::GiopLite(host) => bind_host(host),
         ListenAt::Uiop(name) => Acceptor::bind_unix(name.as_ref(), options),
         ListenAt::Shmiop(name) => {
-            let ring_octets = orb.settings().shm_ring_octets;
+            let ring_octets = u32::try_from(orb.settings().shm_ring_octets).unwrap_or(u32::MAX);
             Acceptor::bind_shm(name.as_ref(), ShmOptions { socket: options, ring_octets })
         }
         ListenAt::Plugged { scheme, address } => {
