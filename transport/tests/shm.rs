@@ -204,6 +204,29 @@ fn octets_that_come_during_a_spin_are_not_forgotten_by_an_event_loop() {
     assert!(is_told(&readiness), "it asked to be told again");
 }
 
+/// As the ORB's event loops do: after an event one look, and what comes after a look that found less
+/// than it had space for is another event.
+#[test]
+fn an_event_loop_misses_nothing_however_fast_octets_come() {
+    const MESSAGES: usize = 200_000;
+    let (ours, theirs) = pair(4 << 10);
+    theirs.set_send_timeout(Some(PATIENCE)).unwrap();
+    let readiness = Readiness::new().unwrap();
+    readiness.add(ours.descriptor().unwrap(), 1).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| (0..MESSAGES).for_each(|_| theirs.send_one(b"octets").unwrap()));
+        let (mut left, mut space) = (MESSAGES * 6, vec![0; 64 << 10]);
+        while left > 0 {
+            let mut events = Events::default();
+            let mut came = readiness.wait(&mut events, 1, Some(PATIENCE)).unwrap().peekable();
+            assert!(came.peek().is_some(), "no event, and {left} octets are missing");
+            if came.any(|event| event.input) {
+                left -= ours.try_receive(&mut space).unwrap().unwrap_or(0);
+            }
+        }
+    });
+}
+
 /// What the test below starts: connects, sends a part of a message, and is killed.
 #[test]
 #[ignore = "started as a process of its own"]

@@ -286,12 +286,15 @@ impl ShmLink {
     #[inline]
     fn arm(&self) -> io::Result<()> {
         let (control, _) = self.incoming();
-        if self.consumer.arm(control) {
+        if !self.consumer.is_armed(control) {
             let arms = self.arms.load(Ordering::Relaxed).wrapping_add(1);
             self.arms.store(arms, Ordering::Relaxed);
+            // Before, and not after: the octet of whoever rings from now on is an event that an
+            // event loop has still to see.
             if arms.is_multiple_of(ARMS_PER_DRAIN) {
                 self.drain()?;
             }
+            self.consumer.arm(control);
         }
         Ok(())
     }

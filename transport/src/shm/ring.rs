@@ -250,11 +250,17 @@ impl Consumer {
         }
     }
 
+    /// Whether [`Consumer::arm`] holds: nobody has signalled since.
+    #[inline]
+    pub(super) fn is_armed<W: Word>(&self, control: &Control<W>) -> bool {
+        control.sleeping.0.load(Ordering::Relaxed) == 1
+    }
+
     /// Asks to be signalled when octets come, unless it is asked already; whether it was not. The
     /// caller looks afterwards whether some are there.
     #[inline]
     pub(super) fn arm<W: Word>(&self, control: &Control<W>) -> bool {
-        if control.sleeping.0.load(Ordering::Relaxed) == 1 {
+        if self.is_armed(control) {
             return false;
         }
         // A swap, and not a store, as the producer swaps, too: each comes after what it found.
