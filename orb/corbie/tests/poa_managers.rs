@@ -6,10 +6,12 @@
 
 mod echo;
 
-use corbie::codegen::Marshal;
+use corbie::codegen::{Marshal, Operation, Reply, ReplyStub};
 use corbie::{
-    Orb, Poa, PoaManager, PoaManagerError, PoaManagerPolicy, PoaManagerState, Servant,
-    ServerRequest, SystemException, SystemExceptionKind, TypedServant, minor,
+    IdAssignment, Interface, Object, ObjectId, Orb, Poa, PoaManager, PoaManagerError,
+    PoaManagerPolicy, PoaManagerState, PoaPolicy, ReplySink, RequestProcessing, Servant,
+    ServantActivator, ServantManager, ServantRefusal, ServerRequest, SystemException,
+    SystemExceptionKind, TypedServant, minor,
 };
 use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread, loopback_orb};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -479,5 +481,111 @@ fn changing_states(strategy: &'static str, discards: bool) {
     if !discards {
         assert_eq!(last, [CALLS - 1; 4], "{strategy}: a oneway was lost");
     }
+    scene.end();
+}
+
+/// Notes what it got back.
+struct Ledger {
+    servant: Mutex<Option<Blocking>>,
+    returned: Arc<Mutex<Vec<(ObjectId, bool)>>>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl ServantActivator for Ledger {
+    fn incarnate(&self, _id: &ObjectId, _poa: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal> {
+        match self.servant.lock().unwrap().take() {
+            Some(servant) => Ok(Arc::new(servant)),
+            None => Ok(Arc::new(EchoServant::new().0)),
+        }
+    }
+
+    fn etherealize(
+        &self,
+        id: &ObjectId,
+        _poa: &Poa,
+        _servant: Arc<dyn Servant>,
+        cleanup_in_progress: bool,
+        _remaining_activations: bool,
+    ) {
+        assert!(self.has_ended.load(Ordering::SeqCst), "a request is being served");
+        self.returned.lock().unwrap().push((id.clone(), cleanup_in_progress));
+    }
+}
+
+#[test]
+fn deactivating_gives_servants_back_once_nobody_is_served() {
+    for wait in [true, false] {
+        let scene = Scene::new("thread-pool", &[]);
+        scene.manager.activate().unwrap();
+        let policies = [
+            PoaPolicy::IdAssignment(IdAssignment::UserId),
+            PoaPolicy::RequestProcessing(RequestProcessing::ServantManager),
+        ];
+        let poa = scene.poa.create_poa("child", None, &policies).unwrap();
+        let manager = poa.the_poa_manager();
+        manager.activate().unwrap();
+        let ((begun, begins), (end, ends)) = (mpsc::channel(), mpsc::channel());
+        let (returned, has_ended) = (Arc::default(), Arc::default());
+        let servant = Blocking { begun, end: Mutex::new(ends), has_ended: Arc::clone(&has_ended) };
+        let ledger = Ledger {
+            servant: Mutex::new(Some(servant)),
+            returned: Arc::clone(&returned),
+            has_ended: Arc::clone(&has_ended),
+        };
+        poa.set_servant_manager(ServantManager::activator(ledger)).unwrap();
+        let object = poa.create_reference_with_id(&"x".into(), Echo::REPOSITORY_ID).unwrap();
+        let echo = as_client(&scene.client, &Echo(object));
+        scope(|threads| {
+            let call = threads.spawn(|| echo.double(1));
+            begins.recv_timeout(PATIENCE).unwrap();
+            let deactivating = threads.spawn({
+                let (manager, returned) = (&manager, Arc::clone(&returned));
+                move || {
+                    manager.deactivate(true, wait).unwrap();
+                    returned.lock().unwrap().len()
+                }
+            });
+            wait_until("inactive", || manager.get_state() == PoaManagerState::Inactive);
+            assert_eq!(of(echo.double(1)), INACTIVE);
+            end.send(()).unwrap();
+            call.join().unwrap().unwrap();
+            let returned_by_then = deactivating.join().unwrap();
+            assert!(!wait || returned_by_then == 1, "it did not wait");
+        });
+        wait_until("etherealized", || !returned.lock().unwrap().is_empty());
+        assert_eq!(*returned.lock().unwrap(), [(ObjectId::from("x"), true)]);
+        scene.end();
+    }
+}
+
+static DOUBLED: ReplyStub = ReplyStub {
+    operation: Operation::twoway("note"),
+    excep_operation: Operation::twoway("note_excep"),
+    forward: |reply: &mut Reply, handler: Option<&Object>| {
+        let value = reply.results_only(i64::decode)?;
+        Echo(handler.unwrap().clone()).note(value)
+    },
+    exceptions: &[],
+};
+
+#[test]
+fn replies_wait_for_the_manager_of_their_handler() {
+    let scene = Scene::new("thread-pool", &[]);
+    scene.manager.activate().unwrap();
+    // The handler is an object of the client, whose own manager holds.
+    let root = scene.client.root_poa().unwrap();
+    let (servant, told) = EchoServant::new();
+    let handler = root.activate(servant).unwrap();
+    const DOUBLE: Operation = Operation::twoway("double");
+    for value in 0..3 {
+        let sink = ReplySink::handler(&handler.0, &DOUBLED);
+        scene.echo.0.invoke_async(&DOUBLE, &|e| i64::encode(&value, e), sink).unwrap();
+    }
+    let manager = root.the_poa_manager();
+    wait_until("replies are held", || manager.requests_held() == 3);
+    assert!(told.try_recv().is_err());
+    manager.activate().unwrap();
+    let values: Vec<_> = (0..3).map(|_| told.recv_timeout(PATIENCE).unwrap()).collect();
+    assert_eq!(values, [0, 2, 4]);
     scene.end();
 }

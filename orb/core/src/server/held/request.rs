@@ -22,11 +22,14 @@ pub(crate) enum HeldCall {
     Local { object_key: Vec<u8>, operation: String, arguments: HeldArguments },
 }
 
+/// No IDL type is aligned to more octets (CORBA 3.3 P2 §9.3.1.1).
+const MAX_ALIGNMENT: usize = 8;
+
 /// Arguments taken out of the message they lay in.
 pub(crate) struct HeldArguments {
+    /// With padding before them, so that they are aligned as they were.
     octets: Vec<u8>,
-    /// Where they lay, which alignment goes by.
-    position: usize,
+    padding: usize,
     order: ByteOrder,
     version: Version,
     code_sets: CodeSets,
@@ -34,9 +37,12 @@ pub(crate) struct HeldArguments {
 
 impl HeldArguments {
     pub(crate) fn copy_of(arguments: &Decoder<'_>) -> Self {
+        let padding = arguments.position() % MAX_ALIGNMENT;
+        let mut octets = vec![0; padding];
+        octets.extend_from_slice(arguments.rest());
         HeldArguments {
-            octets: arguments.rest().to_vec(),
-            position: arguments.position(),
+            octets,
+            padding,
             order: arguments.order(),
             version: arguments.version(),
             code_sets: arguments.code_sets(),
@@ -44,7 +50,7 @@ impl HeldArguments {
     }
 
     pub(crate) fn decoder<'a>(&'a self, orb: &'a Orb) -> Decoder<'a> {
-        let mut decoder = Decoder::with_position(&self.octets, self.position, self.order);
+        let mut decoder = Decoder::with_position(&self.octets, self.padding, self.order);
         decoder.set_version(self.version);
         decoder.set_code_sets(self.code_sets);
         decoder.set_limits(orb.limits());
