@@ -203,19 +203,23 @@ fn who_waits_for_a_turn_keeps_nobody_from_being_served() {
             let echo = as_client(&orb, echo);
             (orb, echo)
         };
+        // One connection after the other, so one in each loop: at least one is not blocked by the
+        // servant itself.
+        let probes = [(); 2].map(|()| client(&open));
+        for (_, echo) in &probes {
+            assert_eq!(echo.double(1).unwrap(), 2, "{strategy}");
+        }
         scope(|threads| {
             let blocked = threads.spawn(|| client(&blocking).1.double(1));
             begins.recv_timeout(PATIENCE).unwrap();
             // More than there are threads.
             let waiting: Vec<_> =
                 (0..12).map(|_| threads.spawn(|| client(&blocking).1.double(1))).collect();
-            // One connection of each loop: at least one is not blocked by the servant itself.
             let served = Arc::new(AtomicU32::new(0));
-            for _ in 0..2 {
-                let (served, client) = (Arc::clone(&served), &client);
-                let open = &open;
+            for (_, echo) in &probes {
+                let served = Arc::clone(&served);
                 threads.spawn(move || {
-                    assert_eq!(client(open).1.double(2).unwrap(), 4, "{strategy}");
+                    assert_eq!(echo.double(2).unwrap(), 4, "{strategy}");
                     served.fetch_add(1, Ordering::SeqCst);
                 });
             }
