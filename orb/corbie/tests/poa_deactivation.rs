@@ -226,6 +226,42 @@ fn who_would_wait_for_himself_is_told_so() {
 }
 
 #[test]
+fn who_etherealises_is_told_that_it_would_wait_for_itself() {
+    struct Impatient(Log);
+    impl ServantActivator for Impatient {
+        fn incarnate(&self, id: &ObjectId, _: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal> {
+            Ok(Worker::new(&id.to_string()).servant())
+        }
+        fn etherealize(&self, id: &ObjectId, poa: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {
+            let would_deadlock = |exception: SystemException| {
+                exception.kind == SystemExceptionKind::BadInvOrder
+                    && exception.minor == minor::BAD_INV_ORDER_WOULD_DEADLOCK
+            };
+            let manager = poa.the_poa_manager().deactivate(true, true).map_err(Into::into);
+            let destroyed = poa.destroy(true, true).map_err(Into::into);
+            let told = [manager, destroyed].map(|outcome| outcome.is_err_and(would_deadlock));
+            self.0.note(format!("etherealize {id} {told:?}"));
+        }
+    }
+    let (site, log) = (Site::new(), Log::default());
+    let policies = [IdAssignment::UserId.into(), RequestProcessing::ServantManager.into()];
+    let poa = site.child("poa", &policies);
+    poa.set_servant_manager(ServantManager::activator(Impatient(log.clone()))).unwrap();
+    for id in ["a", "b"] {
+        assert_eq!(site.object(&poa, id).name().unwrap(), id);
+    }
+    let ends = {
+        let poa = poa.clone();
+        std::thread::spawn(move || {
+            poa.deactivate_object(&ObjectId::from("a")).unwrap();
+            poa.destroy(true, true).unwrap();
+        })
+    };
+    assert_eq!(log.wait_for(2), ["etherealize a [true, true]", "etherealize b [true, true]"]);
+    ends.join().unwrap();
+}
+
+#[test]
 fn without_etherealize_objects_servants_are_only_dropped() {
     let site = Site::new();
     let log = Log::default();

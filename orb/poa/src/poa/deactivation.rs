@@ -9,6 +9,7 @@ use super::{Poa, PoaError, PoaInner};
 use crate::ObjectId;
 use crate::active_object_map::Removed;
 use crate::policies::{RequestProcessing, ServantRetention};
+use crate::servant_manager::ServantActivator;
 use corbie_core::server::upcall::{self, Owner, Upcall};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -63,9 +64,11 @@ impl PoaInner {
         if !is_closed(index) {
             return;
         }
+        // Looked up first: a destruction that ends meanwhile forgets it, and this object is owed it.
+        let activator = self.servant_activator();
         let removed = self.objects.write(|map| {
             let activation = map.at_index(index)?.activation();
-            if activation.is_active() || activation.count_inside() > 0 {
+            if !activation.comes_to_rest() {
                 return None;
             }
             // No incarnation may begin between the removal and the etherealisation.
@@ -73,15 +76,22 @@ impl PoaInner {
             Some((map.remove(index)?, transition))
         });
         if let Ok(Some((removed, transition))) = removed {
-            self.etherealize(removed, self.cleanup_in_progress.load(Ordering::Acquire));
+            let cleanup_in_progress = self.cleanup_in_progress.load(Ordering::Acquire);
+            self.etherealize(removed, activator, cleanup_in_progress);
             drop(transition);
         }
     }
 
     /// Lets go of a servant; by way of the servant activator, if there is one.
-    pub(super) fn etherealize(&self, removed: Removed, cleanup_in_progress: bool) {
+    pub(super) fn etherealize(
+        &self,
+        removed: Removed,
+        activator: Option<Arc<dyn ServantActivator>>,
+        cleanup_in_progress: bool,
+    ) {
+        let _ending = self.registry.ends_objects();
         let Removed { object, remaining_activations } = removed;
-        let Some(activator) = self.servant_activator() else { return drop(object) };
+        let Some(activator) = activator else { return drop(object) };
         let Some(adapter) = self.handle() else { return drop(object) };
         let id = ObjectId::new(object.activation().id());
         let servant = Arc::clone(object.servant());

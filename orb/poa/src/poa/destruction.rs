@@ -10,6 +10,7 @@ use crate::active_object_map::Removed;
 use crate::policies::{RequestProcessing, ServantRetention};
 use corbie_core::server::upcall::{self, closed};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -50,7 +51,7 @@ impl Poa {
     ///
     /// # Errors
     /// `BAD_INV_ORDER` minor 3 (`COMPLETED_NO`) when it would wait and the calling thread serves a
-    /// request of the same ORB; [`PoaError::OtherThread`] for a `NULL_LOCK` POA that belongs to
+    /// request of the same ORB or etherealises; [`PoaError::OtherThread`] for a `NULL_LOCK` POA that belongs to
     /// another thread. Nothing was destroyed then.
     pub fn destroy(
         &self,
@@ -100,9 +101,12 @@ impl PoaInner {
             etherealize
         };
         self.disappear();
-        self.end_objects(etherealize);
-        self.forget_servant_sources();
-        self.set_activator(None);
+        {
+            let _ending = self.registry.ends_objects();
+            self.end_objects(etherealize);
+            self.forget_servant_sources();
+            self.set_activator(None);
+        }
         *self.life.lock() = Stage::Gone;
         self.life.gone.notify_all();
         if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
@@ -144,7 +148,7 @@ impl PoaInner {
                 objects.iter().map(|object| object.activation().index()).collect();
             for index in indices {
                 if let Some(removed) = objects.remove(index) {
-                    self.etherealize(removed, true);
+                    self.etherealize(removed, self.servant_activator(), true);
                 }
             }
         }
@@ -171,9 +175,34 @@ impl PoaInner {
 }
 
 impl crate::root::Registry {
-    /// Whether the calling thread is inside a request to any POA of this ORB.
+    /// Whether the calling thread is inside a request to any POA of this ORB, or ends objects of
+    /// one: others wait for it, so it must not.
     pub(crate) fn is_entered_by_this_thread(&self) -> bool {
-        upcall::is_inside_any(|upcall| self.has_gate(upcall.gate))
+        let myself = std::ptr::from_ref(self).addr();
+        let is_ending = ENDING.try_with(|ending| ending.borrow().contains(&myself));
+        is_ending.unwrap_or_default() || upcall::is_inside_any(|upcall| self.has_gate(upcall.gate))
+    }
+
+    /// This thread calls `etherealize` or destructors of servants, until the result is dropped.
+    pub(super) fn ends_objects(&self) -> EndsObjects {
+        // A thread that ends has no list any more, and nobody waits in it.
+        let myself = std::ptr::from_ref(self).addr();
+        let _ = ENDING.try_with(|ending| ending.borrow_mut().push(myself));
+        EndsObjects(())
+    }
+}
+
+thread_local! {
+    /// The registries whose objects this thread ends, innermost last.
+    static ENDING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// See [`crate::root::Registry::ends_objects`].
+pub(super) struct EndsObjects(());
+
+impl Drop for EndsObjects {
+    fn drop(&mut self) {
+        let _ = ENDING.try_with(|ending| ending.borrow_mut().pop());
     }
 }
 

@@ -18,6 +18,8 @@ use std::sync::atomic::AtomicU32;
 const ACTIVE: u32 = 0;
 /// It may not be entered any more; the object adapter knows more.
 const CLOSED: u32 = 1;
+/// Likewise, and nobody is inside: its index may be another object's by now.
+const AT_REST: u32 = 2;
 
 /// That an object is active, from activation to deactivation. Another activation of the same object
 /// id is another value.
@@ -102,10 +104,25 @@ impl Activation {
         protocol::write_state(&self.state, CLOSED);
     }
 
-    /// How many upcalls of the object are under way; meaningful once it is closed.
+    /// How many upcalls of the object are under way; meaningful once it is closed, and before its
+    /// index is used again.
     #[must_use]
     pub fn count_inside(&self) -> usize {
         self.gate.count_inside_object(self.index)
+    }
+
+    /// Whether the object is closed and nobody is inside: then its index may be used again. To be
+    /// asked before that, and after all threads have seen that it is closed.
+    #[must_use]
+    pub fn comes_to_rest(&self) -> bool {
+        match protocol::read_state(&self.state) {
+            ACTIVE => false,
+            CLOSED if self.count_inside() > 0 => false,
+            _ => {
+                protocol::write_state(&self.state, AT_REST);
+                true
+            }
+        }
     }
 }
 
@@ -159,10 +176,11 @@ impl Drop for ActiveObject {
     /// Whoever is inside was promised a servant that lives: should anybody be, it is leaked. An
     /// object adapter that waits for the last upcall never comes to that.
     fn drop(&mut self) {
+        // What came to rest is not asked: its index may be that of an object which is called.
         if self.activation.is_active() {
             self.activation.close();
         }
-        if self.activation.count_inside() > 0 {
+        if !self.activation.comes_to_rest() {
             tracing::error!("an active object was dropped with upcalls under way");
             std::mem::forget(Arc::clone(&self.servant));
         }

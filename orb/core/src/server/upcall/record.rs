@@ -40,6 +40,15 @@ struct Record {
     places: [AtomicU64; PLACES],
 }
 
+impl Record {
+    /// The place of the upcall with so many around it; `None` also where upcalls were not left in
+    /// the reverse order of entering and another one stands there.
+    #[inline(always)]
+    fn free_place(&self, depth: usize) -> Option<&AtomicU64> {
+        self.places.get(depth).filter(|place| place.load(Ordering::Relaxed) == 0)
+    }
+}
+
 /// Lock "upcall records": held to take or give back a record, and to look through all.
 static RECORDS: Mutex<Records> = Mutex::new(Records { all: Vec::new(), free: Vec::new() });
 
@@ -91,7 +100,7 @@ pub(super) fn push(word: u64) -> Place {
     LOCAL.with(|local| {
         let depth = local.depth.get();
         let record = local.record.get();
-        let place = record.and_then(|record| record.places.get(depth));
+        let place = record.and_then(|record| record.free_place(depth));
         let Some(place) = place else { return push_slowly(local, word) };
         local.depth.set(depth + 1);
         protocol::write_place(place, word);
@@ -106,7 +115,7 @@ fn push_slowly(local: &Local, word: u64) -> Place {
         local.record.set(Some(take_record()));
     }
     local.depth.set(depth + 1);
-    if let Some(place) = local.record.get().and_then(|record| record.places.get(depth)) {
+    if let Some(place) = local.record.get().and_then(|record| record.free_place(depth)) {
         protocol::write_place(place, word);
         return Some(place);
     }
@@ -172,8 +181,7 @@ pub fn current() -> Option<Upcall> {
 pub fn is_inside_any(is_meant: impl Fn(Upcall) -> bool) -> bool {
     let is_meant = |word: u64| is_meant(Upcall::from_word(word));
     LOCAL.with(|local| {
-        let depth = local.depth.get();
-        (0..depth.min(PLACES)).filter_map(|depth| local.place(depth)).any(is_meant)
+        (0..PLACES).filter_map(|depth| local.place(depth)).any(is_meant)
             || DEEPER
                 .try_with(|deeper| deeper.borrow().iter().copied().any(is_meant))
                 .unwrap_or_default()

@@ -54,6 +54,37 @@ fn an_upcall_is_known_while_it_lasts() {
 }
 
 #[test]
+fn an_object_that_came_to_rest_goes_although_its_index_is_used_again() {
+    let (gate, _, _counter) = object();
+    let servant = Arc::new(Nobody);
+    let gone = Arc::downgrade(&servant);
+    let former = ActiveObject::new(Activation::new(&gate, 7, b"former"), servant);
+    assert!(!former.activation().comes_to_rest(), "it is active");
+    former.activation().close();
+    assert!(former.activation().comes_to_rest());
+    let next = ActiveObject::new(Activation::new(&gate, 7, b"next"), Arc::new(Nobody));
+    // Who has served a request may be the last one to hold the former object.
+    next.call(|_| drop(former)).unwrap();
+    assert!(gone.upgrade().is_none(), "the former servant is kept for ever");
+    next.activation().close();
+}
+
+#[test]
+fn upcalls_that_are_not_left_in_order_stay_known() {
+    let gate = Gate::new().unwrap();
+    let first = gate.enter(1, 0).unwrap();
+    let second = gate.enter(2, 0).unwrap();
+    drop(first);
+    let third = gate.enter(3, 0).unwrap();
+    assert_eq!([1, 2, 3].map(|index| gate.count_inside_object(index)), [0, 1, 1]);
+    assert!(is_inside_any(|upcall| upcall.index == 2));
+    drop(third);
+    assert_eq!([1, 2, 3].map(|index| gate.count_inside_object(index)), [0, 1, 0]);
+    drop(second);
+    assert_eq!((gate.count_inside(), current()), (0, None));
+}
+
+#[test]
 fn a_closed_object_and_a_closed_gate_let_nobody_in() {
     let (gate, object, counter) = object();
     gate.change(closed::HOLDING | closed::SERIALISED, 0);
