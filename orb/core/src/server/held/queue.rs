@@ -13,7 +13,7 @@ use crate::server::ServerRequest;
 use corbie_types::SystemException;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 /// Why requests of a queue wait.
@@ -210,12 +210,13 @@ impl Shared {
         if !state.has_next() {
             return None;
         }
-        let next = state.queue.iter().position(HeldRequest::has_room);
-        let Some(next) = next else {
+        let with_room = |state: &State| state.queue.iter().position(HeldRequest::has_room);
+        let next = with_room(&state).or_else(|| {
             self.wait_for_room();
-            return None;
-        };
-        let held = state.queue.remove(next)?;
+            // A peer that has taken octets meanwhile did not see that anything waits for it.
+            with_room(&state)
+        });
+        let held = state.queue.remove(next?)?;
         state.in_flight += 1;
         state.is_exclusive = true;
         if self.reason == Reason::ForTurn {
@@ -229,7 +230,8 @@ impl Shared {
     #[cold]
     fn wait_for_room(&self) {
         if let Some(orb) = self.orb() {
-            orb.server().held_queues.wait_for_room.store(true, Ordering::Release);
+            orb.server().held_queues.wait_for_room.store(true, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
         }
     }
 

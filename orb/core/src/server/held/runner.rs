@@ -14,7 +14,7 @@ use crate::server::{Server, dispatch, nesting, relief, thread_per_request};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Where a queue is a source.
@@ -252,6 +252,8 @@ impl Queues {
 #[inline]
 pub(crate) fn resume_if_eased(orb: &Orb) {
     let waits = &orb.server().held_queues.wait_for_room;
+    // What the peer took comes before this look: see `Shared::take`.
+    fence(Ordering::SeqCst);
     if waits.load(Ordering::Relaxed) && waits.swap(false, Ordering::AcqRel) {
         resume(orb);
     }
