@@ -1,5 +1,5 @@
-//! Generates the Rust side of the catalogue from `idl/interop.idl` and `idl/asynchrony.idl`:
-//! references, servant traits and types, included by `src/idl.rs`.
+//! Generates the Rust side of the catalogue from `idl/interop.idl`, `idl/asynchrony.idl` and
+//! `idl/adapters.idl`: references, servant traits and types, included by `src/idl.rs`.
 
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::Builder::new()
@@ -12,5 +12,6 @@ fn main() -> Result<(), corbie_build::Error> {
         .ami_poller(true)
         .amh(true)
         .async_servants(true)
-        .compile(&["idl/asynchrony.idl"])
+        .compile(&["idl/asynchrony.idl"])?;
+    corbie_build::Builder::new().compile(&["idl/adapters.idl"])
 }

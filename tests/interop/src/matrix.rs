@@ -54,6 +54,9 @@ pub(crate) struct Run {
     /// The server is killed and started again in the middle.
     #[serde(default)]
     pub(crate) restart: bool,
+    /// Client and server are one process, with the client's arguments: only `corbie corbie`.
+    #[serde(default)]
+    pub(crate) collocated: bool,
     /// More arguments by peer, for its client and its server.
     #[serde(default)]
     pub(crate) client: BTreeMap<String, Vec<String>>,

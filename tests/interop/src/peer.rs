@@ -3,18 +3,23 @@
 //! ```text
 //! corbie-interop peer server [--style plain|amh|async|dsi] [-ORB…]
 //!     prints "ior IOR:…" and "ready"; ends when standard input closes
+//! corbie-interop peer both [--feature NAME]… [--bulk OCTETS] [-ORB…]
+//!     client and server in one process, which is what collocation is about
 //! corbie-interop peer client REFERENCE [--feature NAME]… [--bulk OCTETS] [--restart] [-ORB…]
 //!     prints "ok NAME" or "FAIL NAME reason" for each feature
 //! ```
 
+mod adapters;
 pub(crate) mod asynchrony;
 mod client;
 mod client_features;
 #[cfg(test)]
 mod dynamic_tests;
+mod restart;
 pub(crate) mod rows;
 mod servants;
 mod server;
+mod yard;
 
 use crate::values::Different;
 use asynchrony::Style;
@@ -48,6 +53,12 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 fn start(arguments: &[String]) -> Result<usize, Different> {
     let mut rest = arguments.to_vec();
     let orb = Orb::builder().arguments(&mut rest).build()?;
+    if rest.first().is_some_and(|word| word == "both") {
+        let server = Orb::builder().arguments(&mut arguments.to_vec()).build()?;
+        let root = server::activate_root(&server, Style::default())?;
+        let reference = server.object_to_string(root.as_object());
+        return client::call(&orb, &reference, &options(&rest[1..])?);
+    }
     match rest.first().map(String::as_str) {
         Some("server") => server::serve(&orb, style(&rest[1..])?).map(|()| 0),
         Some("client") => {
@@ -88,5 +99,6 @@ fn options(arguments: &[String]) -> Result<ClientOptions, Different> {
 /// The features that the client has.
 #[cfg(test)]
 pub(crate) fn feature_names() -> Vec<&'static str> {
-    client_features::features().into_iter().map(|(name, _)| name).collect()
+    let features = client_features::features().into_iter().map(|(name, _)| name);
+    features.chain(restart::names()).collect()
 }

@@ -122,6 +122,11 @@ fn run_pair(
     features: &[&str],
     bulk: usize,
 ) -> Result<Answers, String> {
+    if run.collocated {
+        return Ok(answers(
+            &peers.both(&run.giop, &wanted(run, pair, features, bulk))?.finish(CLIENT)?,
+        ));
+    }
     let port = free_port()?;
     let start = || {
         let mut server =
@@ -134,14 +139,7 @@ fn run_pair(
         true => format!("corbaloc:iiop:{}@127.0.0.1:{port}/InteropRoot", run.giop),
         false => server.line_after("ior ").ok_or("the server printed no reference")?,
     };
-    let mut arguments: Vec<String> = vec!["--bulk".to_owned(), bulk.to_string()];
-    for feature in features {
-        arguments.extend(["--feature".to_owned(), (*feature).to_owned()]);
-    }
-    if run.restart {
-        arguments.push("--restart".to_owned());
-    }
-    arguments.extend_from_slice(extra(&run.client, &pair.client));
+    let arguments = wanted(run, pair, features, bulk);
     let mut client = peers.client(&pair.client, &run.giop, &reference, &arguments)?;
     if run.restart {
         client.wait_for("restart now", CLIENT)?;
@@ -152,6 +150,19 @@ fn run_pair(
     let lines = client.finish(CLIENT)?;
     server.kill();
     Ok(answers(&lines))
+}
+
+/// What the client is told.
+fn wanted(run: &Run, pair: &Pair, features: &[&str], bulk: usize) -> Vec<String> {
+    let mut arguments: Vec<String> = vec!["--bulk".to_owned(), bulk.to_string()];
+    for feature in features {
+        arguments.extend(["--feature".to_owned(), (*feature).to_owned()]);
+    }
+    if run.restart {
+        arguments.push("--restart".to_owned());
+    }
+    arguments.extend_from_slice(extra(&run.client, &pair.client));
+    arguments
 }
 
 fn extra<'a>(by_peer: &'a BTreeMap<String, Vec<String>>, peer: &str) -> &'a [String] {

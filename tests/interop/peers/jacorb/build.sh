@@ -10,5 +10,6 @@ if [ ! -f "$out/lib/complete" ]; then
 fi
 java -cp "$out/lib/*" org.jacorb.idl.parser -I"$here/idl" -d "$out/gen" "$here/../../idl/interop.idl"
 java -cp "$out/lib/*" org.jacorb.idl.parser -ami_callback -I"$here/idl" -d "$out/gen" "$here/../../idl/asynchrony.idl"
+java -cp "$out/lib/*" org.jacorb.idl.parser -I"$here/idl" -d "$out/gen" "$here/../../idl/adapters.idl"
 find "$out/gen" "$here/src" -name '*.java' >"$out/sources"
 javac -encoding UTF-8 -nowarn -Xlint:none -cp "$out/lib/*" -d "$out/classes" @"$out/sources"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "adapter_client.h"
 #include "async_client.h"
 
 namespace {
@@ -632,31 +633,6 @@ void others(const ClientOptions& options) {
   });
 }
 
-// The server is killed and started again while this waits; the reference stays.
-void restart_feature() {
-  feature("restart", [] {
-    Counter_var it = root->get_counter();
-    check("first", it->increment(), CORBA::Long(1));
-    check("second", it->increment(), CORBA::Long(2));
-    CORBA::String_var before = it->incarnation();
-    std::cout << "restart now" << std::endl;
-    std::string line;
-    std::getline(std::cin, line);
-    // A call on the connection that died may fail: COMM_FAILURE or TRANSIENT, then a new connection is made.
-    for (int attempt = 1;; attempt++) {
-      try {
-        check("third", it->increment(), CORBA::Long(1));
-        break;
-      } catch (const CORBA::SystemException& e) {
-        if (attempt == 3) throw;
-        std::cout << "attempt " << attempt << ": " << e._name() << std::endl;
-      }
-    }
-    CORBA::String_var after = it->incarnation();
-    expect(std::strcmp(before, after) != 0, "the same process answers");
-  });
-}
-
 std::string reason_of(const CORBA::SystemException& e) {
   char text[160];
   const char* minor = e.NP_minorString();
@@ -674,11 +650,11 @@ std::string reason_of(const CORBA::SystemException& e) {
   return reason;
 }
 
-bool run_feature(const std::string& name, const std::function<void()>& body) {
+// Says what went wrong, if something did.
+bool run_quietly(const std::string& name, const std::function<void()>& body) {
   std::string reason;
   try {
     body();
-    std::cout << "ok " << name << std::endl;
     return true;
   } catch (const Different& d) {
     reason = d.what();
@@ -695,6 +671,28 @@ bool run_feature(const std::string& name, const std::function<void()>& body) {
   return false;
 }
 
+bool run_feature(const std::string& name, const std::function<void()>& body) {
+  if (!run_quietly(name, body)) return false;
+  std::cout << "ok " << name << std::endl;
+  return true;
+}
+
+// Each feature prepares, the server is killed and started again while this waits, then each looks.
+int run_restart(CORBA::ORB_ptr orb, const ClientOptions& options) {
+  std::vector<std::pair<std::string, std::function<void()>>> prepared;
+  for (const RestartFeature& f : restart_features(orb, root)) {
+    if (!options.features.empty() && !options.features.count(f.name)) continue;
+    std::function<void()> afterwards;
+    if (run_quietly(f.name, [&] { afterwards = f.prepare(); })) prepared.emplace_back(f.name, afterwards);
+  }
+  std::cout << "restart now" << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  int failed = 0;
+  for (const auto& f : prepared) failed += !run_feature(f.first, f.second);
+  return failed;
+}
+
 }  // namespace
 
 int run_client(CORBA::ORB_ptr orb, CORBA::Object_ptr target, const ClientOptions& options) {
@@ -702,24 +700,22 @@ int run_client(CORBA::ORB_ptr orb, CORBA::Object_ptr target, const ClientOptions
   if (CORBA::is_nil(root)) throw Different("the reference is not a Root");
   CORBA::String_var peer = root->peer();
   std::cout << "peer " << peer << std::endl;
-  if (options.restart) {
-    restart_feature();
-  } else {
-    primitives();
-    texts();
-    structs();
-    unions();
-    sequences();
-    arrays();
-    fixeds();
-    wide_types();
-    anys();
-    exceptions();
-    attributes();
-    references();
-    others(options);
-    async_features(orb, root, feature);
-  }
+  if (options.restart) return run_restart(orb, options);
+  primitives();
+  texts();
+  structs();
+  unions();
+  sequences();
+  arrays();
+  fixeds();
+  wide_types();
+  anys();
+  exceptions();
+  attributes();
+  references();
+  others(options);
+  async_features(orb, root, feature);
+  adapter_features(orb, root, feature);
   int failed = 0;
   for (const auto& f : features)
     if (options.features.empty() || options.features.count(f.first)) failed += !run_feature(f.first, f.second);

@@ -785,6 +785,7 @@ class RootServant : public POA_Interop::Root {
     static CORBA::Object_var it = start_host(dynamic_calls);
     return CORBA::Object::_duplicate(it);
   }
+  CORBA::Object_ptr get_yard() override { return CORBA::Object::_nil(); }
 
  private:
   PortableServer::POA_var by_locator_, by_activator_;

@@ -3,6 +3,7 @@
 
 use super::ClientOptions;
 use super::client_features::features;
+use super::restart;
 use super::servants::{MISMATCH, Side};
 use crate::idl::interop::Root;
 use crate::values::Different;
@@ -54,21 +55,28 @@ pub(super) fn call(
     let root = Root::narrow(&object)?.ok_or("the reference is not a Root")?;
     println!("peer {}", root.peer()?);
     let call = Call { root, side: Side::new(orb)?, bulk: options.bulk };
+    let is_wanted = |name: &str| options.features.is_empty() || options.features.contains(name);
+    if options.restart {
+        return restart::call(&call, &is_wanted);
+    }
     let mut failed = 0;
-    for (name, feature) in features() {
-        let wanted = options.features.is_empty() || options.features.contains(name);
-        if !wanted || options.restart != (name == "restart") {
-            continue;
-        }
-        match feature(&call) {
-            Ok(()) => println!("ok {name}"),
-            Err(failure) => {
-                println!("FAIL {name} {}", reason(&call.root, failure).replace('\n', " "));
-                failed += 1;
-            }
-        }
+    for (name, feature) in features().into_iter().filter(|(name, _)| is_wanted(name)) {
+        failed += usize::from(!told(&call.root, name, feature(&call)));
     }
     Ok(failed)
+}
+
+/// Prints what came of a feature. Whether it passed.
+#[allow(clippy::print_stdout)]
+pub(super) fn told(root: &Root, name: &str, outcome: Result<(), Failure>) -> bool {
+    match outcome {
+        Ok(()) => println!("ok {name}"),
+        Err(failure) => {
+            println!("FAIL {name} {}", reason(root, failure).replace('\n', " "));
+            return false;
+        }
+    }
+    true
 }
 
 fn reason(root: &Root, failure: Failure) -> String {

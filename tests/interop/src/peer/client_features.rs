@@ -11,13 +11,12 @@ use crate::values::{self, *};
 use corbie::idl::Wstring;
 use corbie::{CompletionStatus, LongDouble, Marshal, SystemException, SystemExceptionKind, WChar};
 use std::fmt::Debug;
-use std::io::BufRead;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-type Outcome = Result<(), Failure>;
+pub(super) type Outcome = Result<(), Failure>;
 
-fn there<T>(reference: Option<T>) -> Result<T, Failure> {
+pub(super) fn there<T>(reference: Option<T>) -> Result<T, Failure> {
     reference.ok_or_else(|| "the server gave a nil reference".into())
 }
 
@@ -78,7 +77,6 @@ parts! {
     get_references: References;
     get_oneways: Oneways;
     get_bulk: Bulk;
-    get_counter: Counter;
     get_keywords: Keywords;
 }
 fn get_extensions(root: &Root) -> Result<Extensions, Failure> {
@@ -111,8 +109,8 @@ pub(super) fn features() -> Vec<Feature> {
     add("constants", |call| {
         Ok(check::<Constants>("constants", &call.root.get_constants()?, &constants())?)
     });
-    add("restart", restart);
     all.extend(super::asynchrony::client::features());
+    all.extend(super::adapters::features());
     all
 }
 
@@ -233,7 +231,7 @@ fn exceptions(all: &mut Vec<Feature>) {
     });
 }
 
-fn raised<T: Debug>(
+pub(super) fn raised<T: Debug>(
     got: &Result<T, SystemException>,
     kind: SystemExceptionKind,
     completed: Option<CompletionStatus>,
@@ -461,7 +459,7 @@ fn bulk(all: &mut Vec<Feature>) {
 // ------------------------------------------------------------------ oneway, forwarding, the rest
 
 /// Asks again, every 10 ms and at most `times`, until it is so.
-fn wait_until(times: u32, mut is_so: impl FnMut() -> Result<bool, Failure>) -> Outcome {
+pub(super) fn wait_until(times: u32, mut is_so: impl FnMut() -> Result<bool, Failure>) -> Outcome {
     for _ in 0..times {
         if is_so()? {
             return Ok(());
@@ -538,28 +536,4 @@ fn keyword_attributes(call: &Call) -> Outcome {
     it.set_static(41)?;
     check_equal("type", &it.r#type()?, &31)?;
     Ok(check_equal("static", &it.r#static()?, &41)?)
-}
-
-/// The server is killed and started again while this waits; the reference stays.
-#[allow(clippy::print_stdout)]
-fn restart(call: &Call) -> Outcome {
-    let it = get_counter(&call.root)?;
-    check_equal("first", &it.increment()?, &1)?;
-    check_equal("second", &it.increment()?, &2)?;
-    let before = it.incarnation()?;
-    println!("restart now");
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|error| Different(error.to_string()))?;
-    // A call on the connection that died may fail; then a new connection is made.
-    let mut attempt = 1;
-    loop {
-        match it.increment() {
-            Ok(got) => break check_equal("third", &got, &1)?,
-            Err(exception) if attempt == 3 => return Err(exception.into()),
-            Err(exception) => println!("attempt {attempt}: {exception}"),
-        }
-        attempt += 1;
-    }
-    Ok(expect(before != it.incarnation()?, "the same process answers")?)
 }

@@ -3,30 +3,25 @@
 
 use super::asynchrony::{self, Style};
 use super::servants::{ReferencesOne, Side};
+use super::yard::{Forwarding, YardOne};
+use crate::idl::adapters::{Yard, YardSkeleton};
 use crate::idl::asynchrony::Host;
 use crate::idl::interop::*;
 use crate::values::*;
-use corbie::{
-    CompletionStatus, ForwardServant, Object, ObjectId, Orb, Poa, PoaPolicy, SystemException,
-    TypedServant,
-};
+use corbie::{CompletionStatus, Object, Orb, Poa, PoaPolicy, SystemException, TypedServant};
 use std::fmt::Display;
 use std::io::Read;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-fn failed(error: impl Display) -> Different {
+pub(super) fn failed(error: impl Display) -> Different {
     Different(error.to_string())
 }
 
 /// Serves until standard input closes.
 #[allow(clippy::print_stdout)]
 pub(super) fn serve(orb: &Orb, style: Style) -> Result<(), Different> {
-    let side = Side::new(orb)?;
-    let root = RootOne::new(side.clone(), style)?;
-    let root = side.poa.activate(RootSkeleton::new(root)).map_err(failed)?;
-    // The plain object key of corbaloc:iiop:host:port/InteropRoot
-    orb.bind_object_key("InteropRoot", root.as_object());
+    let root = activate_root(orb, style)?;
     println!("ior {}", orb.object_to_string(root.as_object()));
     println!("ready");
     let ending = orb.clone();
@@ -39,6 +34,16 @@ pub(super) fn serve(orb: &Orb, style: Style) -> Result<(), Different> {
     // With `event_loop = application` this thread serves.
     orb.run();
     Ok(())
+}
+
+/// Activates everything that the server has.
+pub(super) fn activate_root(orb: &Orb, style: Style) -> Result<Root, Different> {
+    let side = Side::new(orb)?;
+    let root = RootOne::new(side.clone(), style)?;
+    let root = side.poa.activate(RootSkeleton::new(root)).map_err(failed)?;
+    // The plain object key of corbaloc:iiop:host:port/InteropRoot
+    orb.bind_object_key("InteropRoot", root.as_object());
+    Ok(root)
 }
 
 struct AttributesOne {
@@ -339,7 +344,8 @@ struct RootOne {
     references: References,
     oneways: Oneways,
     bulk: Bulk,
-    forwarded: Forwarded,
+    forwarding: Forwarding,
+    yard: Yard,
     counter: Counter,
     keywords: Keywords,
 }
@@ -372,7 +378,10 @@ impl RootOne {
             references: active(&poa, ReferencesSkeleton::new(references.clone()))?,
             oneways: active(&poa, OnewaysSkeleton::new(OnewaysOne::default()))?,
             bulk: active(&poa, BulkSkeleton::new(side.clone()))?,
-            forwarded: forwarded(&side)?,
+            forwarding: Forwarding::new(&side)?,
+            yard: persistent
+                .activate_with_id(b"yard", YardSkeleton::new(YardOne::new(&side)?))
+                .map_err(failed)?,
             counter: persistent.activate_with_id(b"counter", counter).map_err(failed)?,
             keywords: active(&poa, KeywordsSkeleton::new(KeywordsOne::default()))?,
             side,
@@ -386,15 +395,6 @@ impl RootOne {
 
 fn active<S: TypedServant>(poa: &Poa, servant: S) -> Result<S::Reference, Different> {
     poa.activate(servant).map_err(failed)
-}
-
-/// A reference whose object sends every caller on to another object.
-fn forwarded(side: &Side) -> Result<Forwarded, Different> {
-    let target = active(&side.poa, ForwardedSkeleton::new(side.clone()))?;
-    let servant = Arc::new(ForwardServant::new(target.into_object()));
-    let id: ObjectId = side.poa.activate_object(servant).map_err(failed)?;
-    let object = side.poa.id_to_reference(&id).map_err(failed)?;
-    Ok(Forwarded::unchecked_narrow(object))
 }
 
 type Given<T> = Result<Option<T>, SystemException>;
@@ -454,9 +454,8 @@ impl RootServant for RootOne {
     fn get_bulk(&self) -> Given<Bulk> {
         Ok(Some(self.bulk.clone()))
     }
-    /// Corbie has no servant managers yet: both ways are the forwarding servant.
-    fn get_forwarded(&self, _how: ForwardMode) -> Given<Forwarded> {
-        Ok(Some(self.forwarded.clone()))
+    fn get_forwarded(&self, how: ForwardMode) -> Given<Forwarded> {
+        self.forwarding.reference(how).map(Some)
     }
     fn get_counter(&self) -> Given<Counter> {
         Ok(Some(self.counter.clone()))
@@ -472,5 +471,8 @@ impl RootServant for RootOne {
     }
     fn get_asynchrony(&self) -> Given<Object> {
         Ok(Some(self.host.clone().into_object()))
+    }
+    fn get_yard(&self) -> Given<Object> {
+        Ok(Some(self.yard.clone().into_object()))
     }
 }

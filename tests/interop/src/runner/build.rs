@@ -97,6 +97,13 @@ impl Peers {
         Child::start(&format!("the {peer} server"), command, log(peer, "server"))
     }
 
+    /// Starts a process that is Corbie's client and server at once.
+    pub(crate) fn both(&self, giop: &str, more: &[String]) -> Result<Child, String> {
+        let mut command = self.command("corbie")?;
+        command.arg("both").args(settings("corbie", giop)).args(endpoint("corbie", 0)).args(more);
+        Child::start("the corbie client and server", command, log("corbie", "both"))
+    }
+
     /// Starts a client.
     pub(crate) fn client(
         &self,

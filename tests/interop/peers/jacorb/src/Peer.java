@@ -77,7 +77,8 @@ public final class Peer {
         return 0;
     }
 
-    private static int call(org.omg.CORBA.ORB orb, String reference, Set<String> features, int bulk, boolean restart) {
+    private static int call(org.omg.CORBA.ORB orb, String reference, Set<String> features, int bulk, boolean restart)
+        throws java.io.IOException {
         Interop.Root root = RootHelper.narrow(orb.string_to_object(reference));
         return new Client(root, bulk).run(features, restart) == 0 ? 0 : 1;
     }

@@ -509,5 +509,6 @@ final class Servants {
         }
         public Constants get_constants() { return Values.v_constants(); }
         public org.omg.CORBA.Object get_extensions() { return null; }
+        public org.omg.CORBA.Object get_yard() { return null; }
     }
 }
