@@ -31,6 +31,9 @@ pub use corbie_cdr::{
     WChar,
 };
 pub use corbie_cdr::{buffers, idl, payload};
+#[cfg(feature = "messaging")]
+pub use corbie_core::ReplyStub;
+#[cfg(feature = "dynamic")]
 pub use corbie_core::dynamic::{
     self, ARG_IN, ARG_INOUT, ARG_OUT, DynamicImplementation, DynamicResponse, DynamicServant,
     DynamicServerRequest, NamedValue, NvList, Request,
@@ -41,20 +44,25 @@ pub use corbie_core::init::{
     ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
     TransportMultiplexing, WaitStrategy, WhenFull,
 };
+#[cfg(feature = "interceptors")]
+pub use corbie_core::interceptor;
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
 pub use corbie_core::{
-    Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, Task,
+    Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, Task,
 };
-pub use corbie_core::{interceptor, messaging, policy, transport};
+pub use corbie_core::{messaging, policy, transport};
+#[cfg(feature = "adapter-activators")]
+pub use corbie_poa::AdapterActivator;
 pub use corbie_poa::{
-    AdapterActivator, Collocation, Cookie, IdAssignment, IdUniqueness, ImplicitActivation,
-    Lifespan, ObjectId, Poa, PoaCurrent, PoaCurrentError, PoaError, PoaManager, PoaManagerError,
-    PoaManagerFactory, PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy,
-    RequestProcessing, ServantActivator, ServantDemux, ServantLocator, ServantManager,
-    ServantRefusal, ServantRetention, Synchronization, This, ThreadModel,
+    Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa,
+    PoaCurrent, PoaCurrentError, PoaError, PoaManager, PoaManagerError, PoaManagerFactory,
+    PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy, RequestProcessing, ServantDemux,
+    ServantRetention, Synchronization, This, ThreadModel,
 };
+#[cfg(feature = "servant-managers")]
+pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};
 pub use corbie_types as types;
 pub use corbie_types::{
     Any, CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, TypeCode, Typed,
@@ -78,13 +86,16 @@ macro_rules! include_idl {
 #[doc(hidden)]
 pub mod codegen {
     pub use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar};
+    #[cfg(feature = "messaging")]
+    pub use corbie_core::ReplyStub;
     pub use corbie_core::collocation::View;
     pub use corbie_core::generated_code::{
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
     };
+    pub use corbie_core::messaging::ReplyFuture;
+    #[cfg(feature = "messaging")]
     pub use corbie_core::messaging::{
-        ExceptionHolder, Pollable, Poller, ReplyFuture, ReplyHandler, ReplyHandlerServant, ReplyTo,
-        TypedPoller,
+        ExceptionHolder, Pollable, Poller, ReplyHandler, ReplyHandlerServant, ReplyTo, TypedPoller,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{
@@ -92,7 +103,7 @@ pub mod codegen {
         not_raised,
     };
     pub use corbie_core::{
-        Interface, Object, Operation, PendingReply, Reply, ReplySink, ReplyStub, decode_reference,
+        Interface, Object, Operation, PendingReply, Reply, ReplySink, decode_reference,
         encode_object, encode_reference,
     };
     pub use corbie_types::{

@@ -29,5 +29,7 @@ pub(crate) use locate::{locate, locate_with};
 pub(crate) use oneway::invoke_oneway;
 pub use pending_reply::PendingReply;
 pub use reply::Reply;
-pub use reply_sink::{ExceptionType, ReplySink, ReplyStub};
+pub use reply_sink::ReplySink;
+#[cfg(feature = "messaging")]
+pub use reply_sink::{ExceptionType, ReplyStub};
 pub(crate) use waiting::Waiting;

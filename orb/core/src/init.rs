@@ -11,6 +11,7 @@ mod code_sets;
 mod combinations;
 mod endpoint;
 mod environment;
+#[cfg(feature = "config-file")]
 mod file;
 mod listen;
 mod near_names;

@@ -82,14 +82,15 @@ impl Interceptors {
     /// Whether there are any.
     #[inline]
     pub(crate) fn exist(&self) -> bool {
-        self.0.get().is_some()
+        cfg!(feature = "interceptors") && self.0.get().is_some()
     }
 
     fn all(&self) -> &[Arc<dyn ServerInterceptor>] {
-        self.0.get().map_or(&[], Vec::as_slice)
+        self.0.get().filter(|_| self.exist()).map_or(&[], Vec::as_slice)
     }
 }
 
+#[cfg(feature = "interceptors")]
 impl Orb {
     /// Has `interceptors` see all requests that this ORB serves, the first of them first. To be
     /// called once, before the first POA is made.

@@ -4,10 +4,21 @@
 //! through `client/` on one side and `server/` on the other, and both meet in `connection/`.
 //! CORBA 3.3 P1 §8 (ORB interface), P2 §9 (GIOP and IIOP).
 #![deny(unsafe_code)]
+// What only features use that are left out is for the linker to drop.
+#![cfg_attr(
+    not(all(
+        feature = "config-file",
+        feature = "dynamic",
+        feature = "interceptors",
+        feature = "messaging"
+    )),
+    allow(dead_code, unreachable_pub, unused_imports)
+)]
 
 mod client;
 pub mod collocation;
 mod connection;
+#[cfg(feature = "dynamic")]
 pub mod dynamic;
 mod executor;
 pub mod generated_code;
@@ -27,7 +38,9 @@ mod profile;
 mod reactor;
 pub mod server;
 
-pub use client::{ExceptionType, PendingReply, Reply, ReplySink, ReplyStub};
+#[cfg(feature = "messaging")]
+pub use client::{ExceptionType, ReplyStub};
+pub use client::{PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
 pub use interface::{Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;

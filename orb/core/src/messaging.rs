@@ -4,19 +4,33 @@
 //! Generated code builds on it (`sendc_…`, `sendp_…`, `…_async`); the calls go through
 //! `client/asynchronous`. CORBA Messaging §22.6 to §22.10; paper AMI §1, §2.
 
+#[cfg(feature = "messaging")]
 mod exception_holder;
+#[cfg(feature = "messaging")]
 mod pollable;
+#[cfg(feature = "messaging")]
 mod pollable_set;
+#[cfg(feature = "messaging")]
 mod poller;
 mod reply_future;
+#[cfg(feature = "messaging")]
 mod reply_handler;
+#[cfg(feature = "messaging")]
 mod value_header;
 
-pub(crate) use exception_holder::reply_body_as;
-pub use exception_holder::{ExceptionHolder, Raised};
-pub use pollable::Pollable;
-pub(crate) use pollable_set::Membership;
-pub use pollable_set::{GetReadyPollableError, PollableSet, UnknownPollable};
-pub use poller::{Poller, TypedPoller};
 pub use reply_future::ReplyFuture;
-pub use reply_handler::{ReplyHandler, ReplyHandlerServant, ReplyTo};
+
+#[cfg(feature = "messaging")]
+mod whole {
+    pub(crate) use super::exception_holder::reply_body_as;
+    pub use super::exception_holder::{ExceptionHolder, Raised};
+    pub use super::pollable::Pollable;
+    pub(crate) use super::pollable_set::Membership;
+    pub use super::pollable_set::{GetReadyPollableError, PollableSet, UnknownPollable};
+    pub use super::poller::{Poller, TypedPoller};
+    pub use super::reply_handler::{ReplyHandler, ReplyHandlerServant, ReplyTo};
+}
+#[cfg(feature = "messaging")]
+pub use whole::*;
+#[cfg(feature = "messaging")]
+pub(crate) use whole::{Membership, reply_body_as};

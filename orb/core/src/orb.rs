@@ -9,6 +9,7 @@ mod publish;
 use crate::Object;
 use crate::connection::ConnectionCache;
 use crate::connection::flusher::Flusher;
+#[cfg(feature = "dynamic")]
 use crate::dynamic::DeferredRequests;
 use crate::executor::ExecutorSlot;
 use crate::housekeeping;
@@ -43,6 +44,7 @@ pub(crate) struct OrbInner {
     connections: ConnectionCache,
     server: Server,
     initial_references: InitialReferences,
+    #[cfg(feature = "dynamic")]
     deferred_requests: DeferredRequests,
     housekeeping: Housekeeping,
     executor: ExecutorSlot,
@@ -98,6 +100,7 @@ impl Orb {
             connections: ConnectionCache::default(),
             server: Server::default(),
             initial_references: InitialReferences::default(),
+            #[cfg(feature = "dynamic")]
             deferred_requests: DeferredRequests::default(),
             housekeeping: Housekeeping::default(),
             executor: ExecutorSlot::default(),
@@ -131,6 +134,7 @@ impl Orb {
         self.0.connections.close();
         self.0.flusher.close();
         self.0.initial_references.lock().clear();
+        #[cfg(feature = "dynamic")]
         self.0.deferred_requests.clear();
         *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.shut_down.notify_all();
@@ -235,6 +239,7 @@ impl Orb {
         &self.0.server
     }
 
+    #[cfg(feature = "dynamic")]
     pub(crate) fn deferred_requests(&self) -> &DeferredRequests {
         &self.0.deferred_requests
     }

@@ -6,6 +6,11 @@
 //! finding them is two array accesses and a stale key never reaches a new servant; persistent keys
 //! carry names.
 #![forbid(unsafe_code)]
+// What only features use that are left out is for the linker to drop.
+#![cfg_attr(
+    not(all(feature = "adapter-activators", feature = "servant-managers")),
+    allow(dead_code, unreachable_pub, unused_imports)
+)]
 
 mod active_object_map;
 mod adapter_activator;
@@ -27,6 +32,7 @@ mod thread_model;
 mod transitions;
 mod upcall_context;
 
+#[cfg(feature = "adapter-activators")]
 pub use adapter_activator::AdapterActivator;
 pub use current::{PoaCurrent, PoaCurrentError};
 pub use object_id::ObjectId;
@@ -39,6 +45,7 @@ pub use policies::{
     RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
 };
 pub use root::RootPoa;
+#[cfg(feature = "servant-managers")]
 pub use servant_manager::{
     Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal,
 };

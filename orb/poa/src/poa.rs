@@ -105,11 +105,20 @@ impl Poa {
 
     /// The adapter activator; `None` when there is none.
     #[must_use]
+    #[cfg(feature = "adapter-activators")]
     pub fn the_activator(&self) -> Option<Arc<dyn AdapterActivator>> {
+        self.activator()
+    }
+
+    pub(crate) fn activator(&self) -> Option<Arc<dyn AdapterActivator>> {
+        if cfg!(not(feature = "adapter-activators")) {
+            return None;
+        }
         self.0.activator.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Sets or takes away the adapter activator.
+    #[cfg(feature = "adapter-activators")]
     pub fn set_the_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
         self.0.set_activator(activator);
     }

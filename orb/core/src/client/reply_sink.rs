@@ -17,7 +17,11 @@ pub(crate) type Receiver = Box<dyn FnOnce(Result<Reply, SystemException>) + Send
 pub struct ReplySink(pub(crate) Sink);
 
 pub(crate) enum Sink {
-    Handler { handler: Object, stub: &'static ReplyStub },
+    #[cfg(feature = "messaging")]
+    Handler {
+        handler: Object,
+        stub: &'static ReplyStub,
+    },
     Waiting(Arc<Waiting>),
     Function(Receiver),
     Discard,
@@ -44,6 +48,7 @@ pub struct ReplyStub {
 pub type ExceptionType = (&'static str, fn() -> TypeCode);
 
 impl ReplySink {
+    #[cfg(feature = "messaging")]
     /// A reply handler: the results become a call of `stub.operation` on it, an exception one of
     /// `stub.excep_operation`.
     #[must_use]
@@ -83,6 +88,7 @@ impl ReplySink {
 impl fmt::Debug for ReplySink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
+            #[cfg(feature = "messaging")]
             Sink::Handler { .. } => "ReplySink::handler",
             Sink::Waiting(_) => "ReplySink of a PendingReply",
             Sink::Function(_) => "ReplySink::function",

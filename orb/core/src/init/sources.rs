@@ -6,9 +6,11 @@
 
 use corbie_types::SystemException;
 
+#[cfg(feature = "config-file")]
+use super::file;
 use super::refusal::Refusal;
 use super::settings::{PartialSettings, Settings};
-use super::{arguments, combinations, environment, file, near_names};
+use super::{arguments, combinations, environment, near_names};
 
 /// The file that is read when no other is named, if it exists.
 const DEFAULT_FILE: &str = "corbie.toml";
@@ -45,6 +47,9 @@ impl Settings {
             Some(path) => (path.as_str(), true),
             None => (DEFAULT_FILE, false),
         };
+        if !must_exist && cfg!(not(feature = "config-file")) {
+            return Ok(with_file(upper, None)?);
+        }
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(with_file(upper, Some((path, &text)))?),
             Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => {
@@ -85,7 +90,15 @@ fn upper_sources(
 
 fn with_file(upper: PartialSettings, file: Option<(&str, &str)>) -> Result<Settings, Refusal> {
     let file = match file {
+        #[cfg(feature = "config-file")]
         Some((path, text)) => file::read(path, text)?,
+        #[cfg(not(feature = "config-file"))]
+        Some((path, _)) => {
+            return Err(Refusal::parameter(format!(
+                "the settings file `{path}` cannot be read: this program was built without the \
+                 feature config-file of corbie"
+            )));
+        }
         None => PartialSettings::default(),
     };
     let settings = upper.over(file).resolve();

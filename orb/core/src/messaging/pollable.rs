@@ -3,6 +3,7 @@
 //! A poller of generated code, or the deferred requests of the dynamic invocation interface.
 //! CORBA Messaging §22.9.
 
+#[cfg(feature = "dynamic")]
 use crate::dynamic::DiiPollable;
 use crate::messaging::{Membership, PollableSet, Poller};
 use corbie_types::SystemException;
@@ -15,6 +16,7 @@ pub struct Pollable(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Poller(Poller),
+    #[cfg(feature = "dynamic")]
     Dii(DiiPollable),
 }
 
@@ -24,6 +26,7 @@ impl Pollable {
     pub fn is_ready(&self) -> bool {
         match &self.0 {
             Kind::Poller(poller) => poller.is_ready(),
+            #[cfg(feature = "dynamic")]
             Kind::Dii(pollable) => pollable.is_ready(),
         }
     }
@@ -35,6 +38,7 @@ impl Pollable {
     pub fn create_pollable_set(&self) -> Result<PollableSet, SystemException> {
         match &self.0 {
             Kind::Poller(poller) => poller.create_pollable_set(),
+            #[cfg(feature = "dynamic")]
             Kind::Dii(pollable) => {
                 let set = PollableSet::new(pollable.orb());
                 set.add_pollable(self.clone())?;
@@ -48,6 +52,7 @@ impl Pollable {
     pub fn as_poller(&self) -> Option<&Poller> {
         match &self.0 {
             Kind::Poller(poller) => Some(poller),
+            #[cfg(feature = "dynamic")]
             Kind::Dii(_) => None,
         }
     }
@@ -56,6 +61,7 @@ impl Pollable {
     pub(crate) fn has_reply(&self) -> bool {
         match &self.0 {
             Kind::Poller(poller) => !poller.is_delivered(),
+            #[cfg(feature = "dynamic")]
             Kind::Dii(pollable) => pollable.is_ready(),
         }
     }
@@ -63,6 +69,7 @@ impl Pollable {
     pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         match &self.0 {
             Kind::Poller(poller) => poller.poll_ready(context),
+            #[cfg(feature = "dynamic")]
             Kind::Dii(pollable) => pollable.poll_ready(context),
         }
     }
@@ -70,11 +77,13 @@ impl Pollable {
     pub(crate) fn membership(&self) -> &Membership {
         match &self.0 {
             Kind::Poller(poller) => poller.membership(),
+            #[cfg(feature = "dynamic")]
             Kind::Dii(pollable) => pollable.membership(),
         }
     }
 }
 
+#[cfg(feature = "dynamic")]
 impl From<DiiPollable> for Pollable {
     fn from(pollable: DiiPollable) -> Self {
         Pollable(Kind::Dii(pollable))

@@ -4,6 +4,7 @@
 //! members. CORBA Messaging §22.9 (Pollable, DIIPollable, PollableSet).
 
 use crate::Orb;
+#[cfg(feature = "dynamic")]
 use crate::dynamic::DiiPollable;
 use crate::messaging::{Pollable, Poller};
 use corbie_types::{CompletionStatus, SystemException, minor};
@@ -81,6 +82,7 @@ impl PollableSet {
         &self.orb
     }
 
+    #[cfg(feature = "dynamic")]
     /// A pollable that is ready when
     /// [`Orb::get_next_response`](crate::Orb::get_next_response) has a request to hand out.
     #[must_use]

@@ -73,7 +73,7 @@ impl RootPoa {
     pub(super) fn may_serve(&self, object_key: &[u8]) -> bool {
         match self.step(object_key, "") {
             Ok(Step::There(target)) => target.poa.may_serve(&target.key),
-            Ok(Step::Missing { parent, .. }) => parent.the_activator().is_some(),
+            Ok(Step::Missing { parent, .. }) => parent.activator().is_some(),
             Err(_) => false,
         }
     }

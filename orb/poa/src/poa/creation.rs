@@ -4,14 +4,15 @@
 //! (adapter activators, §15.3.3).
 
 use super::{Family, Life, Poa, PoaError, PoaInner, Servants};
+use crate::PoaManager;
 use crate::active_object_map::MapShape;
+use crate::adapter_activator::AdapterActivator;
 use crate::map_lock::{MapLock, this_thread};
 use crate::object_key::hash_of_path;
 use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};
 use crate::root::Registry;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
-use crate::{AdapterActivator, PoaManager};
 use corbie_core::Orb;
 use corbie_core::server::upcall::{Gate, Owner, closed};
 use corbie_types::{CompletionStatus, SystemException, minor};
@@ -156,7 +157,7 @@ impl Poa {
                 Some(_) => return Err(missing()),
                 None if !activate_it || family.is_made_here(name) => return Err(missing()),
                 None if family.is_made_elsewhere(name) => {}
-                None => break self.the_activator().ok_or_else(missing)?,
+                None => break self.activator().ok_or_else(missing)?,
             }
             family = self.0.family.wait(family);
         };

@@ -19,6 +19,7 @@ pub(super) struct Servants {
 }
 
 impl Poa {
+    #[cfg(feature = "servant-managers")]
     /// The servant manager; `None` when none was set.
     ///
     /// # Errors
@@ -32,6 +33,7 @@ impl Poa {
         Ok(self.0.servant_manager())
     }
 
+    #[cfg(feature = "servant-managers")]
     /// Sets the servant manager, once and for all.
     ///
     /// # Errors
@@ -103,6 +105,9 @@ impl PoaInner {
     }
 
     fn servant_manager(&self) -> Option<ServantManager> {
+        if cfg!(not(feature = "servant-managers")) {
+            return None;
+        }
         self.servants.manager.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
