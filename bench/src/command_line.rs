@@ -18,9 +18,11 @@ Runs the papers' experiments, Corbie beside its peers and the bare socket.
 Usage: corbie-bench EXPERIMENT... [--quick] [--out DIR] [--rounds N] [--only TEXT]
        corbie-bench all [--quick] [--out DIR]
        corbie-bench count [--only TEXT] [--out DIR]
+       corbie-bench footprint [--out DIR]
        corbie-bench --list
 
   count        system calls, context switches, allocations and instructions per call and side
+  footprint    octets of the smallest server and client, full and minimum (POA Table 2)
   --list       names every experiment
   --quick      at most 60 s an experiment
   --out DIR    where EXPERIMENT.json and EXPERIMENT.svg go (default: target/bench)
@@ -48,6 +50,11 @@ pub(crate) enum Command {
         out: PathBuf,
         /// Part of a contender's name.
         only: Option<String>,
+    },
+    /// Build the smallest programs and measure what they take.
+    Footprint {
+        /// Where the programs and the JSON go.
+        out: PathBuf,
     },
     /// Be the server of a raw contender.
     ServeRaw {
@@ -169,6 +176,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     }
     if run.experiments == ["count"] {
         return Ok(Command::Count { out: run.out, only: run.only });
+    }
+    if run.experiments == ["footprint"] {
+        return Ok(Command::Footprint { out: run.out });
     }
     match run.experiments.is_empty() {
         true => Err("which experiment? `--list` names them, `--help` says more".into()),

@@ -14,6 +14,7 @@ mod driver;
 mod echo;
 mod executor;
 mod experiment;
+mod footprint;
 mod local;
 mod machine;
 mod mechanism;
@@ -67,6 +68,10 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::Count { out, only } => {
             let (roster, log) = prepare(&out)?;
             print(&count::count(&roster, &out, &log, only.as_deref())?)
+        }
+        Command::Footprint { out } => {
+            fs::create_dir_all(&out)?;
+            print(&footprint::footprint(&out)?)
         }
         Command::ServeRaw { unix, spin, sizes } => Ok(raw::serve(unix, spin, sizes)?),
         Command::ServeShared { shared, sizes } => Ok(raw_shared::serve(shared, sizes)?),

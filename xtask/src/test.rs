@@ -41,11 +41,12 @@ struct Step {
     run: fn(&Path) -> Outcome,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { name: "fmt", about: "rustfmt finds nothing to change", run: fmt },
     Step { name: "lock", about: "Cargo.lock agrees with the manifests", run: lock },
     Step { name: "tidy", about: "the rules that no compiler checks", run: run_tidy },
     Step { name: "clippy", about: "no warning in any target", run: clippy },
+    Step { name: "minimum", about: "each feature of corbie builds alone, and none", run: minimum },
     Step { name: "codegen", about: "committed generated code is current", run: codegen },
     Step { name: "build", about: "programs and examples build", run: build },
     Step { name: "tests", about: "unit, integration and documentation tests", run: tests },
@@ -197,6 +198,33 @@ fn run_tidy(root: &Path) -> Outcome {
 
 fn clippy(root: &Path) -> Outcome {
     cargo(root, "cargo clippy --quiet --workspace --all-targets --keep-going -- -D warnings")
+}
+
+/// Features only add, so each has to do without the others (paper POA §2.5.3).
+fn minimum(root: &Path) -> Outcome {
+    const FEATURES: [&str; 6] = [
+        "adapter-activators",
+        "config-file",
+        "dynamic",
+        "interceptors",
+        "messaging",
+        "servant-managers",
+    ];
+    let none = "cargo clippy --quiet --package corbie-footprint --no-default-features";
+    let mut lines = vec![format!("{none} -- -D warnings")];
+    lines.extend(FEATURES.map(|feature| {
+        format!(
+            "cargo clippy --quiet --package corbie --no-default-features --features {feature} -- \
+             -D warnings"
+        )
+    }));
+    for line in lines {
+        let outcome = cargo(root, &line);
+        if !matches!(outcome, Outcome::Passed { .. }) {
+            return outcome;
+        }
+    }
+    Outcome::of(Ok("none, and each alone".to_string()))
 }
 
 fn codegen(root: &Path) -> Outcome {

@@ -1,4 +1,6 @@
 //! The smallest client: calls each operation of the reference that is its argument.
+//!
+//! `footprint.rs` of the bench takes its size.
 
 use corbie::Orb;
 use corbie_footprint::footprint::Meter;

@@ -1,5 +1,5 @@
-//! The outcome of a call as a call of its reply handler: of this process, where it is served from the
-//! reply's own octets, or of another one.
+//! The outcome of a call as a call of its reply handler: of this process, where it is served from
+//! the reply's own octets, or of another one.
 //!
 //! Used by `delivery`, by pollers whose handler was set, and by dynamic requests.
 //! CORBA Messaging §22.6, §22.8.
