@@ -131,6 +131,22 @@ impl Object {
         Ok(())
     }
 
+    /// As [`Object::invoke_async`], over a connection that no other request uses until the reply is
+    /// there: for calls that the server may answer late, so that a server which serves a
+    /// connection's requests one after the other keeps no other request waiting behind it. Its
+    /// order among other requests is not kept.
+    ///
+    /// # Errors
+    /// As [`Object::invoke_async`].
+    pub fn invoke_async_apart<'a>(
+        &self,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+        sink: ReplySink,
+    ) -> Result<(), SystemException> {
+        client::invoke_on(client::Route::Own, self, operation, arguments, sink)
+    }
+
     /// Calls `operation` and returns when the request was sent; the reply is asked for later.
     ///
     /// # Errors

@@ -98,8 +98,22 @@ pub(crate) fn invoke_async<'a>(
     arguments: Arguments<'_, 'a>,
     sink: ReplySink,
 ) -> Result<(), SystemException> {
+    invoke_on(Route::Shared, object, operation, arguments, sink)
+}
+
+/// As [`invoke_async`], by `route`.
+///
+/// # Errors
+/// See [`Object::invoke_async`].
+pub(crate) fn invoke_on<'a>(
+    route: Route,
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, 'a>,
+    sink: ReplySink,
+) -> Result<(), SystemException> {
     let policies = CallPolicies::effective(object)?;
-    let how = (Route::Shared, ResponseFlags::WithTarget);
+    let how = (route, ResponseFlags::WithTarget);
     send_for(object, operation, arguments, &policies, sink, how)
 }
 

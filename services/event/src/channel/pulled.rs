@@ -1,0 +1,133 @@
+//! A supplier that is pulled: one `pull` is on its way to it at a time, and no thread waits for
+//! the reply.
+//!
+//! Pulls go over connections of their own: a supplier may keep a pull until it has an event, and
+//! what else goes to its process is not to wait behind it. The first attempt, and each after a
+//! failure, is made by a worker. The next event is asked for when all consumers for whose sake
+//! suppliers wait have room for the last one.
+
+use super::push::{is_gone, is_passing};
+use super::{Channel, Ticket};
+use crate::event::{Event, PUSH, Shape};
+use corbie::policy::{Policy, SetOverrideType};
+use corbie::{Object, Operation, Reply, ReplySink, SystemException};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+const PULL: Operation = Operation::twoway("pull");
+/// A supplier may have no event for long; whether it lives tells its connection.
+const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+const FIRST_DELAY: Duration = Duration::from_millis(20);
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+
+/// A supplier that is pulled.
+pub(crate) struct PulledSupplier {
+    object: Object,
+    channel: Weak<Channel>,
+    /// What is to be done when the supplier is to be disconnected.
+    give_up: Box<dyn Fn() + Send + Sync>,
+    is_ended: AtomicBool,
+    /// Lock "pulled supplier": since when it fails, and how long to wait before the next attempt.
+    failing: Mutex<Option<(Instant, Duration)>>,
+}
+
+impl PulledSupplier {
+    /// # Errors
+    /// What setting policies says.
+    pub(crate) fn new(
+        channel: &Arc<Channel>,
+        object: &Object,
+        give_up: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Arc<Self>, SystemException> {
+        let patience = Policy::RelativeReplyTimeout(PATIENCE);
+        let object = object
+            .set_policy_overrides(&[patience], SetOverrideType::Add)
+            .map_err(super::no_policy)?;
+        Ok(Arc::new(Self {
+            object,
+            channel: Arc::downgrade(channel),
+            give_up: Box::new(give_up),
+            is_ended: AtomicBool::new(false),
+            failing: Mutex::default(),
+        }))
+    }
+
+    /// Begins to pull.
+    pub(crate) fn start(self: &Arc<Self>) {
+        self.ask_after(Duration::ZERO);
+    }
+
+    fn ask_after(self: &Arc<Self>, delay: Duration) {
+        let Some(channel) = self.channel.upgrade() else { return };
+        let supplier = Arc::downgrade(self);
+        channel.workers().after(delay, move || {
+            if let Some(supplier) = supplier.upgrade() {
+                supplier.ask();
+            }
+        });
+    }
+
+    fn ask(self: &Arc<Self>) {
+        if self.is_ended.load(Ordering::SeqCst) {
+            return;
+        }
+        let supplier = Arc::clone(self);
+        let sink = ReplySink::function(move |outcome| supplier.answered(outcome));
+        if let Err(exception) = self.object.invoke_async_apart(&PULL, &|_| Ok(()), sink) {
+            self.failed(&exception);
+        }
+    }
+
+    fn answered(self: &Arc<Self>, outcome: Result<Reply, SystemException>) {
+        let mut reply = match outcome {
+            Ok(reply) => reply,
+            Err(exception) => return self.failed(&exception),
+        };
+        if reply.user_exception().is_some() {
+            return (self.give_up)();
+        }
+        match reply.results(|d| Ok(Event::read(PUSH, Shape::Any, d))) {
+            Ok(event) => {
+                drop(reply);
+                self.publish(event);
+            }
+            Err(exception) => self.failed(&exception),
+        }
+    }
+
+    fn publish(self: &Arc<Self>, event: Event) {
+        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if self.is_ended.load(Ordering::SeqCst) {
+            return;
+        }
+        let Some(channel) = self.channel.upgrade() else { return };
+        let ticket = Arc::new(Ticket::default());
+        let supplier = Arc::clone(self);
+        ticket.then(move || supplier.ask());
+        channel.publish(&Arc::new(event), &ticket);
+        drop(ticket);
+    }
+
+    fn failed(self: &Arc<Self>, exception: &SystemException) {
+        let Some(channel) = self.channel.upgrade() else { return };
+        if self.is_ended.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, delay) = failing.unwrap_or_else(|| (Instant::now(), FIRST_DELAY));
+        *failing = Some((since, (2 * delay).min(LONGEST_DELAY)));
+        drop(failing);
+        let is_over = since.elapsed() >= channel.qos().give_up_after;
+        if is_gone(exception) || !is_passing(exception) || is_over {
+            tracing::info!(%exception, "a pull supplier is disconnected");
+            return (self.give_up)();
+        }
+        self.ask_after(delay);
+    }
+
+    /// The supplier is disconnected: it is asked no more.
+    pub(crate) fn end(&self) {
+        self.is_ended.store(true, Ordering::SeqCst);
+    }
+}

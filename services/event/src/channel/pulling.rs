@@ -1,0 +1,217 @@
+//! A consumer that pulls: its queue, and the pulls that wait for events.
+//!
+//! A pull that finds nothing waits as a response that is not answered yet; no thread waits with
+//! it. Called by the proxy (`server`) and by whoever publishes.
+
+use super::{Channel, Counters, Ticket, count};
+use crate::event::Event;
+use crate::qos::{ChannelQos, Overflow};
+use crate::workers::Workers;
+use corbie::{CompletionStatus, Encoder, ResponseHandler, SystemException, minor};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Replies of more octets are sent by a worker: a consumer that does not read keeps whoever sends
+/// waiting.
+const LARGE: usize = 64 << 10;
+
+/// Writes a reply.
+pub(crate) type WriteReply = fn(&Event, &mut Encoder<'_>) -> Result<(), corbie::cdr::Error>;
+
+/// A consumer that pulls.
+pub(crate) struct PullingConsumer {
+    workers: Weak<Workers>,
+    qos: ChannelQos,
+    waiting_max: usize,
+    /// What is to be done when the consumer is to be disconnected.
+    give_up: Box<dyn Fn() + Send + Sync>,
+    pub(crate) counters: Counters,
+    /// Lock "pulling consumer": not held while sending.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<(Arc<Event>, Option<Arc<Ticket>>)>,
+    octets: usize,
+    waiting: VecDeque<(ResponseHandler, WriteReply)>,
+    is_ended: bool,
+}
+
+impl PullingConsumer {
+    pub(crate) fn new(channel: &Channel, give_up: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            workers: Arc::downgrade(channel.workers()),
+            qos: channel.qos().clone(),
+            waiting_max: channel.limits().waiting_pulls,
+            give_up: Box::new(give_up),
+            counters: Counters::default(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Takes an event.
+    pub(super) fn offer(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        let mut released = Vec::new();
+        let mut state = self.lock();
+        if state.is_ended {
+            return;
+        }
+        let mut kept = None;
+        while self.is_full(&state, event.len()) {
+            match self.qos.when_full {
+                Overflow::DropNewest => return count(&self.counters.dropped, 1),
+                Overflow::Disconnect => {
+                    drop(state);
+                    tracing::info!("a pull consumer is disconnected: its queue is full");
+                    return (self.give_up)();
+                }
+                Overflow::BlockSupplier => {
+                    kept = Some(Arc::clone(ticket));
+                    break;
+                }
+                Overflow::DropOldest => {
+                    let Some((oldest, ticket)) = state.events.pop_front() else { break };
+                    state.octets -= oldest.len();
+                    released.extend(ticket);
+                    count(&self.counters.dropped, 1);
+                }
+            }
+        }
+        state.octets += event.len();
+        state.events.push_back((Arc::clone(event), kept));
+        self.answer(state);
+        drop(released);
+    }
+
+    fn is_full(&self, state: &State, octets: usize) -> bool {
+        !state.events.is_empty()
+            && (state.events.len() >= self.qos.queue_events
+                || state.octets.saturating_add(octets) > self.qos.queue_octets)
+    }
+
+    /// Answers `response` with the next event, if there is one; else it comes back.
+    pub(crate) fn answer_now(
+        self: &Arc<Self>,
+        response: ResponseHandler,
+        write: WriteReply,
+    ) -> Option<ResponseHandler> {
+        let mut state = self.lock();
+        if state.is_ended {
+            drop(state);
+            refuse(response);
+            return None;
+        }
+        let Some((event, released)) = self.take_out(&mut state) else { return Some(response) };
+        drop(state);
+        drop(released);
+        self.give(response, write, event);
+        None
+    }
+
+    /// Answers `response` with the next event, as soon as there is one.
+    pub(crate) fn wait(self: &Arc<Self>, response: ResponseHandler, write: WriteReply) {
+        let mut state = self.lock();
+        if state.is_ended {
+            drop(state);
+            return refuse(response);
+        }
+        state.waiting.retain(|(response, _)| !response.is_client_gone());
+        if state.waiting.len() >= self.waiting_max {
+            drop(state);
+            let text = format!("{} pulls wait already; no more may be", self.waiting_max);
+            let exception =
+                SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No);
+            let _ = response.raise(&exception.with_detail(text));
+            return;
+        }
+        state.waiting.push_back((response, write));
+        self.answer(state);
+    }
+
+    /// Brings events and pulls together.
+    fn answer<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, State>) {
+        while !state.events.is_empty() && !state.waiting.is_empty() {
+            let Some((response, write)) = state.waiting.pop_front() else { break };
+            if response.is_client_gone() {
+                continue;
+            }
+            let Some((event, released)) = self.take_out(&mut state) else { break };
+            drop(state);
+            drop(released);
+            self.give(response, write, event);
+            state = self.lock();
+        }
+    }
+
+    fn give(self: &Arc<Self>, response: ResponseHandler, write: WriteReply, event: Arc<Event>) {
+        match self.workers.upgrade().filter(|_| event.len() > LARGE) {
+            Some(workers) => {
+                let consumer = Arc::clone(self);
+                workers.soon(move || consumer.reply(response, write, event));
+            }
+            None => self.reply(response, write, event),
+        }
+    }
+
+    fn reply(self: &Arc<Self>, response: ResponseHandler, write: WriteReply, event: Arc<Event>) {
+        match response.reply(&|e| write(&event, e)) {
+            Ok(()) => count(&self.counters.delivered, 1),
+            Err(exception) if super::push::is_passing(&exception) => {
+                // Nobody has got it: the next pull does.
+                count(&self.counters.failed, 1);
+                let mut state = self.lock();
+                if !state.is_ended {
+                    state.octets += event.len();
+                    state.events.push_front((event, None));
+                    self.answer(state);
+                }
+            }
+            Err(exception) => {
+                tracing::info!(%exception, "an event could not be given to a pull consumer");
+                count(&self.counters.refused, 1);
+            }
+        }
+    }
+
+    /// Takes the first event out, with the ticket of the one for which there is room now.
+    fn take_out(&self, state: &mut State) -> Option<(Arc<Event>, Vec<Arc<Ticket>>)> {
+        let (event, ticket) = state.events.pop_front()?;
+        state.octets -= event.len();
+        let mut released = Vec::from_iter(ticket);
+        if state.octets <= self.qos.queue_octets {
+            let within = state.events.iter_mut().take(self.qos.queue_events);
+            released.extend(within.rev().map_while(|(_, ticket)| ticket.take()));
+        }
+        Some((event, released))
+    }
+
+    /// The consumer is disconnected: pulls that wait are told so.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_ended = true;
+        let events = std::mem::take(&mut state.events);
+        let waiting = std::mem::take(&mut state.waiting);
+        state.octets = 0;
+        drop(state);
+        count(&self.counters.dropped, events.len());
+        drop(events);
+        waiting.into_iter().for_each(|(response, _)| refuse(response));
+    }
+
+    /// Events that wait, and their octets.
+    pub(super) fn queued(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.events.len(), state.octets)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers with `Disconnected`.
+pub(crate) fn refuse(response: ResponseHandler) {
+    // Nobody may be waiting any more.
+    let _ = response.reply_exception("IDL:omg.org/CosEventComm/Disconnected:1.0", &|_| Ok(()));
+}

@@ -1,0 +1,284 @@
+//! A consumer that is pushed to: its queue, and the pushes on their way to it.
+//!
+//! There is no thread for it. Whoever brings an event, or the reply to an earlier push, sends what
+//! the window has room for, over the connection that all requests to that process share. A
+//! consumer that was not reached lately, or not at the last attempt, is tried by a worker, with
+//! one push, so that a dead host delays nobody.
+
+use super::queue::{Offered, Queue};
+use super::{Channel, Counters, Ticket, count};
+use crate::event::Event;
+use crate::qos::ChannelQos;
+use corbie::policy::{Policy, SetOverrideType};
+use corbie::{Object, Reply, ReplySink, SystemException, SystemExceptionKind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Delays between attempts: this, doubled each time, up to [`LONGEST_DELAY`].
+const FIRST_DELAY: Duration = Duration::from_millis(20);
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+/// Who took nothing for so long is tried by a worker again.
+const LATELY: Duration = Duration::from_secs(5);
+/// Events of more octets are sent by a worker: a consumer that does not read keeps whoever sends
+/// waiting when the buffers of the connection are full.
+const LARGE: usize = 64 << 10;
+
+/// A consumer that is pushed to.
+pub(crate) struct PushConsumer {
+    object: Object,
+    workers: Weak<crate::workers::Workers>,
+    qos: ChannelQos,
+    /// What is to be done when the consumer is to be disconnected.
+    give_up: Box<dyn Fn() + Send + Sync>,
+    pub(crate) counters: Counters,
+    /// Lock "push consumer": not held in calls.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue,
+    phase: Phase,
+    /// A thread sends; it takes along what comes meanwhile.
+    is_sending: bool,
+    last_taken: Option<Instant>,
+    /// Since when nothing was taken although it was tried.
+    failing_since: Option<Instant>,
+    delay: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing waits for it, or it is not known whether it can be reached.
+    #[default]
+    Untried,
+    /// A worker is about to try, or has, and the reply is to come.
+    Trying,
+    /// It took the last event.
+    Ready,
+    /// A push failed; the others on their way are waited for.
+    Failing,
+    /// Disconnected.
+    Ended,
+}
+
+impl PushConsumer {
+    /// # Errors
+    /// What setting policies says.
+    pub(crate) fn new(
+        channel: &Channel,
+        object: &Object,
+        give_up: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Arc<Self>, SystemException> {
+        let qos = channel.qos().clone();
+        // Ours does not travel: clocks need not agree.
+        let timeout = Policy::RelativeReplyTimeout(qos.push_timeout);
+        let object = object
+            .set_policy_overrides(&[timeout], SetOverrideType::Add)
+            .map_err(super::no_policy)?;
+        Ok(Arc::new(Self {
+            object,
+            workers: Arc::downgrade(channel.workers()),
+            qos,
+            give_up: Box::new(give_up),
+            counters: Counters::default(),
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Takes an event.
+    pub(super) fn offer(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        let mut released = Vec::new();
+        let mut state = self.lock();
+        if state.phase == Phase::Ended {
+            return;
+        }
+        let offered = state.queue.offer(event, Some(ticket), &self.qos, &mut released);
+        match offered {
+            Offered::Taken => {}
+            Offered::DroppedOldest(dropped) => count(&self.counters.dropped, dropped),
+            Offered::DroppedNewest => count(&self.counters.dropped, 1),
+            Offered::Overflowed => {
+                drop(state);
+                tracing::info!("a push consumer is disconnected: its queue is full");
+                return (self.give_up)();
+            }
+        }
+        let is_idle = state.queue.pending() == 0 && !state.is_sending;
+        if state.phase == Phase::Ready && is_idle && (is_long_ago(&state) || event.len() > LARGE) {
+            state.phase = Phase::Untried;
+        }
+        if state.phase == Phase::Untried {
+            self.try_soon(state, Duration::ZERO);
+        } else {
+            self.send_what_fits(state);
+        }
+        drop(released);
+    }
+
+    /// Has a worker send one event.
+    fn try_soon(self: &Arc<Self>, mut state: MutexGuard<'_, State>, delay: Duration) {
+        state.phase = Phase::Trying;
+        drop(state);
+        let Some(workers) = self.workers.upgrade() else { return };
+        let consumer = Arc::downgrade(self);
+        workers.after(delay, move || {
+            if let Some(consumer) = consumer.upgrade() {
+                consumer.try_now();
+            }
+        });
+    }
+
+    fn try_now(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if state.phase != Phase::Trying || state.queue.pending() > 0 {
+            return;
+        }
+        match state.queue.next(1) {
+            None => state.phase = Phase::Untried,
+            Some((number, event)) => {
+                drop(state);
+                if let Err(exception) = self.send(number, &event) {
+                    self.failed(number, &exception);
+                }
+            }
+        }
+    }
+
+    /// Sends until the window is full, unless another thread does already.
+    fn send_what_fits<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, State>) {
+        if state.is_sending {
+            return;
+        }
+        state.is_sending = true;
+        while state.phase == Phase::Ready
+            && let Some((number, event)) = state.queue.next(self.qos.window)
+        {
+            drop(state);
+            if let Err(exception) = self.send(number, &event) {
+                self.failed(number, &exception);
+            }
+            state = self.lock();
+        }
+        state.is_sending = false;
+        self.recover(state);
+    }
+
+    /// # Errors
+    /// The push was not accepted, and is not answered.
+    fn send(self: &Arc<Self>, number: u64, event: &Arc<Event>) -> Result<(), SystemException> {
+        let consumer = Arc::clone(self);
+        let sink = ReplySink::function(move |outcome| consumer.answered(number, outcome));
+        self.object.invoke_async(event.operation(), &|e| event.write(e), sink)
+    }
+
+    fn answered(self: &Arc<Self>, number: u64, outcome: Result<Reply, SystemException>) {
+        match outcome {
+            Ok(mut reply) => match reply.user_exception() {
+                None => self.taken(number, &self.counters.delivered),
+                Some(DISCONNECTED) => (self.give_up)(),
+                Some(_) => self.taken(number, &self.counters.refused),
+            },
+            Err(exception) if is_gone(&exception) => (self.give_up)(),
+            Err(exception) if is_passing(&exception) => self.failed(number, &exception),
+            Err(exception) => {
+                tracing::info!(%exception, "a push consumer refused an event");
+                self.taken(number, &self.counters.refused);
+            }
+        }
+    }
+
+    /// The consumer is done with an event.
+    fn taken(self: &Arc<Self>, number: u64, counter: &std::sync::atomic::AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+        let mut released = Vec::new();
+        let mut state = self.lock();
+        state.queue.done(number, &self.qos, &mut released);
+        state.last_taken = Some(Instant::now());
+        (state.failing_since, state.delay) = (None, Duration::ZERO);
+        if state.phase == Phase::Trying {
+            state.phase = Phase::Ready;
+        }
+        self.send_what_fits(state);
+        drop(released);
+    }
+
+    fn failed(self: &Arc<Self>, number: u64, exception: &SystemException) {
+        tracing::debug!(%exception, "a push failed; it will be tried again");
+        count(&self.counters.failed, 1);
+        let mut state = self.lock();
+        state.queue.failed(number);
+        if state.phase == Phase::Ended {
+            return;
+        }
+        state.phase = Phase::Failing;
+        let since = *state.failing_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= self.qos.give_up_after {
+            drop(state);
+            tracing::info!(%exception, "a push consumer is disconnected: it was not reached");
+            return (self.give_up)();
+        }
+        self.recover(state);
+    }
+
+    /// After a failure, once nothing is on its way any more, begins again with what was not taken.
+    fn recover(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        if state.phase != Phase::Failing || state.queue.pending() > 0 || state.is_sending {
+            return;
+        }
+        state.queue.rewind();
+        let delay = state.delay.max(FIRST_DELAY);
+        state.delay = (2 * delay).min(LONGEST_DELAY);
+        self.try_soon(state, delay);
+    }
+
+    /// The consumer is disconnected: nothing is sent any more.
+    pub(crate) fn end(&self) {
+        let mut released = Vec::new();
+        let mut state = self.lock();
+        state.phase = Phase::Ended;
+        let left = state.queue.clear(&mut released);
+        drop(state);
+        count(&self.counters.dropped, left);
+        drop(released);
+    }
+
+    /// Events that wait, and their octets.
+    pub(super) fn queued(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.queue.len(), state.queue.octets())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
+
+fn is_long_ago(state: &State) -> bool {
+    state.last_taken.is_none_or(|then| then.elapsed() > LATELY)
+}
+
+/// Whether the object will never be there again.
+pub(super) fn is_gone(exception: &SystemException) -> bool {
+    use SystemExceptionKind as K;
+    matches!(exception.kind, K::ObjectNotExist | K::InvObjref)
+}
+
+/// Whether the same call may succeed later.
+pub(super) fn is_passing(exception: &SystemException) -> bool {
+    use SystemExceptionKind as K;
+    matches!(
+        exception.kind,
+        K::CommFailure
+            | K::Transient
+            | K::Timeout
+            | K::NoResponse
+            | K::NoResources
+            | K::NoMemory
+            | K::Rebind
+            | K::BadInvOrder
+    )
+}

@@ -1,0 +1,162 @@
+//! An event: an operation and the octets of its arguments, as they came.
+//!
+//! Proxies make events of requests and replies and make requests and replies of them; nothing is
+//! decoded on the way unless sender and receiver disagree in byte order, alignment or code sets.
+//! An untyped event is the operation `push` with one `any`.
+
+use corbie::cdr::Error;
+use corbie::{
+    Any, ByteOrder, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode, Version,
+};
+use corbie::{CodeSet, Operation};
+use std::sync::Arc;
+
+/// The operation of an untyped event.
+pub(crate) const PUSH: Operation = Operation::twoway("push");
+
+/// How the arguments of an event are to be read, where they have to be.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// One `any`.
+    Any,
+    /// Values of these types, one after the other.
+    Typed(Arc<[TypeCode]>),
+}
+
+/// An event. Channels share it among consumers.
+#[derive(Debug)]
+pub struct Event {
+    operation: Operation,
+    shape: Shape,
+    octets: Box<[u8]>,
+    /// Where the octets began in their message, modulo 8.
+    lead: usize,
+    order: ByteOrder,
+    version: Version,
+    code_sets: CodeSets,
+}
+
+impl Event {
+    /// An event of what `d` has not read yet.
+    #[must_use]
+    pub fn read(operation: Operation, shape: Shape, d: &Decoder<'_>) -> Self {
+        Self {
+            operation,
+            shape,
+            octets: d.rest().into(),
+            lead: d.position() % 8,
+            order: d.order(),
+            version: d.version(),
+            code_sets: d.code_sets(),
+        }
+    }
+
+    /// An untyped event.
+    ///
+    /// # Errors
+    /// `MARSHAL` and others when the value cannot be written.
+    pub fn of_any(any: &Any) -> Result<Self, SystemException> {
+        Self::written(PUSH, Shape::Any, |e| Any::encode(any, e))
+    }
+
+    /// An event of what `write` writes.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn written<'a>(
+        operation: Operation,
+        shape: Shape,
+        write: impl FnOnce(&mut Encoder<'a>) -> Result<(), Error>,
+    ) -> Result<Self, SystemException> {
+        let mut e = Encoder::native();
+        let code_sets = CodeSets { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
+        e.set_version(Version::V1_2);
+        e.set_code_sets(code_sets);
+        write(&mut e)?;
+        let octets = e.to_vec().into_boxed_slice();
+        let (order, version) = (ByteOrder::NATIVE, Version::V1_2);
+        Ok(Self { operation, shape, octets, lead: 0, order, version, code_sets })
+    }
+
+    /// The operation that the event is a call of.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// How its arguments are to be read.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// How many octets its arguments have.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.octets.len()
+    }
+
+    /// Whether it has no arguments.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.octets.is_empty()
+    }
+
+    /// Its octets.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        &self.octets
+    }
+
+    /// A decoder that stands at its first argument.
+    #[must_use]
+    pub fn decoder(&self) -> Decoder<'_> {
+        let mut d = Decoder::with_position(&self.octets, self.lead, self.order);
+        d.set_version(self.version);
+        d.set_code_sets(self.code_sets);
+        d
+    }
+
+    /// Writes its arguments: as they came, where the receiver reads the same octets in the same
+    /// way, else converted.
+    ///
+    /// # Errors
+    /// Those of reading them, when they have to be converted.
+    pub fn write(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        let is_alike = self.order == e.order()
+            && self.lead == e.position() % 8
+            && self.code_sets == e.code_sets()
+            && self.version.of_values() == e.version().of_values();
+        if is_alike || self.octets.is_empty() {
+            e.write_octets(&self.octets);
+            return Ok(());
+        }
+        self.convert(e)
+    }
+
+    #[cold]
+    fn convert(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        let mut d = self.decoder();
+        let values = match &self.shape {
+            Shape::Any => vec![Any::decode(&mut d)?],
+            Shape::Typed(types) => {
+                let read = |of: &TypeCode| Any::decode_value(of.clone(), &mut d);
+                types.iter().map(read).collect::<Result<Vec<Any>, Error>>()?
+            }
+        };
+        // What borrows from the values must end before they do; so it is copied from there.
+        let lead = e.position() % 8;
+        let mut own = Encoder::new(Vec::new(), e.order());
+        own.set_version(e.version());
+        own.set_code_sets(e.code_sets());
+        (0..lead).for_each(|_| own.write_octet(0));
+        for value in &values {
+            match &self.shape {
+                Shape::Any => Any::encode(value, &mut own)?,
+                Shape::Typed(_) => value.encode_value(&mut own)?,
+            }
+        }
+        e.write_octets(own.to_vec().get(lead..).unwrap_or_default());
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! The Event Service (OMG Event Service 1.2): channels that take events from suppliers and give
+//! them to consumers, so that neither has to know the other.
+//!
+//! [`EventServer`] serves channels within an ORB: it is an ordinary application of the façade.
+//! [`Channel`] is the core, in which an event is the octets of a request ([`Event`]). The
+//! generated code is in [`cos_event_comm`], [`cos_event_channel_admin`] and [`corbie_events`].
+//!
+//! ```no_run
+//! use corbie::Orb;
+//! use corbie_event::{ChannelQos, EventServer, Limits};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
+//!     let server = EventServer::start(&orb, Limits::default())?;
+//!     let channel = server.create("prices", ChannelQos::default())?;
+//!     println!("{}", channel.as_object());
+//!     Ok(())
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod channel;
+mod event;
+mod qos;
+pub mod server;
+mod workers;
+
+#[allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "generated from the IDL files, whose comments explain it"
+)]
+mod generated {
+    corbie::include_idl!("CorbieEvents");
+}
+
+pub use channel::{Channel, Ticket};
+pub use event::{Event, Shape};
+pub use generated::{
+    corbie_events, cos_event_channel_admin, cos_event_comm, cos_typed_event_channel_admin,
+    cos_typed_event_comm,
+};
+pub use qos::{ChannelQos, Limits, Overflow};
+pub use server::EventServer;
+
+/// The object key under which the factory of a server can be reached, as
+/// `corbaloc::HOST:PORT/EventChannelFactory`.
+pub const EVENT_CHANNEL_FACTORY: &str = "EventChannelFactory";

@@ -1,0 +1,131 @@
+//! What a channel promises, and what clients can make a server spend.
+//!
+//! Set when a channel is made (`CorbieEvents::ChannelQos`, flags of `corbie events`), read by
+//! `channel` for every event.
+
+use crate::corbie_events::{self, BadQos};
+use std::time::Duration;
+
+/// What becomes of an event that finds a consumer's queue full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overflow {
+    /// The event that waits longest makes room.
+    #[default]
+    DropOldest,
+    /// The event that comes is not taken.
+    DropNewest,
+    /// The event is taken, and its supplier waits until there is room.
+    BlockSupplier,
+    /// The consumer is disconnected.
+    Disconnect,
+}
+
+/// What a channel promises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelQos {
+    /// What becomes of an event that finds a consumer's queue full.
+    pub when_full: Overflow,
+    /// Events that may wait for one consumer.
+    pub queue_events: usize,
+    /// Octets of events that may wait for one consumer.
+    pub queue_octets: usize,
+    /// Pushes to one consumer that may be on their way at once. More than 1 keeps the order only
+    /// if the consumer serves the requests of a connection one after the other, as Corbie's
+    /// default does; 1 is kept by all.
+    pub window: usize,
+    /// How long a consumer may take for one push.
+    pub push_timeout: Duration,
+    /// A consumer or supplier that could not be reached for so long is disconnected.
+    pub give_up_after: Duration,
+}
+
+impl Default for ChannelQos {
+    fn default() -> Self {
+        Self {
+            when_full: Overflow::DropOldest,
+            queue_events: 10_000,
+            queue_octets: 64 << 20,
+            window: 1,
+            push_timeout: Duration::from_secs(5),
+            give_up_after: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Most pushes on their way to one consumer.
+const WINDOW_MAX: u32 = 4096;
+
+impl ChannelQos {
+    /// The first sentence that says why a channel cannot be like this.
+    ///
+    /// # Errors
+    /// [`BadQos`].
+    pub fn check(&self) -> Result<(), BadQos> {
+        let why = if self.queue_events == 0 || self.queue_octets == 0 {
+            "a queue has to have room for an event"
+        } else if self.window == 0 || self.window > WINDOW_MAX as usize {
+            "window is from 1 to 4096"
+        } else if self.push_timeout.is_zero() || self.give_up_after.is_zero() {
+            "push_timeout and give_up_after are longer than no time"
+        } else {
+            return Ok(());
+        };
+        Err(BadQos { why: why.to_owned() })
+    }
+
+    /// What a client asks for; 0 is our default.
+    ///
+    /// # Errors
+    /// [`BadQos`].
+    pub fn of_idl(asked: &corbie_events::ChannelQos) -> Result<Self, BadQos> {
+        let default = Self::default();
+        let millis = |asked: u32, default: Duration| match asked {
+            0 => default,
+            asked => Duration::from_millis(asked.into()),
+        };
+        let count = |asked: u64, default: usize| match asked {
+            0 => default,
+            asked => usize::try_from(asked).unwrap_or(usize::MAX),
+        };
+        if asked.is_durable {
+            let why = "this server has no store: it cannot make durable channels".to_owned();
+            return Err(BadQos { why });
+        }
+        let qos = Self {
+            when_full: match asked.when_full {
+                corbie_events::Overflow::DropOldest => Overflow::DropOldest,
+                corbie_events::Overflow::DropNewest => Overflow::DropNewest,
+                corbie_events::Overflow::BlockSupplier => Overflow::BlockSupplier,
+                corbie_events::Overflow::Disconnect => Overflow::Disconnect,
+            },
+            queue_events: count(asked.queue_events.into(), default.queue_events),
+            queue_octets: count(asked.queue_octets, default.queue_octets),
+            window: count(asked.window.into(), default.window),
+            push_timeout: millis(asked.push_timeout, default.push_timeout),
+            give_up_after: millis(asked.give_up_after, default.give_up_after),
+        };
+        qos.check().map(|()| qos)
+    }
+}
+
+/// What clients can make a server spend: limits with defaults for an open network. What is beyond
+/// them is refused with `IMP_LIMIT` (`COMPLETED_NO`).
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Channels of a server.
+    pub channels: usize,
+    /// Proxies of one channel, connected or not.
+    pub proxies: usize,
+    /// Octets of a channel's name.
+    pub name_octets: usize,
+    /// Pulls that may wait at one proxy for events.
+    pub waiting_pulls: usize,
+    /// Threads that make connections to consumers and suppliers.
+    pub workers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { channels: 1000, proxies: 10_000, name_octets: 1024, waiting_pulls: 64, workers: 4 }
+    }
+}

@@ -1,0 +1,78 @@
+//! The server: channels and their proxies as CORBA objects.
+//!
+//! `corbie events serve` and tests start it; it is an ordinary application of the façade. Requests
+//! of suppliers and consumers go to `proxies`, which give the octets of an event to the channel
+//! and take them from it without looking into them.
+
+mod administration;
+mod factory;
+mod home;
+mod proxies;
+mod proxy;
+
+use crate::channel::Channel;
+use crate::corbie_events::{EventChannelFactory, EventChannelFactorySkeleton};
+use crate::cos_event_channel_admin::EventChannel;
+use crate::qos::{ChannelQos, Limits};
+use crate::{EVENT_CHANNEL_FACTORY, corbie_events};
+use corbie::{Orb, SystemException};
+use factory::Factory;
+use home::Home;
+use std::sync::Arc;
+
+/// A server of event channels within an ORB. Its channels are served until it is dropped.
+pub struct EventServer {
+    home: Arc<Home>,
+    factory: EventChannelFactory,
+}
+
+impl EventServer {
+    /// Serves a factory of channels in `orb`, also under the object key `EventChannelFactory`.
+    ///
+    /// # Errors
+    /// What making a POA says: `INITIALIZE` when an endpoint cannot be listened on, `BAD_PARAM`
+    /// when `orb` has an event server already.
+    pub fn start(orb: &Orb, limits: Limits) -> Result<EventServer, SystemException> {
+        let home = Home::new(orb, limits)?;
+        let servant = EventChannelFactorySkeleton::new(Factory { home: Arc::clone(&home) });
+        let factory = home.poa().activate_with_id("factory", servant)?;
+        orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
+        Ok(EventServer { home, factory })
+    }
+
+    /// The reference of the factory.
+    #[must_use]
+    pub fn factory(&self) -> &EventChannelFactory {
+        &self.factory
+    }
+
+    /// Makes a channel, or finds the one that is like it.
+    ///
+    /// # Errors
+    /// As `create_channel` of the factory.
+    pub fn create(
+        &self,
+        name: &str,
+        qos: ChannelQos,
+    ) -> Result<EventChannel, corbie_events::event_channel_factory::CreateChannelError> {
+        self.home.create(name, qos)
+    }
+
+    /// The channel of that name: for suppliers and consumers of this process, and for counters.
+    #[must_use]
+    pub fn channel(&self, name: &str) -> Option<Arc<Channel>> {
+        self.home.find(name).map(|(channel, _)| channel)
+    }
+}
+
+impl Drop for EventServer {
+    fn drop(&mut self) {
+        self.home.close();
+    }
+}
+
+impl std::fmt::Debug for EventServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventServer").field("channels", &self.home.names()).finish()
+    }
+}

@@ -1,0 +1,100 @@
+//! The servants of a channel and of its two administrations, from which proxies are got
+//! (Event Service 1.2 §2.4).
+
+use super::home::Home;
+use super::proxies;
+use crate::channel::Channel;
+use crate::cos_event_channel_admin::{
+    ConsumerAdmin, ConsumerAdminServant, ConsumerAdminSkeleton, EventChannel, EventChannelServant,
+    EventChannelSkeleton, ProxyPullConsumer, ProxyPullSupplier, ProxyPushConsumer,
+    ProxyPushSupplier, SupplierAdmin, SupplierAdminServant, SupplierAdminSkeleton,
+};
+use corbie::SystemException;
+use std::sync::Arc;
+
+/// What the servants of one channel share.
+pub(super) struct Place {
+    pub(super) home: Arc<Home>,
+    pub(super) channel: Arc<Channel>,
+    /// The number of the channel: object ids begin with it.
+    number: u64,
+}
+
+impl Place {
+    /// The object id of something of the channel.
+    pub(super) fn id(&self, what: impl std::fmt::Display) -> String {
+        format!("{}/{what}", self.number)
+    }
+}
+
+/// Makes the objects of a channel.
+pub(super) fn serve(
+    home: &Arc<Home>,
+    channel: &Arc<Channel>,
+    number: u64,
+) -> Result<EventChannel, SystemException> {
+    let (home, channel) = (Arc::clone(home), Arc::clone(channel));
+    let place = Arc::new(Place { home, channel, number });
+    let poa = place.home.poa();
+    let consumers = ConsumerAdminSkeleton::new(Consumers { place: Arc::clone(&place) });
+    let consumers = poa.activate_with_id(place.id("consumers"), consumers)?;
+    let suppliers = SupplierAdminSkeleton::new(Suppliers { place: Arc::clone(&place) });
+    let suppliers = poa.activate_with_id(place.id("suppliers"), suppliers)?;
+    let servant = Whole { place: Arc::clone(&place), consumers, suppliers };
+    Ok(poa.activate_with_id(place.id("channel"), EventChannelSkeleton::new(servant))?)
+}
+
+struct Whole {
+    place: Arc<Place>,
+    consumers: ConsumerAdmin,
+    suppliers: SupplierAdmin,
+}
+
+impl EventChannelServant for Whole {
+    fn for_consumers(&self) -> Result<Option<ConsumerAdmin>, SystemException> {
+        Ok(Some(self.consumers.clone()))
+    }
+
+    fn for_suppliers(&self) -> Result<Option<SupplierAdmin>, SystemException> {
+        Ok(Some(self.suppliers.clone()))
+    }
+
+    fn destroy(&self) -> Result<(), SystemException> {
+        let Place { home, channel, .. } = &*self.place;
+        if channel.destroy() {
+            home.forget(channel.name());
+            for what in ["channel", "consumers", "suppliers"] {
+                home.deactivate(&self.place.id(what));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Consumers {
+    place: Arc<Place>,
+}
+
+impl ConsumerAdminServant for Consumers {
+    fn obtain_push_supplier(&self) -> Result<Option<ProxyPushSupplier>, SystemException> {
+        proxies::push_supplier(&self.place).map(Some)
+    }
+
+    fn obtain_pull_supplier(&self) -> Result<Option<ProxyPullSupplier>, SystemException> {
+        proxies::pull_supplier(&self.place).map(Some)
+    }
+}
+
+struct Suppliers {
+    place: Arc<Place>,
+}
+
+impl SupplierAdminServant for Suppliers {
+    fn obtain_push_consumer(&self) -> Result<Option<ProxyPushConsumer>, SystemException> {
+        proxies::push_consumer(&self.place).map(Some)
+    }
+
+    fn obtain_pull_consumer(&self) -> Result<Option<ProxyPullConsumer>, SystemException> {
+        proxies::pull_consumer(&self.place).map(Some)
+    }
+}

@@ -1,0 +1,288 @@
+//! The servants of the four kinds of proxies (Event Service 1.2 §2.3, §2.4).
+//!
+//! What carries events is served by hand, so that their octets are passed on as they came; the
+//! rest goes to generated skeletons.
+
+use super::administration::Place;
+use super::proxy::{Flow, NotConnected, Proxy};
+use crate::channel::{Proxy as _, PulledSupplier, PullingConsumer, PushConsumer, Ticket};
+use crate::cos_event_channel_admin::{
+    AlreadyConnected, ProxyPullConsumer, ProxyPullConsumerServant, ProxyPullConsumerSkeleton,
+    ProxyPullSupplier, ProxyPullSupplierServant, ProxyPullSupplierSkeleton, ProxyPushConsumer,
+    ProxyPushConsumerServant, ProxyPushConsumerSkeleton, ProxyPushSupplier,
+    ProxyPushSupplierServant, ProxyPushSupplierSkeleton, proxy_pull_consumer, proxy_pull_supplier,
+    proxy_push_consumer, proxy_push_supplier,
+};
+use crate::cos_event_comm::{
+    PullConsumer, PullConsumerServant, PullSupplier, PullSupplierServant,
+    PushConsumer as PushConsumerReference, PushConsumerServant, PushSupplier, PushSupplierServant,
+    pull_supplier::{PullError, TryPullError},
+    push_consumer::PushError,
+};
+use crate::event::{Event, PUSH, Shape};
+use corbie::cdr::Error;
+use corbie::{
+    Any, CompletionStatus, Encoder, Interface, Object, Operation, Servant, ServerRequest,
+    SystemException,
+};
+use std::sync::Arc;
+
+static DISCONNECT_PUSH_SUPPLIER: Operation = Operation::twoway("disconnect_push_supplier");
+static DISCONNECT_PUSH_CONSUMER: Operation = Operation::twoway("disconnect_push_consumer");
+static DISCONNECT_PULL_SUPPLIER: Operation = Operation::twoway("disconnect_pull_supplier");
+static DISCONNECT_PULL_CONSUMER: Operation = Operation::twoway("disconnect_pull_consumer");
+
+const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
+
+/// For a supplier that pushes.
+pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemException> {
+    let object = Proxy::activate(place, (&DISCONNECT_PUSH_SUPPLIER, true), |proxy| {
+        let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
+        ByHand { proxy, by_hand: push, rest }
+    })?;
+    Ok(ProxyPushConsumer::from_object(object))
+}
+
+/// For a consumer that is pushed to.
+pub(super) fn push_supplier(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemException> {
+    let object = Proxy::activate(place, (&DISCONNECT_PUSH_CONSUMER, false), |proxy| {
+        ProxyPushSupplierSkeleton::new(Pushes { proxy })
+    })?;
+    Ok(ProxyPushSupplier::from_object(object))
+}
+
+/// For a consumer that pulls.
+pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, SystemException> {
+    let object = Proxy::activate(place, (&DISCONNECT_PULL_CONSUMER, false), |proxy| {
+        let rest = ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy) });
+        ByHand { proxy, by_hand: pull, rest }
+    })?;
+    Ok(ProxyPullSupplier::from_object(object))
+}
+
+/// For a supplier that is pulled.
+pub(super) fn pull_consumer(place: &Arc<Place>) -> Result<ProxyPullConsumer, SystemException> {
+    let object = Proxy::activate(place, (&DISCONNECT_PULL_SUPPLIER, true), |proxy| {
+        ProxyPullConsumerSkeleton::new(Pulls { proxy })
+    })?;
+    Ok(ProxyPullConsumer::from_object(object))
+}
+
+/// Serves a request, or says that it is for the skeleton.
+type Handler = fn(&Arc<Proxy>, &mut ServerRequest<'_>) -> Option<Result<(), SystemException>>;
+
+/// A servant of which some operations are served by hand.
+struct ByHand<S> {
+    proxy: Arc<Proxy>,
+    by_hand: Handler,
+    rest: S,
+}
+
+impl<S: Servant> Servant for ByHand<S> {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        self.rest._interfaces()
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        match (self.by_hand)(&self.proxy, request) {
+            Some(outcome) => outcome,
+            None => self.rest._dispatch(request),
+        }
+    }
+}
+
+fn push(
+    proxy: &Arc<Proxy>,
+    request: &mut ServerRequest<'_>,
+) -> Option<Result<(), SystemException>> {
+    if request.operation() != PUSH.name() {
+        return None;
+    }
+    if !proxy.is_connected() {
+        return Some(request.reply_exception(DISCONNECTED, &|_| Ok(())));
+    }
+    let event = Arc::new(Event::read(PUSH, Shape::Any, &request.arguments()));
+    let ticket = Arc::new(Ticket::default());
+    proxy.channel().publish(&event, &ticket);
+    if Arc::strong_count(&ticket) == 1 {
+        return Some(request.reply(&|_| Ok(())));
+    }
+    let response = request.defer();
+    ticket.then(move || {
+        if let Err(gone) = response.reply(&|_| Ok(())) {
+            tracing::debug!(%gone, "a supplier went while it waited for room");
+        }
+    });
+    Some(Ok(()))
+}
+
+fn pull(
+    proxy: &Arc<Proxy>,
+    request: &mut ServerRequest<'_>,
+) -> Option<Result<(), SystemException>> {
+    let waits = match request.operation() {
+        "pull" => true,
+        "try_pull" => false,
+        _ => return None,
+    };
+    let Some(Flow::Pulling(consumer)) = proxy.flow() else {
+        return Some(request.reply_exception(DISCONNECTED, &|_| Ok(())));
+    };
+    let response = request.defer();
+    if waits {
+        consumer.wait(response, |event, e| event.write(e));
+    } else if let Some(response) = consumer.answer_now(response, write_found) {
+        // Whoever asks hears that there is nothing, or is gone.
+        let _ = response.reply(&|e| {
+            // An any of type null, and that there was nothing.
+            e.write_ulong(0);
+            e.write_boolean(false);
+            Ok(())
+        });
+    }
+    Some(Ok(()))
+}
+
+/// The results of a `try_pull` that found an event.
+fn write_found(event: &Event, e: &mut Encoder<'_>) -> Result<(), Error> {
+    event.write(e)?;
+    e.write_boolean(true);
+    Ok(())
+}
+
+/// A nil reference where there has to be one.
+fn is_nil(what: &str) -> SystemException {
+    SystemException::bad_param(0, CompletionStatus::No)
+        .with_detail(format!("the {what} is nil: it cannot be called"))
+}
+
+/// What is served by hand never comes here.
+fn not_here() -> SystemException {
+    SystemException::internal(0, CompletionStatus::No)
+        .with_detail("events are not served by the skeleton")
+}
+
+macro_rules! refusals {
+    ($($error:ty),*) => { $(
+        impl From<NotConnected> for $error {
+            fn from(refusal: NotConnected) -> Self {
+                match refusal {
+                    NotConnected::Already => AlreadyConnected {}.into(),
+                    NotConnected::System(exception) => exception.into(),
+                }
+            }
+        }
+    )* };
+}
+
+refusals! {
+    proxy_push_consumer::ConnectPushSupplierError,
+    proxy_push_supplier::ConnectPushConsumerError,
+    proxy_pull_supplier::ConnectPullConsumerError,
+    proxy_pull_consumer::ConnectPullSupplierError
+}
+
+struct TakesPushes {
+    proxy: Arc<Proxy>,
+}
+
+impl PushConsumerServant for TakesPushes {
+    fn push(&self, _data: &Any) -> Result<(), PushError> {
+        Err(not_here().into())
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        self.proxy.end();
+        Ok(())
+    }
+}
+
+impl ProxyPushConsumerServant for TakesPushes {
+    fn connect_push_supplier(
+        &self,
+        push_supplier: Option<&PushSupplier>,
+    ) -> Result<(), proxy_push_consumer::ConnectPushSupplierError> {
+        let peer = push_supplier.map(Interface::as_object);
+        Ok(self.proxy.connect(peer, |_| Ok(Flow::Pushed))?)
+    }
+}
+
+struct Pushes {
+    proxy: Arc<Proxy>,
+}
+
+impl PushSupplierServant for Pushes {
+    fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
+        self.proxy.end();
+        Ok(())
+    }
+}
+
+impl ProxyPushSupplierServant for Pushes {
+    fn connect_push_consumer(
+        &self,
+        push_consumer: Option<&PushConsumerReference>,
+    ) -> Result<(), proxy_push_supplier::ConnectPushConsumerError> {
+        let peer: &Object = push_consumer.ok_or_else(|| is_nil("push consumer"))?.as_object();
+        let channel = self.proxy.channel();
+        Ok(self.proxy.connect(Some(peer), |give_up| {
+            PushConsumer::new(channel, peer, give_up).map(Flow::Push)
+        })?)
+    }
+}
+
+struct IsPulled {
+    proxy: Arc<Proxy>,
+}
+
+impl PullSupplierServant for IsPulled {
+    fn pull(&self) -> Result<Any, PullError> {
+        Err(not_here().into())
+    }
+
+    fn try_pull(&self) -> Result<(Any, bool), TryPullError> {
+        Err(not_here().into())
+    }
+
+    fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
+        self.proxy.end();
+        Ok(())
+    }
+}
+
+impl ProxyPullSupplierServant for IsPulled {
+    fn connect_pull_consumer(
+        &self,
+        pull_consumer: Option<&PullConsumer>,
+    ) -> Result<(), proxy_pull_supplier::ConnectPullConsumerError> {
+        let peer = pull_consumer.map(Interface::as_object);
+        let channel = self.proxy.channel();
+        Ok(self
+            .proxy
+            .connect(peer, |give_up| Ok(Flow::Pulling(PullingConsumer::new(channel, give_up))))?)
+    }
+}
+
+struct Pulls {
+    proxy: Arc<Proxy>,
+}
+
+impl PullConsumerServant for Pulls {
+    fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
+        self.proxy.end();
+        Ok(())
+    }
+}
+
+impl ProxyPullConsumerServant for Pulls {
+    fn connect_pull_supplier(
+        &self,
+        pull_supplier: Option<&PullSupplier>,
+    ) -> Result<(), proxy_pull_consumer::ConnectPullSupplierError> {
+        let peer = pull_supplier.ok_or_else(|| is_nil("pull supplier"))?.as_object();
+        let channel = self.proxy.channel();
+        Ok(self.proxy.connect(Some(peer), |give_up| {
+            PulledSupplier::new(channel, peer, give_up).map(Flow::Pulled)
+        })?)
+    }
+}
