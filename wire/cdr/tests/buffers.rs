@@ -28,6 +28,7 @@ fn pools() {
     beyond_a_threads_share();
     from_one_thread_to_another();
     limits();
+    what_is_used_now_replaces_the_rest();
     trimming();
     encoders();
     a_thread_that_ends();
@@ -123,6 +124,25 @@ fn limits() {
     let did = on_a_thread(|| buffers::give(buffers::take(0)));
     assert_eq!((did.held_buffers, did.freed, buffers::shared_octets()), (0, 1, 0));
     buffers::set_limits(BufferLimits::default());
+}
+
+fn what_is_used_now_replaces_the_rest() {
+    let limits = BufferLimits { thread_buffers: 2, thread_octets: 1 << 20, shared_octets: 1 << 20 };
+    buffers::set_limits(limits);
+    let give = |count: usize, octets| {
+        let many: Vec<_> = (0..count).map(|_| buffers::take(octets)).collect();
+        many.into_iter().for_each(buffers::give);
+    };
+    on_a_thread(|| give(20, 1 << 16));
+    assert_eq!(buffers::shared_octets(), 1 << 20, "full of large ones");
+    on_a_thread(|| give(40, 1 << 12));
+    assert!(buffers::shared_octets() <= 1 << 20);
+    let did = on_a_thread(|| give(40, 1 << 12));
+    assert_eq!((did.allocated, did.freed), (0, 0), "small ones took their place: {did:?}");
+    let did = on_a_thread(|| give(12, 1 << 16));
+    assert_eq!(did.allocated, 0, "most of the large ones are still there: {did:?}");
+    buffers::set_limits(BufferLimits::default());
+    empty_everything();
 }
 
 fn trimming() {

@@ -5,9 +5,13 @@
 //! still, since its holder was preempted, allocates or frees, and inherits no priority. Small
 //! buffers move in batches, so it is asked once for many of them (magazines; Bonwick and Adams,
 //! USENIX 2001).
+//!
+//! When it is full, what is given replaces what was used least recently: else large buffers of an
+//! hour ago would keep out those that every call needs now, until the next trimming.
 
 use super::limits;
-use super::shelf::{Kind, LARGE_OCTETS, Shelf};
+use super::shelf::{CLASSES, Kind, LARGE_OCTETS, Shelf};
+use arrayvec::ArrayVec;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -17,8 +21,21 @@ pub(super) const BATCH: usize = 8;
 /// Attempts to lock: some hundred nanoseconds.
 const TRIES: u32 = 32;
 
-/// By [`Kind`]. Lock "shared buffers".
-static SHELVES: Mutex<[Shelf; 2]> = Mutex::new([Shelf::new(), Shelf::new()]);
+/// Buffers that are replaced at a time, at most: the lock is held meanwhile.
+const REPLACED: usize = 8;
+
+/// What is kept, and when it was used.
+struct Store {
+    /// By [`Kind`].
+    shelves: [Shelf; 2],
+    /// By [`Kind`] and stack: the value of `uses` when a buffer was last taken out or put in.
+    used: [[u64; CLASSES]; 2],
+    uses: u64,
+}
+
+/// Lock "shared buffers".
+static STORE: Mutex<Store> =
+    Mutex::new(Store { shelves: [Shelf::new(), Shelf::new()], used: [[0; CLASSES]; 2], uses: 0 });
 /// Octets in it. Changed with the lock.
 static OCTETS: AtomicUsize = AtomicUsize::new(0);
 
@@ -29,10 +46,10 @@ pub fn held_octets() -> usize {
 }
 
 /// The pool, if its lock is to be had in about the time that an allocation takes.
-fn lock() -> Option<MutexGuard<'static, [Shelf; 2]>> {
+fn lock() -> Option<MutexGuard<'static, Store>> {
     for _ in 0..TRIES {
-        if let Ok(shelves) = SHELVES.try_lock() {
-            return Some(shelves);
+        if let Ok(store) = STORE.try_lock() {
+            return Some(store);
         }
         std::hint::spin_loop();
     }
@@ -48,13 +65,13 @@ pub(super) fn take(
     if held_octets() == 0 {
         return (None, 0);
     }
-    let Some(mut shelves) = lock() else { return (None, 0) };
-    let shelf = &mut shelves[kind as usize];
-    let Some(buffer) = shelf.take(kind, octets) else { return (None, 0) };
+    let Some(mut store) = lock() else { return (None, 0) };
+    let Some(buffer) = store.shelves[kind as usize].take(kind, octets) else { return (None, 0) };
+    store.note_use(kind, &buffer);
     OCTETS.fetch_sub(buffer.capacity(), Ordering::Relaxed);
     let mut more = 0;
     while buffer.capacity() < LARGE_OCTETS && more + 1 < BATCH as u64 {
-        let Some(other) = shelf.take_like(kind, &buffer) else { break };
+        let Some(other) = store.shelves[kind as usize].take_like(kind, &buffer) else { break };
         OCTETS.fetch_sub(other.capacity(), Ordering::Relaxed);
         keep(other);
         more += 1;
@@ -66,19 +83,52 @@ pub(super) fn take(
 /// it took.
 pub(super) fn give(kind: Kind, buffers: impl Iterator<Item = Vec<u8>>) -> u64 {
     let most = limits::limits();
-    let Some(mut shelves) = lock() else { return 0 };
+    // Freed when the lock is.
+    let mut replaced = ArrayVec::<Vec<u8>, REPLACED>::new();
+    let Some(mut store) = lock() else { return 0 };
     let mut taken = 0;
     for buffer in buffers {
         let octets = buffer.capacity();
-        if most.thread_buffers > 0
-            && held_octets().saturating_add(octets) <= most.shared_octets
-            && shelves[kind as usize].put(kind, buffer)
+        let Some(others) = most.shared_octets.checked_sub(octets) else { continue };
+        if most.thread_buffers == 0 {
+            continue;
+        }
+        store.note_use(kind, &buffer);
+        while held_octets() > others
+            && !replaced.is_full()
+            && let Some(other) = store.take_stale(kind, &buffer)
         {
+            OCTETS.fetch_sub(other.capacity(), Ordering::Relaxed);
+            replaced.push(other);
+        }
+        if held_octets() <= others && store.shelves[kind as usize].put(kind, buffer) {
             OCTETS.fetch_add(octets, Ordering::Relaxed);
             taken += 1;
         }
     }
+    drop(store);
     taken
+}
+
+impl Store {
+    fn note_use(&mut self, kind: Kind, buffer: &Vec<u8>) {
+        self.uses += 1;
+        if let Some(used) = self.used[kind as usize].get_mut(Shelf::class_of(kind, buffer)) {
+            *used = self.uses;
+        }
+    }
+
+    /// Takes out a buffer of the stack that was used least recently, unless it is the one that
+    /// `buffer` belongs to.
+    #[cold]
+    fn take_stale(&mut self, kind: Kind, buffer: &Vec<u8>) -> Option<Vec<u8>> {
+        let own = (kind as usize, Shelf::class_of(kind, buffer));
+        let stocked = self.shelves.iter().enumerate();
+        let stacks = stocked.flat_map(|(kind, shelf)| shelf.stocked().map(move |at| (kind, at)));
+        let others = stacks.filter(|stack| *stack != own);
+        let (kind, class) = others.min_by_key(|(kind, class)| self.used[*kind][*class])?;
+        self.shelves[kind].take_of(class)
+    }
 }
 
 /// Frees what nobody has needed since the last call: at once in the process's pool, in those of
@@ -86,8 +136,8 @@ pub(super) fn give(kind: Kind, buffers: impl Iterator<Item = Vec<u8>>) -> u64 {
 /// twice, after its busiest time.
 pub fn trim() {
     limits::ask_to_trim();
-    let Some(mut shelves) = lock() else { return };
-    for shelf in &mut *shelves {
+    let Some(mut store) = lock() else { return };
+    for shelf in &mut store.shelves {
         shelf.trim(|buffer| {
             OCTETS.fetch_sub(buffer.capacity(), Ordering::Relaxed);
         });

@@ -7,7 +7,7 @@
 pub(super) const FIRST_OCTETS: usize = 4 << 10;
 pub(super) const LARGE_OCTETS: usize = 1 << 20;
 /// From 4 KiB to 2 GiB.
-const CLASSES: usize = 20;
+pub(super) const CLASSES: usize = 20;
 /// A buffer of a stack so much higher will do, too: it is at most four times too large.
 const WASTE: u32 = 1;
 /// Buffers of more than this are rounded up to a multiple of [`LARGE_STEP`], not to a power of two.
@@ -112,9 +112,24 @@ impl Shelf {
         Some(buffer)
     }
 
+    /// The stack that `buffer` came from or would be put into.
+    pub(super) fn class_of(kind: Kind, buffer: &Vec<u8>) -> usize {
+        class_of(kind.octets(buffer).max(FIRST_OCTETS))
+    }
+
+    /// The stacks that are not empty.
+    pub(super) fn stocked(&self) -> impl Iterator<Item = usize> {
+        (0..CLASSES).filter(|class| self.stocked & (1 << class) != 0)
+    }
+
+    /// Takes out a buffer of the stack `class`.
+    pub(super) fn take_of(&mut self, class: usize) -> Option<Vec<u8>> {
+        self.pop(class)
+    }
+
     /// Takes out a buffer of the size of `buffer`.
     pub(super) fn take_like(&mut self, kind: Kind, buffer: &Vec<u8>) -> Option<Vec<u8>> {
-        self.pop(class_of(kind.octets(buffer).max(FIRST_OCTETS)))
+        self.pop(Self::class_of(kind, buffer))
     }
 
     /// Puts a buffer in, unless it is too small or too large to be of use; whether it did.
@@ -134,8 +149,7 @@ impl Shelf {
     /// How many buffers of the size of `buffer` there are.
     #[inline]
     pub(super) fn count_like(&self, kind: Kind, buffer: &Vec<u8>) -> usize {
-        let class = class_of(kind.octets(buffer).max(FIRST_OCTETS));
-        self.stacks.get(class).map_or(0, Vec::len)
+        self.stacks.get(Self::class_of(kind, buffer)).map_or(0, Vec::len)
     }
 
     /// Takes out any buffer.
