@@ -189,7 +189,8 @@ impl PoaInner {
     }
 
     /// Activates what the servant activator made; the caller is busy with the id. Also when the POA
-    /// is being destroyed meanwhile: the destruction waits for the caller's request, and etherealises.
+    /// is being destroyed meanwhile: the destruction waits for the caller's request, and
+    /// etherealises.
     pub(crate) fn insert_incarnated(
         &self,
         id: &[u8],

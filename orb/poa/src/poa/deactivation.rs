@@ -64,7 +64,8 @@ impl PoaInner {
         if !is_closed(index) {
             return;
         }
-        // Looked up first: a destruction that ends meanwhile forgets it, and this object is owed it.
+        // Looked up first: a destruction that ends meanwhile forgets it, and this object is owed
+        // it.
         let activator = self.servant_activator();
         let removed = self.objects.write(|map| {
             let activation = map.at_index(index)?.activation();

@@ -51,8 +51,8 @@ impl Poa {
     ///
     /// # Errors
     /// `BAD_INV_ORDER` minor 3 (`COMPLETED_NO`) when it would wait and the calling thread serves a
-    /// request of the same ORB or etherealises; [`PoaError::OtherThread`] for a `NULL_LOCK` POA that belongs to
-    /// another thread. Nothing was destroyed then.
+    /// request of the same ORB or etherealises; [`PoaError::OtherThread`] for a `NULL_LOCK` POA
+    /// that belongs to another thread. Nothing was destroyed then.
     pub fn destroy(
         &self,
         etherealize_objects: bool,
