@@ -401,7 +401,7 @@ fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
         }
         scene.still_serves();
         let address = peer.name();
-        let line = scene.log.line_with(&[&address, "could not be sent"], PATIENCE);
+        let line = scene.log.line_with(&[address, "could not be sent"], PATIENCE);
         assert!(line.is_some(), "{strategy}: {:#?}", scene.log.lines_with(address));
         scene.still_serves();
     }

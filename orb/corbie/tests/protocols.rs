@@ -7,8 +7,8 @@ mod echo;
 mod pipe;
 
 use corbie::transport::{Endpoint, PeerAddress, Transport, UiopProfile};
+use corbie::types::TaggedComponent;
 use corbie::types::ior::{component_tag, profile_tag};
-use corbie::types::{TaggedComponent, TaggedProfile};
 use corbie::{
     Ior, Object, Operation, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
     TypedServant, Version,
@@ -117,12 +117,9 @@ fn the_preferred_protocol_is_used() {
 fn the_next_profile_is_tried_when_one_cannot_be_reached() {
     let (server, mut ior) = serve(ALL, &[]);
     let client = orb(&[]);
-    let nobody = |profile: &TaggedProfile| {
-        let body = profile.uiop().unwrap().unwrap();
-        let address = "/nowhere/that/anybody/listens".to_owned();
-        UiopProfile { address, ..body }.to_tagged().unwrap()
-    };
-    ior.profiles[0] = nobody(&ior.profiles[0]);
+    let body = ior.profiles[0].uiop().unwrap().unwrap();
+    let address = "/nowhere/that/anybody/listens".to_owned();
+    ior.profiles[0] = UiopProfile { address, ..body }.to_tagged().unwrap();
     assert_eq!(whence(&client, &ior).unwrap(), "pipe");
     ior.profiles.remove(1);
     assert_eq!(whence(&client, &ior).unwrap(), "tcp");

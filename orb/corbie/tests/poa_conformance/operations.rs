@@ -84,7 +84,7 @@ fn servants_of_the_poa(case: &Case, poa: &Poa, notes: &Arc<Notes>, checks: &Chec
     let default = case.has_default_servant();
     let expected = if default { Outcome::NoServant } else { Outcome::WrongPolicy };
     checks.is("get_servant", &poa.get_servant(), expected);
-    let servant = Witness::new(1, notes);
+    let servant = Witness::servant(1, notes);
     let set = poa.set_servant(Arc::clone(&servant));
     checks.is("set_servant", &set, done_if(default, Outcome::WrongPolicy));
     if default {
@@ -134,7 +134,7 @@ fn references(site: &Site, case: &Case, poa: &Poa, checks: &Checks<'_>) -> Objec
 }
 
 fn activation(case: &Case, poa: &Poa, notes: &Arc<Notes>, checks: &Checks<'_>) {
-    let servant = Witness::new(2, notes);
+    let servant = Witness::servant(2, notes);
     let given = poa.activate_object(Arc::clone(&servant));
     let may = case.retains() && case.gives_ids();
     checks.is("activate_object", &given, done_if(may, Outcome::WrongPolicy));
@@ -150,7 +150,7 @@ fn activation(case: &Case, poa: &Poa, notes: &Arc<Notes>, checks: &Checks<'_>) {
         return;
     }
     let id = given.unwrap_or(chosen);
-    let other = Witness::new(3, notes);
+    let other = Witness::servant(3, notes);
     let same_id = poa.activate_object_with_id(&id, Arc::clone(&other));
     checks.is("activate, same id", &same_id, Outcome::ObjectAlreadyActive);
     // The same servant for a second object.
@@ -179,7 +179,7 @@ fn activation(case: &Case, poa: &Poa, notes: &Arc<Notes>, checks: &Checks<'_>) {
 }
 
 fn implicit_activation(case: &Case, poa: &Poa, notes: &Arc<Notes>, checks: &Checks<'_>) {
-    let servant = Witness::new(4, notes);
+    let servant = Witness::servant(4, notes);
     let may_ask = case.retains() && (case.is_unique() || case.is_implicit());
     let expected = match () {
         () if may_ask => done_if(case.is_implicit(), Outcome::ServantNotActive),

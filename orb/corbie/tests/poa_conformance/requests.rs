@@ -79,7 +79,7 @@ impl<'s> Scene<'s> {
 
     fn set_what_is_wanted(&self) {
         if self.case.has_default_servant() {
-            self.poa.set_servant(Witness::new(DEFAULT, &self.notes)).unwrap();
+            self.poa.set_servant(Witness::servant(DEFAULT, &self.notes)).unwrap();
         }
         if self.case.has_servant_manager() {
             let manager = self.manager.clone();
@@ -153,7 +153,7 @@ impl<'s> Scene<'s> {
         }
         let before = self.reference("object");
         let id = self.id(&before);
-        let servant = Witness::new(ACTIVE, &self.notes);
+        let servant = Witness::servant(ACTIVE, &self.notes);
         self.poa.activate_object_with_id(&id, servant).unwrap();
         let octets = id.as_octets().to_vec();
         // Also by a reference from before the activation.
@@ -200,7 +200,7 @@ pub(crate) fn check(site: &Site, case: &Case, demux: ServantDemux, what: &str) {
         (Lifespan::Persistent, _) if case.processing == RequestProcessing::ActiveObjectMapOnly => {
             again.no_object(again.ask(&reference));
             if !case.gives_ids() {
-                let servant = Witness::new(ACTIVE, &again.notes);
+                let servant = Witness::servant(ACTIVE, &again.notes);
                 again.poa.activate_object_with_id(&id, servant).unwrap();
                 let expected = (ACTIVE, id.as_octets().to_vec());
                 assert_eq!(again.ask(&reference).unwrap(), expected, "{what}");

@@ -57,7 +57,7 @@ pub(crate) struct Witness {
 }
 
 impl Witness {
-    pub(crate) fn new(number: u32, notes: &Arc<Notes>) -> Arc<dyn Servant> {
+    pub(crate) fn servant(number: u32, notes: &Arc<Notes>) -> Arc<dyn Servant> {
         Arc::new(Witness { number, notes: Arc::clone(notes) })
     }
 
@@ -126,7 +126,7 @@ impl Manager {
     }
 
     fn make(&self) -> Arc<dyn Servant> {
-        Witness::new(self.next.fetch_add(1, Ordering::SeqCst), &self.notes)
+        Witness::servant(self.next.fetch_add(1, Ordering::SeqCst), &self.notes)
     }
 }
 
