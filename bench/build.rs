@@ -8,5 +8,5 @@ fn main() -> Result<(), corbie_build::Error> {
         .ami_poller(true)
         .amh(true)
         .async_servants(true)
-        .compile(&["idl/cubit.idl"])
+        .compile(&["idl/cubit.idl", "idl/cuber.idl"])
 }

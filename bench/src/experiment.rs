@@ -11,6 +11,7 @@ pub(crate) mod ami_latency;
 pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
 pub(crate) mod buffers;
+pub(crate) mod collocation;
 pub(crate) mod gioplite;
 pub(crate) mod naming;
 pub(crate) mod operation_demux;
@@ -42,6 +43,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &servant_demux::EXPERIMENT,
     &operation_demux::EXPERIMENT,
     &reverse_lookup::EXPERIMENT,
+    &collocation::EXPERIMENT,
     &gioplite::EXPERIMENT,
     &buffers::EXPERIMENT,
     &bandwidth::EXPERIMENT,

@@ -5,13 +5,14 @@
 //! [`MEASURES`] answer. [`count`] is the loop that they share.
 
 use crate::buffers;
+use crate::collocation;
 use crate::demultiplexing;
 use crate::driver::{Client, Failure};
 use crate::naming;
 use crate::orders::Answer;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is to be measured.
 pub(crate) struct Task<'t> {
@@ -49,6 +50,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("operations", demultiplexing::operations::measure),
     ("reverse", demultiplexing::reverse::measure),
     ("naming", naming::measure),
+    ("collocation", collocation::measure),
 ];
 
 /// One of [`MEASURES`], and the words behind its name.
@@ -100,11 +102,31 @@ const BATCH: u64 = 1_000;
 /// What `operation` says.
 pub(crate) fn count(
     window: Duration,
+    operation: impl FnMut(u64) -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
+    count_by(processor_time, window, operation)
+}
+
+/// As [`count`], by the clock on the wall: for operations that wait.
+///
+/// # Errors
+/// What `operation` says.
+pub(crate) fn count_with_waits(
+    window: Duration,
+    operation: impl FnMut(u64) -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
+    let begin = Instant::now();
+    count_by(|| begin.elapsed(), window, operation)
+}
+
+fn count_by(
+    clock: impl Fn() -> Duration,
+    window: Duration,
     mut operation: impl FnMut(u64) -> Result<(), Failure>,
 ) -> Result<Answer, Failure> {
     let mut number = 0;
     for length in [window / 5, window] {
-        let start = processor_time();
+        let start = clock();
         let mut calls = 0;
         loop {
             for _ in 0..BATCH {
@@ -112,7 +134,7 @@ pub(crate) fn count(
                 number += 1;
             }
             calls += BATCH;
-            let elapsed = processor_time().saturating_sub(start);
+            let elapsed = clock().saturating_sub(start);
             if elapsed >= length {
                 if length == window {
                     return Ok(Answer::Rate { calls, nanoseconds: elapsed.as_nanos() as u64 });
@@ -172,6 +194,10 @@ mod tests {
             "reverse map",
             "reverse search",
             "reverse poa",
+            "collocation dyn",
+            "collocation direct",
+            "collocation poa",
+            "collocation none",
         ] {
             for size in [1, 100] {
                 let Ok(Answer::Rate { calls, .. }) = find(words(way)).unwrap().local(size, window)
@@ -181,7 +207,13 @@ mod tests {
                 assert!(calls >= BATCH, "{way}");
             }
         }
-        for wrong in ["depth", "depth sideways", "servants active", "operations perfect upwards"] {
+        for wrong in [
+            "depth",
+            "depth sideways",
+            "servants active",
+            "operations perfect upwards",
+            "collocation far",
+        ] {
             assert!(find(words(wrong)).unwrap().local(1, window).is_err(), "{wrong}");
         }
         assert!(client.echo().is_err() && client.oneways(window).is_err());

@@ -5,6 +5,7 @@
 
 mod buffers;
 mod chart;
+mod collocation;
 mod command_line;
 mod contender;
 mod corbie_contender;

@@ -56,21 +56,24 @@ fn is_fresh(built: &Path, sources: &[PathBuf]) -> bool {
 pub(crate) fn omniorb() -> Result<PathBuf, String> {
     let source = bench_folder().join("peers/omniorb/echo.cc");
     let idl = bench_folder().join("idl/bench.idl");
+    let cuber = bench_folder().join("idl/cuber.idl");
     let folder = peers_folder().join("omniorb");
     let program = folder.join("echo");
-    if is_fresh(&program, &[source.clone(), idl.clone()]) {
+    if is_fresh(&program, &[source.clone(), idl.clone(), cuber.clone()]) {
         return Ok(program);
     }
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let include = format!("-I{}", folder.display());
     // With AMI; its exception holders are values, which need the code for `any`.
     run(Command::new("omniidl").args(["-bcxx", "-Wba", "-Wbami", "-C"]).arg(&folder).arg(&idl))?;
+    run(Command::new("omniidl").args(["-bcxx", "-C"]).arg(&folder).arg(&cuber))?;
     run(Command::new("g++")
         .args(["-O2", "-std=c++17", &include, "-o"])
         .arg(&program)
         .arg(&source)
         .arg(folder.join("benchSK.cc"))
         .arg(folder.join("benchDynSK.cc"))
+        .arg(folder.join("cuberSK.cc"))
         .args(["-lomniDynamic4", "-lomniORB4", "-lomnithread", "-lpthread"]))?;
     Ok(program)
 }

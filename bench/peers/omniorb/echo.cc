@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench.hh"
+#include "cuber.hh"
 
 using Clock = std::chrono::steady_clock;
 
@@ -201,6 +202,62 @@ static std::string octets(Bench::Echoer_ptr echo, long size, long warm_up_ms, lo
   return out.str();
 }
 
+class Cubing : public POA_Collocated::Cuber {
+ public:
+  void noop() override {}
+  Collocated::Longs* cube(const Collocated::Longs& values) override {
+    CORBA::ULong length = values.length();
+    Collocated::Longs* cubes = new Collocated::Longs(length);
+    cubes->length(length);
+    // As sequences are best used: without the check of bounds at each element.
+    const CORBA::Long* from = values.get_buffer();
+    CORBA::Long* to = cubes->get_buffer();
+    for (CORBA::ULong i = 0; i < length; i++) {
+      uint32_t value = from[i];
+      to[i] = CORBA::Long(value * value * value);
+    }
+    return cubes;
+  }
+};
+
+static uint64_t thread_nanoseconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return uint64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+// Calls of an object of this process, through its reference: empty ones, or with so many longs.
+static std::string local(CORBA::ORB_ptr orb, long longs, long window_ms) {
+  CORBA::Object_var object = orb->resolve_initial_references("RootPOA");
+  PortableServer::POA_var poa = PortableServer::POA::_narrow(object);
+  PortableServer::POAManager_var manager = poa->the_POAManager();
+  manager->activate();
+  PortableServer::Servant_var<Cubing> servant = new Cubing;
+  PortableServer::ObjectId_var id = poa->activate_object(servant);
+  Collocated::Cuber_var cuber = servant->_this();
+  Collocated::Longs values;
+  values.length(longs);
+  for (long i = 0; i < longs; i++) values[i] = i;
+  uint64_t calls = 0, time = 0;
+  for (uint64_t window : {window_ms * 1000000 / 5, window_ms * 1000000}) {
+    uint64_t before = thread_nanoseconds();
+    calls = 0;
+    do {
+      if (longs == 0) {
+        for (int i = 0; i < 1000; i++) cuber->noop();
+      } else {
+        for (int i = 0; i < 1000; i++) Collocated::Longs_var cubes = cuber->cube(values);
+      }
+      calls += 1000;
+      time = thread_nanoseconds() - before;
+    } while (time < window);
+  }
+  poa->deactivate_object(id);
+  std::ostringstream out;
+  out << "rate " << calls << ' ' << time;
+  return out.str();
+}
+
 static int drive(CORBA::ORB_ptr orb, const char* reference) {
   CORBA::Object_var object = orb->string_to_object(reference);
   Bench::Echoer_var echo = Bench::Echoer::_narrow(object);
@@ -216,6 +273,7 @@ static int drive(CORBA::ORB_ptr orb, const char* reference) {
       if (verb == "threads") answer = threads(echo, a, b, c);
       if (verb == "oneways") answer = oneways(echo, a);
       if (verb == "pipelined") answer = pipelined(orb, echo, a);
+      if (verb == "local") answer = local(orb, a, b);
       if (verb == "octets") answer = octets(echo, a, b, c);
     } catch (CORBA::Exception& e) {
       answer = std::string("error ") + e._name();

@@ -1,9 +1,9 @@
 //! Calls to objects of the same process without a message (paper POA §3.1).
 //!
-//! A generated stub makes each call by [`Object::call`]. The usual one goes by a [`shortcut`]
-//! straight to the servant; the others go by [`call`] through the object adapter, as requests do;
-//! what neither can do as a message would, becomes one. [`table`] tells which endpoints are of this
-//! process, [`locality`] keeps the answer for a reference, [`borrowed`] holds a servant without
+//! A generated stub makes each call by [`Object::call`]. The usual one goes by a `shortcut`
+//! straight to the servant; the others go by `call` through the object adapter, as requests do;
+//! what neither can do as a message would, becomes one. `table` tells which endpoints are of this
+//! process, `locality` keeps the answer for a reference, `borrowed` holds a servant without
 //! keeping it alive. What must hold of all of them: `docs/src/collocation.md`.
 
 mod borrowed;
@@ -46,7 +46,9 @@ impl Object {
         T: ?Sized + 'static,
         E: From<SystemException>,
     {
-        if let Some(servant) = self.shortcuts().enter::<T>(self.orb()) {
+        if let Some(first) = self.shortcuts().first(self.orb())
+            && let Some(servant) = first.enter::<T>()
+        {
             return guarded(operation, || upcall(&servant));
         }
         if !self.is_surely_elsewhere()
@@ -69,6 +71,11 @@ where
     T: ?Sized + 'static,
     E: From<SystemException>,
 {
+    // Not beside the first one, as two ways to enter would meet in memory, which costs the usual
+    // call as much as all the rest.
+    if let Some(servant) = object.shortcuts().enter_another::<T>(object.orb()) {
+        return Some(guarded(operation, || upcall(&servant)));
+    }
     let mut upcall = Some(upcall);
     let mut outcome = None;
     let called = call::call(object, operation, TypeId::of::<T>(), &mut |servant| {

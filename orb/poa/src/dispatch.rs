@@ -50,12 +50,17 @@ impl Adapter for RootPoa {
         operation: &str,
         upcall: &mut dyn FnMut(&Arc<dyn Servant>),
     ) -> Result<(), LocalRefusal> {
-        let found = self.find(object_key, |poa, key| match poa.policies.collocation {
-            Collocation::None => Some(Err(LocalRefusal::Remote)),
-            _ if !poa.objects.belongs_to_this_thread() => Some(Err(LocalRefusal::Remote)),
-            _ => poa.active(key).map(Ok),
+        // Beside what is found, as a refusal is large and would be copied with it.
+        let mut is_for_messages = false;
+        let found = self.find(object_key, |poa, key| {
+            is_for_messages = poa.policies.collocation == Collocation::None
+                || !poa.objects.belongs_to_this_thread();
+            if is_for_messages { None } else { poa.active(key) }
         });
-        if let Some(object) = found.transpose()?
+        if is_for_messages {
+            return Err(LocalRefusal::Remote);
+        }
+        if let Some(object) = found
             && let Some(_entered) = object.activation().enter_in_spite_of(NO_REASON_FOR_REQUESTS)
         {
             upcall(object.servant());

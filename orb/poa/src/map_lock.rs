@@ -80,8 +80,9 @@ impl MapLock {
     #[inline]
     pub(crate) fn look<R>(&self, look: impl FnOnce(&ActiveObjectMap) -> R) -> Option<R> {
         match self {
+            MapLock::Thread(map) => Some(look(&map.read().unwrap_or_else(PoisonError::into_inner))),
             MapLock::Null(one) if !one.belongs_to_this_thread() => None,
-            _ => self.read(look).ok(),
+            MapLock::Null(one) => one.with(|map| look(map)).ok(),
         }
     }
 

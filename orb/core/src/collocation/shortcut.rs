@@ -46,26 +46,22 @@ impl Shortcut {
 }
 
 impl Shortcuts {
-    /// Enters the object where a call may go straight to its servant, seen as `T`.
-    #[inline]
-    pub(crate) fn enter<T: ?Sized + 'static>(&self, orb: &Orb) -> Option<Lent<'_, T>> {
+    /// The first shortcut, for a call that nothing is in the way of.
+    #[inline(always)]
+    pub(crate) fn first(&self, orb: &Orb) -> Option<&Borrowed> {
         let first = self.first.get()?;
+        let is_usual = self.in_the_way.load(Ordering::Relaxed) == 0
+            && first.policies == orb.policies().generation()
+            && !has_thread_overrides();
+        if is_usual { Some(&first.borrowed) } else { None }
+    }
+
+    /// Enters the object by a later shortcut: the first is of another interface, or out of date.
+    pub(crate) fn enter_another<T: ?Sized + 'static>(&self, orb: &Orb) -> Option<Lent<'_, T>> {
         if self.in_the_way.load(Ordering::Relaxed) != 0 || has_thread_overrides() {
             return None;
         }
-        let policies = orb.policies().generation();
-        if first.policies == policies
-            && let Some(servant) = first.borrowed.enter::<T>()
-        {
-            return Some(servant);
-        }
-        self.enter_another(policies)
-    }
-
-    /// The first shortcut is of another interface, or out of date.
-    #[inline(never)]
-    fn enter_another<T: ?Sized + 'static>(&self, policies: u32) -> Option<Lent<'_, T>> {
-        self.find(TypeId::of::<T>(), policies)?.enter()
+        self.find(TypeId::of::<T>(), orb.policies().generation())?.enter()
     }
 
     /// A server has forwarded the reference, or it is called where it led first again.
