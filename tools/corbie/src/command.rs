@@ -4,6 +4,7 @@
 
 mod call;
 mod completions;
+mod events;
 mod idl;
 mod ior;
 mod man;
@@ -22,7 +23,10 @@ use crate::failure::Failure;
 pub(crate) fn table() -> Command {
     Command::new("corbie")
         .version(clap::crate_version!())
-        .about("Compiles IDL, explains references, pings and calls CORBA objects, serves names")
+        .about(
+            "Compiles IDL, explains references, pings and calls CORBA objects, serves names and \
+             events",
+        )
         .after_help(EXIT_STATUS)
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -32,6 +36,7 @@ pub(crate) fn table() -> Command {
         .subcommand(ping::table())
         .subcommand(call::table())
         .subcommand(naming::table())
+        .subcommand(events::table())
         .subcommand(mshn::table())
         .subcommand(settings::table())
         .subcommand(man::table())
@@ -42,7 +47,8 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-ping, call, naming and ior dump take every setting of the ORB as -ORB argument: see corbie settings.
+ping, call, naming, events and ior dump take every setting of the ORB as -ORB argument: see corbie \
+settings.
 
 Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
              '\"IBM\"'";
@@ -55,6 +61,7 @@ pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("ping", rest)) => ping::run(rest, output),
         Some(("call", rest)) => call::run(rest, output),
         Some(("naming", rest)) => naming::run(rest, output),
+        Some(("events", rest)) => events::run(rest, output),
         Some(("mshn", rest)) => mshn::run(rest, output),
         Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),

@@ -1,0 +1,61 @@
+//! What JSON of events is read and written with: no IDL, and the ORB for references. Used by
+//! `flow`; the mapping is that of `corbie call`.
+
+use corbie::types::{Ior, TypeCode};
+use corbie::{Any, Orb};
+use serde_json::{Value as Json, json};
+
+use crate::failure::Failure;
+use crate::json::{self, Place, Surroundings};
+
+/// Types are written out; references are any URL.
+pub(super) struct Plain<'o> {
+    pub(super) orb: &'o Orb,
+}
+
+impl Surroundings for Plain<'_> {
+    fn type_named(&self, name: &str) -> Result<TypeCode, String> {
+        Err(format!("no type {name:?} is known here: write it out"))
+    }
+
+    fn name_of(&self, _: &TypeCode) -> Option<String> {
+        None
+    }
+
+    fn reference(&self, url: &str) -> Result<Ior, String> {
+        let object = self.orb.string_to_object(url).map_err(|exception| exception.to_string())?;
+        Ok(object.ior().clone())
+    }
+}
+
+impl Plain<'_> {
+    /// The event that a JSON text means.
+    pub(super) fn event(&self, text: &str, place: &Place<'_>) -> Result<Any, Failure> {
+        let given = json::text::parse(text, place)?;
+        let type_name = match &given {
+            Json::Bool(_) => Some("boolean"),
+            Json::String(_) => Some("string"),
+            Json::Number(number) if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
+                Some("long")
+            }
+            Json::Number(number) if number.as_i64().is_some() => Some("long long"),
+            Json::Number(_) => Some("double"),
+            _ => None,
+        };
+        let whole = match type_name {
+            Some(name) => json!({ "type": name, "value": given }),
+            None => given,
+        };
+        let value = json::decode(&whole, &TypeCode::ANY, place, self)?;
+        match value {
+            corbie::Value::Any(any) => Ok(*any),
+            _ => Err(Failure::usage(format!("{place} is no any"))),
+        }
+    }
+
+    /// An event as JSON.
+    pub(super) fn json(&self, event: &Any) -> Json {
+        let value = corbie::Value::Any(Box::new(event.clone()));
+        json::encode(&value, &TypeCode::ANY, self)
+    }
+}

@@ -1,0 +1,131 @@
+//! `corbie events`: the server as a process of its own and the subcommands that use it; channels
+//! found by name.
+
+mod process;
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use corbie_testkit::servers::{Server, free_port};
+use process::{Outcome, corbie};
+use serde_json::Value as Json;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn start(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_corbie"))
+        .args(arguments)
+        .env_remove("CORBIE_CONFIG_FILE")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary was built with the test")
+}
+
+fn lines(process: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let output = process.stdout.take().expect("its output is piped");
+    BufReader::new(output).lines().map(|line| line.expect("it writes UTF-8"))
+}
+
+/// `corbie events serve`, killed when it is dropped.
+struct Events {
+    _server: Server,
+    factory: String,
+}
+
+impl Events {
+    fn start() -> Self {
+        let listen = format!("127.0.0.1:{}", free_port());
+        let given =
+            ["events", "serve", "--print-reference", "--listen", &listen, "--channel", "prices"];
+        let mut process = start(&given);
+        let first = lines(&mut process).next().expect("a line");
+        assert!(first.starts_with("IOR:"), "the first line is {first:?}");
+        let factory = format!("corbaloc::{listen}/EventChannelFactory");
+        Self { _server: Server::of(process), factory }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        corbie(&[&["events"], arguments, &["-f", &self.factory]].concat())
+    }
+
+    fn statistics(&self) -> Json {
+        let outcome = self.run(&["stats", "prices"]);
+        assert_eq!(outcome.status, 0, "{outcome:?}");
+        serde_json::from_str(&outcome.stdout).expect("it is JSON")
+    }
+
+    fn wait_for_consumers(&self, count: usize) {
+        let end = Instant::now() + PATIENCE;
+        while self.statistics()["consumers"].as_array().map(Vec::len) != Some(count) {
+            assert!(Instant::now() < end, "there are not {count} consumers");
+        }
+    }
+}
+
+#[test]
+fn events_go_from_one_shell_to_another() {
+    let events = Events::start();
+    let mut tail = start(&["events", "tail", "prices", "-f", &events.factory]);
+    let mut shown = lines(&mut tail);
+    let _tail = Server::of(tail);
+    events.wait_for_consumers(1);
+    let point = r#"{"type":{"kind":"struct","id":"IDL:Point:1.0","name":"Point","members":[
+        {"name":"x","type":"long"}]},"value":{"x":7}}"#;
+    let outcome = events.run(&["push", "prices", "42", "\"IBM\"", "true", "2.5", point]);
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    let mut next =
+        || -> Json { serde_json::from_str(&shown.next().expect("a line")).expect("it is JSON") };
+    for (kind, value) in [("long", "42"), ("string", "\"IBM\""), ("boolean", "true")] {
+        let event = next();
+        assert_eq!(
+            (event["type"].as_str(), event["value"].to_string()),
+            (Some(kind), value.into())
+        );
+    }
+    assert_eq!(next()["value"].as_f64(), Some(2.5));
+    assert_eq!(next()["value"]["x"].as_i64(), Some(7));
+    assert_eq!(events.statistics()["received"].as_u64(), Some(5));
+}
+
+#[test]
+fn a_channel_is_made_and_found_by_name() {
+    let events = Events::start();
+    let names = format!("127.0.0.1:{}", free_port());
+    let store = process::scratch_folder("events-names").join("names.redb");
+    let store = store.to_str().expect("UTF-8");
+    let given = ["naming", "serve", "--print-reference", "--listen", &names, "--store", store];
+    let mut process = start(&given);
+    lines(&mut process).next().expect("it serves");
+    let _names = Server::of(process);
+    let naming = format!("corbaloc::{names}/NameService");
+    let made = events.run(&["create", "alarms", "--bind", "alarms", "-n", &naming]);
+    assert!(made.stdout.starts_with("IOR:"), "{made:?}");
+    let again = events.run(&["create", "alarms", "--when-full", "disconnect"]);
+    assert_eq!(again.status, 2, "it has another quality of service: {again:?}");
+    let url = format!("corbaname::{names}#alarms");
+    let mut pull = start(&["events", "pull", &url, "--count", "2"]);
+    let mut shown = lines(&mut pull);
+    let _pull = Server::of(pull);
+    let end = Instant::now() + PATIENCE;
+    while !events.run(&["stats", "alarms"]).stdout.contains("\"is_pulling\": true") {
+        assert!(Instant::now() < end, "nobody pulls");
+    }
+    let pushed = corbie(&["events", "push", &url, "1", "2"]);
+    assert_eq!(pushed.status, 0, "{pushed:?}");
+    let texts: Vec<String> = shown.by_ref().take(2).collect();
+    let values = texts.iter().map(|text| serde_json::from_str::<Json>(text).expect("JSON"));
+    assert_eq!(values.map(|v| v["value"].as_i64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
+}
+
+#[test]
+fn mistakes_are_said() {
+    let events = Events::start();
+    let unknown = events.run(&["push", "nothing", "1"]);
+    assert_eq!((unknown.status, unknown.stderr.contains("no channel")), (2, true), "{unknown:?}");
+    let nowhere = corbie(&["events", "stats", "prices"]);
+    assert_eq!(nowhere.status, 64, "{nowhere:?}");
+    let wrong = events.run(&["push", "prices", "IBM"]);
+    assert_eq!((wrong.status, wrong.stderr.contains("events[0]")), (64, true), "{wrong:?}");
+}
