@@ -5,4 +5,34 @@
 //! knows nothing of CORBA and can be used alone, as `corbie mshn schedule` does.
 #![forbid(unsafe_code)]
 
+mod advisor;
+pub mod client_library;
+mod daemon;
+mod host;
+pub mod mechanism;
+pub mod messages;
+pub mod node;
+mod peers;
+mod requirements;
 pub mod schedule;
+mod status_server;
+pub mod system;
+
+#[allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "generated from mshn.idl, whose comments explain it"
+)]
+mod generated {
+    corbie::include_idl!("mshn");
+}
+
+pub use advisor::{Advisor, AdvisorOptions};
+pub use client_library::ClientLibrary;
+pub use daemon::{Daemon, DaemonComponent, DaemonOptions};
+pub use generated::mshn as idl;
+pub use host::Host;
+pub use mechanism::{Mechanism, MechanismName};
+pub use peers::{Address, Peers};
+pub use requirements::{RequirementDatabase, RequirementProxy};
+pub use status_server::{StatusOptions, StatusProxy, StatusServer};

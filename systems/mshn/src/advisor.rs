@@ -1,0 +1,173 @@
+//! The Scheduling Advisor: answers requests for schedules, accepts jobs and sees them through, and
+//! moves those that would be late (paper MSHN §2, figures 5 and 6).
+//!
+//! One thread does it all, in the order of arrival: requests that came while it was busy are
+//! scheduled together. What it accepted is in its journal, so that whoever takes its place goes on.
+
+mod journal;
+mod planning;
+mod work;
+
+use crate::idl::{Accepted, Job, Outcome, Phase, Violation};
+use crate::messages::{Component, Done, Request, accepted, not_mine, refused};
+use crate::peers::Peers;
+use crate::schedule::HeuristicName;
+use journal::Journal;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How an advisor works.
+#[derive(Clone, Debug)]
+pub struct AdvisorOptions {
+    /// Its name, by which daemons and status servers call it back.
+    pub name: String,
+    /// What schedules.
+    pub heuristic: HeuristicName,
+    /// For heuristics that are random.
+    pub seed: u64,
+    /// Requests that are scheduled together at most; 1: each by itself, as in the paper.
+    pub batch_max: usize,
+    /// Paper MSHN §4.2: how long computing one schedule is made to take.
+    pub pause: Duration,
+    /// How often it looks after jobs, besides when something happens.
+    pub interval: Duration,
+    /// How often a job is moved or started again at most.
+    pub starts_max: u32,
+}
+
+impl AdvisorOptions {
+    /// An advisor of this name: MCT, no pause.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            heuristic: HeuristicName::Mct,
+            seed: 0,
+            batch_max: 64,
+            pause: Duration::ZERO,
+            interval: Duration::from_millis(200),
+            starts_max: 20,
+        }
+    }
+}
+
+/// See the module.
+pub struct Advisor {
+    shared: Arc<Shared>,
+    work: Sender<Work>,
+}
+
+/// How long a daemon is tried before its jobs wait for the next round.
+const DAEMON_PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the thread is given to do.
+enum Work {
+    Schedule(Job, Done),
+    /// There is a new job.
+    Submitted,
+    Violated(Violation),
+}
+
+struct Shared {
+    options: AdvisorOptions,
+    peers: Peers,
+    /// The same with little patience: a daemon that is gone must not keep the others waiting.
+    daemons: Peers,
+    journal: Journal,
+    /// Lock "jobs": not held while somebody is called or the journal is written.
+    jobs: Mutex<BTreeMap<String, Accepted>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Accepted>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a job down and then changes what is known of it.
+    fn change(&self, job: Accepted) -> Result<(), redb::Error> {
+        self.journal.write(std::slice::from_ref(&job))?;
+        self.lock().insert(job.what.id.clone(), job);
+        Ok(())
+    }
+}
+
+impl Advisor {
+    /// An advisor with the journal in `path`, or in memory. It goes on with the jobs that are
+    /// there.
+    ///
+    /// # Errors
+    /// When the journal cannot be used.
+    pub fn new(
+        options: AdvisorOptions,
+        path: Option<&Path>,
+        peers: Peers,
+    ) -> Result<Self, redb::Error> {
+        let journal = Journal::open(path)?;
+        let jobs = journal.read()?.into_iter().map(|job| (job.what.id.clone(), job)).collect();
+        let daemons = peers.clone().with_patience(DAEMON_PATIENCE);
+        let jobs = Mutex::new(jobs);
+        let shared = Arc::new(Shared { options, peers, daemons, journal, jobs });
+        let (work, todo) = channel();
+        let worker = Arc::clone(&shared);
+        std::thread::spawn(move || work::work(&worker, &todo));
+        Ok(Self { shared, work })
+    }
+
+    fn submit(&self, job: Job, done: Done) {
+        if job.id.is_empty() || job.formats.is_empty() {
+            return done(Ok(refused("a job needs an id and a format").into()));
+        }
+        if self.shared.lock().contains_key(&job.id) {
+            return done(Ok(accepted().into()));
+        }
+        let state = Outcome { job: job.id.clone(), state: Phase::Waiting, ..Outcome::default() };
+        let accepted_at = now_s();
+        let entry = Accepted { what: job, state, accepted_at, expected_s: 0.0, format: 0 };
+        if let Err(error) = self.shared.change(entry) {
+            return done(Err(corbie::SystemException::persist_store(
+                0,
+                corbie::CompletionStatus::Maybe,
+            )
+            .with_detail(format!("the advisor's journal: {error}"))));
+        }
+        self.todo(Work::Submitted);
+        done(Ok(accepted().into()));
+    }
+
+    fn outcome(&self, job: &str) -> Outcome {
+        let known = self.shared.lock().get(job).map(|job| job.state.clone());
+        known.unwrap_or_else(|| Outcome { job: job.to_owned(), ..Outcome::default() })
+    }
+
+    /// The thread lives as long as this does.
+    fn todo(&self, work: Work) {
+        let _ = self.work.send(work);
+    }
+}
+
+impl Component for Advisor {
+    fn serve(&self, request: Request, done: Done) {
+        match request {
+            Request::Schedule(job) => self.todo(Work::Schedule(job, done)),
+            Request::Submit(job) => self.submit(job, done),
+            Request::OutcomeOf(which) => done(Ok(self.outcome(&which.id).into())),
+            Request::Violated(violation) => {
+                self.todo(Work::Violated(violation));
+                done(Ok(accepted().into()));
+            }
+            Request::Finished(end) => {
+                work::finished(&self.shared, &end);
+                done(Ok(accepted().into()));
+            }
+            other => done(Err(not_mine(&other))),
+        }
+    }
+}
+
+/// Seconds since 1970.
+fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}

@@ -1,0 +1,275 @@
+//! What the advisor's thread does: batches of schedules, starts, moves, and looking after jobs
+//! (paper MSHN §2). Started by `Advisor::new`; ends with the advisor.
+
+use super::planning::{Knowledge, nowhere};
+use super::{Shared, Work, now_s};
+use crate::idl::{
+    Accepted, Application, Job, JobId, Outcome, Phase, Placement, Receipt, Requirements, Scope,
+    StartOrder, StatusReport, Violation, WatchOrder,
+};
+use crate::messages::{Done, Request, Role};
+use crate::peers::Address;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// A machine whose last report is older takes no jobs.
+const SILENT_S: f64 = 5.0;
+
+/// Jobs that are asked after in one round.
+const ASKED_AT_A_TIME: usize = 256;
+
+/// Until the advisor is dropped.
+pub(super) fn work(shared: &Shared, todo: &Receiver<Work>) {
+    let interval = shared.options.interval;
+    let mut next_round = Instant::now();
+    let mut asked_until = String::new();
+    loop {
+        let left = next_round.saturating_duration_since(Instant::now());
+        let mut schedules: Vec<(Job, Done)> = Vec::new();
+        match todo.recv_timeout(left) {
+            Ok(first) => {
+                let mut next = Some(first);
+                while let Some(work) = next {
+                    match work {
+                        Work::Schedule(job, done) => schedules.push((job, done)),
+                        Work::Submitted => next_round = Instant::now(),
+                        Work::Violated(violation) => violated(shared, &violation),
+                    }
+                    let is_full = schedules.len() >= shared.options.batch_max;
+                    next = if is_full { None } else { todo.try_recv().ok() };
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if !schedules.is_empty() {
+            answer(shared, schedules);
+        }
+        if Instant::now() >= next_round {
+            start_waiting(shared);
+            look_after(shared, &mut asked_until);
+            next_round = Instant::now() + interval;
+        }
+    }
+}
+
+/// Answers requests for schedules.
+fn answer(shared: &Shared, requests: Vec<(Job, Done)>) {
+    let (jobs, answers): (Vec<Job>, Vec<Done>) = requests.into_iter().unzip();
+    for (placement, done) in place(shared, &jobs).into_iter().zip(answers) {
+        done(Ok(placement.into()));
+    }
+}
+
+/// Asks both servers at once (figure 5, arrows 2 to 5) and schedules.
+fn place(shared: &Shared, jobs: &[Job]) -> Vec<Placement> {
+    match learn(shared, jobs) {
+        Ok(knowledge) => {
+            let pause = shared.options.pause.saturating_mul(jobs.len() as u32);
+            if pause > Duration::ZERO {
+                std::thread::sleep(pause);
+            }
+            let heuristic = shared.options.heuristic.heuristic(shared.options.seed);
+            knowledge.place(jobs, &*heuristic)
+        }
+        Err(why) => jobs.iter().map(|job| nowhere(job, &why)).collect(),
+    }
+}
+
+fn learn(shared: &Shared, jobs: &[Job]) -> Result<Knowledge, String> {
+    let applications: BTreeSet<&str> = jobs.iter().map(|job| job.application.as_str()).collect();
+    let scope = Request::Status(Scope::default());
+    let mut requests = vec![(Address::any(Role::StatusServer), scope)];
+    for name in applications {
+        let request = Request::MeansOf(Application { name: name.to_owned() });
+        requests.push((Address::any(Role::RequirementDatabase), request));
+    }
+    let mut answers = shared.peers.call_all(requests).into_iter();
+    let none = "no answer of the status server";
+    let report = answers.next().ok_or(none)?.and_then(StatusReport::try_from);
+    let mut machines = report.map_err(|error| format!("the status server: {error}"))?.machines;
+    machines.retain(|machine| machine.age_s < SILENT_S);
+    let mut means = Vec::new();
+    for answer in answers {
+        let of_one = answer.and_then(Requirements::try_from);
+        let of_one = of_one.map_err(|error| format!("the requirement database: {error}"))?;
+        means.extend(of_one.means);
+    }
+    let mut given: HashMap<String, f64> = HashMap::new();
+    for job in shared.lock().values().filter(|job| job.state.state == Phase::Running) {
+        *given.entry(job.state.machine.clone()).or_default() += job.expected_s;
+    }
+    Ok(Knowledge { machines, means, given })
+}
+
+/// Places and starts the jobs that wait, a batch at a time.
+fn start_waiting(shared: &Shared) {
+    let is_waiting = |job: &&Accepted| job.state.state == Phase::Waiting;
+    let waiting: Vec<Accepted> = {
+        let jobs = shared.lock();
+        jobs.values().filter(is_waiting).take(shared.options.batch_max).cloned().collect()
+    };
+    if waiting.is_empty() {
+        return;
+    }
+    let jobs: Vec<Job> = waiting.iter().map(|job| job.what.clone()).collect();
+    let placements = place(shared, &jobs);
+    start(shared, waiting.into_iter().zip(placements).collect());
+}
+
+/// Starts jobs where they are placed. It is written down first: whoever takes over asks the daemon.
+fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
+    let mut placed = Vec::new();
+    for (mut job, placement) in jobs {
+        if placement.machine.is_empty() {
+            tracing::debug!(job = job.what.id, why = placement.why, "the job waits on");
+            continue;
+        }
+        job.state.state = Phase::Running;
+        job.state.machine = placement.machine.clone();
+        job.state.starts += 1;
+        let format = job.what.formats.get(placement.format as usize);
+        job.state.format = format.map(|format| format.name.clone()).unwrap_or_default();
+        job.expected_s = placement.expected_s;
+        job.format = placement.format;
+        placed.push((job, placement));
+    }
+    let written: Vec<Accepted> = placed.iter().map(|(job, _)| job.clone()).collect();
+    if let Err(error) = shared.journal.write(&written) {
+        tracing::error!(%error, "the advisor's journal; jobs wait on");
+        return;
+    }
+    shared.lock().extend(written.into_iter().map(|job| (job.what.id.clone(), job)));
+    let mut requests = Vec::new();
+    for (job, placement) in &placed {
+        let daemon = Address::named(Role::Daemon, placement.machine.clone());
+        let order = StartOrder {
+            what: job.what.clone(),
+            place: placement.clone(),
+            attempt: job.state.starts,
+            advisor: shared.options.name.clone(),
+        };
+        requests.push((daemon, Request::Start(order)));
+    }
+    let answers = shared.daemons.call_all(requests);
+    for ((job, placement), answer) in placed.into_iter().zip(answers) {
+        match answer.and_then(Receipt::try_from) {
+            Ok(receipt) if receipt.accepted => watch(shared, &job, &placement),
+            other => {
+                tracing::warn!(job = job.what.id, ?other, "the daemon did not take the job");
+                again(shared, &job.what.id, job.state.starts);
+            }
+        }
+    }
+}
+
+/// Has the status server watch a job that runs.
+fn watch(shared: &Shared, job: &Accepted, placement: &Placement) {
+    let elapsed_s = now_s() - job.accepted_at;
+    let has_deadline = job.what.deadline_s > 0.0;
+    let order = WatchOrder {
+        job: job.what.id.clone(),
+        machine: placement.machine.clone(),
+        advisor: shared.options.name.clone(),
+        needs_s: placement.completes_in_s,
+        // Not 0, which would be none.
+        deadline_s: if has_deadline { (job.what.deadline_s - elapsed_s).max(1e-6) } else { 0.0 },
+    };
+    shared.peers.tell_all(Role::StatusServer, &Request::Watch(order));
+}
+
+/// The attempt came to nothing: the job waits for the next one, or has failed for good.
+fn again(shared: &Shared, id: &str, attempt: u32) {
+    let Some(mut job) = shared.lock().get(id).cloned() else { return };
+    if job.state.state != Phase::Running || job.state.starts != attempt {
+        return;
+    }
+    job.state.state = Phase::Waiting;
+    if job.state.starts >= shared.options.starts_max {
+        job.state.state = Phase::Failed;
+        job.state.why = format!("it was started {} times in vain", job.state.starts);
+    }
+    if let Err(error) = shared.change(job) {
+        tracing::error!(%error, "the advisor's journal");
+    }
+}
+
+/// A daemon says that a job has ended.
+pub(super) fn finished(shared: &Shared, end: &Outcome) {
+    let Some(mut job) = shared.lock().get(&end.job).cloned() else { return };
+    if job.state.state != Phase::Running || job.state.starts != end.starts {
+        return;
+    }
+    job.state = end.clone();
+    if let Err(error) = shared.change(job) {
+        // The round asks the daemon again.
+        tracing::error!(%error, "the advisor's journal");
+        return;
+    }
+    let which = JobId { id: end.job.clone() };
+    shared.peers.tell_all(Role::StatusServer, &Request::Unwatch(which));
+}
+
+/// Asks daemons after jobs that run: what they told may be lost, and a daemon that was replaced
+/// knows nothing of them.
+fn look_after(shared: &Shared, asked_until: &mut String) {
+    let running: Vec<(String, String, u32)> = {
+        let jobs = shared.lock();
+        let after = jobs.range(asked_until.clone()..);
+        let running = after.filter(|(_, job)| job.state.state == Phase::Running);
+        let text = |(id, job): (&String, &Accepted)| {
+            (id.clone(), job.state.machine.clone(), job.state.starts)
+        };
+        running.take(ASKED_AT_A_TIME).map(text).collect()
+    };
+    *asked_until = match running.last() {
+        Some((id, _, _)) if running.len() == ASKED_AT_A_TIME => format!("{id}\0"),
+        _ => String::new(),
+    };
+    let request = |(id, machine, _): &(String, String, u32)| {
+        let daemon = Address::named(Role::Daemon, machine.clone());
+        (daemon, Request::State(JobId { id: id.clone() }))
+    };
+    let answers = shared.daemons.call_all(running.iter().map(request).collect());
+    for ((id, _, attempt), answer) in running.into_iter().zip(answers) {
+        match answer.and_then(Outcome::try_from) {
+            Ok(outcome) if matches!(outcome.state, Phase::Done | Phase::Failed) => {
+                finished(shared, &outcome);
+            }
+            Ok(outcome) if outcome.state == Phase::UnknownJob => again(shared, &id, attempt),
+            // It runs, or nobody answers: then the status server will say that it is silent.
+            _ => {}
+        }
+    }
+}
+
+/// Figure 6: another machine or another format for a job that will be late.
+fn violated(shared: &Shared, violation: &Violation) {
+    let Some(job) = shared.lock().get(&violation.job).cloned() else { return };
+    let is_old = job.state.state != Phase::Running || job.state.machine != violation.machine;
+    if is_old || job.state.starts >= shared.options.starts_max {
+        return;
+    }
+    let Ok(knowledge) = learn(shared, std::slice::from_ref(&job.what)) else { return };
+    let is_silent = !knowledge.machines.iter().any(|m| m.machine == violation.machine);
+    let has_deadline = job.what.deadline_s > 0.0;
+    let left_s = has_deadline.then(|| job.what.deadline_s - (now_s() - job.accepted_at));
+    let avoid = is_silent.then_some(violation.machine.as_str());
+    let rescued = knowledge.rescue(&job.what, job.format, left_s, avoid);
+    // Late is better than never.
+    let rescued = rescued
+        .or_else(|| is_silent.then(|| knowledge.rescue(&job.what, job.format, None, avoid))?);
+    let Some(placement) = rescued else { return };
+    if placement.machine == job.state.machine && placement.format == job.format {
+        return;
+    }
+    tracing::info!(job = job.what.id, to = placement.machine, why = violation.why, "it is moved");
+    // A daemon that is given another attempt ends the one before by itself.
+    if placement.machine != job.state.machine {
+        let stop = Request::Stop(JobId { id: job.what.id.clone() });
+        let from = Address::named(Role::Daemon, job.state.machine.clone());
+        shared.daemons.start(&from, stop, Box::new(|_| ()));
+    }
+    start(shared, vec![(job, placement)]);
+}

@@ -1,0 +1,241 @@
+//! The Client Library: what an application is linked with, or run by: asks for schedules, submits
+//! jobs, wraps a run and measures what it uses (paper MSHN §2, arrows 1 and 2 of figure 4).
+//!
+//! Used by applications, by daemons around every job, and by `corbie mshn run`.
+
+use crate::idl::{Job, JobId, Outcome, Phase, Placement, Receipt, Usage};
+use crate::messages::{Done, Reply, Request, Role};
+use crate::peers::{Address, Peers};
+use corbie::{CompletionStatus, SystemException};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a run is looked at; also how late its end is noticed.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// What a run used, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Used {
+    /// From start to end, in seconds.
+    pub wall_s: f64,
+    /// Of processors, its own and its children's that it waited for, in seconds.
+    pub processor_s: f64,
+    /// Most memory that was resident at one time, in KiB, as seen.
+    pub memory_kib: u64,
+    /// The exit status; none when a signal ended it.
+    pub exit_status: Option<i32>,
+    /// Whether it was ended because `stop` said so.
+    pub is_stopped: bool,
+}
+
+/// Runs a command to its end, or until `stop`, and measures it.
+///
+/// # Errors
+/// When it cannot be started or watched.
+pub fn run(command: &[String], stop: &AtomicBool) -> io::Result<Used> {
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"))?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    let child = command.spawn();
+    let child =
+        child.map_err(|e| io::Error::new(e.kind(), format!("cannot run {program}: {e}")))?;
+    watch(child, stop)
+}
+
+/// Watches a process to its end, or ends it when `stop` says so, and measures it.
+///
+/// # Errors
+/// When the system does not say how it goes.
+pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
+    let began = Instant::now();
+    let mut used = Used::default();
+    let id = child.id();
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other(format!("{id} is no process")))?;
+    // The process is kept as a zombie until it was measured: its times are complete only then.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    while waitid(WaitId::Pid(pid), options)?.is_none() {
+        used.memory_kib = used.memory_kib.max(memory(id).unwrap_or(0));
+        if !used.is_stopped && stop.load(Ordering::Acquire) {
+            used.is_stopped = true;
+            end(&mut child)?;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    used.wall_s = began.elapsed().as_secs_f64();
+    used.processor_s = processor_time(id).unwrap_or(0.0);
+    used.exit_status = child.wait()?.code();
+    Ok(used)
+}
+
+/// Who is connected by its standard input ends by itself when that is closed; others are killed.
+fn end(child: &mut Child) -> io::Result<()> {
+    if child.stdin.take().is_none() {
+        child.kill()?;
+    }
+    Ok(())
+}
+
+/// The most memory that the process had; nothing once it has ended.
+fn memory(id: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Seconds of processors: what `getrusage` would say of the process once it was waited for.
+fn processor_time(id: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    ticks(&stat).map(|ticks| ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// utime, stime, cutime and cstime of `/proc/PID/stat`; the name before them may have spaces.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// An application's side of MSHN.
+#[derive(Clone)]
+pub struct ClientLibrary {
+    peers: Peers,
+    advisor: Address,
+}
+
+impl ClientLibrary {
+    /// Asks one of the advisors there are, always the same.
+    ///
+    /// # Errors
+    /// `TRANSIENT` when there is none, and what the naming service says.
+    pub fn new(peers: Peers) -> Result<Self, SystemException> {
+        let transient =
+            |why: String| SystemException::transient(0, CompletionStatus::No).with_detail(why);
+        let names = peers.names(Role::Advisor).map_err(|error| transient(error.to_string()))?;
+        let chosen = names.get(std::process::id() as usize % names.len().max(1));
+        let name = chosen.ok_or_else(|| transient("there is no advisor".to_owned()))?;
+        let advisor = Address::named(Role::Advisor, name.clone());
+        Ok(Self { peers, advisor })
+    }
+
+    /// Where and how a job should run; the application starts it (figure 5, arrows 1 and 6).
+    ///
+    /// # Errors
+    /// What came instead of an answer.
+    pub fn schedule(&self, job: &Job) -> Result<Placement, SystemException> {
+        self.peers.ask(&self.advisor, &Request::Schedule(job.clone()))
+    }
+
+    /// The same without waiting.
+    pub fn schedule_later(
+        &self,
+        job: Job,
+        done: impl FnOnce(Result<Placement, SystemException>) + Send + 'static,
+    ) {
+        let done: Done = Box::new(move |outcome: Result<Reply, SystemException>| {
+            done(outcome.and_then(Placement::try_from));
+        });
+        self.peers.start(&self.advisor, Request::Schedule(job), done);
+    }
+
+    /// Has a job run (figure 5, arrows 1a and 6a). Once this returns a receipt that says yes, it
+    /// will run, whatever component fails.
+    ///
+    /// # Errors
+    /// What came instead of an answer; the job may be submitted again under the same id.
+    pub fn submit(&self, job: &Job) -> Result<Receipt, SystemException> {
+        self.peers.ask(&self.advisor, &Request::Submit(job.clone()))
+    }
+
+    /// How a job is.
+    ///
+    /// # Errors
+    /// What came instead of an answer.
+    pub fn outcome(&self, job: &str) -> Result<Outcome, SystemException> {
+        self.peers.ask(&self.advisor, &Request::OutcomeOf(JobId { id: job.to_owned() }))
+    }
+
+    /// Waits until a job has ended.
+    ///
+    /// # Errors
+    /// As [`ClientLibrary::outcome`]; `TIMEOUT` when it has not ended in that time.
+    pub fn wait(&self, job: &str, patience: Duration) -> Result<Outcome, SystemException> {
+        let ends = Instant::now() + patience;
+        loop {
+            let outcome = self.outcome(job)?;
+            if matches!(outcome.state, Phase::Done | Phase::Failed) {
+                return Ok(outcome);
+            }
+            if Instant::now() >= ends {
+                return Err(SystemException::timeout(0, CompletionStatus::Yes)
+                    .with_detail(format!("job {job} has not ended: {outcome:?}")));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Runs a command here, and tells the requirement database what it used.
+    ///
+    /// # Errors
+    /// When it cannot be started or watched. What cannot be recorded is only logged.
+    pub fn run(
+        peers: &Peers,
+        mut usage: Usage,
+        command: &[String],
+        stop: &AtomicBool,
+    ) -> io::Result<Used> {
+        let used = run(command, stop)?;
+        if used.exit_status == Some(0) && !used.is_stopped {
+            usage.wall_s = used.wall_s;
+            usage.processor_s = used.processor_s;
+            usage.memory_kib = used.memory_kib;
+            usage.samples = 1;
+            record(peers, usage);
+        }
+        Ok(used)
+    }
+}
+
+/// Tells all replicas of the requirement database.
+pub(crate) fn record(peers: &Peers, usage: Usage) {
+    peers.tell_all(Role::RequirementDatabase, &Request::Record(usage));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Vec<String> {
+        ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn a_run_is_measured() {
+        let stop = AtomicBool::new(false);
+        let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 7";
+        let used = run(&shell(script), &stop).unwrap();
+        assert_eq!(used.exit_status, Some(7));
+        assert!(used.processor_s > 0.0 && used.wall_s > 0.0, "{used:?}");
+        assert!(used.memory_kib > 0 && !used.is_stopped, "{used:?}");
+    }
+
+    #[test]
+    fn a_run_is_stopped() {
+        let stop = AtomicBool::new(true);
+        let used = run(&shell("exec sleep 1000"), &stop).unwrap();
+        assert!(used.is_stopped && used.exit_status.is_none(), "{used:?}");
+        assert!(run(&[], &stop).is_err() && run(&["/nowhere".to_owned()], &stop).is_err());
+    }
+
+    #[test]
+    fn names_with_spaces_do_not_shift_the_fields() {
+        let stat = "7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 0";
+        assert_eq!(ticks(stat), Some(127));
+        assert_eq!(ticks("7 a"), None);
+    }
+}

@@ -1,0 +1,319 @@
+//! What components ask of each other, as values: requests, replies, and a component that serves
+//! them.
+//!
+//! One table, [`operations`], says for every operation of `mshn.idl` how it is a static call, a
+//! dynamic one, an asynchronous one, and how its servant hands it on. So a component is written
+//! once ([`Component`]), and a mechanism is a few lines (`mechanism.rs`).
+
+use crate::idl::*;
+use corbie::dynamic::Exception;
+use corbie::{
+    Any, Interface, Object, Orb, Poa, PoaError, Request as DynamicRequest, SystemException, Typed,
+};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Takes the answer to a request, once, on whichever thread has it. It should not block.
+pub type Done = Box<dyn FnOnce(Result<Reply, SystemException>) + Send>;
+
+/// An answer that is to come.
+pub type Coming = Pin<Box<dyn Future<Output = Result<Reply, SystemException>> + Send>>;
+
+/// What a component is: something that answers requests, now or later.
+pub trait Component: Send + Sync + 'static {
+    /// Answers `request` by calling `done` once. Must not block for long.
+    fn serve(&self, request: Request, done: Done);
+}
+
+/// The kinds of components that others call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// The Scheduling Advisor.
+    Advisor,
+    /// The Resource Status Server.
+    StatusServer,
+    /// The Resource Requirement Database.
+    RequirementDatabase,
+    /// The daemon of a machine.
+    Daemon,
+}
+
+impl Role {
+    /// The name of its context in the naming service, and on command lines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Advisor => "advisor",
+            Role::StatusServer => "status",
+            Role::RequirementDatabase => "requirements",
+            Role::Daemon => "daemon",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! replies {
+    ($($reply:ident),*) => {
+        /// An answer.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "the types of the IDL, which explains them")]
+        pub enum Reply { $($reply($reply),)* }
+
+        $(impl From<$reply> for Reply {
+            fn from(reply: $reply) -> Self { Reply::$reply(reply) }
+        }
+
+        impl TryFrom<Reply> for $reply {
+            type Error = SystemException;
+
+            fn try_from(reply: Reply) -> Result<Self, SystemException> {
+                match reply {
+                    Reply::$reply(reply) => Ok(reply),
+                    other => Err(unexpected(&other, stringify!($reply))),
+                }
+            }
+        })*
+    };
+}
+
+replies!(Placement, Receipt, Outcome, StatusReport, Requirements);
+
+#[cold]
+fn unexpected(reply: &Reply, wanted: &str) -> SystemException {
+    SystemException::internal(0, corbie::CompletionStatus::Yes)
+        .with_detail(format!("the answer should be a {wanted}, but is {reply:?}"))
+}
+
+/// A component as the servant of its interface: every request is handed on with what answers it.
+#[derive(Clone)]
+struct Served(Arc<dyn Component>);
+
+macro_rules! operations {
+    ($($role:ident ($servant:ident, $skeleton:ident, $module:ident) {
+        $($variant:ident = $operation:ident, $later:ident, $response:ident
+            ($argument:ident) -> $reply:ident;)*
+        $(@oneway $notice:ident = $notify:ident ($said:ident);)?
+    })*) => {
+        /// A request: the operation, and its one argument.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "the operations of the IDL, which explains them")]
+        pub enum Request { $($($variant($argument),)* $($notice($said),)?)* }
+
+        impl Request {
+            /// Whose interface the operation belongs to.
+            #[must_use]
+            pub fn role(&self) -> Role {
+                match self { $(
+                    $(Request::$variant(_) => Role::$role,)*
+                    $(Request::$notice(_) => Role::$role,)?
+                )* }
+            }
+
+            /// The name of the operation.
+            #[must_use]
+            pub fn operation(&self) -> &'static str {
+                match self { $(
+                    $(Request::$variant(_) => stringify!($operation),)*
+                    $(Request::$notice(_) => stringify!($notify),)?
+                )* }
+            }
+
+            /// As a call of a generated stub.
+            pub(crate) fn invoke(&self, target: &Object) -> Result<Reply, SystemException> {
+                match self { $(
+                    $(Request::$variant(argument) => {
+                        <$role>::from_object(target.clone()).$operation(argument).map(Reply::from)
+                    })*
+                    $(Request::$notice(said) => {
+                        <$role>::from_object(target.clone()).$notify(said)?;
+                        Ok(sent())
+                    })?
+                )* }
+            }
+
+            /// As an asynchronous call of a generated stub.
+            pub(crate) fn invoke_later(&self, target: &Object) -> Coming {
+                match self { $(
+                    $(Request::$variant(argument) => {
+                        let call = <$role>::from_object(target.clone()).$later(argument);
+                        Box::pin(async move { call.await.map(Reply::from) })
+                    })*
+                    $(Request::$notice(said) => {
+                        let outcome = <$role>::from_object(target.clone()).$notify(said);
+                        Box::pin(std::future::ready(outcome.map(|()| sent())))
+                    })?
+                )* }
+            }
+
+            /// As a dynamic request, not sent yet; whether an answer comes.
+            pub(crate) fn dynamic(
+                &self,
+                target: &Object,
+            ) -> Result<(DynamicRequest, bool), SystemException> {
+                let mut request = target.request(self.operation());
+                let is_answered = match self { $(
+                    $(Request::$variant(argument) => {
+                        request.add_in::<$argument>("argument", argument)?;
+                        request.set_return_type(<$reply as Typed>::type_code());
+                        true
+                    })*
+                    $(Request::$notice(said) => {
+                        request.add_in::<$said>("argument", said)?;
+                        false
+                    })?
+                )* };
+                Ok((request, is_answered))
+            }
+
+            /// What the answered dynamic request gave.
+            pub(crate) fn dynamic_reply(
+                &self,
+                request: &DynamicRequest,
+            ) -> Result<Reply, SystemException> {
+                match self { $(
+                    $(Request::$variant(_) => request.returned::<$reply>().map(Reply::from),)*
+                    $(Request::$notice(_) => Ok(sent()),)?
+                )* }
+            }
+
+            /// The argument as an any: what an untyped event carries.
+            ///
+            /// # Errors
+            /// `MARSHAL` when it cannot be sent.
+            pub fn to_any(&self) -> Result<Any, SystemException> {
+                match self { $(
+                    $(Request::$variant(argument) => Any::from_value::<$argument>(argument),)*
+                    $(Request::$notice(said) => Any::from_value::<$said>(said),)?
+                )* }
+            }
+
+            /// The request that an event with this name and argument is.
+            ///
+            /// # Errors
+            /// `BAD_OPERATION` for another name, `BAD_PARAM` for another argument.
+            pub fn from_any(operation: &str, argument: &Any) -> Result<Self, SystemException> {
+                match operation {
+                    $($(stringify!($operation) => {
+                        argument.extract::<$argument>().map(Request::$variant)
+                    })*
+                    $(stringify!($notify) => argument.extract::<$said>().map(Request::$notice),)?)*
+                    _ => Err(SystemException::bad_operation(0, corbie::CompletionStatus::No)
+                        .with_detail(format!("MSHN has no operation `{operation}`"))),
+                }
+            }
+        }
+
+        $(impl $servant for Served {
+            $(fn $operation(&self, response: $module::$response, argument: &$argument) {
+                let done = move |outcome: Result<Reply, SystemException>| {
+                    let outcome = outcome.and_then(<$reply>::try_from);
+                    // A client that is gone asks again.
+                    let _ = corbie::TypedResponse::finish(response, outcome);
+                };
+                self.0.serve(Request::$variant(argument.clone()), Box::new(done));
+            })*
+            $(fn $notify(&self, said: &$said) -> Result<(), SystemException> {
+                self.0.serve(Request::$notice(said.clone()), Box::new(|_| ()));
+                Ok(())
+            })?
+        })*
+
+        /// Activates `component` as an object of the interface of `role`.
+        ///
+        /// # Errors
+        /// What the object adapter says.
+        pub fn activate(
+            poa: &Poa,
+            role: Role,
+            component: Arc<dyn Component>,
+        ) -> Result<Object, PoaError> {
+            match role {
+                $(Role::$role => {
+                    let reference: $role = poa.activate($skeleton::new(Served(component)))?;
+                    Ok(reference.into_object())
+                })*
+            }
+        }
+    };
+}
+
+operations! {
+    Advisor (AmhAdvisorServant, AmhAdvisorSkeleton, amh_advisor) {
+        Schedule = schedule, schedule_async, ScheduleResponse (Job) -> Placement;
+        Submit = submit, submit_async, SubmitResponse (Job) -> Receipt;
+        OutcomeOf = outcome_of, outcome_of_async, OutcomeOfResponse (JobId) -> Outcome;
+        Violated = violated, violated_async, ViolatedResponse (Violation) -> Receipt;
+        Finished = finished, finished_async, FinishedResponse (Outcome) -> Receipt;
+    }
+    StatusServer (AmhStatusServerServant, AmhStatusServerSkeleton, amh_status_server) {
+        Status = status, status_async, StatusResponse (Scope) -> StatusReport;
+        Watch = watch, watch_async, WatchResponse (WatchOrder) -> Receipt;
+        Unwatch = unwatch, unwatch_async, UnwatchResponse (JobId) -> Receipt;
+        @oneway Report = report (MachineStatus);
+    }
+    RequirementDatabase (
+        AmhRequirementDatabaseServant, AmhRequirementDatabaseSkeleton, amh_requirement_database
+    ) {
+        Record = record, record_async, RecordResponse (Usage) -> Receipt;
+        MeansOf = means_of, means_of_async, MeansOfResponse (Application) -> Requirements;
+    }
+    Daemon (AmhDaemonServant, AmhDaemonSkeleton, amh_daemon) {
+        Start = start, start_async, StartResponse (StartOrder) -> Receipt;
+        Stop = stop, stop_async, StopResponse (JobId) -> Receipt;
+        State = state, state_async, StateResponse (JobId) -> Outcome;
+    }
+}
+
+/// What a oneway gives: it was sent.
+fn sent() -> Reply {
+    accepted().into()
+}
+
+/// A receipt that says yes.
+#[must_use]
+pub fn accepted() -> Receipt {
+    Receipt { accepted: true, why: String::new() }
+}
+
+/// A receipt that says no, and why.
+#[must_use]
+pub fn refused(why: impl Into<String>) -> Receipt {
+    Receipt { accepted: false, why: why.into() }
+}
+
+/// The answer of a component to a request that is not for its role.
+pub(crate) fn not_mine(request: &Request) -> SystemException {
+    SystemException::bad_operation(0, corbie::CompletionStatus::No)
+        .with_detail(format!("`{}` is for a component of another kind", request.operation()))
+}
+
+/// An exception of a dynamic call: MSHN's operations raise system exceptions only.
+pub(crate) fn system(exception: Exception) -> SystemException {
+    match exception {
+        Exception::System(exception) => exception,
+        Exception::User(_) => SystemException::unknown(1, corbie::CompletionStatus::Maybe)
+            .with_detail(exception.to_string()),
+    }
+}
+
+/// Activates a component in the root POA of `orb`, and opens it.
+///
+/// # Errors
+/// What the object adapter says.
+pub fn activate_in(
+    orb: &Orb,
+    role: Role,
+    component: Arc<dyn Component>,
+) -> Result<Object, SystemException> {
+    let poa = orb.root_poa()?;
+    let reference = activate(&poa, role, component)?;
+    poa.the_poa_manager().activate()?;
+    Ok(reference)
+}

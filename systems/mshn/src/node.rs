@@ -1,0 +1,134 @@
+//! A component as part of a system: made, activated as an object, announced in the naming service.
+//!
+//! `corbie mshn serve` is one of these in a process of its own; tests have several in one.
+
+use crate::advisor::{Advisor, AdvisorOptions};
+use crate::daemon::{Daemon, DaemonComponent, DaemonOptions};
+use crate::mechanism::MechanismName;
+use crate::messages::{Component, Role, activate_in};
+use crate::peers::{Address, Peers};
+use crate::requirements::{RequirementDatabase, RequirementProxy};
+use crate::status_server::{StatusOptions, StatusProxy, StatusServer};
+use corbie::{Orb, SystemException};
+use corbie_naming::{Naming, NamingError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a component cannot be part of a system.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The ORB or its object adapter refuses.
+    #[error("cannot serve the component: {0}")]
+    Orb(#[from] SystemException),
+    /// The naming service refuses.
+    #[error("cannot announce the component: {0}")]
+    Naming(#[from] NamingError),
+    /// The store cannot be used.
+    #[error("cannot use the store {path}: {why}")]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// What `redb` says.
+        why: redb::Error,
+    },
+}
+
+/// Which component, and how it works.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// A Scheduling Advisor.
+    Advisor(AdvisorOptions),
+    /// A Resource Status Server.
+    StatusServer(StatusOptions),
+    /// A proxy of it, in front of the component of that name.
+    StatusProxy(String),
+    /// A Resource Requirement Database.
+    RequirementDatabase,
+    /// A proxy of it, in front of the component of that name.
+    RequirementProxy(String),
+    /// The daemon of a machine.
+    Daemon(DaemonOptions),
+}
+
+impl Kind {
+    /// Where others look for it.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        match self {
+            Kind::Advisor(_) => Role::Advisor,
+            Kind::StatusServer(_) | Kind::StatusProxy(_) => Role::StatusServer,
+            Kind::RequirementDatabase | Kind::RequirementProxy(_) => Role::RequirementDatabase,
+            Kind::Daemon(_) => Role::Daemon,
+        }
+    }
+
+    /// The component. `store` is where it keeps what must outlive it; none: in memory.
+    ///
+    /// # Errors
+    /// [`NodeError::Store`].
+    pub fn component(
+        &self,
+        store: Option<&Path>,
+        peers: &Peers,
+    ) -> Result<Arc<dyn Component>, NodeError> {
+        let failed = |why: redb::Error| NodeError::Store {
+            path: store.unwrap_or(Path::new("in memory")).to_owned(),
+            why,
+        };
+        let (peers, role) = (peers.clone(), self.role());
+        Ok(match self {
+            Kind::Advisor(options) => {
+                Arc::new(Advisor::new(options.clone(), store, peers).map_err(failed)?)
+            }
+            Kind::StatusServer(options) => {
+                Arc::new(Serving(StatusServer::new(options.clone(), Some(peers))))
+            }
+            Kind::StatusProxy(upstream) => {
+                Arc::new(StatusProxy::new(peers, Address::named(role, upstream)))
+            }
+            Kind::RequirementDatabase => Arc::new(
+                match store {
+                    Some(path) => RequirementDatabase::open(path),
+                    None => RequirementDatabase::in_memory(),
+                }
+                .map_err(failed)?,
+            ),
+            Kind::RequirementProxy(upstream) => {
+                Arc::new(RequirementProxy::new(peers, Address::named(role, upstream)))
+            }
+            Kind::Daemon(options) => Arc::new(DaemonComponent(Daemon::new(options.clone(), peers))),
+        })
+    }
+}
+
+/// A status server, which its own thread knows too, as a component.
+struct Serving(Arc<StatusServer>);
+
+impl Component for Serving {
+    fn serve(&self, request: crate::messages::Request, done: crate::messages::Done) {
+        self.0.serve(request, done);
+    }
+}
+
+/// The other components, found in `naming` and called by `mechanism`.
+#[must_use]
+pub fn peers(naming: Naming, mechanism: MechanismName) -> Peers {
+    Peers::new(naming, mechanism.mechanism())
+}
+
+/// Makes a component and serves it in `orb` under `name`; it is served as long as the ORB runs.
+///
+/// # Errors
+/// [`NodeError`].
+pub fn join(
+    orb: &Orb,
+    peers: &Peers,
+    kind: &Kind,
+    name: &str,
+    store: Option<&Path>,
+) -> Result<(), NodeError> {
+    let component = kind.component(store, peers)?;
+    let reference = activate_in(orb, kind.role(), component)?;
+    peers.announce(&Address::named(kind.role(), name), &reference)?;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! The Resource Status Server: what machines report, who is to be told when a job will be late, and
+//! the proxy that passes on only what changes something (paper MSHN §2).
+//!
+//! Daemons report; the Scheduling Advisor asks and is called back with violations: a job that will
+//! not meet its deadline as things are, or whose machine has fallen silent.
+
+mod filter;
+mod watching;
+
+pub use filter::StatusProxy;
+
+use crate::idl::{MachineStatus, MachineStatuses, StatusReport, Violation};
+use crate::messages::{Component, Done, Request, Role, accepted, not_mine};
+use crate::peers::{Address, Peers};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use watching::Watched;
+pub(crate) use watching::rate;
+
+/// How a status server judges.
+#[derive(Clone, Debug)]
+pub struct StatusOptions {
+    /// A machine that did not report for so long is gone.
+    pub silence: Duration,
+    /// How often watched jobs are looked at besides when something is reported.
+    pub interval: Duration,
+}
+
+impl Default for StatusOptions {
+    fn default() -> Self {
+        Self { silence: Duration::from_secs(5), interval: Duration::from_millis(250) }
+    }
+}
+
+/// See the module.
+pub struct StatusServer {
+    options: StatusOptions,
+    /// Whom to call back; none in tests and for the local form.
+    peers: Option<Peers>,
+    /// Lock "status": not held while somebody is called.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    machines: BTreeMap<String, (Instant, MachineStatus)>,
+    watched: HashMap<String, Watched>,
+}
+
+impl StatusServer {
+    /// A server that knows nothing yet. It calls advisors back through `peers`.
+    #[must_use]
+    pub fn new(options: StatusOptions, peers: Option<Peers>) -> Arc<Self> {
+        let server = Arc::new(Self { options, peers, state: Mutex::default() });
+        let (weak, interval) = (Arc::downgrade(&server), server.options.interval);
+        std::thread::spawn(move || look_again(&weak, interval));
+        server
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn report(&self, status: MachineStatus) {
+        let machine = status.machine.clone();
+        self.lock().machines.insert(machine, (Instant::now(), status));
+        self.look();
+    }
+
+    fn status(&self, machine: &str) -> StatusReport {
+        let state = self.lock();
+        let now = Instant::now();
+        let wanted = |name: &String| machine.is_empty() || machine == name;
+        let machines: MachineStatuses = state
+            .machines
+            .iter()
+            .filter(|(name, _)| wanted(name))
+            .map(|(_, (at, status))| MachineStatus {
+                age_s: (now - *at).as_secs_f64(),
+                ..status.clone()
+            })
+            .collect();
+        StatusReport { machines }
+    }
+
+    /// Looks at every watched job and calls advisors back.
+    fn look(&self) {
+        let now = Instant::now();
+        let mut late: Vec<(String, Violation)> = Vec::new();
+        {
+            let mut state = self.lock();
+            let State { machines, watched } = &mut *state;
+            for watched in watched.values_mut() {
+                let machine = machines.get(watched.machine());
+                late.extend(watched.look(now, machine, self.options.silence));
+            }
+        }
+        let Some(peers) = &self.peers else { return };
+        for (advisor, violation) in late {
+            tracing::info!(job = violation.job, why = violation.why, "a job will be late");
+            let to = Address::named(Role::Advisor, advisor);
+            // Lost, it is told again as long as it is so.
+            peers.start(&to, Request::Violated(violation), Box::new(|_| ()));
+        }
+    }
+}
+
+fn look_again(server: &Weak<StatusServer>, interval: Duration) {
+    loop {
+        std::thread::sleep(interval);
+        let Some(server) = server.upgrade() else { return };
+        server.look();
+    }
+}
+
+impl Component for StatusServer {
+    fn serve(&self, request: Request, done: Done) {
+        let reply = match request {
+            Request::Report(status) => {
+                self.report(status);
+                accepted().into()
+            }
+            Request::Status(which) => self.status(&which.machine).into(),
+            Request::Watch(order) => {
+                let watched = Watched::new(order, Instant::now());
+                self.lock().watched.insert(watched.job().to_owned(), watched);
+                accepted().into()
+            }
+            Request::Unwatch(which) => {
+                self.lock().watched.remove(&which.id);
+                accepted().into()
+            }
+            other => return done(Err(not_mine(&other))),
+        };
+        done(Ok(reply));
+    }
+}

@@ -1,0 +1,111 @@
+//! A job that the status server watches: how far it is, as far as one can tell from outside, and
+//! whether it will be done in time.
+
+use crate::idl::{MachineStatus, Violation, WatchOrder};
+use std::time::{Duration, Instant};
+
+/// Between two callbacks about one job.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+pub(super) struct Watched {
+    order: WatchOrder,
+    since: Instant,
+    /// Until when progress was counted, and the progress: seconds of an idle processor.
+    looked: Instant,
+    progress_s: f64,
+    told: Option<Instant>,
+}
+
+impl Watched {
+    pub(super) fn new(order: WatchOrder, now: Instant) -> Self {
+        Self { order, since: now, looked: now, progress_s: 0.0, told: None }
+    }
+
+    pub(super) fn job(&self) -> &str {
+        &self.order.job
+    }
+
+    pub(super) fn machine(&self) -> &str {
+        &self.order.machine
+    }
+
+    /// Counts progress and says whether the job will be late: whom to tell, and what.
+    pub(super) fn look(
+        &mut self,
+        now: Instant,
+        machine: Option<&(Instant, MachineStatus)>,
+        silence: Duration,
+    ) -> Option<(String, Violation)> {
+        let heard = machine.map_or(self.since, |(at, _)| *at);
+        let (late_by_s, why) = if now.saturating_duration_since(heard) > silence {
+            (f64::MAX, format!("machine {} is silent", self.order.machine))
+        } else {
+            let rate = machine.map_or(1.0, |(_, status)| rate(status));
+            self.progress_s += (now - self.looked).as_secs_f64() * rate;
+            self.looked = now;
+            let left_s = self.order.deadline_s - (now - self.since).as_secs_f64();
+            let needs_s = (self.order.needs_s - self.progress_s).max(0.0) / rate;
+            if self.order.deadline_s <= 0.0 || needs_s <= left_s {
+                return None;
+            }
+            let why = format!("needs {needs_s:.2} s more, and has {left_s:.2} s");
+            (needs_s - left_s, why)
+        };
+        if self.told.is_some_and(|told| now - told < TELL_EVERY) {
+            return None;
+        }
+        self.told = Some(now);
+        let (job, machine) = (self.order.job.clone(), self.order.machine.clone());
+        Some((self.order.advisor.clone(), Violation { job, machine, late_by_s, why }))
+    }
+}
+
+/// The share of a processor that one more runnable process of the machine gets.
+pub(crate) fn rate(status: &MachineStatus) -> f64 {
+    let processors = f64::from(status.processors.max(1));
+    (processors / status.load.max(processors)).clamp(0.01, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(needs_s: f64, deadline_s: f64) -> WatchOrder {
+        let text = |s: &str| s.to_owned();
+        let (job, machine, advisor) = (text("j"), text("m"), text("a"));
+        WatchOrder { job, machine, advisor, needs_s, deadline_s }
+    }
+
+    fn loaded(load: f64) -> MachineStatus {
+        MachineStatus { machine: "m".to_owned(), processors: 2, load, ..Default::default() }
+    }
+
+    #[test]
+    fn a_job_is_late_when_its_machine_has_too_much_to_do() {
+        let start = Instant::now();
+        let silence = Duration::from_secs(5);
+        let mut watched = Watched::new(order(2.0, 3.0), start);
+        let at = |ms| start + Duration::from_millis(ms);
+        assert!(watched.look(at(0), Some(&(at(0), loaded(1.0))), silence).is_none());
+        // A second at full speed, then a quarter of it: one second more takes four, two are left.
+        assert!(watched.look(at(1_000), Some(&(at(1_000), loaded(2.0))), silence).is_none());
+        let busy = (at(1_000), loaded(8.0));
+        let (advisor, violation) = watched.look(at(1_000), Some(&busy), silence).unwrap();
+        assert_eq!((advisor.as_str(), violation.job.as_str()), ("a", "j"));
+        assert!((violation.late_by_s - 2.0).abs() < 1e-6, "{violation:?}");
+        // Told once a second.
+        assert!(watched.look(at(1_500), Some(&busy), silence).is_none());
+        assert!(watched.look(at(2_100), Some(&busy), silence).is_some());
+    }
+
+    #[test]
+    fn silence_is_a_violation_also_without_a_deadline() {
+        let start = Instant::now();
+        let mut watched = Watched::new(order(1.0, 0.0), start);
+        let silence = Duration::from_secs(5);
+        let later = start + Duration::from_secs(6);
+        assert!(watched.look(start, None, silence).is_none());
+        let (_, violation) = watched.look(later, None, silence).unwrap();
+        assert!(violation.why.contains("silent"), "{violation:?}");
+    }
+}

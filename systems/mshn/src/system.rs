@@ -1,0 +1,225 @@
+//! A whole system on one machine: the naming service and every component as a process, watched, and
+//! started again under its name and with its store when it ends.
+//!
+//! `corbie mshn up` and the tests that kill components use it.
+
+use corbie::Orb;
+use corbie_naming::Naming;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::mechanism::MechanismName;
+
+/// How often processes are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What a system is made of.
+#[derive(Clone, Debug)]
+pub struct SystemOptions {
+    /// The program whose `mshn serve` serves a component: `corbie`.
+    pub program: PathBuf,
+    /// Where stores are.
+    pub folder: PathBuf,
+    /// How components talk.
+    pub mechanism: MechanismName,
+    /// Machines, each with a daemon.
+    pub machines: usize,
+    /// Advisors, status servers and requirement databases, so many of each.
+    pub replicas: usize,
+    /// Jobs at a time on one machine.
+    pub slots: usize,
+}
+
+/// A running system; ended when it is dropped.
+pub struct System {
+    shared: Arc<Shared>,
+    naming: String,
+}
+
+struct Shared {
+    is_ending: AtomicBool,
+    restarts: AtomicU32,
+    /// Lock "processes": held while a process is started.
+    processes: Mutex<Vec<Process>>,
+}
+
+struct Process {
+    name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+    child: Child,
+    /// The process ends when this does.
+    _input: Option<ChildStdin>,
+}
+
+impl Process {
+    /// Starts it and gives its first line, which it prints once it serves.
+    fn start(name: &str, program: &Path, arguments: Vec<String>) -> io::Result<(Self, String)> {
+        let mut command = Command::new(program);
+        command.args(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take();
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
+        }
+        let line = line.trim().to_owned();
+        let (name, program) = (name.to_owned(), program.to_owned());
+        let mut process = Self { name, program, arguments, child, _input: input };
+        if line.is_empty() {
+            let status = process.child.wait()?;
+            let what = format!("{} ended before it served: {status}", process.name);
+            return Err(io::Error::other(what));
+        }
+        Ok((process, line))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // An error here means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Vec<Process>> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts those again that have ended.
+    fn look(&self) {
+        let mut processes = self.lock();
+        for process in processes.iter_mut() {
+            if self.is_ending.load(Ordering::Acquire) {
+                return;
+            }
+            if !matches!(process.child.try_wait(), Ok(Some(_))) {
+                continue;
+            }
+            tracing::warn!(component = process.name, "it has ended and is replaced");
+            let arguments = process.arguments.clone();
+            match Process::start(&process.name, &process.program, arguments) {
+                Ok((replacement, _)) => {
+                    self.restarts.fetch_add(1, Ordering::Relaxed);
+                    *process = replacement;
+                }
+                // Tried again at the next look.
+                Err(error) => tracing::warn!(component = process.name, %error, "not replaced"),
+            }
+        }
+    }
+}
+
+impl System {
+    /// Starts everything, the naming service first; returns when all serve.
+    ///
+    /// # Errors
+    /// When a process cannot be started or does not serve.
+    pub fn start(options: &SystemOptions) -> io::Result<Self> {
+        let store = |name: &str| options.folder.join(format!("{name}.redb")).display().to_string();
+        let words = |words: &[&str]| words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
+        // A fixed port: references to names outlive the process.
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let listen = format!("127.0.0.1:{port}");
+        let names = words(&[
+            "mshn",
+            "serve",
+            "naming",
+            "--name",
+            "naming",
+            "--until-eof",
+            "--listen",
+            &listen,
+            "--store",
+            &store("naming"),
+        ]);
+        let (first, naming) = Process::start("naming", &options.program, names)?;
+        let mut processes = vec![first];
+        let mechanism = options.mechanism.to_string();
+        let mut begin = |kind: &str, name: &str, more: &[&str]| -> io::Result<()> {
+            let mut arguments = words(&[
+                "mshn",
+                "serve",
+                kind,
+                "--name",
+                name,
+                "--until-eof",
+                "--name-service",
+                &naming,
+                "--mechanism",
+                &mechanism,
+            ]);
+            arguments.extend(words(more));
+            let label = format!("{kind} {name}");
+            processes.push(Process::start(&label, &options.program, arguments)?.0);
+            Ok(())
+        };
+        for replica in 0..options.replicas.max(1) {
+            begin("status", &format!("s{replica}"), &[])?;
+            let name = format!("r{replica}");
+            begin("requirements", &name, &["--store", &store(&name)])?;
+            let name = format!("a{replica}");
+            begin("advisor", &name, &["--store", &store(&name)])?;
+        }
+        for machine in 1..=options.machines.max(1) {
+            let slots = options.slots.to_string();
+            begin("daemon", &format!("m{machine}"), &["--slots", &slots])?;
+        }
+        let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
+        let shared = Arc::new(Shared { is_ending, restarts, processes: Mutex::new(processes) });
+        let watched = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            while !watched.is_ending.load(Ordering::Acquire) {
+                watched.look();
+                std::thread::sleep(LOOK_EVERY);
+            }
+        });
+        Ok(Self { shared, naming })
+    }
+
+    /// The reference of the naming service.
+    #[must_use]
+    pub fn naming_url(&self) -> &str {
+        &self.naming
+    }
+
+    /// The naming service, for clients in this process.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn naming(&self, orb: &Orb) -> Result<Naming, corbie_naming::NamingError> {
+        Naming::at(orb, &self.naming)
+    }
+
+    /// The processes: a name such as `advisor a0`, and the process id.
+    #[must_use]
+    pub fn processes(&self) -> Vec<(String, u32)> {
+        self.shared.lock().iter().map(|p| (p.name.clone(), p.child.id())).collect()
+    }
+
+    /// Ends a process with SIGKILL; it is replaced. Whether there is one of that name.
+    pub fn kill(&self, name: &str) -> bool {
+        let mut processes = self.shared.lock();
+        let found = processes.iter_mut().find(|process| process.name == name);
+        found.is_some_and(|process| process.child.kill().is_ok())
+    }
+
+    /// How often a process was replaced.
+    #[must_use]
+    pub fn restarts(&self) -> u32 {
+        self.shared.restarts.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        self.shared.is_ending.store(true, Ordering::Release);
+        self.shared.lock().clear();
+    }
+}

@@ -1,0 +1,252 @@
+//! Whole flows (paper MSHN, figures 4 to 6) by every mechanism: components in ORBs of their own,
+//! found through a naming server, jobs that are real processes.
+
+#![allow(clippy::unwrap_used)]
+
+use corbie::Orb;
+use corbie_mshn::idl::{Format, Job, MachineStatus, Phase, Scope, StatusReport, Usage};
+use corbie_mshn::messages::{Request, Role};
+use corbie_mshn::node::{self, Kind};
+use corbie_mshn::{
+    Address, AdvisorOptions, ClientLibrary, DaemonOptions, MechanismName, Peers, StatusOptions,
+};
+use corbie_naming::store::embedded::Embedded;
+use corbie_naming::{Limits, Naming, NamingServer};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn orb() -> Orb {
+    Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap()
+}
+
+/// A naming server and components, each in an ORB of its own.
+struct System {
+    mechanism: MechanismName,
+    url: String,
+    _names: NamingServer,
+    orbs: Vec<Orb>,
+}
+
+impl System {
+    fn start(mechanism: MechanismName) -> Self {
+        let names_orb = orb();
+        let store = Arc::new(Embedded::in_memory().unwrap());
+        let names = NamingServer::start(&names_orb, store, Limits::default()).unwrap();
+        names_orb.root_poa().unwrap().the_poa_manager().activate().unwrap();
+        let url = names.root().as_object().to_string();
+        Self { mechanism, url, _names: names, orbs: vec![names_orb] }
+    }
+
+    fn peers(&mut self) -> (Orb, Peers) {
+        let orb = orb();
+        self.orbs.push(orb.clone());
+        let naming = Naming::at(&orb, &self.url).unwrap();
+        (orb, node::peers(naming, self.mechanism))
+    }
+
+    fn join(&mut self, kind: &Kind, name: &str) -> Orb {
+        let (orb, peers) = self.peers();
+        node::join(&orb, &peers, kind, name, None).unwrap();
+        orb
+    }
+
+    fn servers(&mut self) {
+        self.join(&Kind::StatusServer(StatusOptions::default()), "s");
+        self.join(&Kind::RequirementDatabase, "r");
+        self.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
+    }
+
+    fn daemon(&mut self, machine: &str) -> Orb {
+        let interval = Duration::from_millis(50);
+        self.join(&Kind::Daemon(DaemonOptions { interval, ..DaemonOptions::new(machine) }), machine)
+    }
+
+    fn client(&mut self) -> (Peers, ClientLibrary) {
+        let (_, peers) = self.peers();
+        (peers.clone(), ClientLibrary::new(peers).unwrap())
+    }
+}
+
+impl Drop for System {
+    fn drop(&mut self) {
+        for orb in self.orbs.drain(..).rev() {
+            orb.shutdown(true);
+        }
+    }
+}
+
+fn shell(id: &str, scripts: &[(&str, &str)]) -> Job {
+    let format = |(name, script): &(&str, &str)| Format {
+        name: (*name).to_owned(),
+        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+    };
+    let formats = scripts.iter().map(format).collect();
+    Job { id: id.to_owned(), application: "test".to_owned(), formats, deadline_s: 0.0 }
+}
+
+/// Waits until so many machines have reported.
+fn await_machines(peers: &Peers, count: usize) -> Vec<MachineStatus> {
+    let ends = Instant::now() + PATIENCE;
+    loop {
+        let request = Request::Status(Scope::default());
+        let report: StatusReport = peers.ask(&Address::any(Role::StatusServer), &request).unwrap();
+        if report.machines.len() >= count {
+            return report.machines;
+        }
+        assert!(Instant::now() < ends, "{report:?}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn jobs_run_to_their_end_by_every_mechanism() {
+    for mechanism in MechanismName::ALL {
+        let mut system = System::start(*mechanism);
+        system.servers();
+        system.daemon("m1");
+        system.daemon("m2");
+        let (peers, client) = system.client();
+        let machines = await_machines(&peers, 2);
+        assert!(machines.iter().all(|m| m.processors > 0 && m.age_s < 5.0), "{machines:?}");
+        for number in 0..8 {
+            let script = if number == 3 { "exit 9" } else { "exit 0" };
+            let receipt = client.submit(&shell(&format!("job-{number}"), &[("only", script)]));
+            assert!(receipt.unwrap().accepted);
+        }
+        for number in 0..8 {
+            let end = client.wait(&format!("job-{number}"), PATIENCE).unwrap();
+            let expected = if number == 3 { (Phase::Failed, 9) } else { (Phase::Done, 0) };
+            assert_eq!((end.state, end.exit_status), expected, "{mechanism}: {end:?}");
+            assert_eq!((end.starts, end.format.as_str()), (1, "only"), "{end:?}");
+        }
+        // What succeeded was measured and recorded: figure 4, arrow 1.
+        let ends = Instant::now() + PATIENCE;
+        loop {
+            let which = corbie_mshn::idl::Application { name: "test".to_owned() };
+            let to = Address::any(Role::RequirementDatabase);
+            let means: corbie_mshn::idl::Requirements =
+                peers.ask(&to, &Request::MeansOf(which)).unwrap();
+            if means.means.iter().map(|mean| mean.samples).sum::<u32>() == 7 {
+                break;
+            }
+            assert!(Instant::now() < ends, "{mechanism}: {means:?}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_burst_of_requests_is_served_to_the_last_by_every_mechanism() {
+    for mechanism in MechanismName::ALL {
+        let mut system = System::start(*mechanism);
+        system.servers();
+        system.daemon("m1");
+        let (peers, client) = system.client();
+        await_machines(&peers, 1);
+        let (sender, receiver) = channel();
+        for number in 0..1_000 {
+            let sender = sender.clone();
+            let job = shell(&format!("burst-{number}"), &[("only", "exit 0")]);
+            client.schedule_later(job, move |placement| sender.send(placement).unwrap());
+        }
+        drop(sender);
+        let mut served: Vec<String> = receiver
+            .iter()
+            .map(|placement| placement.unwrap())
+            .map(|placement| {
+                assert_eq!(placement.machine, "m1", "{placement:?}");
+                placement.job
+            })
+            .collect();
+        served.sort();
+        served.dedup();
+        assert_eq!(served.len(), 1_000, "{mechanism}");
+    }
+}
+
+#[test]
+fn the_advisor_goes_by_what_was_recorded() {
+    let mut system = System::start(MechanismName::Static);
+    system.servers();
+    system.daemon("slow");
+    system.daemon("quick");
+    let (peers, client) = system.client();
+    await_machines(&peers, 2);
+    for (machine, wall_s) in [("slow", 50.0), ("quick", 2.0)] {
+        let text = |s: &str| s.to_owned();
+        let (application, format, machine) = (text("test"), text("fine"), text(machine));
+        let used = Usage { application, format, machine, wall_s, samples: 1, ..Default::default() };
+        let to = Address::any(Role::RequirementDatabase);
+        peers.call(&to, &Request::Record(used)).unwrap();
+    }
+    let placement = client.schedule(&shell("j", &[("fine", "exit 0")])).unwrap();
+    assert_eq!((placement.machine.as_str(), placement.expected_s), ("quick", 2.0));
+}
+
+#[test]
+fn a_job_whose_machine_falls_silent_is_moved() {
+    let mut system = System::start(MechanismName::Asynchronous);
+    let silence = Duration::from_millis(1_500);
+    let options = StatusOptions { silence, ..StatusOptions::default() };
+    system.join(&Kind::StatusServer(options), "s");
+    system.join(&Kind::RequirementDatabase, "r");
+    system.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
+    let first = system.daemon("m1");
+    let (peers, client) = system.client();
+    await_machines(&peers, 1);
+    client.submit(&shell("moved", &[("only", "exec sleep 3")])).unwrap();
+    let ends = Instant::now() + PATIENCE;
+    while client.outcome("moved").unwrap().state != Phase::Running {
+        assert!(Instant::now() < ends);
+        std::thread::yield_now();
+    }
+    // Nobody answers for m1 any more, and nothing is reported.
+    first.shutdown(true);
+    system.daemon("m2");
+    let end = client.wait("moved", PATIENCE).unwrap();
+    assert_eq!((end.state, end.machine.as_str()), (Phase::Done, "m2"), "{end:?}");
+    assert!(end.starts > 1, "{end:?}");
+}
+
+#[test]
+fn a_job_that_would_be_late_changes_its_format() {
+    let mut system = System::start(MechanismName::Dynamic);
+    system.servers();
+    system.daemon("m1");
+    let (peers, client) = system.client();
+    await_machines(&peers, 1);
+    for (format, wall_s) in [("fine", 1.5), ("coarse", 0.1)] {
+        let text = |s: &str| s.to_owned();
+        let (application, format, machine) = (text("test"), text(format), text("m1"));
+        let used = Usage { application, format, machine, wall_s, samples: 1, ..Default::default() };
+        let to = Address::any(Role::RequirementDatabase);
+        peers.call(&to, &Request::Record(used)).unwrap();
+    }
+    let formats = [("fine", "exec sleep 1000"), ("coarse", "exit 0")];
+    let job = Job { deadline_s: 20.0, ..shell("late", &formats) };
+    client.submit(&job).unwrap();
+    let ends = Instant::now() + PATIENCE;
+    while client.outcome("late").unwrap().state != Phase::Running {
+        assert!(Instant::now() < ends);
+        std::thread::yield_now();
+    }
+    assert_eq!(client.outcome("late").unwrap().format, "fine");
+    // The machine is found to take a hundred times as long: with that, only the other is in time.
+    for _ in 0..200 {
+        let text = |s: &str| s.to_owned();
+        let (application, format, machine) = (text("test"), text("fine"), text("m1"));
+        let wall_s = 1_000.0;
+        let used = Usage { application, format, machine, wall_s, samples: 1, ..Default::default() };
+        let to = Address::any(Role::RequirementDatabase);
+        peers.call(&to, &Request::Record(used)).unwrap();
+    }
+    let (job, machine) = ("late".to_owned(), "m1".to_owned());
+    let violation =
+        corbie_mshn::idl::Violation { job, machine, late_by_s: 980.0, why: "test".to_owned() };
+    peers.call(&Address::any(Role::Advisor), &Request::Violated(violation)).unwrap();
+    let end = client.wait("late", PATIENCE).unwrap();
+    assert_eq!((end.state, end.format.as_str()), (Phase::Done, "coarse"), "{end:?}");
+}

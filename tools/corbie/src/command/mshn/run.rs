@@ -1,0 +1,88 @@
+//! `corbie mshn run`: the Client Library around any program: runs it, measures it, and tells the
+//! requirement database. Daemons start every job with it.
+
+use std::io::{Read as _, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use corbie_mshn::idl::{Receipt, Usage};
+use corbie_mshn::messages::{Request, Role};
+use corbie_mshn::{Address, client_library, node};
+use corbie_naming::Naming;
+
+use crate::failure::{Failure, Report};
+use crate::session::{self, Session};
+
+pub(super) fn table() -> Command {
+    let text = |name: &'static str, default: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("NAME").default_value(default).help(help)
+    };
+    Command::new("run")
+        .about("Runs a command, measures what it uses, and records it")
+        .arg(text("application", "unnamed", "The application's name"))
+        .arg(text("format", "default", "The format's name"))
+        .arg(text("machine", "here", "The machine's name"))
+        .arg(super::name_service())
+        .arg(super::mechanism())
+        .arg(
+            Arg::new("until-eof")
+                .long("until-eof")
+                .action(ArgAction::SetTrue)
+                .help("End the command when standard input ends"),
+        )
+        .arg(Arg::new("command").num_args(1..).required(true).last(true).help("What to run"))
+        .args(session::arguments())
+        .after_help(
+            "Its exit status is the command's.\n\nExample: corbie mshn run -n \
+             corbaloc::localhost:2809/NameService -- gzip big.tar",
+        )
+}
+
+pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), Failure> {
+    let command: Vec<String> = matches.get_many("command").into_iter().flatten().cloned().collect();
+    let stop = Arc::new(AtomicBool::new(false));
+    if matches.get_flag("until-eof") {
+        let stop = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+            stop.store(true, Ordering::Release);
+        });
+    }
+    let used = client_library::run(&command, &stop).map_err(|e| Failure::new(e.to_string()))?;
+    if used.exit_status == Some(0) && !used.is_stopped {
+        let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
+        let usage = Usage {
+            application: text("application"),
+            format: text("format"),
+            machine: text("machine"),
+            wall_s: used.wall_s,
+            processor_s: used.processor_s,
+            memory_kib: used.memory_kib,
+            samples: 1,
+        };
+        // The run counts, whether or not it could be recorded.
+        if let Err(failure) = record(matches, usage) {
+            crate::terminal::report(&failure);
+        }
+        return Ok(());
+    }
+    let status = used.exit_status.and_then(|status| u8::try_from(status).ok());
+    let status = status.filter(|status| *status > 0).unwrap_or(crate::failure::FAILED);
+    Err(Failure { status, report: Report::Silent })
+}
+
+fn record(matches: &ArgMatches, usage: Usage) -> Result<(), Failure> {
+    let session = Session::start(matches)?;
+    let failed = |why: String| Failure::new(format!("cannot record what it used: {why}"));
+    let url = matches.get_one::<String>("name-service").map_or("", String::as_str);
+    let naming = Naming::at(session.orb(), url).map_err(|error| failed(error.to_string()))?;
+    let peers = node::peers(naming, super::mechanism_of(matches));
+    let names = peers.names(Role::RequirementDatabase).map_err(|e| failed(e.to_string()))?;
+    for name in names {
+        let to = Address::named(Role::RequirementDatabase, name);
+        let receipt: Result<Receipt, _> = peers.ask(&to, &Request::Record(usage.clone()));
+        receipt.map_err(|exception| failed(exception.to_string()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! `corbie mshn serve`: one component of MSHN, or the naming service of a system, as a process.
+//!
+//! `corbie mshn up` starts these; `--until-eof` has them end with it, however it ends.
+
+use std::io::{Read as _, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use corbie::Orb;
+use corbie_mshn::node::{self, Kind};
+use corbie_mshn::schedule::HeuristicName;
+use corbie_mshn::{AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
+use corbie_naming::store::embedded::Embedded;
+use corbie_naming::{Limits, Naming, NamingServer};
+
+use crate::failure::Failure;
+use crate::session::{self, Session};
+
+const KINDS: [&str; 7] =
+    ["advisor", "status", "status-proxy", "requirements", "requirements-proxy", "daemon", "naming"];
+
+pub(super) fn table() -> Command {
+    Command::new("serve")
+        .about("Serves one component")
+        .arg(Arg::new("component").required(true).value_parser(KINDS).help("Which component"))
+        .arg(
+            text("name", "NAME", "The component's name; a daemon's is its machine's")
+                .required(true),
+        )
+        .arg(super::name_service())
+        .arg(super::mechanism())
+        .arg(text("store", "FILE", "Keeps what must outlive the process [default: in memory]"))
+        .arg(text("upstream", "NAME", "Of a proxy: the component that it stands in front of"))
+        .arg(text("listen", "HOST:PORT", "Where to listen [default: a free port of loopback]"))
+        .arg(number("slots", "Of a daemon: jobs at a time").default_value("2"))
+        .arg(
+            Arg::new("heuristic")
+                .long("heuristic")
+                .value_name("NAME")
+                .default_value("mct")
+                .value_parser(value_parser!(HeuristicName))
+                .help("Of an advisor: what schedules"),
+        )
+        .arg(
+            Arg::new("until-eof")
+                .long("until-eof")
+                .action(ArgAction::SetTrue)
+                .help("End when standard input does"),
+        )
+        .args(session::arguments())
+        .after_help(
+            "Example: corbie mshn serve daemon --name m1 -n \
+             corbaloc::localhost:2809/NameService",
+        )
+}
+
+fn text(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+fn number(name: &'static str, help: &'static str) -> Arg {
+    text(name, "N", help).value_parser(value_parser!(u16).range(1..))
+}
+
+fn given<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
+    matches.get_one::<String>(name).map_or("", String::as_str)
+}
+
+pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let listen = matches.get_one::<String>("listen").map_or("127.0.0.1:0", String::as_str);
+    let own = ["-ORBListenEndpoints".to_owned(), format!("iiop://{listen}")];
+    let session = Session::start_with(matches, &own)?;
+    let orb = session.orb();
+    let store = matches.get_one::<String>("store").map(PathBuf::from);
+    let names = if given(matches, "component") == "naming" {
+        Some(serve_names(orb, store)?)
+    } else {
+        join(matches, orb, store)?;
+        None
+    };
+    match &names {
+        Some(names) => writeln!(output, "{}", names.root().as_object())?,
+        None => writeln!(output, "ready")?,
+    }
+    output.flush()?;
+    if matches.get_flag("until-eof") {
+        end_with_input(orb);
+    }
+    orb.run();
+    Ok(())
+}
+
+fn serve_names(orb: &Orb, store: Option<PathBuf>) -> Result<NamingServer, Failure> {
+    let opened = match &store {
+        Some(path) => Embedded::open(path),
+        None => Embedded::in_memory(),
+    };
+    let store = opened.map_err(|error| Failure::new(format!("cannot use the store: {error}")))?;
+    let cannot = |exception| Failure::new(format!("cannot serve names: {exception}"));
+    let server = NamingServer::start(orb, Arc::new(store), Limits::default()).map_err(cannot)?;
+    let root = orb.root_poa().map_err(cannot)?;
+    root.the_poa_manager().activate().map_err(|error| Failure::new(error.to_string()))?;
+    Ok(server)
+}
+
+fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<(), Failure> {
+    let naming = Naming::at(orb, given(matches, "name-service"));
+    let naming = naming.map_err(|error| Failure::new(error.to_string()))?;
+    let mechanism = super::mechanism_of(matches);
+    let peers = node::peers(naming, mechanism);
+    let name = given(matches, "name");
+    let kind = kind(matches, name, mechanism)?;
+    node::join(orb, &peers, &kind, name, store.as_deref())
+        .map_err(|error| Failure::new(error.to_string()))
+}
+
+fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Kind, Failure> {
+    let upstream = given(matches, "upstream").to_owned();
+    let needs_upstream = || {
+        if upstream.is_empty() {
+            return Err(Failure::usage("a proxy needs --upstream NAME"));
+        }
+        Ok(upstream.clone())
+    };
+    Ok(match given(matches, "component") {
+        "status" => Kind::StatusServer(StatusOptions::default()),
+        "status-proxy" => Kind::StatusProxy(needs_upstream()?),
+        "requirements" => Kind::RequirementDatabase,
+        "requirements-proxy" => Kind::RequirementProxy(needs_upstream()?),
+        "daemon" => {
+            let slots = matches.get_one::<u16>("slots").copied().unwrap_or(2).into();
+            let wrapper = wrapper(given(matches, "name-service"), mechanism)?;
+            Kind::Daemon(DaemonOptions { slots, wrapper, ..DaemonOptions::new(name) })
+        }
+        _ => {
+            let chosen = matches.get_one::<HeuristicName>("heuristic").copied();
+            let heuristic = chosen.unwrap_or(HeuristicName::Mct);
+            Kind::Advisor(AdvisorOptions { heuristic, ..AdvisorOptions::new(name) })
+        }
+    })
+}
+
+/// Jobs run under `corbie mshn run`, which ends them when the daemon ends.
+fn wrapper(naming: &str, mechanism: MechanismName) -> Result<Vec<String>, Failure> {
+    let program = std::env::current_exe();
+    let program = program.map_err(|e| Failure::new(format!("cannot find this program: {e}")))?;
+    let program = program.display().to_string();
+    let words = ["mshn", "run", "--until-eof", "--name-service", naming, "--mechanism"];
+    let words = words.map(str::to_owned).into_iter().chain([mechanism.to_string()]);
+    Ok([program].into_iter().chain(words).collect())
+}
+
+/// Whoever started this process holds the other end of its standard input.
+fn end_with_input(orb: &Orb) {
+    let orb = orb.clone();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        // Nothing that was acknowledged is only in memory; nobody is left to wait for.
+        orb.shutdown(false);
+    });
+}

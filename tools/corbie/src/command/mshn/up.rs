@@ -1,0 +1,153 @@
+//! `corbie mshn up`: the whole system on one machine, and jobs for it: emulated applications in two
+//! formats each. A component that ends is replaced.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use corbie_mshn::idl::{Format, Job, Outcome, Phase};
+use corbie_mshn::system::{System, SystemOptions};
+use corbie_mshn::{ClientLibrary, node};
+
+use crate::failure::Failure;
+use crate::session::{self, Session, seconds};
+
+pub(super) fn table() -> Command {
+    let number = |name: &'static str, default: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("N")
+            .default_value(default)
+            .value_parser(value_parser!(u16).range(1..))
+            .help(help)
+    };
+    Command::new("up")
+        .about("Starts a whole system on this machine and has it run jobs")
+        .arg(super::mechanism())
+        .arg(number("machines", "2", "Machines, each with a daemon"))
+        .arg(number("replicas", "1", "Advisors, status servers and requirement databases of each"))
+        .arg(number("slots", "2", "Jobs at a time on one machine"))
+        .arg(number("jobs", "8", "Emulated applications to run"))
+        .arg(
+            Arg::new("compute")
+                .long("compute")
+                .value_name("SECONDS")
+                .default_value("0.1")
+                .value_parser(seconds)
+                .help("How long each computes in its finer format"),
+        )
+        .arg(
+            Arg::new("folder")
+                .long("folder")
+                .value_name("FOLDER")
+                .value_parser(value_parser!(PathBuf))
+                .help("Where stores are [default: a folder of its own, removed at the end]"),
+        )
+        .args(session::arguments())
+        .after_help("Example: corbie mshn up --mechanism ami --machines 3 --jobs 20")
+}
+
+pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let number = |name: &str| matches.get_one::<u16>(name).copied().unwrap_or(1);
+    let program = std::env::current_exe();
+    let program = program.map_err(|e| Failure::new(format!("cannot find this program: {e}")))?;
+    let folder = Folder::of(matches)?;
+    let system = System::start(&SystemOptions {
+        program: program.clone(),
+        folder: folder.path.clone(),
+        mechanism: super::mechanism_of(matches),
+        machines: number("machines").into(),
+        replicas: number("replicas").into(),
+        slots: number("slots").into(),
+    });
+    let system = system.map_err(|e| Failure::new(format!("cannot start the system: {e}")))?;
+    for (name, id) in system.processes() {
+        writeln!(output, "{name}: process {id}")?;
+    }
+    output.flush()?;
+    let session = Session::start(matches)?;
+    let naming = system.naming(session.orb()).map_err(|e| Failure::new(e.to_string()))?;
+    let peers = node::peers(naming, super::mechanism_of(matches));
+    let client = ClientLibrary::new(peers).map_err(|e| Failure::new(e.to_string()))?;
+    let compute = matches.get_one::<Duration>("compute").copied().unwrap_or_default();
+    let began = Instant::now();
+    let jobs: Vec<Job> = (1..=number("jobs"))
+        .map(|n| job(&program, &format!("job-{}-{n}", std::process::id()), compute))
+        .collect();
+    let failed = |exception| Failure::new(format!("the system does not answer: {exception}"));
+    for job in &jobs {
+        let receipt = client.submit(job).map_err(failed)?;
+        if !receipt.accepted {
+            return Err(Failure::new(format!("job {} was refused: {}", job.id, receipt.why)));
+        }
+    }
+    let mut lost = 0;
+    for job in &jobs {
+        let patience = Duration::from_secs(60) + compute * u32::from(number("jobs"));
+        let end = client.wait(&job.id, patience).map_err(failed)?;
+        lost += u32::from(end.state != Phase::Done);
+        writeln!(output, "{}", line(&end))?;
+        output.flush()?;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    writeln!(output, "{} jobs in {seconds:.2} s, {} not done", jobs.len(), lost)?;
+    if lost > 0 {
+        return Err(Failure::silent());
+    }
+    Ok(())
+}
+
+/// An application that computes, and a format of it that does less.
+fn job(program: &std::path::Path, id: &str, compute: Duration) -> Job {
+    let format = |name: &str, compute: Duration| {
+        let compute = compute.as_secs_f64().to_string();
+        let words = ["mshn", "emulate", "--compute", &compute].map(str::to_owned);
+        let command = [program.display().to_string()].into_iter().chain(words).collect();
+        Format { name: name.to_owned(), command }
+    };
+    let formats = vec![format("fine", compute), format("coarse", compute / 4)];
+    let (id, application) = (id.to_owned(), "emulated".to_owned());
+    Job { id, application, formats, deadline_s: 0.0 }
+}
+
+fn line(end: &Outcome) -> String {
+    let state = match end.state {
+        Phase::Done => "done",
+        _ => "failed",
+    };
+    let mut line = format!("{}: {state} on {} as {}", end.job, end.machine, end.format);
+    if end.starts > 1 {
+        line.push_str(&format!(", started {} times", end.starts));
+    }
+    if !end.why.is_empty() {
+        line.push_str(&format!(": {}", end.why));
+    }
+    line
+}
+
+/// Where stores are.
+struct Folder {
+    path: PathBuf,
+    is_ours: bool,
+}
+
+impl Folder {
+    fn of(matches: &ArgMatches) -> Result<Self, Failure> {
+        let given = matches.get_one::<PathBuf>("folder").cloned();
+        let is_ours = given.is_none();
+        let name = format!("corbie-mshn-{}", std::process::id());
+        let path = given.unwrap_or_else(|| std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&path).map_err(|e| Failure::path("make the folder", &path, &e))?;
+        Ok(Self { path, is_ours })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.is_ours {
+            // What cannot be removed is in the system's folder for what is temporary.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
