@@ -160,6 +160,12 @@ fn lines(
     rows: &[&Row],
 ) -> Result<(), Failure> {
     let x = |row: &Row| row.x.get(along).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+    // Powers have no place for 0, and the library looks for one for ever.
+    let has_place = |row: &&&Row| !logarithmic || (x(row) > 0.0 && row.value > 0.0);
+    let rows: &[&Row] = &rows.iter().filter(has_place).copied().collect::<Vec<_>>();
+    if rows.is_empty() {
+        return Err(format!("nothing was measured at a size above 0 along {along}").into());
+    }
     let range = |of: &dyn Fn(&Row) -> f64| {
         rows.iter()
             .map(|row| of(row))
@@ -249,7 +255,8 @@ mod tests {
         let mut collected = Collected::default();
         for (series, value) in [("raw-tcp", 10.0), ("corbie-smi", 12.0)] {
             for size in [1_024, 65_536] {
-                let along = ["octets", "clients", "delay_ms", "depth", "servants", "operations"];
+                let along =
+                    ["octets", "clients", "delay_ms", "depth", "servants", "operations", "longs"];
                 let along = along.map(|x| (x.to_owned(), json!(size)));
                 let mut x = At::from(along);
                 x.insert("pin".into(), json!("none"));

@@ -44,6 +44,10 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ("servant-demux", &["active 1000000 / active 1 : ns_per_op"]),
     ("operation-demux", &["perfect 1000 / perfect 1 : ns_per_op"]),
     ("reverse-lookup", &[]),
+    (
+        "collocation",
+        &["corbie-direct / dyn-call : ns_per_op", "corbie-poa / omniorb-collocated : ns_per_op"],
+    ),
     ("gioplite", &[]),
     ("naming", &[]),
     ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
