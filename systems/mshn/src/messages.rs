@@ -1,7 +1,7 @@
 //! What components ask of each other, as values: requests, replies, and a component that serves
 //! them.
 //!
-//! One table, [`operations`], says for every operation of `mshn.idl` how it is a static call, a
+//! One table, `operations!`, says for every operation of `mshn.idl` how it is a static call, a
 //! dynamic one, an asynchronous one, and how its servant hands it on. So a component is written
 //! once ([`Component`]), and a mechanism is a few lines (`mechanism.rs`).
 
