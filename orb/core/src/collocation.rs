@@ -76,6 +76,9 @@ where
     if let Some(servant) = object.shortcuts().enter_another::<T>(object.orb()) {
         return Some(guarded(operation, || upcall(&servant)));
     }
+    if let Some(servant) = call::enter_looked_up::<T>(object) {
+        return Some(guarded(operation, || upcall(&servant)));
+    }
     let mut upcall = Some(upcall);
     let mut outcome = None;
     let called = call::call(object, operation, TypeId::of::<T>(), &mut |servant| {

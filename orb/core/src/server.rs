@@ -36,7 +36,7 @@ mod thread_pool;
 mod typed_response;
 pub mod upcall;
 
-pub use adapter::{Adapter, LocalRefusal, Location};
+pub use adapter::{Adapter, LocalRefusal, Location, Reach};
 pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use response_handler::ResponseHandler;

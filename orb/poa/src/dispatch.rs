@@ -13,9 +13,10 @@ use crate::object_key::ObjectKey;
 use crate::poa::PoaInner;
 use crate::policies::Collocation;
 use crate::{RootPoa, object_operations};
-use corbie_core::server::upcall::{ActiveObject, closed};
-use corbie_core::server::{Adapter, LocalRefusal, Location, Servant, ServerRequest};
+use corbie_core::server::upcall::{Activation, ActiveObject, closed};
+use corbie_core::server::{Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::ptr;
 use std::sync::Arc;
 
 /// The reasons for which a gate may be closed that are none for requests on the right thread.
@@ -36,12 +37,18 @@ impl Adapter for RootPoa {
         if self.may_serve(object_key) { Location::Here } else { Location::Unknown }
     }
 
-    fn active_object(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
+    fn active_object(&self, object_key: &[u8]) -> Option<Reach> {
         self.find(object_key, |poa, key| match poa.policies.collocation {
-            Collocation::None | Collocation::ThroughPoa => None,
+            Collocation::None => None,
             _ if !poa.objects.belongs_to_this_thread() => None,
-            Collocation::OrbDefault | Collocation::Direct => poa.active(key),
+            Collocation::ThroughPoa => poa.active(key).map(Reach::LookedUp),
+            Collocation::OrbDefault | Collocation::Direct => poa.active(key).map(Reach::Straight),
         })
+    }
+
+    fn is_active_as(&self, object_key: &[u8], activation: &Activation) -> bool {
+        let is_it = |object: &Arc<ActiveObject>| ptr::eq(&**object.activation(), activation);
+        self.find(object_key, |poa, key| poa.look_active(key, is_it)).unwrap_or_default()
     }
 
     fn call(
@@ -111,6 +118,16 @@ impl PoaInner {
     /// The active object with this key, which is of this POA.
     #[inline]
     fn active(&self, key: &ObjectKey<'_>) -> Option<Arc<ActiveObject>> {
+        self.look_active(key, Arc::clone)
+    }
+
+    /// What `look` sees in the active object with this key, under the lock of the map.
+    #[inline]
+    fn look_active<R>(
+        &self,
+        key: &ObjectKey<'_>,
+        look: impl FnOnce(&Arc<ActiveObject>) -> R,
+    ) -> Option<R> {
         let found = self.objects.look(|map| {
             let by_place = match *key {
                 ObjectKey::Transient { servant, id, .. } if map.goes_by_place() => {
@@ -123,7 +140,7 @@ impl PoaInner {
                 _ => None,
             };
             // A reference from before the object was activated, or from an earlier activation.
-            by_place.or_else(|| map.by_id(key.id())).cloned()
+            by_place.or_else(|| map.by_id(key.id())).map(look)
         });
         found.flatten()
     }

@@ -115,6 +115,11 @@ impl Borrowed {
         Some(Borrowed { activation, interface, servant: view.found? })
     }
 
+    /// The activation that it is of.
+    pub(crate) fn activation(&self) -> &Activation {
+        &self.activation
+    }
+
     /// Whether it is of this interface, and its object was not deactivated.
     #[inline]
     pub(crate) fn is_good_for(&self, interface: TypeId) -> bool {

@@ -5,11 +5,12 @@
 //! an entry in the active object map, and of all calls where the setting `collocation_strategy`
 //! says so. Whatever only a message can do is left to one ([`Called::Elsewhere`]).
 
+use super::borrowed::Lent;
 use super::locality::Here;
 use crate::client::{Elsewhere, MAX_FORWARDS, fall_back, follow, too_many_forwards};
 use crate::object::BindingRef;
 use crate::policy::{CallPolicies, has_thread_overrides};
-use crate::server::{LocalRefusal, Servant, dispatch};
+use crate::server::{LocalRefusal, Reach, Servant, dispatch};
 use crate::{Object, Operation, Orb};
 use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind};
 use std::any::TypeId;
@@ -49,6 +50,22 @@ pub(super) fn call(
         _ => {}
     }
     called
+}
+
+/// Enters `object` through the object adapter, where a former call did so and nothing is in the
+/// way: its tables are looked through as for a request, but nothing is counted. `None`: [`call`].
+pub(super) fn enter_looked_up<T: ?Sized + 'static>(object: &Object) -> Option<Lent<'_, T>> {
+    let borrowed = object.shortcuts().looked_up(object.orb())?;
+    let binding = object.own_binding()?;
+    let here = binding.locality.find(object.orb(), binding)?;
+    let orb = here.orb(object.orb())?;
+    let server = orb.server();
+    let adapter = server.adapter.get()?;
+    let is_refused = server.closing.load(Ordering::Acquire) || orb.interceptors().exist();
+    if is_refused || !adapter.is_active_as(here.key(binding), borrowed.activation()) {
+        return None;
+    }
+    borrowed.enter()
 }
 
 /// Asks the servant of `object` what every servant knows: what `_is_a` and its like are made of.
@@ -191,7 +208,8 @@ fn make_shortcut(object: &Object, interface: TypeId) {
     let orb = here.orb(object.orb());
     let adapter = orb.as_ref().and_then(|orb| orb.server().adapter.get());
     match adapter.and_then(|adapter| adapter.active_object(here.key(binding))) {
-        Some(active) => shortcuts.add(&active, interface, generation),
+        Some(Reach::Straight(active)) => shortcuts.add(&active, interface, generation),
+        Some(Reach::LookedUp(active)) => shortcuts.add_looked_up(&active, interface, generation),
         None => shortcuts.note_refused(),
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct Shortcuts {
     /// must not overtake.
     in_the_way: AtomicU64,
     first: OnceLock<Shortcut>,
+    /// Of an object that each call looks up: the usual one spares the count on it. One activation
+    /// and one interface; others go the longer way.
+    looked_up: OnceLock<Shortcut>,
     /// The object adapter does not lend this object: no use in asking again.
     is_refused: AtomicBool,
     is_for_messages: AtomicBool,
@@ -50,10 +53,20 @@ impl Shortcuts {
     #[inline(always)]
     pub(crate) fn first(&self, orb: &Orb) -> Option<&Borrowed> {
         let first = self.first.get()?;
-        let is_usual = self.in_the_way.load(Ordering::Relaxed) == 0
-            && first.policies == orb.policies().generation()
-            && !has_thread_overrides();
-        if is_usual { Some(&first.borrowed) } else { None }
+        if self.is_usual(first, orb) { Some(&first.borrowed) } else { None }
+    }
+
+    /// The servant of an object that the call has to look up before it enters.
+    pub(crate) fn looked_up(&self, orb: &Orb) -> Option<&Borrowed> {
+        let looked_up = self.looked_up.get()?;
+        if self.is_usual(looked_up, orb) { Some(&looked_up.borrowed) } else { None }
+    }
+
+    #[inline(always)]
+    fn is_usual(&self, shortcut: &Shortcut, orb: &Orb) -> bool {
+        self.in_the_way.load(Ordering::Relaxed) == 0
+            && shortcut.policies == orb.policies().generation()
+            && !has_thread_overrides()
     }
 
     /// Enters the object by a later shortcut: the first is of another interface, or out of date.
@@ -120,6 +133,15 @@ impl Shortcuts {
     /// The object adapter does not lend the object, or its servant cannot be called so.
     pub(crate) fn note_refused(&self) {
         self.is_refused.store(true, Ordering::Relaxed);
+    }
+
+    /// Remembers `object`, as it is called by `interface`, for calls that look it up.
+    pub(crate) fn add_looked_up(&self, object: &ActiveObject, interface: TypeId, policies: u32) {
+        if let Some(borrowed) = Borrowed::new(object, interface) {
+            let shortcut = Shortcut { borrowed, policies, next: OnceLock::new() };
+            let _ = self.looked_up.set(shortcut);
+        }
+        self.note_refused();
     }
 
     /// Adds one for `object`, as it is called by `interface`.

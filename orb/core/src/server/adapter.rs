@@ -2,7 +2,7 @@
 //! names the POA.
 
 use crate::Object;
-use crate::server::upcall::ActiveObject;
+use crate::server::upcall::{Activation, ActiveObject};
 use crate::server::{Servant, ServerRequest};
 use corbie_types::{Ior, SystemException};
 use std::sync::Arc;
@@ -19,10 +19,14 @@ pub trait Adapter: Send + Sync {
     /// Where the object with this key is; answers `LocateRequest` (CORBA 3.3 P2 §9.4.5).
     fn locate(&self, object_key: &[u8]) -> Location;
 
-    /// The active object with this key, for calls of this process that keep it (direct
-    /// collocation): only objects that are in the active object map of a POA. A look, which changes
-    /// nothing and calls no application code.
-    fn active_object(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>>;
+    /// The active object with this key, for calls of this process that remember it: only objects
+    /// that are in the active object map of a POA. A look, which changes nothing and calls no
+    /// application code.
+    fn active_object(&self, object_key: &[u8]) -> Option<Reach>;
+
+    /// Whether the object with this key is active now, by this very activation: found by its key,
+    /// as for a request. A look as well; nothing is counted.
+    fn is_active_as(&self, object_key: &[u8], activation: &Activation) -> bool;
 
     /// A call of this process through the object adapter: with the state of the POA manager (waits
     /// while it holds requests), servant managers, thread model and Current as for a request.
@@ -42,6 +46,15 @@ pub trait Adapter: Send + Sync {
 
     /// The ORB has shut down: servants are let go.
     fn close(&self);
+}
+
+/// How calls of this process may reach an active object that they remember.
+#[derive(Clone, Debug)]
+pub enum Reach {
+    /// Straight, as long as its gate is open (direct collocation).
+    Straight(Arc<ActiveObject>),
+    /// Looked up anew by each call ([`Adapter::is_active_as`]): through the POA.
+    LookedUp(Arc<ActiveObject>),
 }
 
 /// Why [`Adapter::call`] did not make the call.
