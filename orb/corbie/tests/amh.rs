@@ -294,11 +294,14 @@ fn replies_to_many_requests_at_once_leave_together_and_whole() {
         let echo = poa.activate(echo::EchoServant::new().0).unwrap();
         let mut client = Pipelining::new(&server, &echo);
         let mut replies = Vec::new();
-        // No more at once than the buffers of any transport hold, as nobody reads meanwhile.
-        for round in 0..10 {
-            client.send(round * 1_000..round * 1_000 + 500);
-            client.send(round * 1_000 + 500..(round + 1) * 1_000);
-            replies.extend(client.replies(1_000));
+        // No more at once than the buffers of the transport hold, as nobody reads meanwhile: those
+        // of TCP hold all, those of unix-domain sockets and shared memory do not.
+        let at_once = if server.listen_addresses().is_empty() { 1_000 } else { 10_000 };
+        for first in (0..10_000).step_by(500) {
+            client.send(first..first + 500);
+            if (first + 500) % at_once == 0 {
+                replies.extend(client.replies(at_once as usize));
+            }
         }
         replies.sort_unstable();
         assert!(replies.iter().zip(0..).all(|(reply, id)| *reply == (id, i64::from(id) * 2)));

@@ -20,7 +20,7 @@ use std::ptr;
 use std::sync::Arc;
 
 /// The reasons for which a gate may be closed that are none for requests on the right thread.
-const NO_REASON_FOR_REQUESTS: u32 = closed::INTERCEPTED | closed::ONE_THREAD | closed::AWAITED;
+const NO_REASON_FOR_REQUESTS: u32 = closed::ONE_THREAD | closed::AWAITED;
 
 impl Adapter for RootPoa {
     #[inline]

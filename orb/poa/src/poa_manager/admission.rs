@@ -30,11 +30,7 @@ impl Pass<'_> {
     /// the request is to ask again.
     #[allow(clippy::unused_self, reason = "only who has a pass may ask")]
     pub(crate) fn in_spite_of(&self) -> u32 {
-        closed::SERIALISED
-            | closed::DRAINING
-            | closed::INTERCEPTED
-            | closed::ONE_THREAD
-            | closed::AWAITED
+        closed::SERIALISED | closed::DRAINING | closed::ONE_THREAD | closed::AWAITED
     }
 }
 

@@ -23,8 +23,6 @@ pub mod closed {
     pub const DESTROYED: u32 = 1 << 3;
     /// The POA's thread model lets one thread in at a time, or one thread only.
     pub const SERIALISED: u32 = 1 << 4;
-    /// The ORB has interceptors of requests, which calls must not pass by.
-    pub const INTERCEPTED: u32 = 1 << 5;
     /// Somebody waits for upcalls to end.
     pub const AWAITED: u32 = 1 << 6;
     /// The POA has no lock and belongs to one thread (`NULL_LOCK`).
