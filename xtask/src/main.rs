@@ -117,10 +117,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository's root: the folder above this crate.
+/// The repository's root: the folder above this crate. Cargo says where that is when it runs us;
+/// what it said when we were built may be another checkout that shares the target folder.
 fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let built = || PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(built, PathBuf::from);
+    here.parent().map_or_else(|| here.clone(), Path::to_path_buf)
 }
 
 fn help(_: &Path, _: &[String]) -> Result<String, String> {
