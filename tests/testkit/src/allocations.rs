@@ -4,6 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The system's allocator, counting.
@@ -45,6 +46,18 @@ impl AllocationCounts {
     }
 }
 
+impl Add for AllocationCounts {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            allocations: self.allocations + more.allocations,
+            octets: self.octets + more.octets,
+            freed_octets: self.freed_octets + more.freed_octets,
+        }
+    }
+}
+
 thread_local! {
     // `const`: reading it allocates nothing and registers no destructor.
     static THREAD: Cell<AllocationCounts> = const {
@@ -61,6 +74,34 @@ impl CountingAllocator {
     #[must_use]
     pub fn of_this_thread() -> AllocationCounts {
         THREAD.with(Cell::get)
+    }
+
+    /// How many allocations a round of `calls` needs, as `count` sees them: the least of eight
+    /// rounds, after two that are not counted.
+    ///
+    /// What each call needs is needed in every round. What is not counted so is what happens now
+    /// and then, when the scheduler wills it: a queue that is longer than ever before, what
+    /// housekeeping does once a second, a thread that ends, the first time that a thread has to
+    /// wait for a channel of the standard library.
+    pub fn needed(count: impl Fn() -> AllocationCounts, calls: impl Fn()) -> u64 {
+        const ROUNDS: usize = 8;
+        // Buffers, threads and the connection are made by the first calls.
+        calls();
+        calls();
+        let round = || {
+            let before = count();
+            calls();
+            count().since(before).allocations
+        };
+        // One without any is enough.
+        let mut least = u64::MAX;
+        for _ in 0..ROUNDS {
+            least = least.min(round());
+            if least == 0 {
+                break;
+            }
+        }
+        least
     }
 
     /// The counts of all threads of the process. Zeros when the allocator is not installed.

@@ -101,6 +101,16 @@ pub fn give(buffer: Vec<u8>) {
     with_pool(|pool| pool.give(Kind::Empty, buffer));
 }
 
+/// As [`give`], by a thread that will not need it: puts it where other threads find it.
+pub fn give_to_others(buffer: Vec<u8>) {
+    with_pool(|pool| {
+        if buffer.capacity() > 0 {
+            pool.statistics.given += 1;
+            pool.give_on(Kind::Empty, buffer, 0);
+        }
+    });
+}
+
 /// Takes a buffer back to receive into, all of whose octets are initialised.
 #[inline]
 pub fn give_filled(buffer: Vec<u8>) {

@@ -200,10 +200,11 @@ impl Backlog {
         }
     }
 
-    /// Nothing was added for a while: holds no memory any more.
+    /// Nothing was added for a while: holds no memory any more. Who finds that out is a thread
+    /// that adds nothing itself, so its own pool has no use for the block.
     pub(crate) fn rest(&mut self) {
         if self.spare.capacity() > 0 {
-            buffers::give(std::mem::take(&mut self.spare));
+            buffers::give_to_others(std::mem::take(&mut self.spare));
         }
     }
 
