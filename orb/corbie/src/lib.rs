@@ -50,7 +50,7 @@ pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
 pub use corbie_core::{
-    Executor, Interface, Object, Operation, PendingReply, Reply, ReplySink, Task,
+    Executor, Interface, Object, Operation, OperationName, PendingReply, Reply, ReplySink, Task,
 };
 pub use corbie_core::{messaging, policy, transport};
 #[cfg(feature = "adapter-activators")]

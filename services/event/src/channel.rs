@@ -7,11 +7,13 @@ mod pulled;
 mod pulling;
 mod push;
 mod queue;
+mod selection;
 mod ticket;
 
 pub(crate) use pulled::PulledSupplier;
 pub(crate) use pulling::PullingConsumer;
 pub(crate) use push::PushConsumer;
+pub(crate) use selection::Selection;
 pub use ticket::Ticket;
 
 use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
@@ -19,6 +21,7 @@ use crate::event::Event;
 use crate::qos::{ChannelQos, Limits};
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
+use selection::Form;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -40,6 +43,23 @@ pub(crate) enum Consumer {
     Pulling(Arc<PullingConsumer>),
 }
 
+impl Consumer {
+    fn counters(&self) -> &Counters {
+        match self {
+            Consumer::Push(consumer) => &consumer.counters,
+            Consumer::Pulling(consumer) => &consumer.counters,
+        }
+    }
+}
+
+/// A consumer, and what it is to get.
+#[derive(Clone)]
+struct Listed {
+    id: u64,
+    selection: Selection,
+    consumer: Consumer,
+}
+
 /// A channel.
 pub struct Channel {
     name: String,
@@ -47,7 +67,7 @@ pub struct Channel {
     limits: Limits,
     workers: Arc<Workers>,
     /// Lock "consumers": held to take the list, which is replaced as a whole.
-    consumers: RwLock<Arc<[(u64, Consumer)]>>,
+    consumers: RwLock<Arc<[Listed]>>,
     /// Lock "proxies": held to add and to remove.
     proxies: Mutex<BTreeMap<u64, Arc<dyn Proxy>>>,
     next_proxy: AtomicU64,
@@ -136,7 +156,15 @@ impl Channel {
     pub fn publish(&self, event: &Arc<Event>, ticket: &Arc<Ticket>) {
         self.received.fetch_add(1, Ordering::Relaxed);
         let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
-        for (_, consumer) in consumers.iter() {
+        for Listed { selection, consumer, .. } in consumers.iter() {
+            let event = match selection.form_of(event) {
+                Form::Given(event) => event,
+                Form::NotForIt => continue,
+                Form::Unreadable => {
+                    count(&consumer.counters().refused, 1);
+                    continue;
+                }
+            };
             match consumer {
                 Consumer::Push(consumer) => consumer.offer(event, ticket),
                 Consumer::Pulling(consumer) => consumer.offer(event, ticket),
@@ -181,15 +209,16 @@ impl Channel {
     pub(crate) fn remove_proxy(&self, id: u64) {
         let removed = self.proxies().remove(&id);
         drop(removed);
-        self.change_consumers(|consumers| consumers.retain(|(other, _)| *other != id));
+        self.change_consumers(|consumers| consumers.retain(|listed| listed.id != id));
     }
 
-    /// From now on events go to `consumer`, too.
-    pub(crate) fn add_consumer(&self, id: u64, consumer: Consumer) {
-        self.change_consumers(|consumers| consumers.push((id, consumer)));
+    /// From now on those events that `selection` selects go to `consumer`, too.
+    pub(crate) fn add_consumer(&self, id: u64, selection: &Selection, consumer: Consumer) {
+        let selection = selection.clone();
+        self.change_consumers(|consumers| consumers.push(Listed { id, selection, consumer }));
     }
 
-    fn change_consumers(&self, change: impl FnOnce(&mut Vec<(u64, Consumer)>)) {
+    fn change_consumers(&self, change: impl FnOnce(&mut Vec<Listed>)) {
         let mut place = self.consumers.write().unwrap_or_else(PoisonError::into_inner);
         let mut consumers = place.to_vec();
         change(&mut consumers);
@@ -216,7 +245,7 @@ impl Channel {
     #[must_use]
     pub fn statistics(&self) -> ChannelStatistics {
         let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
-        let counters = |(id, consumer): &(u64, Consumer)| match consumer {
+        let counters = |Listed { id, consumer, .. }: &Listed| match consumer {
             Consumer::Push(consumer) => consumer.counters.read(*id, false, consumer.queued()),
             Consumer::Pulling(consumer) => consumer.counters.read(*id, true, consumer.queued()),
         };

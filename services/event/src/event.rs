@@ -2,14 +2,17 @@
 //!
 //! Proxies make events of requests and replies and make requests and replies of them; nothing is
 //! decoded on the way unless sender and receiver disagree in byte order, alignment or code sets.
-//! An untyped event is the operation `push` with one `any`.
+//! An untyped event is the operation `push` with one `any`, a typed event any other operation.
 
+pub(crate) mod properties;
+
+use crate::interfaces::Signature;
 use corbie::cdr::Error;
 use corbie::{
     Any, ByteOrder, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode, Version,
 };
 use corbie::{CodeSet, Operation};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The operation of an untyped event.
 pub(crate) const PUSH: Operation = Operation::twoway("push");
@@ -19,8 +22,8 @@ pub(crate) const PUSH: Operation = Operation::twoway("push");
 pub enum Shape {
     /// One `any`.
     Any,
-    /// Values of these types, one after the other.
-    Typed(Arc<[TypeCode]>),
+    /// The parameters of an operation of an interface, one after the other.
+    Typed(Arc<Signature>),
 }
 
 /// An event. Channels share it among consumers.
@@ -34,6 +37,8 @@ pub struct Event {
     order: ByteOrder,
     version: Version,
     code_sets: CodeSets,
+    /// As one `any`, once somebody needs it; none, when its arguments cannot be read.
+    untyped: OnceLock<Option<Arc<Event>>>,
 }
 
 impl Event {
@@ -48,7 +53,16 @@ impl Event {
             order: d.order(),
             version: d.version(),
             code_sets: d.code_sets(),
+            untyped: OnceLock::new(),
         }
+    }
+
+    /// A typed event of what `d` has not read yet: a call that `signature` tells, or the results of
+    /// a pull.
+    #[must_use]
+    pub fn read_typed(signature: &Arc<Signature>, d: &Decoder<'_>) -> Self {
+        let operation = signature.operation().clone();
+        Self::read(operation, Shape::Typed(Arc::clone(signature)), d)
     }
 
     /// An untyped event.
@@ -75,7 +89,8 @@ impl Event {
         write(&mut e)?;
         let octets = e.to_vec().into_boxed_slice();
         let (order, version) = (ByteOrder::NATIVE, Version::V1_2);
-        Ok(Self { operation, shape, octets, lead: 0, order, version, code_sets })
+        let untyped = OnceLock::new();
+        Ok(Self { operation, shape, octets, lead: 0, order, version, code_sets, untyped })
     }
 
     /// The operation that the event is a call of.
@@ -106,6 +121,25 @@ impl Event {
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.octets
+    }
+
+    /// A typed event as an untyped one: its operation and arguments as a list of properties. None
+    /// when its arguments cannot be read; an untyped event has no other form.
+    #[must_use]
+    pub fn untyped(&self) -> Option<&Arc<Event>> {
+        let Shape::Typed(signature) = &self.shape else { return None };
+        let untyped = self.untyped.get_or_init(|| {
+            let listed = properties::of(signature, &mut self.decoder());
+            let event = listed.and_then(|any| Event::of_any(&any));
+            event
+                .map(Arc::new)
+                .inspect_err(|exception| {
+                    let operation = self.operation.name();
+                    tracing::info!(%exception, operation, "a typed event cannot be read");
+                })
+                .ok()
+        });
+        untyped.as_ref()
     }
 
     /// A decoder that stands at its first argument.
@@ -139,9 +173,9 @@ impl Event {
         let mut d = self.decoder();
         let values = match &self.shape {
             Shape::Any => vec![Any::decode(&mut d)?],
-            Shape::Typed(types) => {
+            Shape::Typed(signature) => {
                 let read = |of: &TypeCode| Any::decode_value(of.clone(), &mut d);
-                types.iter().map(read).collect::<Result<Vec<Any>, Error>>()?
+                signature.types().iter().map(read).collect::<Result<Vec<Any>, Error>>()?
             }
         };
         // What borrows from the values must end before they do; so it is copied from there.

@@ -21,6 +21,7 @@
 
 pub mod channel;
 mod event;
+pub mod interfaces;
 mod qos;
 pub mod server;
 mod workers;

@@ -11,6 +11,7 @@
 
 mod any;
 pub mod exception;
+mod interface_description;
 pub mod ior;
 mod repository_id;
 mod type_code;
@@ -20,6 +21,10 @@ mod value;
 
 pub use any::Any;
 pub use exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+pub use interface_description::{
+    AttributeDescription, InterfaceDescription, OperationDescription, ParameterDescription,
+    ParameterMode,
+};
 pub use ior::{
     Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IiopProfile, Ior,
     SslSecTrans, TaggedComponent, TaggedProfile, UiopProfile,

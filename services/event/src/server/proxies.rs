@@ -4,8 +4,10 @@
 //! rest goes to generated skeletons.
 
 use super::administration::Place;
-use super::proxy::{Flow, NotConnected, Proxy};
-use crate::channel::{Proxy as _, PulledSupplier, PullingConsumer, PushConsumer, Ticket};
+use super::proxy::{Flow, NotConnected, Proxy, Side};
+use crate::channel::{
+    Proxy as _, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
+};
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullConsumer, ProxyPullConsumerServant, ProxyPullConsumerSkeleton,
     ProxyPullSupplier, ProxyPullSupplierServant, ProxyPullSupplierSkeleton, ProxyPushConsumer,
@@ -36,7 +38,7 @@ const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
 /// For a supplier that pushes.
 pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemException> {
-    let object = Proxy::activate(place, (&DISCONNECT_PUSH_SUPPLIER, true), |proxy| {
+    let object = Proxy::activate(place, Side::supplier(&DISCONNECT_PUSH_SUPPLIER), |proxy| {
         let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
         ByHand { proxy, by_hand: push, rest }
     })?;
@@ -45,15 +47,16 @@ pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, Sys
 
 /// For a consumer that is pushed to.
 pub(super) fn push_supplier(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemException> {
-    let object = Proxy::activate(place, (&DISCONNECT_PUSH_CONSUMER, false), |proxy| {
-        ProxyPushSupplierSkeleton::new(Pushes { proxy })
-    })?;
+    let side = Side::consumer(&DISCONNECT_PUSH_CONSUMER, Selection::Untyped);
+    let object =
+        Proxy::activate(place, side, |proxy| ProxyPushSupplierSkeleton::new(Pushes { proxy }))?;
     Ok(ProxyPushSupplier::from_object(object))
 }
 
 /// For a consumer that pulls.
 pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, SystemException> {
-    let object = Proxy::activate(place, (&DISCONNECT_PULL_CONSUMER, false), |proxy| {
+    let side = Side::consumer(&DISCONNECT_PULL_CONSUMER, Selection::Untyped);
+    let object = Proxy::activate(place, side, |proxy| {
         let rest = ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy) });
         ByHand { proxy, by_hand: pull, rest }
     })?;
@@ -62,7 +65,7 @@ pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, Sys
 
 /// For a supplier that is pulled.
 pub(super) fn pull_consumer(place: &Arc<Place>) -> Result<ProxyPullConsumer, SystemException> {
-    let object = Proxy::activate(place, (&DISCONNECT_PULL_SUPPLIER, true), |proxy| {
+    let object = Proxy::activate(place, Side::supplier(&DISCONNECT_PULL_SUPPLIER), |proxy| {
         ProxyPullConsumerSkeleton::new(Pulls { proxy })
     })?;
     Ok(ProxyPullConsumer::from_object(object))
@@ -101,11 +104,21 @@ fn push(
     if !proxy.is_connected() {
         return Some(request.reply_exception(DISCONNECTED, &|_| Ok(())));
     }
-    let event = Arc::new(Event::read(PUSH, Shape::Any, &request.arguments()));
+    let event = Event::read(PUSH, Shape::Any, &request.arguments());
+    Some(take(proxy, event, request))
+}
+
+/// Takes an event that `request` has brought, and answers when its supplier may go on.
+pub(super) fn take(
+    proxy: &Arc<Proxy>,
+    event: Event,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    let event = Arc::new(event);
     let ticket = Arc::new(Ticket::default());
     proxy.channel().publish(&event, &ticket);
     if Arc::strong_count(&ticket) == 1 {
-        return Some(request.reply(&|_| Ok(())));
+        return request.reply(&|_| Ok(()));
     }
     let response = request.defer();
     ticket.then(move || {
@@ -113,7 +126,7 @@ fn push(
             tracing::debug!(%gone, "a supplier went while it waited for room");
         }
     });
-    Some(Ok(()))
+    Ok(())
 }
 
 fn pull(

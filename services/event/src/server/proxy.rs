@@ -2,8 +2,8 @@
 //! (Event Service 1.2 §2.3, §2.4).
 
 use super::administration::Place;
-use crate::channel::{self, Consumer, PulledSupplier, PullingConsumer, PushConsumer};
-use corbie::{CompletionStatus, Object, Operation, ReplySink, Servant, SystemException};
+use crate::channel::{self, Consumer, PulledSupplier, PullingConsumer, PushConsumer, Selection};
+use corbie::{CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, SystemException};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A proxy: the channel's side of one supplier or consumer.
@@ -14,8 +14,33 @@ pub(super) struct Proxy {
     /// What the other side is told when the proxy ends.
     farewell: &'static Operation,
     is_of_supplier: bool,
+    /// What a consumer is to get.
+    selection: Selection,
+    /// Lock "typed object": whether there is one, held to make it and to end it.
+    has_typed_object: Mutex<bool>,
     /// Lock "proxy": not held in calls.
     link: Mutex<Link>,
+}
+
+/// What a proxy is to its other side.
+pub(super) struct Side {
+    pub(super) is_of_supplier: bool,
+    /// What the other side is told when the proxy ends.
+    pub(super) farewell: &'static Operation,
+    /// What a consumer is to get.
+    pub(super) selection: Selection,
+}
+
+impl Side {
+    /// Of a supplier that is told `farewell` at the end.
+    pub(super) fn supplier(farewell: &'static Operation) -> Self {
+        Side { is_of_supplier: true, farewell, selection: Selection::Untyped }
+    }
+
+    /// Of a consumer that is told `farewell` at the end.
+    pub(super) fn consumer(farewell: &'static Operation, selection: Selection) -> Self {
+        Side { is_of_supplier: false, farewell, selection }
+    }
 }
 
 #[derive(Default)]
@@ -56,7 +81,7 @@ impl Proxy {
     /// Makes a proxy of `place`, served by the servant that `serve` makes.
     pub(super) fn activate<S: Servant>(
         place: &Arc<Place>,
-        (farewell, is_of_supplier): (&'static Operation, bool),
+        side: Side,
         serve: impl FnOnce(Arc<Proxy>) -> S,
     ) -> Result<Object, SystemException> {
         place.channel.add_proxy(|id| {
@@ -65,8 +90,10 @@ impl Proxy {
                 place: Arc::clone(place),
                 id,
                 object_id: object_id.clone(),
-                farewell,
-                is_of_supplier,
+                farewell: side.farewell,
+                is_of_supplier: side.is_of_supplier,
+                selection: side.selection,
+                has_typed_object: Mutex::default(),
                 link: Mutex::default(),
             });
             let servant: Arc<dyn Servant> = Arc::new(serve(Arc::clone(&proxy)));
@@ -105,10 +132,18 @@ impl Proxy {
         // In the lock, so that an end that comes now finds it there.
         match &flow {
             Flow::Push(consumer) => {
-                self.channel().add_consumer(self.id, Consumer::Push(Arc::clone(consumer)));
+                self.channel().add_consumer(
+                    self.id,
+                    &self.selection,
+                    Consumer::Push(Arc::clone(consumer)),
+                );
             }
             Flow::Pulling(consumer) => {
-                self.channel().add_consumer(self.id, Consumer::Pulling(Arc::clone(consumer)));
+                self.channel().add_consumer(
+                    self.id,
+                    &self.selection,
+                    Consumer::Pulling(Arc::clone(consumer)),
+                );
             }
             Flow::Pushed | Flow::Pulled(_) => {}
         }
@@ -131,6 +166,45 @@ impl Proxy {
         matches!(*self.link(), Link::Connected { .. })
     }
 
+    /// Whether nobody may be connected any more: somebody is, or it has ended.
+    ///
+    /// # Errors
+    /// As [`Proxy::connect`].
+    pub(super) fn check_fresh(&self) -> Result<(), NotConnected> {
+        match *self.link() {
+            Link::Fresh => Ok(()),
+            Link::Connected { .. } => Err(NotConnected::Already),
+            Link::Ended => Err(ended().into()),
+        }
+    }
+
+    /// The object whose operations are the events of this proxy; `serve` makes its servant when it
+    /// is asked for first. It ends with the proxy.
+    pub(super) fn typed_object(
+        &self,
+        serve: impl FnOnce() -> Arc<dyn Servant>,
+    ) -> Result<Object, SystemException> {
+        let object_id = ObjectId::from(self.typed_object_id().as_str());
+        let poa = self.place.home.poa();
+        let mut has_typed_object = self.typed_object_lock();
+        if matches!(*self.link(), Link::Ended) {
+            return Err(ended());
+        }
+        if !*has_typed_object {
+            poa.activate_object_with_id(&object_id, serve())?;
+            *has_typed_object = true;
+        }
+        Ok(poa.id_to_reference(&object_id)?)
+    }
+
+    fn typed_object_id(&self) -> String {
+        format!("{}/typed", self.object_id)
+    }
+
+    fn typed_object_lock(&self) -> MutexGuard<'_, bool> {
+        self.has_typed_object.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn link(&self) -> MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,6 +217,9 @@ impl channel::Proxy for Proxy {
             return;
         }
         self.place.home.deactivate(&self.object_id);
+        if std::mem::take(&mut *self.typed_object_lock()) {
+            self.place.home.deactivate(&self.typed_object_id());
+        }
         self.place.channel.remove_proxy(self.id);
         let Link::Connected { peer, flow } = link else { return };
         match flow {

@@ -1,0 +1,47 @@
+//! What a typed channel knows of interfaces: which operations they have, of which types their
+//! parameters are, and whether events can be calls of them (Event Service 1.2 §2.6, §2.7).
+//!
+//! Asked by `server::typed` when proxies are made. [`Interfaces`] is where descriptions come from:
+//! a [`InterfaceTable`] of what was compiled in or handed over. Whether an interface follows the
+//! rules of `<I>` or `Pull<I>` is decided in `rules`, wherever it comes from.
+
+mod event_interface;
+mod rules;
+mod table;
+
+pub use event_interface::{EventInterface, Signature};
+pub use table::InterfaceTable;
+
+use corbie::SystemException;
+use corbie::types::InterfaceDescription;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where the descriptions of interfaces come from.
+pub trait Interfaces: Send + Sync {
+    /// The interface with this repository id; `None` when nobody here knows it.
+    ///
+    /// # Errors
+    /// Those of asking whoever may know it.
+    fn describe(
+        &self,
+        repository_id: &str,
+    ) -> Result<Option<Arc<InterfaceDescription>>, SystemException>;
+}
+
+/// Why events cannot be calls of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotForEvents {
+    /// The repository id of the interface.
+    pub interface: String,
+    /// A sentence that names the operation and the rule.
+    pub why: String,
+}
+
+impl fmt::Display for NotForEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "events cannot be calls of {}: {}", self.interface, self.why)
+    }
+}
+
+impl std::error::Error for NotForEvents {}
