@@ -27,12 +27,13 @@ const CARGO_TOOLS: [CargoTool; 2] = [
 ];
 
 /// A program by which the package is known to be installed, and the Debian package.
-const DEBIAN_TOOLS: [(&str, &str); 7] = [
+const DEBIAN_TOOLS: [(&str, &str); 8] = [
     ("/usr/bin/omniidl", "omniidl"),
     ("/usr/bin/omniNames", "omniorb-nameserver"),
     ("/usr/share/idl/omniORB/Naming.idl", "omniorb-idl"),
     ("/usr/include/omniORB4/CORBA.h", "libomniorb4-dev"),
     ("/usr/bin/nameclt", "omniorb"),
+    ("/usr/sbin/omniEvents", "omnievents"),
     ("/usr/bin/etcd", "etcd-server"),
     ("/usr/bin/strace", "strace"),
 ];

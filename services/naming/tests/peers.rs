@@ -8,11 +8,11 @@ mod fixture;
 use corbie_naming::cos_naming::NamingContextExt;
 use corbie_naming::store::Kind;
 use corbie_naming::{Bounds, Entry, Limits, Naming, NamingError};
-use corbie_testkit::servers::{ForeignNames, ScratchFolder, java, say_missing};
+use corbie_testkit::clients::{self, JavaProgram, run};
+use corbie_testkit::servers::{ForeignNames, ScratchFolder, say_missing};
 use fixture::Fixture;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers");
@@ -44,29 +44,9 @@ destroy: done
 destroyed: OBJECT_NOT_EXIST
 ";
 
-/// The jars of JacORB, fetched once; `None` without Maven, Java or the network.
+/// The jars of JacORB; `None` without Maven, Java or the network.
 fn jacorb() -> Option<&'static Path> {
-    static LIBRARIES: OnceLock<Option<PathBuf>> = OnceLock::new();
-    LIBRARIES.get_or_init(fetch_jacorb).as_deref()
-}
-
-fn fetch_jacorb() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("naming-jacorb");
-    let complete = folder.join("complete");
-    if !complete.is_file() {
-        let fetched = Command::new("mvn")
-            .args(["-q", "-B", "-f"])
-            .arg(format!("{PEERS}/jacorb/pom.xml"))
-            .arg("dependency:copy-dependencies")
-            .arg(format!("-DoutputDirectory={}", folder.display()))
-            .output();
-        if !fetched.is_ok_and(|output| output.status.success()) {
-            say_missing("JacORB (Java 17, Maven, and Maven Central in reach)");
-            return None;
-        }
-        std::fs::write(&complete, "").expect("a file");
-    }
-    Some(folder)
+    clients::jacorb(env!("CARGO_TARGET_TMPDIR"))
 }
 
 /// How long a call may take in these tests.
@@ -76,15 +56,6 @@ const CALL_MAX: Duration = Duration::from_secs(5);
 fn hasty_fixture() -> Fixture {
     let limits = Limits { federated_timeout: Duration::from_secs(1), ..Limits::default() };
     Fixture::with_client(limits, &["-ORBRequestTimeout", &format!("{}s", CALL_MAX.as_secs())])
-}
-
-/// Runs a client; what it printed.
-fn run(command: &mut Command) -> String {
-    let output = command.output().expect("it is installed");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{text}\n{errors}", output.status);
-    text
 }
 
 #[test]
@@ -111,21 +82,10 @@ fn a_client_of_omniorb_uses_every_operation() {
 #[test]
 fn a_client_of_jacorb_uses_every_operation() {
     let Some(libraries) = jacorb() else { return };
-    let folder = ScratchFolder::new("naming-client");
-    run(Command::new("javac")
-        .args(["-nowarn", "-Xlint:none", "-cp"])
-        .arg(libraries.join("*"))
-        .arg("-d")
-        .arg(folder.path())
-        .arg(format!("{PEERS}/jacorb/NamingClient.java")));
+    let program = JavaProgram::compile(libraries, &format!("{PEERS}/jacorb/NamingClient.java"));
     let fixture = Fixture::new(Limits::default());
-    let path = format!("{}:{}/*", folder.path().display(), libraries.display());
-    let mut command = java(libraries);
-    // The later class path counts.
-    command
-        .args(["-cp", &path])
-        .arg(format!("-DORBInitRef.NameService={}", fixture.url()))
-        .arg("NamingClient");
+    let mut command = program.command();
+    command.arg(format!("-DORBInitRef.NameService={}", fixture.url())).arg("NamingClient");
     assert_eq!(run(&mut command), EXPECTED);
 }
 

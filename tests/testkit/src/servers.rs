@@ -79,6 +79,11 @@ impl Server {
         Self(process)
     }
 
+    /// Whether it has not ended.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
+    }
+
     /// Ends it with SIGKILL, as `kill -9` does, and waits until it is gone.
     pub fn kill(&mut self) {
         let _ = self.0.kill();
