@@ -102,11 +102,30 @@ impl PulledSupplier {
             return;
         }
         let Some(channel) = self.channel.upgrade() else { return };
+        self.give(&channel, Arc::new(event), FIRST_DELAY);
+    }
+
+    /// Gives the channel an event; if it cannot take it, again later, since nobody else has it.
+    fn give(self: &Arc<Self>, channel: &Arc<Channel>, event: Arc<Event>, delay: Duration) {
         let ticket = Arc::new(Ticket::default());
-        let supplier = Arc::clone(self);
-        ticket.then(move || supplier.ask());
-        channel.publish(&Arc::new(event), &ticket);
+        let (supplier, again) = (Arc::clone(self), Arc::clone(&event));
+        ticket.then(move |outcome| match outcome {
+            Ok(()) => supplier.ask(),
+            Err(failure) => supplier.give_later(again, delay, &failure),
+        });
+        channel.publish(&event, &ticket);
         drop(ticket);
+    }
+
+    fn give_later(self: &Arc<Self>, event: Arc<Event>, delay: Duration, why: &SystemException) {
+        tracing::warn!(%why, "an event of a pull supplier was not taken; it will be tried again");
+        let Some(channel) = self.channel.upgrade() else { return };
+        let supplier = Arc::clone(self);
+        channel.workers().after(delay, move || {
+            if let Some(channel) = supplier.channel.upgrade() {
+                supplier.give(&channel, event, (2 * delay).min(LONGEST_DELAY));
+            }
+        });
     }
 
     fn failed(self: &Arc<Self>, exception: &SystemException) {

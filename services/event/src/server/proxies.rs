@@ -38,16 +38,20 @@ const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
 /// For a supplier that pushes.
 pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemException> {
-    let object = Proxy::activate(place, Side::supplier(&DISCONNECT_PUSH_SUPPLIER), |proxy| {
-        let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
-        ByHand { proxy, by_hand: push, rest }
-    })?;
+    let object = Proxy::activate(
+        place,
+        Side::supplier("push consumer", &DISCONNECT_PUSH_SUPPLIER),
+        |proxy| {
+            let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
+            ByHand { proxy, by_hand: push, rest }
+        },
+    )?;
     Ok(ProxyPushConsumer::from_object(object))
 }
 
 /// For a consumer that is pushed to.
 pub(super) fn push_supplier(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemException> {
-    let side = Side::consumer(&DISCONNECT_PUSH_CONSUMER, Selection::Untyped);
+    let side = Side::consumer("push supplier", &DISCONNECT_PUSH_CONSUMER, Selection::Untyped);
     let object =
         Proxy::activate(place, side, |proxy| ProxyPushSupplierSkeleton::new(Pushes { proxy }))?;
     Ok(ProxyPushSupplier::from_object(object))
@@ -55,7 +59,7 @@ pub(super) fn push_supplier(place: &Arc<Place>) -> Result<ProxyPushSupplier, Sys
 
 /// For a consumer that pulls.
 pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, SystemException> {
-    let side = Side::consumer(&DISCONNECT_PULL_CONSUMER, Selection::Untyped);
+    let side = Side::consumer("pull supplier", &DISCONNECT_PULL_CONSUMER, Selection::Untyped);
     let object = Proxy::activate(place, side, |proxy| {
         let rest = ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy) });
         ByHand { proxy, by_hand: pull, rest }
@@ -65,9 +69,11 @@ pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, Sys
 
 /// For a supplier that is pulled.
 pub(super) fn pull_consumer(place: &Arc<Place>) -> Result<ProxyPullConsumer, SystemException> {
-    let object = Proxy::activate(place, Side::supplier(&DISCONNECT_PULL_SUPPLIER), |proxy| {
-        ProxyPullConsumerSkeleton::new(Pulls { proxy })
-    })?;
+    let object = Proxy::activate(
+        place,
+        Side::supplier("pull consumer", &DISCONNECT_PULL_SUPPLIER),
+        |proxy| ProxyPullConsumerSkeleton::new(Pulls { proxy }),
+    )?;
     Ok(ProxyPullConsumer::from_object(object))
 }
 
@@ -115,15 +121,22 @@ pub(super) fn take(
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     let event = Arc::new(event);
-    let ticket = Arc::new(Ticket::default());
+    let mut ticket = Arc::new(Ticket::default());
     proxy.channel().publish(&event, &ticket);
-    if Arc::strong_count(&ticket) == 1 {
-        return request.reply(&|_| Ok(()));
+    if let Some(ticket) = Arc::get_mut(&mut ticket) {
+        return match ticket.take_failure() {
+            None => request.reply(&|_| Ok(())),
+            Some(failure) => Err(failure),
+        };
     }
     let response = request.defer();
-    ticket.then(move || {
-        if let Err(gone) = response.reply(&|_| Ok(())) {
-            tracing::debug!(%gone, "a supplier went while it waited for room");
+    ticket.then(move |outcome| {
+        let answered = match outcome {
+            Ok(()) => response.reply(&|_| Ok(())),
+            Err(failure) => response.raise(&failure),
+        };
+        if let Err(gone) = answered {
+            tracing::debug!(%gone, "a supplier went while it waited for its answer");
         }
     });
     Ok(())

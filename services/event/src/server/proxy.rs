@@ -11,11 +11,7 @@ pub(super) struct Proxy {
     place: Arc<Place>,
     id: u64,
     object_id: String,
-    /// What the other side is told when the proxy ends.
-    farewell: &'static Operation,
-    is_of_supplier: bool,
-    /// What a consumer is to get.
-    selection: Selection,
+    side: Side,
     /// Lock "typed object": whether there is one, held to make it and to end it.
     has_typed_object: Mutex<bool>,
     /// Lock "proxy": not held in calls.
@@ -24,6 +20,8 @@ pub(super) struct Proxy {
 
 /// What a proxy is to its other side.
 pub(super) struct Side {
+    /// The kind of proxy, as it is kept in a store.
+    pub(super) kind: &'static str,
     pub(super) is_of_supplier: bool,
     /// What the other side is told when the proxy ends.
     pub(super) farewell: &'static Operation,
@@ -33,13 +31,17 @@ pub(super) struct Side {
 
 impl Side {
     /// Of a supplier that is told `farewell` at the end.
-    pub(super) fn supplier(farewell: &'static Operation) -> Self {
-        Side { is_of_supplier: true, farewell, selection: Selection::Untyped }
+    pub(super) fn supplier(kind: &'static str, farewell: &'static Operation) -> Self {
+        Side { kind, is_of_supplier: true, farewell, selection: Selection::Untyped }
     }
 
     /// Of a consumer that is told `farewell` at the end.
-    pub(super) fn consumer(farewell: &'static Operation, selection: Selection) -> Self {
-        Side { is_of_supplier: false, farewell, selection }
+    pub(super) fn consumer(
+        kind: &'static str,
+        farewell: &'static Operation,
+        selection: Selection,
+    ) -> Self {
+        Side { kind, is_of_supplier: false, farewell, selection }
     }
 }
 
@@ -90,9 +92,7 @@ impl Proxy {
                 place: Arc::clone(place),
                 id,
                 object_id: object_id.clone(),
-                farewell: side.farewell,
-                is_of_supplier: side.is_of_supplier,
-                selection: side.selection,
+                side,
                 has_typed_object: Mutex::default(),
                 link: Mutex::default(),
             });
@@ -134,14 +134,14 @@ impl Proxy {
             Flow::Push(consumer) => {
                 self.channel().add_consumer(
                     self.id,
-                    &self.selection,
+                    &self.side.selection,
                     Consumer::Push(Arc::clone(consumer)),
                 );
             }
             Flow::Pulling(consumer) => {
                 self.channel().add_consumer(
                     self.id,
-                    &self.selection,
+                    &self.side.selection,
                     Consumer::Pulling(Arc::clone(consumer)),
                 );
             }
@@ -216,6 +216,7 @@ impl channel::Proxy for Proxy {
         if matches!(link, Link::Ended) {
             return;
         }
+        tracing::debug!(kind = self.side.kind, id = self.object_id, "a proxy ends");
         self.place.home.deactivate(&self.object_id);
         if std::mem::take(&mut *self.typed_object_lock()) {
             self.place.home.deactivate(&self.typed_object_id());
@@ -229,14 +230,14 @@ impl channel::Proxy for Proxy {
             Flow::Pulling(consumer) => consumer.end(),
         }
         if let Some(peer) = peer {
-            let farewell = self.farewell;
+            let farewell = self.side.farewell;
             // It may have to be connected to first.
             self.place.home.workers().soon(move || say(&peer, farewell));
         }
     }
 
     fn is_supplied(&self) -> bool {
-        self.is_of_supplier && self.is_connected()
+        self.side.is_of_supplier && self.is_connected()
     }
 }
 
