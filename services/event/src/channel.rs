@@ -268,6 +268,6 @@ impl std::fmt::Debug for Channel {
     }
 }
 
-fn no_policy(error: corbie::policy::PolicyError) -> SystemException {
+pub(crate) fn no_policy(error: corbie::policy::PolicyError) -> SystemException {
     SystemException::internal(0, CompletionStatus::No).with_detail(error.to_string())
 }

@@ -123,6 +123,14 @@ impl Event {
         &self.octets
     }
 
+    /// The value of an untyped event.
+    ///
+    /// # Errors
+    /// `MARSHAL` when it cannot be read.
+    pub(crate) fn any(&self) -> Result<Any, SystemException> {
+        Ok(Any::decode(&mut self.decoder())?)
+    }
+
     /// A typed event as an untyped one: its operation and arguments as a list of properties. None
     /// when its arguments cannot be read; an untyped event has no other form.
     #[must_use]

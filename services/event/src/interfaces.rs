@@ -6,10 +6,13 @@
 //! rules of `<I>` or `Pull<I>` is decided in `rules`, wherever it comes from.
 
 mod event_interface;
+mod known;
 mod rules;
 mod table;
+mod wire;
 
 pub use event_interface::{EventInterface, Signature};
+pub(crate) use known::{Known, Refusal, Sources};
 pub use table::InterfaceTable;
 
 use corbie::SystemException;

@@ -38,7 +38,7 @@ mod generated {
 pub use channel::{Channel, Ticket};
 pub use event::{Event, Shape};
 pub use generated::{
-    corbie_events, cos_event_channel_admin, cos_event_comm, cos_typed_event_channel_admin,
+    corba, corbie_events, cos_event_channel_admin, cos_event_comm, cos_typed_event_channel_admin,
     cos_typed_event_comm,
 };
 pub use qos::{ChannelQos, Limits, Overflow};

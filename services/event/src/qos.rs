@@ -120,12 +120,21 @@ pub struct Limits {
     pub name_octets: usize,
     /// Pulls that may wait at one proxy for events.
     pub waiting_pulls: usize,
+    /// Interfaces that are handed over with one typed channel.
+    pub interfaces: usize,
     /// Threads that make connections to consumers and suppliers.
     pub workers: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { channels: 1000, proxies: 10_000, name_octets: 1024, waiting_pulls: 64, workers: 4 }
+        Self {
+            channels: 1000,
+            proxies: 10_000,
+            name_octets: 1024,
+            waiting_pulls: 64,
+            interfaces: 100,
+            workers: 4,
+        }
     }
 }

@@ -9,12 +9,16 @@ mod factory;
 mod home;
 mod proxies;
 mod proxy;
+mod typed;
 
 use crate::channel::Channel;
 use crate::corbie_events::{EventChannelFactory, EventChannelFactorySkeleton};
 use crate::cos_event_channel_admin::EventChannel;
+use crate::cos_typed_event_channel_admin::TypedEventChannel;
+use crate::interfaces::{InterfaceTable, Interfaces};
 use crate::qos::{ChannelQos, Limits};
 use crate::{EVENT_CHANNEL_FACTORY, corbie_events};
+use corbie::types::InterfaceDescription;
 use corbie::{Orb, SystemException};
 use factory::Factory;
 use home::Home;
@@ -58,10 +62,36 @@ impl EventServer {
         self.home.create(name, qos)
     }
 
+    /// Makes a channel for typed events, or finds the one that is like it. It knows `interfaces`,
+    /// those of [`EventServer::interfaces`], and what [`EventServer::add_interfaces`] has added.
+    ///
+    /// # Errors
+    /// As `create_typed_channel` of the factory.
+    pub fn create_typed(
+        &self,
+        name: &str,
+        qos: ChannelQos,
+        interfaces: impl IntoIterator<Item = InterfaceDescription>,
+    ) -> Result<TypedEventChannel, corbie_events::event_channel_factory::CreateTypedChannelError>
+    {
+        self.home.create_typed(name, qos, interfaces.into_iter().collect())
+    }
+
+    /// The interfaces that all typed channels of this server know.
+    #[must_use]
+    pub fn interfaces(&self) -> &InterfaceTable {
+        &self.home.sources().table
+    }
+
+    /// Typed channels ask `source` for interfaces that are not in [`EventServer::interfaces`].
+    pub fn add_interfaces(&self, source: Arc<dyn Interfaces>) {
+        self.home.sources().add(source);
+    }
+
     /// The channel of that name: for suppliers and consumers of this process, and for counters.
     #[must_use]
     pub fn channel(&self, name: &str) -> Option<Arc<Channel>> {
-        self.home.find(name).map(|(channel, _)| channel)
+        self.home.find(name).map(|found| found.channel)
     }
 }
 

@@ -114,6 +114,12 @@ impl EventInterface {
         Self { ids, signatures: signatures.into_iter().map(by_name).collect(), is_pulled }
     }
 
+    /// The `Pull<I>` of this I, with the repository id `id`.
+    pub(super) fn as_pulled(&self, id: &str) -> Self {
+        let signatures = self.signatures.clone();
+        Self { ids: vec![id.to_owned()], signatures, is_pulled: true }
+    }
+
     /// Its repository id.
     #[must_use]
     pub fn id(&self) -> &str {

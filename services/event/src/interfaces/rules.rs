@@ -73,6 +73,23 @@ impl EventInterface {
     }
 }
 
+impl EventInterface {
+    /// That this `Pull<I>` is that of `events`, as far as it goes.
+    ///
+    /// # Errors
+    /// [`NotForEvents`] names the first operation that I does not have like this.
+    pub(super) fn check_against(&self, events: &EventInterface) -> Result<(), NotForEvents> {
+        match self.signatures().find(|signature| !events.takes(signature)) {
+            None => Ok(()),
+            Some(signature) => {
+                let (name, events) = (signature.operation().name(), events.id());
+                let why = format!("{name} is no operation of {events} with the same parameters");
+                Err(NotForEvents { interface: self.id().to_owned(), why })
+            }
+        }
+    }
+}
+
 fn ids(description: &InterfaceDescription) -> Vec<String> {
     std::iter::once(&description.id).chain(&description.bases).cloned().collect()
 }
@@ -120,7 +137,7 @@ fn have_the_same_parameters(one: &OperationDescription, two: &OperationDescripti
 
 /// The interface I of a `Pull<I>`, by its name: the specification has no other tie between them.
 /// `PullTicker` is that of `Ticker` beside it; any other name stands for itself.
-fn event_interface_of(pulled: &str) -> String {
+pub(super) fn event_interface_of(pulled: &str) -> String {
     let parts = split_id(pulled);
     match parts.and_then(|(before, name, after)| Some((before, without_pull(name)?, after))) {
         Some((before, name, after)) => format!("{before}{name}{after}"),

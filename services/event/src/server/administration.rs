@@ -21,6 +21,21 @@ pub(super) struct Place {
 }
 
 impl Place {
+    pub(super) fn new(home: &Arc<Home>, channel: &Arc<Channel>, number: u64) -> Arc<Self> {
+        let (home, channel) = (Arc::clone(home), Arc::clone(channel));
+        Arc::new(Place { home, channel, number })
+    }
+
+    /// Ends the channel and the objects of its own.
+    pub(super) fn destroy(&self) {
+        if self.channel.destroy() {
+            self.home.forget(self.channel.name());
+            for what in ["channel", "consumers", "suppliers"] {
+                self.home.deactivate(&self.id(what));
+            }
+        }
+    }
+
     /// The object id of something of the channel.
     pub(super) fn id(&self, what: impl std::fmt::Display) -> String {
         format!("{}/{what}", self.number)
@@ -33,8 +48,7 @@ pub(super) fn serve(
     channel: &Arc<Channel>,
     number: u64,
 ) -> Result<EventChannel, SystemException> {
-    let (home, channel) = (Arc::clone(home), Arc::clone(channel));
-    let place = Arc::new(Place { home, channel, number });
+    let place = Place::new(home, channel, number);
     let poa = place.home.poa();
     let consumers = ConsumerAdminSkeleton::new(Consumers { place: Arc::clone(&place) });
     let consumers = poa.activate_with_id(place.id("consumers"), consumers)?;
@@ -60,13 +74,7 @@ impl EventChannelServant for Whole {
     }
 
     fn destroy(&self) -> Result<(), SystemException> {
-        let Place { home, channel, .. } = &*self.place;
-        if channel.destroy() {
-            home.forget(channel.name());
-            for what in ["channel", "consumers", "suppliers"] {
-                home.deactivate(&self.place.id(what));
-            }
-        }
+        self.place.destroy();
         Ok(())
     }
 }

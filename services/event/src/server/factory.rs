@@ -1,11 +1,15 @@
 //! The servant of the factory: channels by name, and their counters. Its IDL is our own
 //! (`CorbieEvents.idl`); the specification leaves the making of channels open.
 
-use super::home::Home;
-use crate::channel::Channel;
-use crate::corbie_events::event_channel_factory::{CreateChannelError, FindError, StatisticsError};
-use crate::corbie_events::{ChannelQos, ChannelStatistics, EventChannelFactoryServant, NotFound};
+use super::home::{Found, Home, Reference};
+use crate::corbie_events::event_channel_factory::{
+    CreateChannelError, CreateTypedChannelError, FindError, FindTypedError, StatisticsError,
+};
+use crate::corbie_events::{
+    ChannelQos, ChannelStatistics, EventChannelFactoryServant, EventInterface, NotFound,
+};
 use crate::cos_event_channel_admin::EventChannel;
+use crate::cos_typed_event_channel_admin::TypedEventChannel;
 use crate::qos;
 use corbie::SystemException;
 use std::sync::Arc;
@@ -16,7 +20,7 @@ pub(super) struct Factory {
 }
 
 impl Factory {
-    fn known(&self, name: &str) -> Result<(Arc<Channel>, EventChannel), NotFound> {
+    fn known(&self, name: &str) -> Result<Found, NotFound> {
         self.home.find(name).ok_or(NotFound {})
     }
 }
@@ -31,8 +35,29 @@ impl EventChannelFactoryServant for Factory {
         self.home.create(name, qos).map(Some)
     }
 
+    fn create_typed_channel(
+        &self,
+        name: &str,
+        qos: &ChannelQos,
+        interfaces: &[EventInterface],
+    ) -> Result<Option<TypedEventChannel>, CreateTypedChannelError> {
+        let qos = qos::ChannelQos::of_idl(qos)?;
+        let interfaces = interfaces.iter().cloned().map(Into::into).collect();
+        self.home.create_typed(name, qos, interfaces).map(Some)
+    }
+
+    fn find_typed(&self, name: &str) -> Result<Option<TypedEventChannel>, FindTypedError> {
+        match self.known(name)?.reference {
+            Reference::Typed(channel, _) => Ok(Some(channel)),
+            Reference::Untyped(_) => Err(NotFound {}.into()),
+        }
+    }
+
     fn find(&self, name: &str) -> Result<Option<EventChannel>, FindError> {
-        Ok(Some(self.known(name)?.1))
+        match self.known(name)?.reference {
+            Reference::Untyped(channel) => Ok(Some(channel)),
+            Reference::Typed(..) => Err(NotFound {}.into()),
+        }
     }
 
     fn list(&self) -> Result<Vec<String>, SystemException> {
@@ -40,6 +65,6 @@ impl EventChannelFactoryServant for Factory {
     }
 
     fn statistics(&self, name: &str) -> Result<ChannelStatistics, StatisticsError> {
-        Ok(self.known(name)?.0.statistics())
+        Ok(self.known(name)?.channel.statistics())
     }
 }

@@ -1,14 +1,17 @@
 //! Where all channels of a server are at home: their POA, their names, and the threads that make
 //! connections for them.
 
-use super::administration;
+use super::{administration, typed};
 use crate::EVENT_CHANNEL_FACTORY;
 use crate::channel::Channel;
-use crate::corbie_events::AlreadyExists;
-use crate::corbie_events::event_channel_factory::CreateChannelError;
+use crate::corbie_events::event_channel_factory::{CreateChannelError, CreateTypedChannelError};
+use crate::corbie_events::{AlreadyExists, BadInterface};
 use crate::cos_event_channel_admin::EventChannel;
+use crate::cos_typed_event_channel_admin::TypedEventChannel;
+use crate::interfaces::{EventInterface, Known, Sources};
 use crate::qos::{ChannelQos, Limits};
 use crate::workers::Workers;
+use corbie::types::InterfaceDescription;
 use corbie::{
     CompletionStatus, IdAssignment, ObjectId, Orb, Poa, PoaPolicy, SystemException, minor,
 };
@@ -18,6 +21,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const POLICIES: [PoaPolicy; 1] = [PoaPolicy::IdAssignment(IdAssignment::UserId)];
 
+/// A channel by its name.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) channel: Arc<Channel>,
+    pub(super) reference: Reference,
+}
+
+/// The reference of a channel.
+#[derive(Clone)]
+pub(super) enum Reference {
+    Untyped(EventChannel),
+    /// With the interfaces that were handed over.
+    Typed(TypedEventChannel, Arc<Known>),
+}
+
 /// What all channels of a server share.
 pub(super) struct Home {
     orb: Orb,
@@ -25,7 +43,9 @@ pub(super) struct Home {
     limits: Limits,
     workers: Arc<Workers>,
     /// Lock "channels".
-    channels: Mutex<BTreeMap<String, (Arc<Channel>, EventChannel)>>,
+    channels: Mutex<BTreeMap<String, Found>>,
+    /// What all typed channels know.
+    sources: Arc<Sources>,
     next_channel: AtomicU64,
 }
 
@@ -36,7 +56,8 @@ impl Home {
         let workers = Workers::new(limits.workers);
         let (channels, next_channel) = (Mutex::default(), AtomicU64::new(1));
         let orb = orb.clone();
-        Ok(Arc::new(Self { orb, poa, limits, workers, channels, next_channel }))
+        let sources = Arc::default();
+        Ok(Arc::new(Self { orb, poa, limits, workers, channels, sources, next_channel }))
     }
 
     pub(super) fn poa(&self) -> &Poa {
@@ -47,6 +68,10 @@ impl Home {
         &self.workers
     }
 
+    pub(super) fn sources(&self) -> &Arc<Sources> {
+        &self.sources
+    }
+
     pub(super) fn create(
         self: &Arc<Self>,
         name: &str,
@@ -54,27 +79,70 @@ impl Home {
     ) -> Result<EventChannel, CreateChannelError> {
         qos.check()?;
         let mut channels = self.channels();
-        if let Some((channel, reference)) = channels.get(name) {
-            let is_alike = *channel.qos() == qos;
-            return if is_alike { Ok(reference.clone()) } else { Err(AlreadyExists {}.into()) };
+        if let Some(found) = channels.get(name) {
+            return match &found.reference {
+                Reference::Untyped(reference) if *found.channel.qos() == qos => {
+                    Ok(reference.clone())
+                }
+                _ => Err(AlreadyExists {}.into()),
+            };
         }
-        if channels.len() >= self.limits.channels || name.len() > self.limits.name_octets {
+        let (channel, number) = self.new_channel(name, qos, channels.len())?;
+        let reference = administration::serve(self, &channel, number)?;
+        let found = Found { channel, reference: Reference::Untyped(reference.clone()) };
+        channels.insert(name.to_owned(), found);
+        Ok(reference)
+    }
+
+    /// Makes a typed channel that knows `interfaces`, or finds the one that is like it, which
+    /// knows them from now on.
+    pub(super) fn create_typed(
+        self: &Arc<Self>,
+        name: &str,
+        qos: ChannelQos,
+        interfaces: Vec<InterfaceDescription>,
+    ) -> Result<TypedEventChannel, CreateTypedChannelError> {
+        qos.check()?;
+        check_interfaces(&interfaces, &self.limits)?;
+        let mut channels = self.channels();
+        if let Some(found) = channels.get(name) {
+            return match &found.reference {
+                Reference::Typed(reference, known) if *found.channel.qos() == qos => {
+                    interfaces.into_iter().for_each(|interface| known.table.add(interface));
+                    Ok(reference.clone())
+                }
+                _ => Err(AlreadyExists {}.into()),
+            };
+        }
+        let (channel, number) = self.new_channel(name, qos, channels.len())?;
+        let (table, sources) = (interfaces.into_iter().collect(), Arc::clone(&self.sources));
+        let known = Arc::new(Known { table, sources });
+        let reference = typed::serve(self, &channel, number, &known)?;
+        let found = Found { channel, reference: Reference::Typed(reference.clone(), known) };
+        channels.insert(name.to_owned(), found);
+        Ok(reference)
+    }
+
+    /// A channel and its number, if one more may be beside `others`.
+    fn new_channel(
+        &self,
+        name: &str,
+        qos: ChannelQos,
+        others: usize,
+    ) -> Result<(Arc<Channel>, u64), SystemException> {
+        if others >= self.limits.channels || name.len() > self.limits.name_octets {
             let text = format!(
                 "a server has at most {} channels, with names of at most {} octets",
                 self.limits.channels, self.limits.name_octets
             );
             return Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
-                .with_detail(text)
-                .into());
+                .with_detail(text));
         }
         let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
-        let channel = Channel::new(name, qos, &self.limits, &self.workers);
-        let reference = administration::serve(self, &channel, number)?;
-        channels.insert(name.to_owned(), (channel, reference.clone()));
-        Ok(reference)
+        Ok((Channel::new(name, qos, &self.limits, &self.workers), number))
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<(Arc<Channel>, EventChannel)> {
+    pub(super) fn find(&self, name: &str) -> Option<Found> {
         self.channels().get(name).cloned()
     }
 
@@ -99,15 +167,36 @@ impl Home {
     pub(super) fn close(&self) {
         self.orb.unbind_object_key(EVENT_CHANNEL_FACTORY);
         let channels = std::mem::take(&mut *self.channels());
-        for (channel, _) in channels.into_values() {
-            channel.destroy();
+        for found in channels.into_values() {
+            found.channel.destroy();
         }
         self.workers.close();
         // It fails when the ORB was shut down, and the POA with it.
         let _ = self.poa.destroy(true, false);
     }
 
-    fn channels(&self) -> MutexGuard<'_, BTreeMap<String, (Arc<Channel>, EventChannel)>> {
+    fn channels(&self) -> MutexGuard<'_, BTreeMap<String, Found>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Each of them follows the rules of `<I>` or of `Pull<I>`, and they are not too many.
+fn check_interfaces(
+    interfaces: &[InterfaceDescription],
+    limits: &Limits,
+) -> Result<(), CreateTypedChannelError> {
+    if interfaces.len() > limits.interfaces {
+        let text = format!("a channel is given at most {} interfaces", limits.interfaces);
+        return Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
+            .with_detail(text)
+            .into());
+    }
+    for interface in interfaces {
+        let pushed = EventInterface::pushed(interface);
+        if let (Err(pushed), Err(pulled)) = (pushed, EventInterface::pulled(interface)) {
+            let why = format!("{}; and as Pull<I>: {}", pushed.why, pulled.why);
+            return Err(BadInterface { id: interface.id.clone(), why }.into());
+        }
+    }
+    Ok(())
 }

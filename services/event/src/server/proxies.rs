@@ -29,10 +29,10 @@ use corbie::{
 };
 use std::sync::Arc;
 
-static DISCONNECT_PUSH_SUPPLIER: Operation = Operation::twoway("disconnect_push_supplier");
-static DISCONNECT_PUSH_CONSUMER: Operation = Operation::twoway("disconnect_push_consumer");
-static DISCONNECT_PULL_SUPPLIER: Operation = Operation::twoway("disconnect_pull_supplier");
-static DISCONNECT_PULL_CONSUMER: Operation = Operation::twoway("disconnect_pull_consumer");
+pub(super) static DISCONNECT_PUSH_SUPPLIER: Operation = Operation::twoway("disconnect_push_supplier");
+pub(super) static DISCONNECT_PUSH_CONSUMER: Operation = Operation::twoway("disconnect_push_consumer");
+pub(super) static DISCONNECT_PULL_SUPPLIER: Operation = Operation::twoway("disconnect_pull_supplier");
+pub(super) static DISCONNECT_PULL_CONSUMER: Operation = Operation::twoway("disconnect_pull_consumer");
 
 const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
@@ -77,17 +77,22 @@ pub(super) fn pull_consumer(place: &Arc<Place>) -> Result<ProxyPullConsumer, Sys
     Ok(ProxyPullConsumer::from_object(object))
 }
 
-/// Serves a request, or says that it is for the skeleton.
-type Handler = fn(&Arc<Proxy>, &mut ServerRequest<'_>) -> Option<Result<(), SystemException>>;
-
-/// A servant of which some operations are served by hand.
-struct ByHand<S> {
-    proxy: Arc<Proxy>,
-    by_hand: Handler,
-    rest: S,
+/// A servant of which some operations are served by hand: `by_hand` serves a request, or says that
+/// it is for the skeleton.
+pub(super) struct ByHand<S, H> {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) by_hand: H,
+    pub(super) rest: S,
 }
 
-impl<S: Servant> Servant for ByHand<S> {
+impl<S, H> Servant for ByHand<S, H>
+where
+    S: Servant,
+    H: Fn(&Arc<Proxy>, &mut ServerRequest<'_>) -> Option<Result<(), SystemException>>
+        + Send
+        + Sync
+        + 'static,
+{
     fn _interfaces(&self) -> &'static [&'static str] {
         self.rest._interfaces()
     }
@@ -100,6 +105,11 @@ impl<S: Servant> Servant for ByHand<S> {
     }
 }
 
+/// The answer of a proxy that is not connected.
+pub(super) fn refuse(request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    request.reply_exception(DISCONNECTED, &|_| Ok(()))
+}
+
 fn push(
     proxy: &Arc<Proxy>,
     request: &mut ServerRequest<'_>,
@@ -108,7 +118,7 @@ fn push(
         return None;
     }
     if !proxy.is_connected() {
-        return Some(request.reply_exception(DISCONNECTED, &|_| Ok(())));
+        return Some(refuse(request));
     }
     let event = Event::read(PUSH, Shape::Any, &request.arguments());
     Some(take(proxy, event, request))
@@ -152,7 +162,7 @@ fn pull(
         _ => return None,
     };
     let Some(Flow::Pulling(consumer)) = proxy.flow() else {
-        return Some(request.reply_exception(DISCONNECTED, &|_| Ok(())));
+        return Some(refuse(request));
     };
     let response = request.defer();
     if waits {
@@ -177,13 +187,13 @@ fn write_found(event: &Event, e: &mut Encoder<'_>) -> Result<(), Error> {
 }
 
 /// A nil reference where there has to be one.
-fn is_nil(what: &str) -> SystemException {
+pub(super) fn is_nil(what: &str) -> SystemException {
     SystemException::bad_param(0, CompletionStatus::No)
         .with_detail(format!("the {what} is nil: it cannot be called"))
 }
 
 /// What is served by hand never comes here.
-fn not_here() -> SystemException {
+pub(super) fn not_here() -> SystemException {
     SystemException::internal(0, CompletionStatus::No)
         .with_detail("events are not served by the skeleton")
 }
@@ -233,8 +243,8 @@ impl ProxyPushConsumerServant for TakesPushes {
     }
 }
 
-struct Pushes {
-    proxy: Arc<Proxy>,
+pub(super) struct Pushes {
+    pub(super) proxy: Arc<Proxy>,
 }
 
 impl PushSupplierServant for Pushes {
@@ -257,8 +267,8 @@ impl ProxyPushSupplierServant for Pushes {
     }
 }
 
-struct IsPulled {
-    proxy: Arc<Proxy>,
+pub(super) struct IsPulled {
+    pub(super) proxy: Arc<Proxy>,
 }
 
 impl PullSupplierServant for IsPulled {
@@ -289,8 +299,8 @@ impl ProxyPullSupplierServant for IsPulled {
     }
 }
 
-struct Pulls {
-    proxy: Arc<Proxy>,
+pub(super) struct Pulls {
+    pub(super) proxy: Arc<Proxy>,
 }
 
 impl PullConsumerServant for Pulls {
