@@ -2,5 +2,7 @@
 //! The Rust modules are taken in by `src/lib.rs` with `corbie::include_idl!`.
 
 fn main() -> Result<(), corbie_build::Error> {
-    corbie_build::compile(&["idl/CorbieEvents.idl"])
+    corbie_build::compile(&["idl/CorbieEvents.idl"])?;
+    // For the tests alone.
+    corbie_build::compile(&["tests/idl/Stock.idl"])
 }

@@ -29,10 +29,14 @@ use corbie::{
 };
 use std::sync::Arc;
 
-pub(super) static DISCONNECT_PUSH_SUPPLIER: Operation = Operation::twoway("disconnect_push_supplier");
-pub(super) static DISCONNECT_PUSH_CONSUMER: Operation = Operation::twoway("disconnect_push_consumer");
-pub(super) static DISCONNECT_PULL_SUPPLIER: Operation = Operation::twoway("disconnect_pull_supplier");
-pub(super) static DISCONNECT_PULL_CONSUMER: Operation = Operation::twoway("disconnect_pull_consumer");
+pub(super) static DISCONNECT_PUSH_SUPPLIER: Operation =
+    Operation::twoway("disconnect_push_supplier");
+pub(super) static DISCONNECT_PUSH_CONSUMER: Operation =
+    Operation::twoway("disconnect_push_consumer");
+pub(super) static DISCONNECT_PULL_SUPPLIER: Operation =
+    Operation::twoway("disconnect_pull_supplier");
+pub(super) static DISCONNECT_PULL_CONSUMER: Operation =
+    Operation::twoway("disconnect_pull_consumer");
 
 const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 

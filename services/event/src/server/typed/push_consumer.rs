@@ -25,7 +25,7 @@ pub(super) fn obtain(
     place: &Arc<Place>,
     interface: &Arc<EventInterface>,
 ) -> Result<TypedProxyPushConsumer, SystemException> {
-    let side = Side::supplier(&DISCONNECT_PUSH_SUPPLIER);
+    let side = Side::supplier("typed push consumer", &DISCONNECT_PUSH_SUPPLIER);
     let object = Proxy::activate(place, side, |proxy| {
         let interface = Arc::clone(interface);
         let rest = TakesCalls { proxy: Arc::clone(&proxy), interface: Arc::clone(&interface) };

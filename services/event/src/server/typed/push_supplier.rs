@@ -20,7 +20,7 @@ pub(super) fn obtain(
     interface: &Arc<EventInterface>,
 ) -> Result<ProxyPushSupplier, SystemException> {
     let selection = Selection::Typed(Arc::clone(interface));
-    let side = Side::consumer(&DISCONNECT_PUSH_CONSUMER, selection);
+    let side = Side::consumer("typed push supplier", &DISCONNECT_PUSH_CONSUMER, selection);
     let object = Proxy::activate(place, side, |proxy| {
         let interface = Arc::clone(interface);
         let rest = ProxyPushSupplierSkeleton::new(Pushes { proxy: Arc::clone(&proxy) });
