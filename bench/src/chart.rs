@@ -255,8 +255,16 @@ mod tests {
         let mut collected = Collected::default();
         for (series, value) in [("raw-tcp", 10.0), ("corbie-smi", 12.0)] {
             for size in [1_024, 65_536] {
-                let along =
-                    ["octets", "clients", "delay_ms", "depth", "servants", "operations", "longs"];
+                let along = [
+                    "octets",
+                    "clients",
+                    "consumers",
+                    "delay_ms",
+                    "depth",
+                    "servants",
+                    "operations",
+                    "longs",
+                ];
                 let along = along.map(|x| (x.to_owned(), json!(size)));
                 let mut x = At::from(along);
                 x.insert("pin".into(), json!("none"));

@@ -2,6 +2,7 @@
 //! itself again.
 
 use crate::driver::Failure;
+use crate::events::corbie::{Mode, Part};
 use crate::mechanism::Mechanism;
 use crate::raw::{RawClient, Sizes};
 use crate::raw_shared::{Shared, SharedClient};
@@ -91,6 +92,13 @@ pub(crate) enum Command {
         /// The file of its store.
         file: String,
     },
+    /// Be an event server with one channel.
+    ServeEvents {
+        /// How events travel.
+        mode: Mode,
+    },
+    /// Be the supplier or the consumers of a channel.
+    Events(Part),
     /// Be the sink of the three tiers.
     ServeSink {
         /// Milliseconds before it answers.
@@ -159,7 +167,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             Long("only") => run.only = Some(parser.value()?.string()?),
             Value(word)
                 if run.experiments.is_empty()
-                    && (word == "serve" || word == "drive" || word == "tier") =>
+                    && ["serve", "drive", "tier", "events"].iter().any(|role| word == *role) =>
             {
                 return process(&mut parser, &word.string()?);
             }
@@ -186,8 +194,12 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     }
 }
 
-/// `serve KIND …`, `drive KIND ADDRESS …` and `tier KIND SINK …`.
+/// `serve KIND …`, `drive KIND ADDRESS …`, `tier KIND SINK …` and `events ROLE …`.
 fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> {
+    if role == "events" {
+        let words = parser.raw_args()?.map(ValueExt::string);
+        return Ok(Command::Events(Part::parse(&words.collect::<Result<Vec<_>, _>>()?)?));
+    }
     let kind = parser.value()?.string()?;
     match (role, kind.as_str()) {
         ("serve" | "drive", "raw") => raw(parser, role == "serve"),
@@ -195,6 +207,9 @@ fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> 
         ("drive", "local") => {
             let words = parser.raw_args()?.map(ValueExt::string);
             Ok(Command::DriveLocal { words: words.collect::<Result<_, _>>()? })
+        }
+        ("serve", "events") => {
+            Ok(Command::ServeEvents { mode: parser.value()?.string()?.parse()? })
         }
         ("serve", "names") => Ok(Command::ServeNames { file: parser.value()?.string()? }),
         ("drive", "sources") => Ok(Command::DriveSources { reference: parser.value()?.string()? }),
@@ -311,6 +326,9 @@ mod tests {
             ("corbie-bench tier corbie", "reference is missing"),
             ("corbie-bench tier corbie IOR:1", "how the middle tier serves"),
             ("corbie-bench tier corbie IOR:1 magic", "`magic`"),
+            ("corbie-bench serve events magic", "`magic`"),
+            ("corbie-bench events supply IOR:1 64", "MODE are needed"),
+            ("corbie-bench events supply IOR:1 64 magic", "`magic`"),
         ] {
             let failure = parse_line(line).err().unwrap().to_string();
             assert!(failure.contains(text), "{line}: {failure}");

@@ -66,6 +66,14 @@ pub(crate) trait Client: Sync {
         Err(format!("this client measures nothing by itself ({size}, {window:?})").into())
     }
 
+    /// Has events published and counts those that reach every consumer (`events.rs`).
+    ///
+    /// # Errors
+    /// When an event is lost, or the contender is no event channel.
+    fn events(&self, consumers: u64, octets: usize, window: Duration) -> Result<Answer, Failure> {
+        Err(format!("this client has no events ({consumers}, {octets}, {window:?})").into())
+    }
+
     /// Calls from `threads` threads; a contender that needs no thread per call in flight has its
     /// own way.
     ///
@@ -112,6 +120,9 @@ fn obey<C: Client>(client: &C, order: &Order) -> Result<Answer, Failure> {
         Order::Pipelined { calls } => client.pipelined(calls),
         Order::Wire => client.wire(),
         Order::Local { size, window_ms } => client.local(size, ms(window_ms)),
+        Order::Events { consumers, octets, window_ms } => {
+            client.events(consumers, octets, ms(window_ms))
+        }
         Order::Unbounded { window_ms, step_ms } => client.unbounded(ms(window_ms), ms(step_ms)),
         ref other => Err(format!("this client does not know the order `{other}`").into()),
     }
@@ -312,6 +323,7 @@ mod tests {
             (Order::Pipelined { calls: 5 }, "no asynchronous calls"),
             (Order::Unbounded { window_ms: 5, step_ms: 1 }, "no asynchronous calls"),
             (Order::Wire, "does not count octets"),
+            (Order::Events { consumers: 1, octets: 64, window_ms: 1 }, "no events"),
             (Order::Local { size: 5, window_ms: 1 }, "measures nothing by itself"),
             (Order::Connect { clients: 5 }, "does not know the order `connect 5`"),
         ] {

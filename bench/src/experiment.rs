@@ -12,6 +12,7 @@ pub(crate) mod ami_throughput;
 pub(crate) mod bandwidth;
 pub(crate) mod buffers;
 pub(crate) mod collocation;
+pub(crate) mod event_throughput;
 pub(crate) mod gioplite;
 pub(crate) mod naming;
 pub(crate) mod operation_demux;
@@ -46,6 +47,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &collocation::EXPERIMENT,
     &gioplite::EXPERIMENT,
     &buffers::EXPERIMENT,
+    &event_throughput::EXPERIMENT,
     &bandwidth::EXPERIMENT,
     &naming::EXPERIMENT,
 ];

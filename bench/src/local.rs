@@ -8,6 +8,7 @@ use crate::buffers;
 use crate::collocation;
 use crate::demultiplexing;
 use crate::driver::{Client, Failure};
+use crate::events;
 use crate::naming;
 use crate::orders::Answer;
 use rustix::time::{ClockId, clock_gettime};
@@ -50,6 +51,7 @@ const MEASURES: &[(&str, Measure)] = &[
     ("operations", demultiplexing::operations::measure),
     ("reverse", demultiplexing::reverse::measure),
     ("naming", naming::measure),
+    ("events", no_events),
     ("collocation", collocation::measure),
 ];
 
@@ -84,6 +86,10 @@ impl Client for Local {
 
     fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure> {
         Err::<fn(&[u8], bool) -> Result<(), Failure>, _>("nobody is called".into())
+    }
+
+    fn events(&self, consumers: u64, octets: usize, window: Duration) -> Result<Answer, Failure> {
+        events::measure(&Task { size: consumers, window, words: &self.words }, octets)
     }
 
     fn local(&self, size: u64, window: Duration) -> Result<Answer, Failure> {
@@ -150,6 +156,11 @@ fn count_by(
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Events have an order of their own, [`Order::Events`](crate::orders::Order::Events).
+fn no_events(_task: &Task<'_>) -> Result<Answer, Failure> {
+    Err("events are measured by the order `events`".into())
 }
 
 /// What the loop itself costs.

@@ -13,6 +13,7 @@ mod count;
 mod demultiplexing;
 mod driver;
 mod echo;
+mod events;
 mod executor;
 mod experiment;
 mod footprint;
@@ -80,6 +81,8 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::DriveRaw(client) => Ok(driver::drive(&client)?),
         Command::ServeCorbie { arguments } => corbie_contender::serve(arguments),
         Command::ServeNames { file } => naming::serve(&file),
+        Command::ServeEvents { mode } => events::corbie::serve(mode),
+        Command::Events(part) => part.play(),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
         Command::DriveLocal { words } => Ok(driver::drive(&local::find(words)?)?),
         Command::DriveSources { reference } => {

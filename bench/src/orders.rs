@@ -72,6 +72,15 @@ pub(crate) enum Order {
         /// Milliseconds during which it is done and counted.
         window_ms: u64,
     },
+    /// Events are published to consumers, all by processes that the client starts (`events.rs`).
+    Events {
+        /// Consumers.
+        consumers: u64,
+        /// Octets in an event.
+        octets: usize,
+        /// Milliseconds that the counted run is to take, about.
+        window_ms: u64,
+    },
     /// Asynchronous calls for a while, without ever waiting for replies: how many come back, and
     /// how much memory the client holds meanwhile, step by step.
     Unbounded {
@@ -100,6 +109,9 @@ impl fmt::Display for Order {
             Order::Pipelined { calls } => write!(f, "pipelined {calls}"),
             Order::Wire => f.write_str("wire"),
             Order::Local { size, window_ms } => write!(f, "local {size} {window_ms}"),
+            Order::Events { consumers, octets, window_ms } => {
+                write!(f, "events {consumers} {octets} {window_ms}")
+            }
             Order::Unbounded { window_ms, step_ms } => {
                 write!(f, "unbounded {window_ms} {step_ms}")
             }
@@ -132,10 +144,13 @@ impl FromStr for Order {
             ("pipelined", &[calls]) => Ok(Order::Pipelined { calls }),
             ("wire", &[]) => Ok(Order::Wire),
             ("local", &[size, window_ms]) => Ok(Order::Local { size, window_ms }),
+            ("events", &[consumers, octets, window_ms]) => {
+                Ok(Order::Events { consumers, octets: octets as usize, window_ms })
+            }
             ("unbounded", &[window_ms, step_ms]) => Ok(Order::Unbounded { window_ms, step_ms }),
             _ => Err(format!(
                 "`{line}` is not an order (latency, threads, oneways, octets, connect, sources, \
-                 pipelined, wire, local, unbounded)"
+                 pipelined, wire, local, events, unbounded)"
             )),
         }
     }

@@ -78,6 +78,74 @@ pub(crate) fn omniorb() -> Result<PathBuf, String> {
     Ok(program)
 }
 
+/// Another event channel, of which we have a supplier and consumers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventPeer {
+    /// NATS, with its C client.
+    Nats,
+    /// IceStorm, with Ice for C++.
+    IceStorm,
+    /// omniEvents, with omniORB.
+    OmniEvents,
+}
+
+/// The program with the supplier and the consumers of another event channel, built if need be.
+///
+/// # Errors
+/// Why it cannot be had.
+pub(crate) fn events(peer: EventPeer) -> Result<PathBuf, String> {
+    let sources = bench_folder().join("peers/events");
+    let name = match peer {
+        EventPeer::Nats => "nats",
+        EventPeer::IceStorm => "icestorm",
+        EventPeer::OmniEvents => "omnievents",
+    };
+    let folder = peers_folder().join(format!("events-{name}"));
+    let program = folder.join(name);
+    let source = sources.join(name).with_extension("cc");
+    let idl = match peer {
+        EventPeer::Nats => vec![],
+        EventPeer::IceStorm => vec![sources.join("icestorm.ice")],
+        EventPeer::OmniEvents => {
+            let service = bench_folder().join("../services/event/idl");
+            let standard = ["CosEventComm.idl", "CosEventChannelAdmin.idl"];
+            let own = ["octets.idl", "unanswered.idl"].map(|name| sources.join(name));
+            standard.iter().map(|name| service.join(name)).chain(own).collect()
+        }
+    };
+    let used = [&[source.clone(), sources.join("process.h")][..], &idl].concat();
+    if is_fresh(&program, &used) {
+        return Ok(program);
+    }
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut generated = Vec::new();
+    for file in &idl {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if peer == EventPeer::IceStorm {
+            run(Command::new("slice2cpp").arg("--output-dir").arg(&folder).arg(file))?;
+            generated.push(folder.join(format!("{stem}.cpp")));
+        } else {
+            run(Command::new("omniidl").args(["-bcxx", "-Wba", "-C"]).arg(&folder).arg(file))?;
+            generated.push(folder.join(format!("{stem}SK.cc")));
+            generated.push(folder.join(format!("{stem}DynSK.cc")));
+        }
+    }
+    let libraries: &[&str] = match peer {
+        EventPeer::Nats => &["-lnats"],
+        EventPeer::IceStorm => &["-DICE_CPP11_MAPPING", "-lIceStorm++11", "-lIce++11"],
+        EventPeer::OmniEvents => &["-lomniDynamic4", "-lomniORB4", "-lomnithread"],
+    };
+    run(Command::new("g++")
+        .args(["-O2", "-std=c++17", "-o"])
+        .arg(&program)
+        .arg(format!("-I{}", folder.display()))
+        .arg(&source)
+        .args(&generated)
+        .args(libraries)
+        .arg("-lpthread"))?;
+    Ok(program)
+}
+
 /// The class path of the JacORB program, built if need be.
 ///
 /// # Errors

@@ -82,7 +82,7 @@ impl Process {
     /// # Errors
     /// When the server ends, or says something else, or nothing in time.
     pub(crate) fn address(&self) -> io::Result<String> {
-        let line = self.line(PATIENCE)?;
+        let line = self.line()?;
         match line.split_once(' ') {
             Some(("ready", address)) => Ok(address.to_owned()),
             _ => Err(io::Error::other(format!("{}: `{line}` instead of `ready …`", self.name))),
@@ -94,14 +94,29 @@ impl Process {
     /// # Errors
     /// When the client ends, reports a failure, or does not answer in time.
     pub(crate) fn obey(&mut self, order: &Order) -> io::Result<Answer> {
-        let input = self.child.stdin.as_mut().ok_or_else(|| io::Error::other("input closed"))?;
-        writeln!(input, "{order}")?;
-        input.flush()?;
-        let line = self.line(PATIENCE)?;
-        line.parse().map_err(|e| io::Error::other(format!("{}: {e}", self.name)))
+        self.say(&order.to_string())?;
+        self.line()?.parse().map_err(|e| io::Error::other(format!("{}: {e}", self.name)))
     }
 
-    fn line(&self, patience: Duration) -> io::Result<String> {
+    /// Writes a line to its input.
+    ///
+    /// # Errors
+    /// When the process has ended.
+    pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
+        let input = self.child.stdin.as_mut().ok_or_else(|| io::Error::other("input closed"))?;
+        writeln!(input, "{line}")?;
+        input.flush()
+    }
+
+    /// Waits for its next line.
+    ///
+    /// # Errors
+    /// When it ends, or says nothing in time.
+    pub(crate) fn line(&self) -> io::Result<String> {
+        self.line_within(PATIENCE)
+    }
+
+    fn line_within(&self, patience: Duration) -> io::Result<String> {
         self.lines.recv_timeout(patience).map_err(|e| match e {
             RecvTimeoutError::Timeout => io::Error::other(format!(
                 "{} gave no answer within {} s",

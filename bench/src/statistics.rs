@@ -32,6 +32,10 @@ pub(crate) fn metrics(answer: &Answer, order: &Order) -> Result<Vec<Metric>, Str
                 Order::Local { .. } => {
                     vec![("ns_per_op", seconds * 1e9 / calls), ("calls_per_s", calls / seconds)]
                 }
+                Order::Events { consumers, .. } => vec![
+                    ("events_per_s", calls / seconds),
+                    ("deliveries_per_s", calls * consumers as f64 / seconds),
+                ],
                 Order::Sources { .. } => vec![("replies_per_s", calls / seconds)],
                 _ => vec![("calls_per_s", calls / seconds)],
             })

@@ -50,6 +50,16 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ),
     ("gioplite", &[]),
     ("naming", &[]),
+    (
+        "event-throughput",
+        &[
+            "corbie / nats : events_per_s @ 1 @ 64",
+            "corbie / nats : events_per_s @ 10 @ 64",
+            "corbie / nats : events_per_s @ 100 @ 64",
+            "corbie / icestorm : events_per_s @ 1 @ 64",
+            "corbie / omnievents : events_per_s @ 1 @ 64",
+        ],
+    ),
     ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
     (
         "bandwidth",

@@ -1,0 +1,186 @@
+//! Corbie's three processes: the event server, its supplier, its consumers. They are ordinary
+//! applications of `corbie-event`; what differs between contenders is [`Mode`].
+//!
+//! Started by `events/channels.rs` as `corbie-bench serve events MODE` and
+//! `corbie-bench events supply|consume REFERENCE NUMBER MODE`.
+
+use super::{Tally, now, number_event};
+use crate::driver::Failure;
+use corbie::idl::Sequence;
+use corbie::policy::{Policy, SetOverrideType, SyncScope};
+use corbie::{Any, Marshal as _, Object, Operation, Orb, ReplySink};
+use corbie_event::cos_event_channel_admin::EventChannel;
+use corbie_event::cos_event_comm::{
+    PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
+};
+use corbie_event::{ChannelQos, EventServer, Limits, Overflow};
+use std::io::{BufRead as _, Write as _};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static PUSH: Operation = Operation::twoway("push");
+
+/// How events travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A request for each event, to the channel and to each consumer; all are answered, and many
+    /// are on their way at once.
+    Acknowledged,
+    /// The supplier asks for no answer (`SYNC_NONE`).
+    Oneway,
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Mode, String> {
+        match word {
+            "acknowledged" => Ok(Mode::Acknowledged),
+            "oneway" => Ok(Mode::Oneway),
+            _ => Err(format!("events do not travel as `{word}` (acknowledged, oneway)")),
+        }
+    }
+}
+
+/// What one of the processes is to do.
+#[derive(Debug)]
+pub(crate) struct Part {
+    role: String,
+    reference: String,
+    number: usize,
+    mode: Mode,
+}
+
+impl Part {
+    /// From `ROLE REFERENCE NUMBER MODE`.
+    ///
+    /// # Errors
+    /// What is missing or wrong.
+    pub(crate) fn parse(words: &[String]) -> Result<Part, Failure> {
+        let [role, reference, number, mode] = words else {
+            return Err("ROLE REFERENCE NUMBER MODE are needed".into());
+        };
+        let (number, mode) = (number.parse()?, mode.parse()?);
+        Ok(Part { role: role.clone(), reference: reference.clone(), number, mode })
+    }
+
+    /// Supplies or consumes until standard input ends.
+    ///
+    /// # Errors
+    /// When the channel cannot be reached.
+    pub(crate) fn play(&self) -> Result<(), Failure> {
+        match self.role.as_str() {
+            "supply" => supply(&self.reference, self.number, self.mode),
+            "consume" => consume(&self.reference, self.number),
+            other => Err(format!("nobody plays `{other}` (supply, consume)").into()),
+        }
+    }
+}
+
+/// Serves one channel until the process is killed; its reference is the first line. Nothing is
+/// dropped: a queue that is full makes the supplier wait.
+///
+/// # Errors
+/// When it cannot serve.
+pub(crate) fn serve(_mode: Mode) -> Result<(), Failure> {
+    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
+    let server = EventServer::start(&orb, Limits::default())?;
+    let qos =
+        ChannelQos { when_full: Overflow::BlockSupplier, window: 1024, ..ChannelQos::default() };
+    let channel = server.create("events", qos)?;
+    orb.root_poa()?.the_poa_manager().activate()?;
+    say(&channel.as_object().to_string())?;
+    orb.run();
+    Ok(())
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{text}")?;
+    output.flush()
+}
+
+fn channel(orb: &Orb, reference: &str) -> Result<EventChannel, Failure> {
+    Ok(EventChannel::unchecked_narrow(orb.string_to_object(reference)?))
+}
+
+struct Consumer {
+    tally: Arc<Tally>,
+    number: usize,
+}
+
+impl PushConsumerServant for Consumer {
+    fn push(&self, data: &Any) -> Result<(), PushError> {
+        let octets = data.extract::<Sequence<u8>>()?;
+        if let Some(text) = self.tally.took(self.number, &octets) {
+            // Whoever measures is gone when it cannot be said.
+            let _ = say(&text);
+        }
+        Ok(())
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), corbie::SystemException> {
+        Ok(())
+    }
+}
+
+fn consume(reference: &str, count: usize) -> Result<(), Failure> {
+    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
+    let poa = orb.root_poa()?;
+    poa.the_poa_manager().activate()?;
+    let admin = channel(&orb, reference)?.for_consumers()?.ok_or("no consumer admin")?;
+    let tally = Arc::new(Tally::new(count));
+    for number in 0..count {
+        let tally = Arc::clone(&tally);
+        let consumer = poa.activate(PushConsumerSkeleton::new(Consumer { tally, number }))?;
+        let proxy = admin.obtain_push_supplier()?.ok_or("no proxy")?;
+        proxy.connect_push_consumer(Some(&consumer))?;
+    }
+    say("ready")?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
+    Ok(())
+}
+
+fn supply(reference: &str, octets: usize, mode: Mode) -> Result<(), Failure> {
+    let orb = Orb::init(Vec::<String>::new())?;
+    let admin = channel(&orb, reference)?.for_suppliers()?.ok_or("no supplier admin")?;
+    let proxy = admin.obtain_push_consumer()?.ok_or("no proxy")?;
+    proxy.connect_push_supplier(None)?;
+    let scope = Policy::SyncScope(SyncScope::None);
+    let object = proxy.as_object().set_policy_overrides(&[scope], SetOverrideType::Add)?;
+    let mut event = vec![0; octets];
+    say("ready")?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let count = line.strip_prefix("publish ").ok_or("not an order to publish")?;
+        let count: u64 = count.parse()?;
+        let start = now();
+        publish(&object, &mut event, count, mode)?;
+        say(&format!("sent {count} {start}"))?;
+    }
+    Ok(())
+}
+
+fn publish(object: &Object, event: &mut Vec<u8>, count: u64, mode: Mode) -> Result<(), Failure> {
+    let refused = Arc::new(AtomicU64::new(0));
+    for number in 0..count {
+        number_event(event, number, number + 1 == count);
+        let data = Any::from_value::<Sequence<u8>>(event)?;
+        match mode {
+            Mode::Acknowledged => {
+                let refused = Arc::clone(&refused);
+                let sink = ReplySink::function(move |outcome| {
+                    let is_taken = outcome.is_ok_and(|mut reply| reply.user_exception().is_none());
+                    refused.fetch_add(u64::from(!is_taken), Ordering::Relaxed);
+                });
+                object.invoke_async(&PUSH, &|e| Any::encode(&data, e), sink)?;
+            }
+            Mode::Oneway => object.invoke_oneway(&PUSH, &|e| Any::encode(&data, e))?,
+        }
+    }
+    match refused.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        refused => Err(format!("the channel refused {refused} events").into()),
+    }
+}
