@@ -23,7 +23,7 @@ use tools::{Counts, Tool};
 /// Calls of the short run and of the long one.
 const CALLS: [u64; 2] = [1_000, 6_000];
 /// How long a side may take to end; `valgrind` is slow.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The two processes of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ const FLAGS: &str = "-C linker=rust-lld -C link-arg=--icf=all -C link-arg=--pack
 const CONNECTIONS: usize = 1_000;
 const OBJECTS: usize = 100_000;
 /// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Paper POA, Table 2: octets of TAO's libraries.
 const TAO: [u64; 2] = [861_985, 639_456];
 

@@ -20,7 +20,7 @@ const CONNECT_TOGETHER: usize = 100;
 /// Events taken at once.
 const EVENTS: usize = 1024;
 /// How long the middle tier may be silent.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where the middle tier is.
 pub(crate) struct Target {

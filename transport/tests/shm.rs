@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Far more than any of the times waited for here.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 const SOON: Duration = Duration::from_millis(50);
 /// Names the endpoint for the process that is to be killed.
 const ENDPOINT: &str = "CORBIE_TEST_SHM_ENDPOINT";

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Far more than any of the times waited for here.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn connect(host: &str, acceptor: &Acceptor) -> Link {
     let endpoint = Endpoint::tcp(host, acceptor.socket_address().unwrap().port());

@@ -18,16 +18,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const CALLS: i64 = 2_000;
 
 fn allocations_of(calls: impl Fn()) -> u64 {
-    // Buffers, threads and the connection are made by the first calls.
-    calls();
-    // A thread of an ORB that was shut down may end meanwhile, and housekeeping has its second;
-    // what calls need is needed in every round.
-    let round = || {
-        let before = CountingAllocator::of_all_threads();
-        calls();
-        CountingAllocator::of_all_threads().since(before).allocations
-    };
-    (0..3).map(|_| round()).min().unwrap()
+    CountingAllocator::needed(CountingAllocator::of_all_threads, calls)
 }
 
 fn check(more: &[&str]) {

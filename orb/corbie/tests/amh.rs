@@ -14,7 +14,7 @@ use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
 use std::sync::mpsc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One request on its way to whoever answers it.
 struct Deferred {

@@ -84,11 +84,7 @@ fn check(answers: Answers, more: &[&str]) {
             assert_eq!(echo.double(value).unwrap(), value * 2);
         }
     };
-    // Buffers, threads and the connection are made by the first calls.
-    calls();
-    let before = CountingAllocator::of_all_threads();
-    calls();
-    let allocations = CountingAllocator::of_all_threads().since(before).allocations;
+    let allocations = CountingAllocator::needed(CountingAllocator::of_all_threads, calls);
     assert_eq!(allocations, 0, "in {CALLS} calls, {answers:?}, with {more:?}");
     client.shutdown(true);
     server.shutdown(true);

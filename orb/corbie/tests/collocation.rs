@@ -204,8 +204,8 @@ fn a_oneway_to_itself_under_a_lock_does_not_deadlock() {
         *lock.lock().unwrap() = Some(reference.clone());
         for _ in 0..TIMES {
             reference.act("note").unwrap();
-            enter.recv_timeout(Duration::from_secs(20)).unwrap();
-            assert_eq!(watch.notes.recv_timeout(Duration::from_secs(20)), Ok(1), "{mode:?}");
+            enter.recv_timeout(Duration::from_secs(60)).unwrap();
+            assert_eq!(watch.notes.recv_timeout(Duration::from_secs(60)), Ok(1), "{mode:?}");
         }
         *lock.lock().unwrap() = None;
         orb.shutdown(true);

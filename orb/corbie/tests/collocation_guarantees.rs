@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn child(root: &Poa, name: &str, policies: &[PoaPolicy]) -> Poa {
     root.create_poa(name, Some(&root.the_poa_manager()), policies).unwrap()

@@ -489,7 +489,7 @@ fn the_answer_to_a_deferred_request_is_a_future_too() {
         sender.send(request).unwrap();
     });
     answer(served.deferred.recv().unwrap());
-    let request = finished.recv_timeout(Duration::from_secs(20)).unwrap();
+    let request = finished.recv_timeout(Duration::from_secs(60)).unwrap();
     check_added(&request, 8, 9);
     served.server.shutdown(true);
 }
@@ -554,7 +554,7 @@ impl DynamicImplementation for LedgerHandler {
 }
 
 fn call_back(served: &Served, handler: &Object, replies: &mpsc::Receiver<Reply>) {
-    let next = || replies.recv_timeout(Duration::from_secs(20)).unwrap();
+    let next = || replies.recv_timeout(Duration::from_secs(60)).unwrap();
     let mut request = request_add(&served.ledger, "add", 3, 4);
     request.sendc(Some(handler)).unwrap();
     assert_eq!(next(), Reply::Added(7, 40, "3+4".to_owned()));
@@ -608,7 +608,7 @@ fn a_pollable_set_waits_for_deferred_requests_too() {
     let nothing = set.get_ready_pollable(Some(Duration::ZERO)).unwrap_err();
     assert!(matches!(nothing, GetReadyPollableError::System(_)), "{nothing}");
     answer(served.deferred.recv().unwrap());
-    assert_eq!(set.get_ready_pollable(Some(Duration::from_secs(20))), Ok(pollable.clone()));
+    assert_eq!(set.get_ready_pollable(Some(Duration::from_secs(60))), Ok(pollable.clone()));
     assert!(pollable.is_ready());
     let mut request = served.client.get_next_response().unwrap();
     request.get_response().unwrap();

@@ -17,11 +17,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 const CALLS: i64 = 1_000;
 
 fn allocations_of(calls: impl Fn()) -> u64 {
-    // Buffers, threads and the connection are made by the first calls.
-    calls();
-    let before = CountingAllocator::of_all_threads();
-    calls();
-    CountingAllocator::of_all_threads().since(before).allocations
+    CountingAllocator::needed(CountingAllocator::of_all_threads, calls)
 }
 
 #[test]

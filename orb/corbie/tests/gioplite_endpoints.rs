@@ -18,7 +18,7 @@ use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const BOTH: &str = "iiop://127.0.0.1:0,giopl://127.0.0.1:0";
 
 /// A server on these endpoints, its object, and where it listens.

@@ -15,7 +15,7 @@ use echo::{Echo, as_client, loopback_orb};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Answers `double` at once, and hands the answers of all other operations out.
 struct Deferring(Mutex<mpsc::Sender<ResponseHandler>>);

@@ -13,7 +13,7 @@ use echo::{Echo, as_client, loopback_orb};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const THREADS: u64 = 4;
 const REQUESTS: u64 = 400;
 

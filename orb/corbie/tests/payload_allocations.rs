@@ -106,16 +106,7 @@ fn get(echo: &Echo, name: &'static str, octets: u32) -> Vec<u8> {
 /// Allocations of the process in each call of many.
 fn each(calls: u64, call: impl Fn()) -> f64 {
     let run = || (0..calls).for_each(|_| call());
-    run();
-    run();
-    // What each call needs is needed in every round; what housekeeping does once a second is not,
-    // as long as a round takes less.
-    let round = || {
-        let before = CountingAllocator::of_all_threads();
-        run();
-        CountingAllocator::of_all_threads().since(before).allocations
-    };
-    (0..8).map(|_| round()).min().unwrap() as f64 / calls as f64
+    CountingAllocator::needed(CountingAllocator::of_all_threads, run) as f64 / calls as f64
 }
 
 fn check(server: &[&str], client: &[&str]) {

@@ -247,7 +247,7 @@ fn what_is_lent_is_not_copied_while_the_peer_does_not_take_it() {
         let echo = poa.activate(generous).unwrap();
         let mut stream = stalled_client(&echo);
         // The answer was given, and its client has not read any of it.
-        let allocated = was_sent.recv_timeout(Duration::from_secs(20)).unwrap();
+        let allocated = was_sent.recv_timeout(Duration::from_secs(60)).unwrap();
         let holders = Arc::strong_count(&memory);
         if is_lent {
             assert_eq!(holders, 3, "test, servant and queue");

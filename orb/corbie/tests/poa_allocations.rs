@@ -40,11 +40,7 @@ fn check(more: &[PoaPolicy]) {
             assert_eq!(echo.double(value).unwrap(), value * 2);
         }
     };
-    // Buffers, threads and the connection are made by the first calls.
-    calls();
-    let before = CountingAllocator::of_all_threads();
-    calls();
-    let allocations = CountingAllocator::of_all_threads().since(before).allocations;
+    let allocations = CountingAllocator::needed(CountingAllocator::of_all_threads, calls);
     assert_eq!(allocations, 0, "in {CALLS} calls, {more:?}");
     client.shutdown(true);
     server.shutdown(true);

@@ -14,7 +14,7 @@ use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What `PoaCurrent` said in one upcall.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{ThreadId, scope};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + PATIENCE;

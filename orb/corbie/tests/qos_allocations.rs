@@ -62,6 +62,13 @@ fn policies_cost_no_allocations() {
         let note = |value| oneway.note(value).unwrap();
         let wait = |value| assert_eq!(noted.recv().unwrap(), value);
         allocate_nothing(&format!("oneways, {scope:?}"), note, wait);
+        // Those that follow one another closely are sent together.
+        let wait_for_all = |value| {
+            if value == CALLS - 1 {
+                assert!(noted.iter().take(CALLS as usize).eq(0..CALLS));
+            }
+        };
+        allocate_nothing(&format!("oneways in a row, {scope:?}"), note, wait_for_all);
     }
     client.policy_manager().set_policy_overrides(&[time], SetOverrideType::Set).unwrap();
     allocate_nothing("policies of the ORB, set after the first call", double(&echo), |_| ());

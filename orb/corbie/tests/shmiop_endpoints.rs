@@ -14,7 +14,7 @@ use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread};
 use std::time::Duration;
 
 /// Far more than any of the times waited for here.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 const BOTH: &str = "iiop://127.0.0.1:0,shmiop://";
 const ALONE: &str = "shmiop://";
 

@@ -5,6 +5,7 @@
 //! call path reads the coarse clock instead of the real one where seconds are good enough.
 
 use crate::{Orb, memory, server};
+use corbie_cdr::buffers;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub(crate) fn ensure_running(orb: &Orb) {
             orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
             orb.connections().expire(&mut scratch);
             server::close_silent(&orb);
+            // Resting connections gave their buffers back here, where nobody needs them.
+            buffers::leave_to_others();
         }
     });
     if let Err(error) = started {

@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 /// Long after every bound of these tests, so that a hang fails instead of waiting for CI.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn short_limits() -> Limits {
     Limits { federated_timeout: Duration::from_secs(1), ..Limits::default() }

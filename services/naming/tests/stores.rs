@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const QUOTA: Quota = Quota { contexts: 1000, bindings_per_context: 1000 };
 const ROOT: ContextId = ContextId::ROOT;
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn name(id: &str, kind: &str) -> NameComponent {
     NameComponent { id: id.to_owned(), kind: kind.to_owned() }

@@ -34,7 +34,7 @@ use corbie_transport::{Acceptor, Endpoint, Link};
 use std::time::{Duration, Instant};
 
 /// Far more than any of the times waited for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A time-out that is waited for.
 pub(crate) const SOON: Duration = Duration::from_millis(50);
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use process::{Outcome, corbie, scratch_folder};
 
 const IDL: &str = "/usr/share/idl/omniORB/COS/CosNaming.idl";
-const START_MAX: Duration = Duration::from_secs(20);
+const START_MAX: Duration = Duration::from_secs(60);
 
 /// Past the capture of test output, so that a run says what it did not try.
 fn say_missing(what: &str) {

@@ -101,20 +101,16 @@ pub fn give(buffer: Vec<u8>) {
     with_pool(|pool| pool.give(Kind::Empty, buffer));
 }
 
-/// As [`give`], by a thread that will not need it: puts it where other threads find it.
-pub fn give_to_others(buffer: Vec<u8>) {
-    with_pool(|pool| {
-        if buffer.capacity() > 0 {
-            pool.statistics.given += 1;
-            pool.give_on(Kind::Empty, buffer, 0);
-        }
-    });
-}
-
 /// Takes a buffer back to receive into, all of whose octets are initialised.
 #[inline]
 pub fn give_filled(buffer: Vec<u8>) {
     with_pool(|pool| pool.give(Kind::Filled, buffer));
+}
+
+/// Gives all that this thread holds to the others: for a thread that only gives back what others
+/// took, as one that sends what they have written. They would allocate, and it would hoard.
+pub fn leave_to_others() {
+    with_pool(Pool::leave);
 }
 
 /// What this thread's pool did and holds.
@@ -286,6 +282,32 @@ impl Pool {
         statistics.freed += count - taken;
     }
 
+    /// Gives all buffers to the process's pool, unless its lock is taken.
+    fn leave(&mut self) {
+        let Pool { front, shelves, statistics, .. } = self;
+        for (kind, (shelf, front)) in
+            [Kind::Empty, Kind::Filled].into_iter().zip(shelves.iter_mut().zip(front))
+        {
+            if front.capacity() == 0 && shelf.stocked().next().is_none() {
+                continue;
+            }
+            let mut left = 0;
+            let from_shelf = std::iter::from_fn(|| {
+                let buffer = shelf.take_any()?;
+                statistics.held_buffers -= 1;
+                statistics.held_octets -= buffer.capacity();
+                Some(buffer)
+            });
+            let from_front = std::iter::from_fn(|| {
+                Some(std::mem::take(front)).filter(|front| front.capacity() > 0)
+            });
+            let all = from_shelf.chain(from_front).inspect(|_| left += 1);
+            let taken = shared::give(kind, all);
+            statistics.to_shared += taken;
+            statistics.freed += left - taken;
+        }
+    }
+
     /// Frees what nobody has needed since the last time.
     #[cold]
     fn trim(&mut self, trimming: u32) {
@@ -304,10 +326,6 @@ impl Pool {
 /// A thread that ends leaves its buffers to the others.
 impl Drop for Pool {
     fn drop(&mut self) {
-        let all = self.shelves.iter_mut().zip(&mut self.front);
-        for (kind, (shelf, front)) in [Kind::Empty, Kind::Filled].into_iter().zip(all) {
-            let front = Some(std::mem::take(front)).filter(|front| front.capacity() > 0);
-            shared::give(kind, std::iter::from_fn(|| shelf.take_any()).chain(front));
-        }
+        self.leave();
     }
 }

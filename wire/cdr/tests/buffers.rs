@@ -32,6 +32,7 @@ fn pools() {
     trimming();
     encoders();
     a_thread_that_ends();
+    a_thread_that_only_gives_back();
 }
 
 fn taken_again() {
@@ -183,5 +184,30 @@ fn a_thread_that_ends() {
     on_a_thread(|| buffers::give(buffers::take(0)));
     let did = on_a_thread(|| drop(buffers::take(0)));
     assert_eq!((did.from_shared, did.allocated), (1, 0), "left by the first: {did:?}");
+    empty_everything();
+}
+
+/// As a thread that sends what others wrote: nothing stays with it, so nobody allocates again.
+fn a_thread_that_only_gives_back() {
+    let (to, from) = std::sync::mpsc::sync_channel::<Vec<u8>>(0);
+    let (done, is_done) = std::sync::mpsc::sync_channel::<BufferStatistics>(0);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for buffer in from {
+                buffers::give(buffer);
+                buffers::leave_to_others();
+                done.send(buffers::statistics()).expect("it waits");
+            }
+        });
+        let did = on_a_thread(move || {
+            for _ in 0..100 {
+                to.send(buffers::take(100)).expect("it listens");
+                let other = is_done.recv().expect("it answers");
+                assert_eq!((other.held_buffers, other.held_octets), (0, 0), "{other:?}");
+                assert_eq!((other.to_shared, other.freed), (other.given, 0), "{other:?}");
+            }
+        });
+        assert_eq!((did.taken, did.allocated, did.from_shared), (100, 1, 99), "{did:?}");
+    });
     empty_everything();
 }

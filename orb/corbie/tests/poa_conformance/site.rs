@@ -121,7 +121,7 @@ impl Site {
                     sender.send(std::thread::current().id()).unwrap();
                     server.run();
                 });
-                main.recv_timeout(Duration::from_secs(20)).unwrap()
+                main.recv_timeout(Duration::from_secs(60)).unwrap()
             }
         };
         let root = server.root_poa().unwrap();

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Far more than any of the times waited for here.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server whose connections are served by `script`, one after the other.
 pub fn scripted<T: Send + 'static>(

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// The interface of [`Worker`].
 pub const WORKER: &str = "IDL:Test/Worker:1.0";
 /// How long a test waits for what has to happen.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub struct WorkerRef(pub Object);

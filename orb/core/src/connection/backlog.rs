@@ -200,11 +200,10 @@ impl Backlog {
         }
     }
 
-    /// Nothing was added for a while: holds no memory any more. Who finds that out is a thread
-    /// that adds nothing itself, so its own pool has no use for the block.
+    /// Nothing was added for a while: holds no memory any more.
     pub(crate) fn rest(&mut self) {
         if self.spare.capacity() > 0 {
-            buffers::give_to_others(std::mem::take(&mut self.spare));
+            buffers::give(std::mem::take(&mut self.spare));
         }
     }
 

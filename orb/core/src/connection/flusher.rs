@@ -6,6 +6,7 @@
 
 use crate::Orb;
 use crate::orb::OrbInner;
+use corbie_cdr::buffers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -99,6 +100,8 @@ impl Flusher {
             for source in &sources {
                 waits |= source.flush_old();
             }
+            // What is sent was written by other threads, and they will need the memory again.
+            buffers::leave_to_others();
             idle_ticks = if waits { 0 } else { idle_ticks + 1 };
             if idle_ticks >= IDLE_TICKS {
                 idle_ticks = 0;

@@ -455,7 +455,7 @@ fn too_slow() -> io::Error {
 mod tests {
     use super::{Outbox, Patience, Urgency};
     use corbie_cdr::payload::SharedOctets;
-    use corbie_cdr::{ByteOrder, Encoder, buffers};
+    use corbie_cdr::{ByteOrder, Encoder};
     use corbie_transport::{Acceptor, Link};
 
     fn pair() -> (Link, Link) {
@@ -489,31 +489,6 @@ mod tests {
         }
         let kept = outbox.lock().backlog.memory_octets();
         assert!(kept <= 8 * LIMIT, "{kept} octets are kept for a queue of 1 MiB");
-    }
-
-    /// Who adds and who flushes are different threads: in a pause the memory must go where the one
-    /// who adds finds it again, not heap up with the other, who needs none.
-    #[test]
-    fn memory_does_not_stay_with_the_thread_that_flushes() {
-        let (link, peer) = pair();
-        let outbox = Outbox::new(1 << 20);
-        // While one part of the queue is sent, the other takes what comes: each has a block.
-        for _ in 0..2 {
-            let mut message = Encoder::pooled(ByteOrder::NATIVE);
-            message.write_octets(&[7; 100]);
-            let batch = Urgency::Batch(1 << 16);
-            outbox.put(&link, &mut message, None, batch, Patience::None).unwrap();
-            outbox.flush(&link, Patience::None).unwrap();
-            peer.receive(&mut [0; 100]).unwrap();
-        }
-        assert!(outbox.lock().backlog.memory_octets() > 0);
-        let flusher = || {
-            outbox.rest();
-            buffers::statistics()
-        };
-        let of_flusher = std::thread::scope(|threads| threads.spawn(flusher).join()).unwrap();
-        assert_eq!(outbox.lock().backlog.memory_octets(), 0);
-        assert_eq!((of_flusher.given, of_flusher.held_buffers), (2, 0), "{of_flusher:?}");
     }
 
     /// Small and large, copied, linked, borrowed and shared, to a peer that takes now nothing and
