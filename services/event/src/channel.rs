@@ -30,6 +30,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub trait Proxy: Send + Sync {
     /// Ends it: whoever is connected is told, if it can be. Does not wait.
     fn end(&self);
+    /// Ends it if nobody uses it any more. Does not wait.
+    fn look_after(self: Arc<Self>) {}
     /// Whether a supplier is connected.
     fn is_supplied(&self) -> bool {
         false
@@ -225,6 +227,14 @@ impl Channel {
         let before = std::mem::replace(&mut *place, consumers.into());
         drop(place);
         drop(before);
+    }
+
+    /// Ends proxies that nobody uses any more. Does not wait.
+    pub(crate) fn look_after(&self) {
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        for proxy in proxies {
+            proxy.look_after();
+        }
     }
 
     /// Ends the channel: everybody connected is told. Does not wait. Whether it was not destroyed

@@ -124,6 +124,14 @@ pub struct Limits {
     pub interfaces: usize,
     /// Threads that make connections to consumers and suppliers.
     pub workers: usize,
+    /// A peer that gave a reference and neither supplied nor took anything for so long is asked
+    /// whether it exists; if not, its proxy ends.
+    pub idle_limit: Duration,
+    /// A peer that gave no reference and neither pushed nor pulled for so long is disconnected;
+    /// `None`: never, since nobody can tell whether it lives.
+    pub idle_nil_limit: Option<Duration>,
+    /// A proxy that nobody connected for so long ends.
+    pub unconnected_limit: Duration,
 }
 
 impl Default for Limits {
@@ -135,6 +143,9 @@ impl Default for Limits {
             waiting_pulls: 64,
             interfaces: 100,
             workers: 4,
+            idle_limit: Duration::from_secs(300),
+            idle_nil_limit: None,
+            unconnected_limit: Duration::from_secs(300),
         }
     }
 }

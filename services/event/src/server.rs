@@ -7,6 +7,7 @@
 mod administration;
 mod factory;
 mod home;
+mod idle;
 mod proxies;
 mod proxy;
 mod typed;
@@ -40,6 +41,7 @@ impl EventServer {
         let home = Home::new(orb, limits)?;
         let servant = EventChannelFactorySkeleton::new(Factory { home: Arc::clone(&home) });
         let factory = home.poa().activate_with_id("factory", servant)?;
+        idle::look_after(&home);
         orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         Ok(EventServer { home, factory })
     }

@@ -199,6 +199,11 @@ impl PullingConsumer {
         waiting.into_iter().for_each(|(response, _)| refuse(response));
     }
 
+    /// Whether somebody waits for events, and is still there.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.lock().waiting.iter().any(|(response, _)| !response.is_client_gone())
+    }
+
     /// Events that wait, and their octets.
     pub(super) fn queued(&self) -> (usize, usize) {
         let state = self.lock();

@@ -245,7 +245,7 @@ impl PushConsumer {
     }
 
     /// Events that wait, and their octets.
-    pub(super) fn queued(&self) -> (usize, usize) {
+    pub(crate) fn queued(&self) -> (usize, usize) {
         let state = self.lock();
         (state.queue.len(), state.queue.octets())
     }

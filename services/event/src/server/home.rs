@@ -64,6 +64,15 @@ impl Home {
         &self.poa
     }
 
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// All channels.
+    pub(super) fn all(&self) -> Vec<Arc<Channel>> {
+        self.channels().values().map(|found| Arc::clone(&found.channel)).collect()
+    }
+
     pub(super) fn workers(&self) -> &Arc<Workers> {
         &self.workers
     }

@@ -2,6 +2,8 @@
 //! (Event Service 1.2 §2.3, §2.4).
 
 use super::administration::Place;
+use super::home::Home;
+use super::idle::Idle;
 use crate::channel::{self, Consumer, PulledSupplier, PullingConsumer, PushConsumer, Selection};
 use corbie::{CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, SystemException};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -14,6 +16,8 @@ pub(super) struct Proxy {
     side: Side,
     /// Lock "typed object": whether there is one, held to make it and to end it.
     has_typed_object: Mutex<bool>,
+    /// Whether it is used.
+    pub(super) idle: Idle,
     /// Lock "proxy": not held in calls.
     link: Mutex<Link>,
 }
@@ -94,6 +98,7 @@ impl Proxy {
                 object_id: object_id.clone(),
                 side,
                 has_typed_object: Mutex::default(),
+                idle: Idle::default(),
                 link: Mutex::default(),
             });
             let servant: Arc<dyn Servant> = Arc::new(serve(Arc::clone(&proxy)));
@@ -102,6 +107,10 @@ impl Proxy {
             poa.activate_object_with_id(&object_id, servant)?;
             Ok((proxy, poa.id_to_reference(&object_id)?))
         })
+    }
+
+    pub(super) fn home(&self) -> &Arc<Home> {
+        &self.place.home
     }
 
     pub(super) fn channel(&self) -> &Arc<channel::Channel> {
@@ -154,16 +163,25 @@ impl Proxy {
         Ok(())
     }
 
-    /// What moves the events, while connected.
+    /// What moves the events, while connected. For requests of the other side: the proxy counts
+    /// as used.
     pub(super) fn flow(&self) -> Option<Flow> {
-        match &*self.link() {
-            Link::Connected { flow, .. } => Some(flow.clone()),
-            _ => None,
-        }
+        self.idle.used();
+        self.connection().map(|(_, flow)| flow)
     }
 
+    /// Whether the other side may supply. For its requests: the proxy counts as used.
     pub(super) fn is_connected(&self) -> bool {
+        self.idle.used();
         matches!(*self.link(), Link::Connected { .. })
+    }
+
+    /// The other side, if it is known, and what moves the events, while connected.
+    pub(super) fn connection(&self) -> Option<(Option<Object>, Flow)> {
+        match &*self.link() {
+            Link::Connected { peer, flow } => Some((peer.clone(), flow.clone())),
+            _ => None,
+        }
     }
 
     /// Whether nobody may be connected any more: somebody is, or it has ended.
@@ -236,8 +254,12 @@ impl channel::Proxy for Proxy {
         }
     }
 
+    fn look_after(self: Arc<Self>) {
+        self.look_after_it();
+    }
+
     fn is_supplied(&self) -> bool {
-        self.side.is_of_supplier && self.is_connected()
+        self.side.is_of_supplier && matches!(*self.link(), Link::Connected { .. })
     }
 }
 

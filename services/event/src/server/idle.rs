@@ -1,0 +1,204 @@
+//! Proxies that nobody uses: a peer that died says nothing, and its proxy would stay for ever.
+//!
+//! `home` has every proxy looked after now and then (`Limits::idle_limit` and its like). Whoever
+//! was quiet for too long is asked `_non_existent`, if it gave a reference; the answer, or that
+//! there is nobody to answer, decides. A time-out decides nothing: a peer may be busy, or serve no
+//! requests while it supplies.
+
+use super::home::Home;
+use super::proxy::{Flow, Proxy};
+use crate::channel::Proxy as _;
+use crate::qos::Limits;
+use corbie::policy::{Policy, SetOverrideType};
+use corbie::{Object, Operation, Reply, ReplySink, SystemException, SystemExceptionKind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+static NON_EXISTENT: Operation = Operation::twoway("_non_existent");
+/// How often proxies are looked after, whatever the limits are.
+const SHORTEST: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// What a proxy keeps of its use.
+pub(super) struct Idle {
+    /// Set by what carries events, with no more than a look when it is set already.
+    used: AtomicBool,
+    /// Lock "idle": not held in calls.
+    watch: Mutex<Watch>,
+}
+
+struct Watch {
+    /// When it was used the last time, or the other side answered, as far as is known.
+    since: Instant,
+    /// What a push consumer had taken by then.
+    taken: u64,
+    /// Since when nobody is there.
+    absent_since: Option<Instant>,
+    is_asking: bool,
+}
+
+impl Default for Idle {
+    fn default() -> Self {
+        let (taken, absent_since, is_asking) = (0, None, false);
+        let watch = Watch { since: Instant::now(), taken, absent_since, is_asking };
+        Self { used: AtomicBool::new(false), watch: Mutex::new(watch) }
+    }
+}
+
+impl Idle {
+    /// The other side uses the proxy.
+    pub(super) fn used(&self) {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has the proxies of all channels looked after, until `home` is gone.
+pub(super) fn look_after(home: &Arc<Home>) {
+    let limits = home.limits();
+    let shortest = limits.idle_limit.min(limits.unconnected_limit);
+    let shortest = limits.idle_nil_limit.map_or(shortest, |limit| limit.min(shortest));
+    let weak = Arc::downgrade(home);
+    home.workers().after((shortest / 4).clamp(SHORTEST, LONGEST), move || {
+        if let Some(home) = weak.upgrade() {
+            for channel in home.all() {
+                channel.look_after();
+            }
+            look_after(&home);
+        }
+    });
+}
+
+/// What is to be done about a proxy.
+enum Verdict {
+    /// It is used, or was lately.
+    Fine,
+    End(&'static str),
+    Ask(Object),
+}
+
+impl Proxy {
+    /// Ends the proxy when nobody uses it any more, or asks whether the other side is there.
+    pub(super) fn look_after_it(self: &Arc<Self>) {
+        match self.judge(self.channel().limits()) {
+            Verdict::Fine => {}
+            Verdict::End(why) => self.abandon(why),
+            Verdict::Ask(peer) => {
+                let proxy = Arc::clone(self);
+                // It may have to be connected to first.
+                self.home().workers().soon(move || proxy.ask(&peer));
+            }
+        }
+    }
+
+    fn judge(&self, limits: &Limits) -> Verdict {
+        let link = self.connection();
+        let mut watch = self.idle.watch();
+        let now = Instant::now();
+        let Some((peer, flow)) = link else {
+            let is_late = now.duration_since(watch.since) >= limits.unconnected_limit;
+            return if is_late { Verdict::End("it was never connected") } else { Verdict::Fine };
+        };
+        if self.idle.used.swap(false, Ordering::Relaxed) || watch.is_in_use(&flow) {
+            (watch.since, watch.absent_since) = (now, None);
+            return Verdict::Fine;
+        }
+        let quiet = now.duration_since(watch.since);
+        match peer {
+            None if limits.idle_nil_limit.is_some_and(|limit| quiet >= limit) => {
+                Verdict::End("it was idle, and nobody can be asked")
+            }
+            Some(peer) if quiet >= limits.idle_limit && !watch.is_asking => {
+                watch.is_asking = true;
+                Verdict::Ask(peer)
+            }
+            _ => Verdict::Fine,
+        }
+    }
+
+    fn ask(self: &Arc<Self>, peer: &Object) {
+        let timeout = Policy::RelativeReplyTimeout(self.channel().qos().push_timeout);
+        let proxy = Arc::clone(self);
+        let sink = ReplySink::function(move |outcome| proxy.heard(is_there(outcome)));
+        let asked = peer
+            .set_policy_overrides(&[timeout], SetOverrideType::Add)
+            .map_err(|error| tracing::error!(%error, "a peer cannot be asked whether it exists"));
+        if let Ok(peer) = asked
+            && let Err(exception) = peer.invoke_async(&NON_EXISTENT, &|_| Ok(()), sink)
+        {
+            self.heard(is_there(Err(exception)));
+        }
+    }
+
+    fn heard(self: &Arc<Self>, presence: Presence) {
+        let mut watch = self.idle.watch();
+        watch.is_asking = false;
+        let now = Instant::now();
+        match presence {
+            Presence::There => (watch.since, watch.absent_since) = (now, None),
+            Presence::Gone => {
+                drop(watch);
+                self.abandon("it does not exist any more");
+            }
+            Presence::Nobody => {
+                let since = *watch.absent_since.get_or_insert(now);
+                drop(watch);
+                if now.duration_since(since) >= self.channel().qos().give_up_after {
+                    self.abandon("nobody is there");
+                }
+            }
+        }
+    }
+
+    fn abandon(&self, why: &'static str) {
+        tracing::info!(channel = self.channel().name(), why, "a proxy of no use is ended");
+        self.end();
+    }
+}
+
+impl Watch {
+    /// Whether something goes on that the proxy itself does not see.
+    fn is_in_use(&mut self, flow: &Flow) -> bool {
+        match flow {
+            Flow::Pushed | Flow::Pulled(_) => false,
+            // A pull that waits, of somebody who is there.
+            Flow::Pulling(consumer) => consumer.is_waited_for(),
+            Flow::Push(consumer) => {
+                let taken = consumer.counters.delivered.load(Ordering::Relaxed);
+                let has_taken = std::mem::replace(&mut self.taken, taken) != taken;
+                // Pushes find out themselves when nobody is there.
+                has_taken || consumer.queued().0 > 0
+            }
+        }
+    }
+}
+
+enum Presence {
+    There,
+    /// Somebody says that it does not exist.
+    Gone,
+    /// Nobody could be asked.
+    Nobody,
+}
+
+fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
+    use SystemExceptionKind as K;
+    let does_not_exist = outcome.and_then(|mut reply| reply.results(|d| d.read_boolean()));
+    match does_not_exist {
+        Ok(true) => Presence::Gone,
+        Ok(false) => Presence::There,
+        Err(exception) => match exception.kind {
+            K::ObjectNotExist | K::InvObjref => Presence::Gone,
+            // The last: its ORB is in this process, and was shut down.
+            K::CommFailure | K::Transient | K::BadInvOrder => Presence::Nobody,
+            // Whoever refuses is there, and who is slow may be.
+            _ => Presence::There,
+        },
+    }
+}
