@@ -144,6 +144,13 @@ impl Builder {
         self
     }
 
+    /// Whether references implement `corbie::Described`: what their interface consists of, for
+    /// typed event channels and other programs that were not built for it; off unless asked for.
+    pub fn descriptions(mut self, on: bool) -> Self {
+        self.options.descriptions = on;
+        self
+    }
+
     /// Compiles each file to `<stem>.rs` in the output folder, and tells cargo what to watch.
     ///
     /// # Errors

@@ -40,7 +40,13 @@ fn add(generated: &mut GeneratedCrate, builder: &Builder, folder: &str, file: &P
 
 /// A builder with everything switched on.
 fn everything() -> Builder {
-    Builder::new().ami_callback(true).ami_poller(true).amh(true).async_servants(true).futures(true)
+    Builder::new()
+        .ami_callback(true)
+        .ami_poller(true)
+        .amh(true)
+        .async_servants(true)
+        .futures(true)
+        .descriptions(true)
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod ami_types;
 mod async_servant;
 mod call;
 mod collocated;
+mod description;
 mod local;
 mod reference;
 mod servant;
@@ -43,7 +44,8 @@ impl Scope<'_, '_> {
         let role = definition.implied.map(|implied| implied.kind);
         let holder = (role == Some(ImpliedKind::AmiHandler))
             .then(|| self.emit_ami_exception_holder(definition));
-        quote!(#reference #servant #skeleton #asynchronous #holder)
+        let description = self.emit_description(definition);
+        quote!(#reference #servant #skeleton #asynchronous #description #holder)
     }
 
     /// What stands beside the name of a definition of AMH's implied IDL.

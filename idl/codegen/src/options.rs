@@ -36,6 +36,8 @@ pub struct Options {
     pub futures: bool,
     /// Whether there are servants made of `async fn` (`AsyncXServant`).
     pub async_servants: bool,
+    /// Whether references can say what their interface consists of (`Described`).
+    pub descriptions: bool,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             renames: Vec::new(),
             futures: true,
             async_servants: false,
+            descriptions: false,
         }
     }
 }

@@ -172,6 +172,13 @@ fn asynchronous_servants() {
 }
 
 #[test]
+fn references_describe_themselves() {
+    let mut options = without_futures();
+    options.descriptions = true;
+    check("interfaces.idl", "interfaces_described.rs.golden", &options);
+}
+
+#[test]
 fn one_operation_may_be_asynchronous() {
     let mut implied = ImpliedIdl::default();
     implied.amh_operations.push(("Stock::Quoter".to_owned(), vec!["get_quote".to_owned()]));
@@ -187,9 +194,11 @@ fn one_operation_may_be_asynchronous() {
 fn off_generates_nothing() {
     let mut options = Options::new();
     options.async_servants = true;
+    options.descriptions = true;
     for file in ["stock.idl", "interfaces.idl", "calls.idl", "names.idl", "values.idl"] {
         let plain = generate_file(file, &Options::new()).source;
-        let words = ["Amh", "amh_", "Async", "Ami", "ami_", "sendc_", "sendp_", "Response"];
+        let words =
+            ["Amh", "amh_", "Async", "Ami", "ami_", "sendc_", "sendp_", "Response", "InterfaceDescription"];
         let found: Vec<&&str> = words.iter().filter(|word| plain.contains(**word)).collect();
         assert!(found.is_empty(), "{file} has {found:?}");
         let all = generate_implied(file, &amh(), &options).source;

@@ -50,7 +50,8 @@ pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
 pub use corbie_core::{
-    Executor, Interface, Object, Operation, OperationName, PendingReply, Reply, ReplySink, Task,
+    Described, Executor, Interface, Object, Operation, OperationName, PendingReply, Reply,
+    ReplySink, Task,
 };
 pub use corbie_core::{messaging, policy, transport};
 #[cfg(feature = "adapter-activators")]
@@ -103,12 +104,13 @@ pub mod codegen {
         not_raised,
     };
     pub use corbie_core::{
-        Interface, Object, Operation, PendingReply, Reply, ReplySink, decode_reference,
+        Described, Interface, Object, Operation, PendingReply, Reply, ReplySink, decode_reference,
         encode_object, encode_reference,
     };
     pub use corbie_types::{
-        Any, CompletionStatus, SystemException, SystemExceptionKind, TypeCode, Typed,
-        ValueModifier, Visibility, minor,
+        Any, AttributeDescription, CompletionStatus, InterfaceDescription, OperationDescription,
+        ParameterMode, SystemException, SystemExceptionKind, TypeCode, Typed, ValueModifier,
+        Visibility, minor,
     };
 
     /// Markers of IDL types.

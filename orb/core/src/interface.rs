@@ -6,7 +6,14 @@
 use crate::policy::{Policy, PolicyError, PolicyType, SetOverrideType};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, ErrorKind, Marshal};
-use corbie_types::{Ior, SystemException, TypeCode, Typed};
+use corbie_types::{InterfaceDescription, Ior, SystemException, TypeCode, Typed};
+
+/// An interface that can say what it consists of. Implemented by generated code when the generator
+/// is asked for descriptions (`corbie_build::Builder::descriptions`).
+pub trait Described: Interface {
+    /// Its operations and attributes, inherited ones too.
+    fn describe() -> InterfaceDescription;
+}
 
 /// An object reference of a known IDL interface. Implemented by generated code.
 pub trait Interface: Clone + Send + Sync + 'static {

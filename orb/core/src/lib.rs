@@ -42,7 +42,7 @@ pub mod server;
 pub use client::{ExceptionType, ReplyStub};
 pub use client::{PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
-pub use interface::{Interface, decode_reference, encode_object, encode_reference};
+pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
 pub use object::Object;
 pub use operation::{Operation, OperationName};
 pub use orb::Orb;

@@ -102,35 +102,101 @@ impl InterfaceDescription {
         InterfaceDescription { id: id.to_owned(), name: name.to_owned(), ..Self::default() }
     }
 
+    /// With one more interface that it inherits from.
+    #[must_use]
+    pub fn with_base(mut self, id: &str) -> Self {
+        self.bases.push(id.to_owned());
+        self
+    }
+
+    /// With one more operation.
+    #[must_use]
+    pub fn with_operation(mut self, operation: OperationDescription) -> Self {
+        self.operations.push(operation);
+        self
+    }
+
     /// With `void name(in …)`, declared by this interface.
     #[must_use]
     pub fn with_event(self, name: &str, parameters: &[(&str, TypeCode)]) -> Self {
-        self.with_operation(name, TypeCode::VOID, ParameterMode::In, parameters)
+        let mut operation = OperationDescription::new(name, &self.id);
+        for (name, type_code) in parameters {
+            operation = operation.with_parameter(ParameterMode::In, name, type_code.clone());
+        }
+        self.with_operation(operation)
     }
 
-    /// With `result name(mode …)`, declared by this interface.
+    /// With one more attribute.
     #[must_use]
-    pub fn with_operation(
-        mut self,
-        name: &str,
-        result: TypeCode,
-        mode: ParameterMode,
-        parameters: &[(&str, TypeCode)],
-    ) -> Self {
-        let parameter = |(name, type_code): &(&str, TypeCode)| ParameterDescription {
-            name: (*name).to_owned(),
-            mode,
-            type_code: type_code.clone(),
-        };
-        self.operations.push(OperationDescription {
+    pub fn with_attribute(mut self, attribute: AttributeDescription) -> Self {
+        self.attributes.push(attribute);
+        self
+    }
+}
+
+impl OperationDescription {
+    /// `void name()`, declared by the interface with the repository id `defined_in`.
+    #[must_use]
+    pub fn new(name: &str, defined_in: &str) -> Self {
+        OperationDescription {
             name: name.to_owned(),
-            defined_in: self.id.clone(),
+            defined_in: defined_in.to_owned(),
             is_oneway: false,
-            result,
-            parameters: parameters.iter().map(parameter).collect(),
+            result: TypeCode::VOID,
+            parameters: Vec::new(),
             exceptions: Vec::new(),
             contexts: Vec::new(),
-        });
+        }
+    }
+
+    /// Declared `oneway`.
+    #[must_use]
+    pub fn as_oneway(mut self) -> Self {
+        self.is_oneway = true;
+        self
+    }
+
+    /// With a result of this type.
+    #[must_use]
+    pub fn with_result(mut self, type_code: TypeCode) -> Self {
+        self.result = type_code;
+        self
+    }
+
+    /// With one more parameter.
+    #[must_use]
+    pub fn with_parameter(mut self, mode: ParameterMode, name: &str, type_code: TypeCode) -> Self {
+        self.parameters.push(ParameterDescription { name: name.to_owned(), mode, type_code });
+        self
+    }
+
+    /// With one more exception that it raises.
+    #[must_use]
+    pub fn with_exception(mut self, id: &str) -> Self {
+        self.exceptions.push(id.to_owned());
+        self
+    }
+
+    /// With one more name in its `context` clause.
+    #[must_use]
+    pub fn with_context(mut self, name: &str) -> Self {
+        self.contexts.push(name.to_owned());
+        self
+    }
+}
+
+impl AttributeDescription {
+    /// `attribute` of that type, declared by the interface with the repository id `defined_in`.
+    #[must_use]
+    pub fn new(name: &str, defined_in: &str, type_code: TypeCode) -> Self {
+        let (name, defined_in) = (name.to_owned(), defined_in.to_owned());
+        AttributeDescription { name, defined_in, is_readonly: false, type_code }
+    }
+
+    /// Declared `readonly`.
+    #[must_use]
+    pub fn as_readonly(mut self) -> Self {
+        self.is_readonly = true;
         self
     }
 }

@@ -1,4 +1,5 @@
-//! A table of interfaces: those that were compiled in, or handed over with a channel.
+//! A table of interfaces: those that were compiled in, or handed over with a channel. Filled by
+//! `EventServer` and the factory, asked by `known`.
 
 use super::Interfaces;
 use corbie::SystemException;

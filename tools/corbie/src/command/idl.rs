@@ -70,6 +70,12 @@ fn compile_table() -> Command {
             pairs("rename", "NAME=RUST")
                 .help("Another Rust name for a definition: Stock::Quoter::set_x=put_x"),
         )
+        .arg(
+            Arg::new("descriptions")
+                .long("descriptions")
+                .action(ArgAction::SetTrue)
+                .help("References can say what their interface consists of (Described)"),
+        )
         .args(asynchronous::compile_arguments())
         .after_help("Example: corbie idl compile -I idl -o src/generated idl/stock.idl")
 }
@@ -180,6 +186,7 @@ fn options(matches: &ArgMatches) -> corbie_codegen::Options {
     options.extra_derives = many(matches, "derive");
     options.extern_modules = many(matches, "extern");
     options.renames = many(matches, "rename");
+    options.descriptions = matches.get_flag("descriptions");
     asynchronous::set_options(matches, &mut options);
     options
 }
