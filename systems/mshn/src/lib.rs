@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod advisor;
+pub mod channel_server;
 pub mod client_library;
 mod daemon;
 mod host;
@@ -32,7 +33,7 @@ pub use client_library::ClientLibrary;
 pub use daemon::{Daemon, DaemonComponent, DaemonOptions};
 pub use generated::mshn as idl;
 pub use host::Host;
-pub use mechanism::{Mechanism, MechanismName};
+pub use mechanism::{EventCounts, EventOptions, Events, Link, Mechanism, MechanismName};
 pub use peers::{Address, Peers};
 pub use requirements::{RequirementDatabase, RequirementProxy};
 pub use status_server::{StatusOptions, StatusProxy, StatusServer};

@@ -1,18 +1,22 @@
 //! How a request gets to a component: by static, dynamic or asynchronous invocation (paper MSHN
-//! §3.3), or by whatever else implements [`Mechanism`], as event channels may.
+//! §3.3), or as events (§3.2). Each is a [`Mechanism`], which makes a [`Link`] of a reference.
 //!
 //! Chosen once, at start; components know [`crate::Peers`] only, which uses one of these.
 
 mod asynchronous;
 mod dynamic;
+mod events;
 mod statically;
 
 pub use asynchronous::Asynchronous;
 pub use dynamic::Dynamic;
+pub use events::{CHANNEL_SERVERS, EventCounts, EventOptions, Events};
 pub use statically::Static;
 
-use crate::messages::{Coming, Done, Reply, Request};
-use corbie::{Object, SystemException};
+use crate::messages::{Coming, Component, Done, Reply, Request, activate_in};
+use crate::peers::Address;
+use corbie::{Object, Orb, SystemException};
+use corbie_naming::Naming;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,14 +29,33 @@ pub trait Mechanism: Send + Sync {
         "mshn"
     }
 
+    /// A way to make requests of what announced `target`.
+    fn link(&self, target: &Object) -> Arc<dyn Link>;
+
+    /// Begins to serve `component` in `orb`: the reference that others make links of.
+    ///
+    /// # Errors
+    /// What the object adapter, or an event server, says.
+    fn serve(
+        &self,
+        orb: &Orb,
+        me: &Address,
+        component: &Arc<dyn Component>,
+    ) -> Result<Object, SystemException> {
+        activate_in(orb, me.role, Arc::clone(component))
+    }
+}
+
+/// Makes requests of one component.
+pub trait Link: Send + Sync {
     /// Makes a request and waits for the answer.
     ///
     /// # Errors
     /// What came instead of an answer.
-    fn call(&self, target: &Object, request: &Request) -> Result<Reply, SystemException>;
+    fn call(&self, request: &Request) -> Result<Reply, SystemException>;
 
     /// Makes a request; the answer goes to `done`, on any thread, perhaps before this returns.
-    fn start(&self, target: &Object, request: &Request, done: Done);
+    fn start(&self, request: &Request, done: Done);
 }
 
 /// The mechanisms by name.
@@ -45,12 +68,18 @@ pub enum MechanismName {
     Dynamic,
     /// Generated stubs whose answers are futures (AMI).
     Asynchronous,
+    /// Untyped events through channels.
+    Untyped,
 }
 
 impl MechanismName {
     /// All of them.
-    pub const ALL: &'static [MechanismName] =
-        &[MechanismName::Static, MechanismName::Dynamic, MechanismName::Asynchronous];
+    pub const ALL: &'static [MechanismName] = &[
+        MechanismName::Static,
+        MechanismName::Dynamic,
+        MechanismName::Asynchronous,
+        MechanismName::Untyped,
+    ];
 
     /// The name on command lines.
     #[must_use]
@@ -59,16 +88,31 @@ impl MechanismName {
             MechanismName::Static => "sii",
             MechanismName::Dynamic => "dii",
             MechanismName::Asynchronous => "ami",
+            MechanismName::Untyped => "untyped",
         }
     }
 
-    /// The mechanism.
+    /// Whether requests go through event channels, which someone has to serve.
     #[must_use]
-    pub fn mechanism(self) -> Arc<dyn Mechanism> {
+    pub fn needs_channels(self) -> bool {
+        matches!(self, MechanismName::Untyped)
+    }
+
+    /// The mechanism, for a process with this ORB. Answers that are events come to its root POA.
+    #[must_use]
+    pub fn mechanism(
+        self,
+        orb: &Orb,
+        naming: &Naming,
+        options: EventOptions,
+    ) -> Arc<dyn Mechanism> {
         match self {
             MechanismName::Static => Arc::new(Static::new()),
             MechanismName::Dynamic => Arc::new(Dynamic),
             MechanismName::Asynchronous => Arc::new(Asynchronous),
+            MechanismName::Untyped => {
+                Arc::new(Events::new(orb, naming, events::Form::Untyped, options))
+            }
         }
     }
 }
@@ -81,7 +125,7 @@ impl fmt::Display for MechanismName {
 
 /// There is no mechanism of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no mechanism `{0}`; there are sii, dii, ami")]
+#[error("there is no mechanism `{0}`; there are sii, dii, ami, untyped")]
 pub struct UnknownMechanism(String);
 
 impl FromStr for MechanismName {

@@ -5,10 +5,13 @@
 //! dynamic one, an asynchronous one, and how its servant hands it on. So a component is written
 //! once ([`Component`]), and a mechanism is a few lines (`mechanism.rs`).
 
+use crate::idl::events::Kind;
 use crate::idl::*;
+use corbie::cdr::Error;
 use corbie::dynamic::Exception;
 use corbie::{
-    Any, Interface, Object, Orb, Poa, PoaError, Request as DynamicRequest, SystemException, Typed,
+    Decoder, Encoder, Interface, Marshal, Object, Orb, Poa, PoaError, Request as DynamicRequest,
+    SystemException, Typed,
 };
 use std::fmt;
 use std::future::Future;
@@ -65,6 +68,29 @@ macro_rules! replies {
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "the types of the IDL, which explains them")]
         pub enum Reply { $($reply($reply),)* }
+
+        impl Reply {
+            /// Which member of an envelope it is.
+            pub(crate) fn kind(&self) -> Kind {
+                match self { $(Reply::$reply(_) => Kind::$reply,)* }
+            }
+
+            /// As the member of an envelope.
+            pub(crate) fn encode_member<'a>(&'a self, e: &mut Encoder<'a>) -> Result<(), Error> {
+                match self { $(Reply::$reply(reply) => <$reply as Marshal>::encode(reply, e),)* }
+            }
+
+            /// The member of that kind, if it is one of an answer.
+            pub(crate) fn decode_member(
+                kind: Kind,
+                d: &mut Decoder<'_>,
+            ) -> Result<Option<Self>, Error> {
+                Ok(match kind {
+                    $(Kind::$reply => Some(Reply::$reply(<$reply as Marshal>::decode(d)?)),)*
+                    _ => None,
+                })
+            }
+        }
 
         $(impl From<$reply> for Reply {
             fn from(reply: $reply) -> Self { Reply::$reply(reply) }
@@ -125,6 +151,44 @@ macro_rules! operations {
                 )* }
             }
 
+            /// Whether an answer comes.
+            pub(crate) fn is_answered(&self) -> bool {
+                match self { $(
+                    $(Request::$variant(_) => true,)*
+                    $(Request::$notice(_) => false,)?
+                )* }
+            }
+
+            /// Which member of an envelope it is.
+            pub(crate) fn kind(&self) -> Kind {
+                match self { $(
+                    $(Request::$variant(_) => Kind::$variant,)*
+                    $(Request::$notice(_) => Kind::$notice,)?
+                )* }
+            }
+
+            /// As the member of an envelope.
+            pub(crate) fn encode_member<'a>(&'a self, e: &mut Encoder<'a>) -> Result<(), Error> {
+                match self { $(
+                    $(Request::$variant(argument) => <$argument as Marshal>::encode(argument, e),)*
+                    $(Request::$notice(said) => <$said as Marshal>::encode(said, e),)?
+                )* }
+            }
+
+            /// The member of that kind, if it is one of a request.
+            pub(crate) fn decode_member(
+                kind: Kind,
+                d: &mut Decoder<'_>,
+            ) -> Result<Option<Self>, Error> {
+                Ok(match kind {
+                    $($(Kind::$variant => {
+                        Some(Request::$variant(<$argument as Marshal>::decode(d)?))
+                    })*
+                    $(Kind::$notice => Some(Request::$notice(<$said as Marshal>::decode(d)?)),)?)*
+                    _ => None,
+                })
+            }
+
             /// As a call of a generated stub.
             pub(crate) fn invoke(&self, target: &Object) -> Result<Reply, SystemException> {
                 match self { $(
@@ -181,32 +245,6 @@ macro_rules! operations {
                     $(Request::$variant(_) => request.returned::<$reply>().map(Reply::from),)*
                     $(Request::$notice(_) => Ok(sent()),)?
                 )* }
-            }
-
-            /// The argument as an any: what an untyped event carries.
-            ///
-            /// # Errors
-            /// `MARSHAL` when it cannot be sent.
-            pub fn to_any(&self) -> Result<Any, SystemException> {
-                match self { $(
-                    $(Request::$variant(argument) => Any::from_value::<$argument>(argument),)*
-                    $(Request::$notice(said) => Any::from_value::<$said>(said),)?
-                )* }
-            }
-
-            /// The request that an event with this name and argument is.
-            ///
-            /// # Errors
-            /// `BAD_OPERATION` for another name, `BAD_PARAM` for another argument.
-            pub fn from_any(operation: &str, argument: &Any) -> Result<Self, SystemException> {
-                match operation {
-                    $($(stringify!($operation) => {
-                        argument.extract::<$argument>().map(Request::$variant)
-                    })*
-                    $(stringify!($notify) => argument.extract::<$said>().map(Request::$notice),)?)*
-                    _ => Err(SystemException::bad_operation(0, corbie::CompletionStatus::No)
-                        .with_detail(format!("MSHN has no operation `{operation}`"))),
-                }
             }
         }
 
@@ -272,7 +310,7 @@ operations! {
 }
 
 /// What a oneway gives: it was sent.
-fn sent() -> Reply {
+pub(crate) fn sent() -> Reply {
     accepted().into()
 }
 

@@ -4,8 +4,8 @@
 
 use crate::advisor::{Advisor, AdvisorOptions};
 use crate::daemon::{Daemon, DaemonComponent, DaemonOptions};
-use crate::mechanism::MechanismName;
-use crate::messages::{Component, Role, activate_in};
+use crate::mechanism::{EventOptions, MechanismName};
+use crate::messages::{Component, Role};
 use crate::peers::{Address, Peers};
 use crate::requirements::{RequirementDatabase, RequirementProxy};
 use crate::status_server::{StatusOptions, StatusProxy, StatusServer};
@@ -110,10 +110,22 @@ impl Component for Serving {
     }
 }
 
-/// The other components, found in `naming` and called by `mechanism`.
+/// The other components, found in `naming` and called by `mechanism` from `orb`.
 #[must_use]
-pub fn peers(naming: Naming, mechanism: MechanismName) -> Peers {
-    Peers::new(naming, mechanism.mechanism())
+pub fn peers(orb: &Orb, naming: Naming, mechanism: MechanismName) -> Peers {
+    peers_with(orb, naming, mechanism, EventOptions::default())
+}
+
+/// The same with other options for events.
+#[must_use]
+pub fn peers_with(
+    orb: &Orb,
+    naming: Naming,
+    mechanism: MechanismName,
+    options: EventOptions,
+) -> Peers {
+    let mechanism = mechanism.mechanism(orb, &naming, options);
+    Peers::new(naming, mechanism)
 }
 
 /// Makes a component and serves it in `orb` under `name`; it is served as long as the ORB runs.
@@ -128,7 +140,5 @@ pub fn join(
     store: Option<&Path>,
 ) -> Result<(), NodeError> {
     let component = kind.component(store, peers)?;
-    let reference = activate_in(orb, kind.role(), component)?;
-    peers.announce(&Address::named(kind.role(), name), &reference)?;
-    Ok(())
+    peers.serve(orb, &Address::named(kind.role(), name), &component)
 }

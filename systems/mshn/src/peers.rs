@@ -5,9 +5,13 @@
 //! that fails because nobody is there forgets the reference, and goes to whoever has the name now,
 //! or to another replica. All operations of MSHN may be made twice.
 
-use crate::mechanism::Mechanism;
+mod again;
+
+use crate::mechanism::{Link, Mechanism};
 use crate::messages::{Component, Done, Reply, Request, Role};
-use corbie::{Object, SystemException, SystemExceptionKind};
+use crate::node::NodeError;
+use again::{Again, Retries};
+use corbie::{Object, Orb, SystemException, SystemExceptionKind};
 use corbie_naming::{Naming, NamingError};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::channel;
@@ -43,6 +47,12 @@ const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How old a list of replicas may be: new ones are found after so long.
+const LIST_AGE: Duration = Duration::from_secs(5);
+
+/// A replica that failed is passed over for so long, if there are others.
+const AVOIDED: Duration = Duration::from_secs(1);
+
 /// See the module. Clones share references.
 #[derive(Clone)]
 pub struct Peers {
@@ -54,6 +64,7 @@ struct Shared {
     way: Way,
     /// Lock "peers": not held while a call is made.
     known: Mutex<Known>,
+    retries: Retries,
 }
 
 /// Components of this process, by kind and name.
@@ -70,9 +81,23 @@ enum Way {
 
 #[derive(Default)]
 struct Known {
-    references: HashMap<Address, Object>,
-    /// How often a replica was chosen: the next choice is another one.
+    links: HashMap<(Role, String), Arc<dyn Link>>,
+    replicas: HashMap<Role, Replicas>,
+}
+
+/// The components of one kind, as they were when last asked for.
+struct Replicas {
+    names: Arc<[String]>,
+    listed: Instant,
+    /// The next choice is another one.
     choices: usize,
+    failed: HashMap<String, Instant>,
+}
+
+/// Whom a request goes to.
+struct Chosen {
+    name: String,
+    link: Arc<dyn Link>,
 }
 
 impl Peers {
@@ -90,7 +115,8 @@ impl Peers {
     }
 
     fn by(way: Way) -> Self {
-        let shared = Arc::new(Shared { way, known: Mutex::default() });
+        let (known, retries) = (Mutex::default(), Retries::default());
+        let shared = Arc::new(Shared { way, known, retries });
         Self { shared, patience: PATIENCE_DEFAULT }
     }
 
@@ -109,16 +135,21 @@ impl Peers {
         self
     }
 
-    /// Puts `reference` where others look for this component, in place of what was there.
+    /// Serves `component` in `orb` by the mechanism, and has others find it under the name of
+    /// `me`, in place of what had it before.
     ///
     /// # Errors
-    /// What the naming service says.
-    pub fn announce(&self, me: &Address, reference: &Object) -> Result<(), NamingError> {
+    /// What the mechanism says.
+    pub fn serve(
+        &self,
+        orb: &Orb,
+        me: &Address,
+        component: &Arc<dyn Component>,
+    ) -> Result<(), NodeError> {
         let Way::Remote { naming, mechanism } = &self.shared.way else { return Ok(()) };
-        let context = format!("{}/{}", mechanism.context(), me.role);
-        naming.make_contexts(&context)?;
-        let name = me.name.as_deref().unwrap_or("0");
-        naming.rebind(&format!("{context}/{}", escaped(name)), reference)
+        let reference = mechanism.serve(orb, me, component)?;
+        announce(naming, mechanism.context(), me, &reference)?;
+        Ok(())
     }
 
     /// The names of all components of a kind.
@@ -153,15 +184,14 @@ impl Peers {
     /// # Errors
     /// What the last attempt said.
     pub fn call(&self, to: &Address, request: &Request) -> Result<Reply, SystemException> {
-        let mechanism = match &self.shared.way {
-            Way::Remote { mechanism, .. } => mechanism,
-            Way::Here(here) => return call_here(here, to, request),
-        };
+        if let Way::Here(here) = &self.shared.way {
+            return call_here(here, to, request);
+        }
         let ends = Instant::now() + self.patience;
         loop {
-            let outcome = self.find(to).and_then(|target| {
-                let outcome = mechanism.call(&target, request);
-                outcome.inspect_err(|exception| self.forget_if_stale(to, &target, exception))
+            let outcome = self.find(to).and_then(|chosen| {
+                let outcome = chosen.link.call(request);
+                outcome.inspect_err(|exception| self.forget_if_stale(to.role, &chosen, exception))
             });
             match outcome {
                 Err(exception) if is_stale(&exception) && Instant::now() + PAUSE < ends => {
@@ -184,27 +214,43 @@ impl Peers {
         self.call(to, request).and_then(T::try_from)
     }
 
-    /// Makes a request; the answer goes to `done`. An attempt that found nobody is repeated by a
-    /// thread of its own, as [`Peers::call`] does it.
+    /// Makes a request; the answer goes to `done`. An attempt that found nobody is repeated, as
+    /// [`Peers::call`] does it.
     pub fn start(&self, to: &Address, request: Request, done: Done) {
-        let mechanism = match &self.shared.way {
-            Way::Remote { mechanism, .. } => mechanism,
-            Way::Here(here) => return start_here(here, to, request, done),
+        if let Way::Here(here) = &self.shared.way {
+            return start_here(here, to, request, done);
+        }
+        let ends = Instant::now() + self.patience;
+        self.attempt(Again { peers: self.clone(), to: to.clone(), request, done, ends });
+    }
+
+    fn attempt(&self, work: Again) {
+        let Again { peers, to, request, done, ends } = work;
+        let chosen = match self.find(&to) {
+            Ok(chosen) => chosen,
+            Err(exception) => {
+                return self.later(Again { peers, to, request, done, ends }, exception);
+            }
         };
-        let target = match self.find(to) {
-            Ok(target) => target,
-            Err(_) => return self.again(to, request, done),
-        };
-        let (peers, to, asked) = (self.clone(), to.clone(), target.clone());
-        let copy = request.clone();
+        let (link, copy) = (Arc::clone(&chosen.link), request.clone());
         let finish: Done = Box::new(move |outcome| match outcome {
             Err(exception) if is_stale(&exception) => {
-                peers.forget_if_stale(&to, &asked, &exception);
-                peers.again(&to, copy, done);
+                peers.forget_if_stale(to.role, &chosen, &exception);
+                let here = peers.clone();
+                here.later(Again { peers, to, request: copy, done, ends }, exception);
             }
             outcome => done(outcome),
         });
-        mechanism.start(&target, &request, finish);
+        link.start(&request, finish);
+    }
+
+    /// Tries again after a pause, if there is time.
+    fn later(&self, work: Again, exception: SystemException) {
+        if !is_stale(&exception) || Instant::now() + PAUSE >= work.ends {
+            return (work.done)(Err(exception));
+        }
+        tracing::debug!(%exception, operation = work.request.operation(), "trying again");
+        self.shared.retries.put(work);
     }
 
     /// Makes several requests at once and waits for all answers, in the order of the requests.
@@ -233,65 +279,122 @@ impl Peers {
     /// Makes the same request of every component of a kind: of all replicas. Failures are left to
     /// the next time.
     pub fn tell_all(&self, role: Role, request: &Request) {
-        let names = self.names(role).unwrap_or_default();
-        for name in names {
-            let to = Address::named(role, name);
-            let mechanism = match &self.shared.way {
-                Way::Remote { mechanism, .. } => mechanism,
-                Way::Here(here) => {
-                    start_here(here, &to, request.clone(), Box::new(|_| ()));
-                    continue;
-                }
-            };
-            let Ok(target) = self.find(&to) else { continue };
-            let (peers, asked) = (self.clone(), target.clone());
+        if let Way::Here(here) = &self.shared.way {
+            for name in self.names(role).unwrap_or_default() {
+                let to = Address::named(role, name);
+                start_here(here, &to, request.clone(), Box::new(|_| ()));
+            }
+            return;
+        }
+        let names = self.replicas(role).unwrap_or_default();
+        for name in names.iter() {
+            let Ok(chosen) = self.link(role, name.clone()) else { continue };
+            let (peers, link) = (self.clone(), Arc::clone(&chosen.link));
             let done = move |outcome: Result<Reply, SystemException>| {
                 if let Err(exception) = outcome {
-                    peers.forget_if_stale(&to, &asked, &exception);
+                    peers.forget_if_stale(role, &chosen, &exception);
                 }
             };
-            mechanism.start(&target, request, Box::new(done));
+            link.start(request, Box::new(done));
         }
     }
 
-    fn again(&self, to: &Address, request: Request, done: Done) {
-        let (peers, to) = (self.clone(), to.clone());
-        std::thread::spawn(move || done(peers.call(&to, &request)));
-    }
-
-    fn find(&self, to: &Address) -> Result<Object, SystemException> {
-        let Way::Remote { naming, mechanism } = &self.shared.way else {
-            return Err(nobody(&"components of this process have no references"));
-        };
-        if let Some(known) = self.lock().references.get(to) {
-            return Ok(known.clone());
-        }
+    fn find(&self, to: &Address) -> Result<Chosen, SystemException> {
         let name = match &to.name {
             Some(name) => name.clone(),
             None => self.choose(to.role)?,
         };
-        let path = format!("{}/{}/{}", mechanism.context(), to.role, escaped(&name));
-        let found = naming.resolve_object(&path).map_err(|e| nobody(&e))?;
-        self.lock().references.insert(to.clone(), found.clone());
-        Ok(found)
+        self.link(to.role, name)
     }
 
-    fn choose(&self, role: Role) -> Result<String, SystemException> {
-        let mut names = self.names(role).map_err(|error| nobody(&error))?;
+    fn link(&self, role: Role, name: String) -> Result<Chosen, SystemException> {
+        let Way::Remote { naming, mechanism } = &self.shared.way else {
+            return Err(nobody(&"components of this process have no references"));
+        };
+        let key = (role, name);
+        if let Some(link) = self.lock().links.get(&key) {
+            return Ok(Chosen { link: Arc::clone(link), name: key.1 });
+        }
+        let path = format!("{}/{role}/{}", mechanism.context(), escaped(&key.1));
+        let found = naming.resolve_object(&path).map_err(|e| nobody(&e))?;
+        let made = mechanism.link(&found);
+        let link = Arc::clone(self.lock().links.entry(key.clone()).or_insert(made));
+        Ok(Chosen { link, name: key.1 })
+    }
+
+    /// The replicas there are; the list may be a little old.
+    fn replicas(&self, role: Role) -> Result<Arc<[String]>, SystemException> {
+        let known = self.lock().replicas.get(&role).map(|r| (Arc::clone(&r.names), r.listed));
+        if let Some((names, listed)) = &known
+            && listed.elapsed() < LIST_AGE
+        {
+            return Ok(Arc::clone(names));
+        }
+        let names: Arc<[String]> = match (self.names(role), known) {
+            (Ok(names), _) => names.into(),
+            // Whoever was there may still be, although nobody says so.
+            (Err(_), Some((names, _))) => names,
+            (Err(error), None) => return Err(nobody(&error)),
+        };
         if names.is_empty() {
-            return Err(nobody(&format!("there is no {role}")));
+            self.lock().replicas.remove(&role);
+            return Ok(names);
         }
         let mut known = self.lock();
-        known.choices = known.choices.wrapping_add(1);
-        Ok(names.swap_remove(known.choices % names.len()))
+        let now = Instant::now();
+        let replicas = known.replicas.entry(role).or_insert_with(|| Replicas {
+            names: Arc::clone(&names),
+            listed: now,
+            // Not every process begins with the same one.
+            choices: std::process::id() as usize,
+            failed: HashMap::new(),
+        });
+        (replicas.names, replicas.listed) = (Arc::clone(&names), now);
+        Ok(names)
     }
 
-    fn forget_if_stale(&self, to: &Address, asked: &Object, exception: &SystemException) {
-        if is_stale(exception) {
-            let mut known = self.lock();
-            if known.references.get(to) == Some(asked) {
-                known.references.remove(to);
+    /// The replicas in turns, those that failed just now aside.
+    fn choose(&self, role: Role) -> Result<String, SystemException> {
+        let names = self.replicas(role)?;
+        let mut known = self.lock();
+        let Some(replicas) = known.replicas.get_mut(&role) else {
+            return Err(nobody(&format!("there is no {role}")));
+        };
+        replicas.failed.retain(|_, at| at.elapsed() < AVOIDED);
+        replicas.choices = replicas.choices.wrapping_add(1);
+        let (first, count) = (replicas.choices, names.len().max(1));
+        let turns = (0..count).filter_map(|turn| names.get(first.wrapping_add(turn) % count));
+        let mut sound = turns.clone().filter(|name| !replicas.failed.contains_key(*name));
+        let chosen = sound.next().or_else(|| turns.clone().next());
+        chosen.cloned().ok_or_else(|| nobody(&format!("there is no {role}")))
+    }
+
+    /// Resolves anew whom it calls next at that address, as the Client Library of the paper does
+    /// before each request (§4.3).
+    pub fn forget(&self, to: &Address) {
+        let mut known = self.lock();
+        match &to.name {
+            Some(name) => {
+                known.links.remove(&(to.role, name.clone()));
             }
+            None => {
+                known.links.retain(|(role, _), _| *role != to.role);
+                known.replicas.remove(&to.role);
+            }
+        }
+    }
+
+    fn forget_if_stale(&self, role: Role, asked: &Chosen, exception: &SystemException) {
+        if !is_stale(exception) {
+            return;
+        }
+        let key = (role, asked.name.clone());
+        let mut known = self.lock();
+        if known.links.get(&key).is_some_and(|link| Arc::ptr_eq(link, &asked.link)) {
+            known.links.remove(&key);
+        }
+        if let Some(replicas) = known.replicas.get_mut(&role) {
+            replicas.failed.insert(key.1, Instant::now());
         }
     }
 
@@ -326,6 +429,19 @@ fn call_here(here: &Here, to: &Address, request: &Request) -> Result<Reply, Syst
     };
     start_here(here, to, request.clone(), Box::new(done));
     receiver.recv().unwrap_or_else(|_| Err(forgotten()))
+}
+
+/// Puts `reference` where others look for this component, in place of what was there.
+pub(crate) fn announce(
+    naming: &Naming,
+    context: &str,
+    me: &Address,
+    reference: &Object,
+) -> Result<(), NamingError> {
+    let context = format!("{context}/{}", me.role);
+    naming.make_contexts(&context)?;
+    let name = me.name.as_deref().unwrap_or("0");
+    naming.rebind(&format!("{context}/{}", escaped(name)), reference)
 }
 
 /// A name of ours as one component of a name as text.

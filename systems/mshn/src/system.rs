@@ -26,6 +26,8 @@ pub struct SystemOptions {
     pub folder: PathBuf,
     /// How components talk.
     pub mechanism: MechanismName,
+    /// Servers of channels, for mechanisms that need them.
+    pub event_servers: usize,
     /// Machines, each with a daemon.
     pub machines: usize,
     /// Advisors, status servers and requirement databases, so many of each.
@@ -160,6 +162,11 @@ impl System {
             processes.push(Process::start(&label, &options.program, arguments)?.0);
             Ok(())
         };
+        if options.mechanism.needs_channels() {
+            for server in 0..options.event_servers.max(1) {
+                begin("events", &format!("e{server}"), &[])?;
+            }
+        }
         for replica in 0..options.replicas.max(1) {
             begin("status", &format!("s{replica}"), &[])?;
             let name = format!("r{replica}");

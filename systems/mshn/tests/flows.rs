@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use corbie::Orb;
+use corbie_mshn::channel_server::{self, ChannelServer};
 use corbie_mshn::idl::{Format, Job, MachineStatus, Phase, Scope, StatusReport, Usage};
 use corbie_mshn::messages::{Request, Role};
 use corbie_mshn::node::{self, Kind};
@@ -27,6 +28,7 @@ struct System {
     mechanism: MechanismName,
     url: String,
     _names: NamingServer,
+    _channels: Option<ChannelServer>,
     orbs: Vec<Orb>,
 }
 
@@ -37,14 +39,21 @@ impl System {
         let names = NamingServer::start(&names_orb, store, Limits::default()).unwrap();
         names_orb.root_poa().unwrap().the_poa_manager().activate().unwrap();
         let url = names.root().as_object().to_string();
-        Self { mechanism, url, _names: names, orbs: vec![names_orb] }
+        let mut orbs = vec![names_orb];
+        let channels = mechanism.needs_channels().then(|| {
+            let orb = orb();
+            orbs.push(orb.clone());
+            channel_server::serve(&orb, &Naming::at(&orb, &url).unwrap(), "e0").unwrap()
+        });
+        Self { mechanism, url, _names: names, _channels: channels, orbs }
     }
 
     fn peers(&mut self) -> (Orb, Peers) {
         let orb = orb();
         self.orbs.push(orb.clone());
         let naming = Naming::at(&orb, &self.url).unwrap();
-        (orb, node::peers(naming, self.mechanism))
+        let peers = node::peers(&orb, naming, self.mechanism);
+        (orb, peers)
     }
 
     fn join(&mut self, kind: &Kind, name: &str) -> Orb {

@@ -32,22 +32,34 @@ fn up_starts_a_system_that_runs_its_jobs() {
 
 #[test]
 fn no_accepted_job_is_lost_when_components_are_killed() {
+    for mechanism in MechanismName::ALL {
+        kill_components(*mechanism);
+    }
+}
+
+/// One of each kind, under a stream of jobs.
+fn kill_components(mechanism: MechanismName) {
     let folder = ScratchFolder::new("mshn");
     let system = System::start(&SystemOptions {
         program: env!("CARGO_BIN_EXE_corbie").into(),
         folder: folder.path().to_owned(),
-        mechanism: MechanismName::Asynchronous,
+        mechanism,
+        event_servers: 1,
         machines: 2,
         replicas: 1,
         slots: 4,
     })
     .unwrap();
-    let orb = Orb::init(["-ORBRequestTimeout", "20s"]).unwrap();
-    let peers = node::peers(system.naming(&orb).unwrap(), MechanismName::Asynchronous);
+    let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+    let orb = Orb::init([["-ORBRequestTimeout", "20s"], endpoint].concat()).unwrap();
+    let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
     let client = ClientLibrary::new(peers.with_patience(PATIENCE)).unwrap();
-    let victims = ["advisor a0", "daemon m1", "status s0", "requirements r0", "naming"];
+    let mut victims = vec!["advisor a0", "daemon m1", "status s0", "requirements r0", "naming"];
+    if mechanism.needs_channels() {
+        victims.push("events e0");
+    }
     let mut accepted = Vec::new();
-    for number in 0..25 {
+    for number in 0..5 * victims.len() {
         let id = format!("job-{number}");
         let command = ["/bin/sh", "-c", "sleep 0.2"].map(str::to_owned).to_vec();
         let formats = vec![Format { name: "only".to_owned(), command }];
@@ -61,11 +73,11 @@ fn no_accepted_job_is_lost_when_components_are_killed() {
     }
     for id in &accepted {
         let end = client.wait(id, PATIENCE).unwrap();
-        assert_eq!(end.state, Phase::Done, "{end:?}");
+        assert_eq!(end.state, Phase::Done, "{mechanism}: {end:?}");
     }
     let ends = Instant::now() + PATIENCE;
-    while system.restarts() < 5 {
-        assert!(Instant::now() < ends, "{} of 5 were replaced", system.restarts());
+    while (system.restarts() as usize) < victims.len() {
+        assert!(Instant::now() < ends, "{mechanism}: {} were replaced", system.restarts());
         std::thread::yield_now();
     }
     orb.shutdown(true);

@@ -1,17 +1,26 @@
 //! Dynamic invocation (DII): requests made of parts at run time, with the interface known to the
 //! program and not to the ORB (paper MSHN §3.3.3); deferred where nobody waits.
 
-use super::{Mechanism, drive};
+use super::{Link, Mechanism, drive};
 use crate::messages::{Done, Reply, Request, system};
 use corbie::{Object, SystemException};
+use std::sync::Arc;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dynamic;
 
 impl Mechanism for Dynamic {
-    fn call(&self, target: &Object, request: &Request) -> Result<Reply, SystemException> {
-        let (mut call, is_answered) = request.dynamic(target)?;
+    fn link(&self, target: &Object) -> Arc<dyn Link> {
+        Arc::new(To(target.clone()))
+    }
+}
+
+struct To(Object);
+
+impl Link for To {
+    fn call(&self, request: &Request) -> Result<Reply, SystemException> {
+        let (mut call, is_answered) = request.dynamic(&self.0)?;
         if is_answered {
             call.invoke().map_err(system)?;
         } else {
@@ -20,8 +29,8 @@ impl Mechanism for Dynamic {
         request.dynamic_reply(&call)
     }
 
-    fn start(&self, target: &Object, request: &Request, done: Done) {
-        let (mut call, is_answered) = match request.dynamic(target) {
+    fn start(&self, request: &Request, done: Done) {
+        let (mut call, is_answered) = match request.dynamic(&self.0) {
             Ok(made) => made,
             Err(exception) => return done(Err(exception)),
         };

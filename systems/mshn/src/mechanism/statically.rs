@@ -2,7 +2,7 @@
 //!
 //! Where nobody is to wait, a few threads make the calls, so many at a time.
 
-use super::Mechanism;
+use super::{Link, Mechanism};
 use crate::messages::{Done, Reply, Request};
 use corbie::{Object, SystemException};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,8 +16,14 @@ type Call = (Object, Request, Done);
 /// See the module.
 #[derive(Default)]
 pub struct Static {
-    /// Made by the first call that nobody waits for. The threads end when it is dropped.
-    calls: OnceLock<Sender<Call>>,
+    calls: Arc<Calls>,
+}
+
+/// The threads for callers that do not wait.
+#[derive(Default)]
+struct Calls {
+    /// Made by the first such call. The threads end when it is dropped.
+    sender: OnceLock<Sender<Call>>,
 }
 
 impl Static {
@@ -26,9 +32,11 @@ impl Static {
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+impl Calls {
     fn threads(&self) -> &Sender<Call> {
-        self.calls.get_or_init(|| {
+        self.sender.get_or_init(|| {
             let (sender, receiver) = channel();
             let receiver = Arc::new(Mutex::new(receiver));
             for _ in 0..CALLS_AT_A_TIME {
@@ -50,12 +58,24 @@ fn work(calls: &Mutex<Receiver<Call>>) {
 }
 
 impl Mechanism for Static {
-    fn call(&self, target: &Object, request: &Request) -> Result<Reply, SystemException> {
-        request.invoke(target)
+    fn link(&self, target: &Object) -> Arc<dyn Link> {
+        Arc::new(To { target: target.clone(), calls: Arc::clone(&self.calls) })
+    }
+}
+
+struct To {
+    target: Object,
+    calls: Arc<Calls>,
+}
+
+impl Link for To {
+    fn call(&self, request: &Request) -> Result<Reply, SystemException> {
+        request.invoke(&self.target)
     }
 
-    fn start(&self, target: &Object, request: &Request, done: Done) {
-        if let Err(unsent) = self.threads().send((target.clone(), request.clone(), done)) {
+    fn start(&self, request: &Request, done: Done) {
+        let call = (self.target.clone(), request.clone(), done);
+        if let Err(unsent) = self.calls.threads().send(call) {
             let (target, request, done) = unsent.0;
             done(request.invoke(&target));
         }

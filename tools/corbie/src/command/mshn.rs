@@ -55,7 +55,12 @@ fn mechanism() -> Arg {
         .value_name("NAME")
         .default_value("sii")
         .value_parser(value_parser!(MechanismName))
-        .help("How components talk: sii, dii or ami")
+        .help("How components talk: sii, dii, ami or untyped (events)")
+}
+
+/// For ORBs that are called back on the same machine.
+fn local_endpoint() -> [String; 2] {
+    ["-ORBListenEndpoints", "iiop://127.0.0.1:0"].map(str::to_owned)
 }
 
 fn mechanism_of(matches: &ArgMatches) -> MechanismName {

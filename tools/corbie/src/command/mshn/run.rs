@@ -73,11 +73,11 @@ pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), F
 }
 
 fn record(matches: &ArgMatches, usage: Usage) -> Result<(), Failure> {
-    let session = Session::start(matches)?;
+    let session = Session::start_with(matches, &super::local_endpoint())?;
     let failed = |why: String| Failure::new(format!("cannot record what it used: {why}"));
     let url = matches.get_one::<String>("name-service").map_or("", String::as_str);
     let naming = Naming::at(session.orb(), url).map_err(|error| failed(error.to_string()))?;
-    let peers = node::peers(naming, super::mechanism_of(matches));
+    let peers = node::peers(session.orb(), naming, super::mechanism_of(matches));
     let names = peers.names(Role::RequirementDatabase).map_err(|e| failed(e.to_string()))?;
     for name in names {
         let to = Address::named(Role::RequirementDatabase, name);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use corbie::Orb;
+use corbie_mshn::channel_server::{self, ChannelServer};
 use corbie_mshn::node::{self, Kind};
 use corbie_mshn::schedule::HeuristicName;
 use corbie_mshn::{AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
@@ -17,8 +18,16 @@ use corbie_naming::{Limits, Naming, NamingServer};
 use crate::failure::Failure;
 use crate::session::{self, Session};
 
-const KINDS: [&str; 7] =
-    ["advisor", "status", "status-proxy", "requirements", "requirements-proxy", "daemon", "naming"];
+const KINDS: [&str; 8] = [
+    "advisor",
+    "status",
+    "status-proxy",
+    "requirements",
+    "requirements-proxy",
+    "daemon",
+    "events",
+    "naming",
+];
 
 pub(super) fn table() -> Command {
     Command::new("serve")
@@ -73,12 +82,13 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let session = Session::start_with(matches, &own)?;
     let orb = session.orb();
     let store = matches.get_one::<String>("store").map(PathBuf::from);
-    let names = if given(matches, "component") == "naming" {
-        Some(serve_names(orb, store)?)
-    } else {
-        join(matches, orb, store)?;
-        None
-    };
+    // Served as long as they are here.
+    let (mut names, mut channels) = (None, None);
+    match given(matches, "component") {
+        "naming" => names = Some(serve_names(orb, store)?),
+        "events" => channels = Some(serve_channels(matches, orb)?),
+        _ => join(matches, orb, store)?,
+    }
     match &names {
         Some(names) => writeln!(output, "{}", names.root().as_object())?,
         None => writeln!(output, "ready")?,
@@ -88,7 +98,15 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         end_with_input(orb);
     }
     orb.run();
+    drop(channels);
     Ok(())
+}
+
+fn serve_channels(matches: &ArgMatches, orb: &Orb) -> Result<ChannelServer, Failure> {
+    let naming = Naming::at(orb, given(matches, "name-service"));
+    let naming = naming.map_err(|error| Failure::new(error.to_string()))?;
+    channel_server::serve(orb, &naming, given(matches, "name"))
+        .map_err(|error| Failure::new(error.to_string()))
 }
 
 fn serve_names(orb: &Orb, store: Option<PathBuf>) -> Result<NamingServer, Failure> {
@@ -108,7 +126,7 @@ fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<(), F
     let naming = Naming::at(orb, given(matches, "name-service"));
     let naming = naming.map_err(|error| Failure::new(error.to_string()))?;
     let mechanism = super::mechanism_of(matches);
-    let peers = node::peers(naming, mechanism);
+    let peers = node::peers(orb, naming, mechanism);
     let name = given(matches, "name");
     let kind = kind(matches, name, mechanism)?;
     node::join(orb, &peers, &kind, name, store.as_deref())

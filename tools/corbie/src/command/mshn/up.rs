@@ -27,6 +27,7 @@ pub(super) fn table() -> Command {
         .arg(super::mechanism())
         .arg(number("machines", "2", "Machines, each with a daemon"))
         .arg(number("replicas", "1", "Advisors, status servers and requirement databases of each"))
+        .arg(number("event-servers", "1", "Servers of channels, for mechanisms that need them"))
         .arg(number("slots", "2", "Jobs at a time on one machine"))
         .arg(number("jobs", "8", "Emulated applications to run"))
         .arg(
@@ -52,11 +53,13 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let number = |name: &str| matches.get_one::<u16>(name).copied().unwrap_or(1);
     let program = std::env::current_exe();
     let program = program.map_err(|e| Failure::new(format!("cannot find this program: {e}")))?;
+    let mechanism = super::mechanism_of(matches);
     let folder = Folder::of(matches)?;
     let system = System::start(&SystemOptions {
         program: program.clone(),
         folder: folder.path.clone(),
-        mechanism: super::mechanism_of(matches),
+        mechanism,
+        event_servers: number("event-servers").into(),
         machines: number("machines").into(),
         replicas: number("replicas").into(),
         slots: number("slots").into(),
@@ -66,9 +69,9 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         writeln!(output, "{name}: process {id}")?;
     }
     output.flush()?;
-    let session = Session::start(matches)?;
+    let session = Session::start_with(matches, &super::local_endpoint())?;
     let naming = system.naming(session.orb()).map_err(|e| Failure::new(e.to_string()))?;
-    let peers = node::peers(naming, super::mechanism_of(matches));
+    let peers = node::peers(session.orb(), naming, mechanism);
     let client = ClientLibrary::new(peers).map_err(|e| Failure::new(e.to_string()))?;
     let compute = matches.get_one::<Duration>("compute").copied().unwrap_or_default();
     let began = Instant::now();

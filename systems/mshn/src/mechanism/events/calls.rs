@@ -1,0 +1,209 @@
+//! Requests whose answers are to come as events, by correlation; and the ways that they went, of
+//! which one knows when they were last heard of.
+//!
+//! An answer that finds nobody waiting came late, or twice: it is counted and dropped.
+
+use crate::messages::{Done, Reply, sent};
+use corbie::{CompletionStatus, SystemException};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What became of requests and answers that went as events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Requests made.
+    pub asked: u64,
+    /// Requests answered.
+    pub answered: u64,
+    /// Requests that failed: not taken by a channel, or no sign of life from who should answer.
+    pub failed: u64,
+    /// Requests that failed since their answer did not come in the time that they had.
+    pub timed_out: u64,
+    /// Answers that came when nobody waited for them any more.
+    pub late: u64,
+    /// Requests that came a second time while they were served, and were left out.
+    pub duplicates: u64,
+    /// Answers that could not be pushed: who asked was gone.
+    pub unanswered: u64,
+}
+
+/// Where requests go and answers come from.
+#[derive(Debug)]
+pub(super) struct Way {
+    began: Instant,
+    waiting: AtomicUsize,
+    /// Milliseconds since `began`: something was heard, or asked when nothing was waited for.
+    heard: AtomicU64,
+    probed: AtomicU64,
+}
+
+impl Way {
+    pub(super) fn new() -> Self {
+        let (heard, probed) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { began: Instant::now(), waiting: AtomicUsize::new(0), heard, probed }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn begins(&self) {
+        if self.waiting.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.hears();
+        }
+    }
+
+    pub(super) fn hears(&self) {
+        self.heard.store(self.now(), Ordering::Release);
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) > 0
+    }
+
+    /// For how long nothing was heard.
+    pub(super) fn silence(&self) -> Duration {
+        Duration::from_millis(self.now().saturating_sub(self.heard.load(Ordering::Acquire)))
+    }
+
+    /// Whether the last probe was so long ago; from now on it was not.
+    pub(super) fn is_probed_after(&self, pause: Duration) -> bool {
+        let (now, last) = (self.now(), self.probed.load(Ordering::Acquire));
+        let is_due = u128::from(now.saturating_sub(last)) >= pause.as_millis();
+        is_due && self.probed.swap(now, Ordering::AcqRel) == last
+    }
+}
+
+struct Pending {
+    done: Done,
+    way: Arc<Way>,
+    is_answered: bool,
+}
+
+#[derive(Default)]
+struct Table {
+    pending: HashMap<u64, Pending>,
+    /// When they are given up, in that order.
+    ends: VecDeque<(Instant, u64)>,
+}
+
+/// See the module.
+pub(super) struct Calls {
+    next: AtomicU64,
+    time_limit: Duration,
+    /// Lock "calls": not held while an answer is handed on.
+    table: Mutex<Table>,
+    counts: Mutex<EventCounts>,
+}
+
+impl Calls {
+    pub(super) fn new(time_limit: Duration) -> Self {
+        // Numbers of two callers, or of two lives of one, do not meet.
+        let next = AtomicU64::new(super::unique());
+        Self { next, time_limit, table: Mutex::default(), counts: Mutex::default() }
+    }
+
+    /// A request is about to be made: its correlation. Is it not answered, it ends when it is
+    /// [`Calls::taken`].
+    pub(super) fn begin(&self, way: &Arc<Way>, is_answered: bool, done: Done) -> u64 {
+        let mut correlation = self.next.fetch_add(1, Ordering::Relaxed);
+        if correlation == 0 {
+            correlation = self.next.fetch_add(1, Ordering::Relaxed);
+        }
+        way.begins();
+        let ends = Instant::now() + self.time_limit;
+        let mut table = self.lock();
+        table.pending.insert(correlation, Pending { done, way: Arc::clone(way), is_answered });
+        table.ends.push_back((ends, correlation));
+        drop(table);
+        self.count(|counts| counts.asked += 1);
+        correlation
+    }
+
+    /// Whatever ends a request: hands it on. Whether anybody waited.
+    fn end(&self, correlation: u64, outcome: Result<Reply, SystemException>) -> bool {
+        let taken = {
+            let mut table = self.lock();
+            let taken = table.pending.remove(&correlation);
+            while table.ends.front().is_some_and(|(_, oldest)| !table.pending.contains_key(oldest))
+            {
+                table.ends.pop_front();
+            }
+            taken
+        };
+        let Some(Pending { done, way, .. }) = taken else { return false };
+        way.waiting.fetch_sub(1, Ordering::AcqRel);
+        done(outcome);
+        true
+    }
+
+    /// An answer came.
+    pub(super) fn answered(&self, correlation: u64, outcome: Result<Reply, SystemException>) {
+        let way = self.lock().pending.get(&correlation).map(|pending| Arc::clone(&pending.way));
+        if let Some(way) = way {
+            way.hears();
+        }
+        if self.end(correlation, outcome) {
+            self.count(|counts| counts.answered += 1);
+        } else {
+            tracing::debug!(correlation, "an answer came late, or twice");
+            self.count(|counts| counts.late += 1);
+        }
+    }
+
+    /// The channel has taken the request.
+    pub(super) fn taken(&self, correlation: u64) {
+        let is_answered =
+            self.lock().pending.get(&correlation).is_none_or(|pending| pending.is_answered);
+        if !is_answered {
+            self.end(correlation, Ok(sent()));
+        }
+    }
+
+    /// The request could not be made.
+    pub(super) fn failed(&self, correlation: u64, exception: SystemException) {
+        if self.end(correlation, Err(exception)) {
+            self.count(|counts| counts.failed += 1);
+        }
+    }
+
+    /// Nothing will be heard from `way` any more; no way: from any.
+    pub(super) fn broken(&self, way: Option<&Arc<Way>>, exception: &SystemException) {
+        let goes = |pending: &Pending| way.is_none_or(|way| Arc::ptr_eq(&pending.way, way));
+        let lost: Vec<u64> = {
+            let table = self.lock();
+            let lost = table.pending.iter().filter(|(_, pending)| goes(pending));
+            lost.map(|(correlation, _)| *correlation).collect()
+        };
+        for correlation in lost {
+            self.failed(correlation, exception.clone());
+        }
+    }
+
+    /// Gives up those whose time is over.
+    pub(super) fn give_up(&self, now: Instant) {
+        loop {
+            let first = self.lock().ends.front().copied();
+            let Some((_, correlation)) = first.filter(|(ends, _)| *ends <= now) else { return };
+            let text = format!("no answer came as an event within {:?}", self.time_limit);
+            let exception = SystemException::timeout(0, CompletionStatus::Maybe).with_detail(text);
+            if self.end(correlation, Err(exception)) {
+                self.count(|counts| counts.timed_out += 1);
+            }
+        }
+    }
+
+    pub(super) fn count(&self, change: impl FnOnce(&mut EventCounts)) {
+        change(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(super) fn counts(&self) -> EventCounts {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,176 @@
+//! A component that gets its requests as events: its line, the requests in progress, and the
+//! answers, each of which goes to the channel that its request names.
+
+use super::consumer::{self, Reader};
+use super::letter::{Body, Letter};
+use super::line::Line;
+use super::{Hub, lock};
+use crate::idl::events::Header;
+use crate::messages::{Component, Reply, Request};
+use crate::peers::{self, Address};
+use corbie::{Object, ResponseHandler, SystemException};
+use corbie_event::cos_event_comm::PushConsumer;
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+pub(super) struct Serving {
+    hub: Arc<Hub>,
+    me: Address,
+    component: Arc<dyn Component>,
+    this: Weak<Serving>,
+    consumer: OnceLock<PushConsumer>,
+    /// Lock "line": not held in calls.
+    line: Mutex<Option<Arc<Line>>>,
+    /// Lock "progress": not held in calls.
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// By caller and correlation.
+    requests: HashSet<(u64, u64)>,
+    /// Pushes whose answers are kept back.
+    kept: VecDeque<ResponseHandler>,
+}
+
+impl Serving {
+    /// Begins to serve `component`: where others push its requests.
+    ///
+    /// # Errors
+    /// When there is no channel to be had.
+    pub(super) fn begin(
+        hub: &Arc<Hub>,
+        me: &Address,
+        component: &Arc<dyn Component>,
+    ) -> Result<Object, SystemException> {
+        let serving = Arc::new_cyclic(|this| Self {
+            hub: Arc::clone(hub),
+            me: me.clone(),
+            component: Arc::clone(component),
+            this: this.clone(),
+            consumer: OnceLock::new(),
+            line: Mutex::default(),
+            progress: Mutex::default(),
+        });
+        let consumer = consumer::activate(&hub.orb, &serving)?;
+        let consumer = serving.consumer.get_or_init(|| consumer);
+        let line = serving.open(consumer)?;
+        let entrance = line.entrance.clone();
+        *lock(&serving.line) = Some(line);
+        lock(&hub.servings).push(Arc::downgrade(&serving));
+        Ok(entrance)
+    }
+
+    fn open(&self, consumer: &PushConsumer) -> Result<Arc<Line>, SystemException> {
+        let Hub { naming, options, form, .. } = &*self.hub;
+        let name = format!("{}/{}", self.me.role, self.me.name.as_deref().unwrap_or("0"));
+        Line::open(naming, options, *form, &name, consumer).map(Arc::new)
+    }
+
+    /// Opens another line when ours is gone, and has others find it.
+    pub(super) fn attend(&self) {
+        let line = lock(&self.line).clone();
+        if line.is_some_and(|line| line.is_there()) {
+            return;
+        }
+        let Some(consumer) = self.consumer.get() else { return };
+        tracing::info!(component = %self.me.role, "its event channel is gone; it gets another");
+        let opened = self.open(consumer).and_then(|line| {
+            let entrance = line.entrance.clone();
+            *lock(&self.line) = Some(line);
+            peers::announce(&self.hub.naming, self.hub.context(), &self.me, &entrance)
+                .map_err(|error| super::comm_failure(error.to_string()))
+        });
+        if let Err(exception) = opened {
+            // The next look tries again.
+            *lock(&self.line) = None;
+            tracing::debug!(%exception, "no event channel was to be had");
+        }
+    }
+
+    fn asked(&self, head: Header, request: Request) -> bool {
+        let Some(this) = self.this.upgrade() else { return false };
+        if head.reply_to.is_empty() {
+            self.component.serve(request, Box::new(|_| ()));
+            return false;
+        }
+        let key = (fingerprint(&head.reply_to), head.correlation);
+        let is_full = {
+            let mut progress = lock(&self.progress);
+            if !progress.requests.insert(key) {
+                drop(progress);
+                self.hub.calls.count(|counts| counts.duplicates += 1);
+                return false;
+            }
+            progress.requests.len() >= self.hub.options.in_progress_max
+        };
+        let done = move |outcome| this.answered(key, head, outcome);
+        self.component.serve(request, Box::new(done));
+        is_full
+    }
+
+    fn answered(&self, key: (u64, u64), head: Header, outcome: Result<Reply, SystemException>) {
+        let next = {
+            let mut progress = lock(&self.progress);
+            progress.requests.remove(&key);
+            self.released(&mut progress)
+        };
+        let body = match outcome {
+            Ok(reply) => Body::Answers(reply),
+            Err(exception) => Body::Refuses(exception),
+        };
+        let (reply_to, correlation) = (head.reply_to, head.correlation);
+        let head = Header { correlation, reply_to: String::new() };
+        self.hub.answer(&reply_to, Letter { head, body });
+        answer_push(next);
+    }
+
+    /// A push that need not be kept back any more.
+    fn released(&self, progress: &mut Progress) -> Option<ResponseHandler> {
+        let is_full = progress.requests.len() >= self.hub.options.in_progress_max;
+        if is_full { None } else { progress.kept.pop_front() }
+    }
+}
+
+fn answer_push(push: Option<ResponseHandler>) {
+    let Some(push) = push else { return };
+    if let Err(exception) = push.reply(&|_| Ok(())) {
+        tracing::debug!(%exception, "a channel went while it waited");
+    }
+}
+
+/// Callers are told apart by their references.
+fn fingerprint(text: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Reader for Serving {
+    fn read(&self, letter: Letter) -> bool {
+        match letter.body {
+            Body::Asks(request) => self.asked(letter.head, request),
+            Body::Probes if !letter.head.reply_to.is_empty() => {
+                let Header { correlation, reply_to } = letter.head;
+                let head = Header { correlation, reply_to: String::new() };
+                self.hub.answer(&reply_to, Letter { head, body: Body::IsAlive });
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn keep(&self, push: ResponseHandler) {
+        let next = {
+            let mut progress = lock(&self.progress);
+            progress.kept.push_back(push);
+            self.released(&mut progress)
+        };
+        answer_push(next);
+    }
+
+    fn ended(&self) {
+        self.hub.attention.hurry();
+    }
+}
