@@ -17,6 +17,7 @@ pub(crate) const HELP: &str = "\
 Runs the papers' experiments, Corbie beside its peers and the bare socket.
 
 Usage: corbie-bench EXPERIMENT... [--quick] [--out DIR] [--rounds N] [--only TEXT]
+                    [--full-pause]
        corbie-bench all [--quick] [--out DIR]
        corbie-bench count [--only TEXT] [--out DIR]
        corbie-bench footprint [--out DIR]
@@ -29,6 +30,8 @@ Usage: corbie-bench EXPERIMENT... [--quick] [--out DIR] [--rounds N] [--only TEX
   --out DIR    where EXPERIMENT.json and EXPERIMENT.svg go (default: target/bench)
   --rounds N   rounds, all contenders in turn in each (default and least: 5)
   --only TEXT  only contenders whose name contains TEXT (for profiling; ratios may be missing)
+  --full-pause of mshn and mshn-replicas: the advisor pauses for 0.5 s, as in the paper, and
+               not for 2 ms: 500 s for each row and round; one round unless --rounds says more
 
 Experiments print a Markdown table on standard output and their progress on standard error.
 `corbie-bench serve ...` and `corbie-bench drive ...` are how it starts its own contenders.
@@ -99,6 +102,16 @@ pub(crate) enum Command {
     },
     /// Be the supplier or the consumers of a channel.
     Events(Part),
+    /// Be a component of MSHN.
+    ServeMshn {
+        /// Which, and how.
+        words: Vec<String>,
+    },
+    /// Be the Client Library of MSHN, with the other components.
+    DriveMshn {
+        /// How they talk.
+        words: Vec<String>,
+    },
     /// Be the sink of the three tiers.
     ServeSink {
         /// Milliseconds before it answers.
@@ -142,6 +155,8 @@ pub(crate) struct Run {
     pub(crate) out: PathBuf,
     /// Part of a contender's name.
     pub(crate) only: Option<String>,
+    /// Pauses as long as the paper's.
+    pub(crate) full_pause: bool,
 }
 
 /// Reads the command line, program name first.
@@ -153,17 +168,20 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     let mut run = Run {
         experiments: Vec::new(),
         quick: false,
-        rounds: LEAST_ROUNDS,
+        rounds: 0,
         out: PathBuf::from("target/bench"),
         only: None,
+        full_pause: false,
     };
+    let mut rounds = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
             Long("list") => return Ok(Command::List),
             Long("quick") => run.quick = true,
+            Long("full-pause") => run.full_pause = true,
             Long("out") => run.out = parser.value()?.into(),
-            Long("rounds") => run.rounds = parser.value()?.parse()?,
+            Long("rounds") => rounds = Some(parser.value()?.parse()?),
             Long("only") => run.only = Some(parser.value()?.string()?),
             Value(word)
                 if run.experiments.is_empty()
@@ -179,7 +197,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             other => return Err(other.unexpected().into()),
         }
     }
-    if run.rounds < LEAST_ROUNDS {
+    let least = if run.full_pause { 1 } else { LEAST_ROUNDS };
+    run.rounds = rounds.unwrap_or(least);
+    if run.rounds < least {
         return Err(format!("--rounds is at least {LEAST_ROUNDS}: fewer give no median").into());
     }
     if run.experiments == ["count"] {
@@ -204,18 +224,23 @@ fn process(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> 
     match (role, kind.as_str()) {
         ("serve" | "drive", "raw") => raw(parser, role == "serve"),
         ("serve", "sink") => sink(parser),
-        ("drive", "local") => {
-            let words = parser.raw_args()?.map(ValueExt::string);
-            Ok(Command::DriveLocal { words: words.collect::<Result<_, _>>()? })
-        }
         ("serve", "events") => {
             Ok(Command::ServeEvents { mode: parser.value()?.string()?.parse()? })
         }
+        ("drive", "local") => Ok(Command::DriveLocal { words: rest(parser)? }),
+        ("serve", "mshn") => Ok(Command::ServeMshn { words: rest(parser)? }),
+        ("drive", "mshn") => Ok(Command::DriveMshn { words: rest(parser)? }),
         ("serve", "names") => Ok(Command::ServeNames { file: parser.value()?.string()? }),
         ("drive", "sources") => Ok(Command::DriveSources { reference: parser.value()?.string()? }),
         (_, "corbie") => corbie(parser, role),
         _ => Err(format!("there are no processes of kind `{role} {kind}`").into()),
     }
+}
+
+/// The words that are left.
+fn rest(parser: &mut lexopt::Parser) -> Result<Vec<String>, Failure> {
+    let words = parser.raw_args()?.map(ValueExt::string);
+    Ok(words.collect::<Result<_, _>>()?)
 }
 
 fn sink(parser: &mut lexopt::Parser) -> Result<Command, Failure> {
@@ -267,8 +292,7 @@ fn raw(parser: &mut lexopt::Parser, serve: bool) -> Result<Command, Failure> {
 
 /// Everything behind the reference is for the ORB, which says itself what it does not know.
 fn corbie(parser: &mut lexopt::Parser, role: &str) -> Result<Command, Failure> {
-    let words = parser.raw_args()?.map(ValueExt::string);
-    let mut arguments: Vec<String> = words.collect::<Result<_, _>>()?;
+    let mut arguments = rest(parser)?;
     if role == "serve" {
         return Ok(Command::ServeCorbie { arguments });
     }

@@ -24,6 +24,8 @@ pub(crate) enum Family {
     JacOrb,
     /// Measured within one process of this binary, `local.rs`: there is no server.
     Local,
+    /// This binary as the Client Library of MSHN, which starts the other components, `mshn.rs`.
+    Mshn,
     /// Planned by `experiments.md`, and not built yet.
     #[cfg_attr(not(test), allow(dead_code, reason = "nothing is awaited now"))]
     Awaited,
@@ -42,6 +44,8 @@ pub(crate) struct Contender {
     pub(crate) server: &'static [&'static str],
     /// Arguments of the client.
     pub(crate) client: &'static [&'static str],
+    /// Whether it takes part in the first round alone: something so long that once has to do.
+    pub(crate) is_once: bool,
 }
 
 impl Contender {
@@ -53,7 +57,8 @@ impl Contender {
         arguments: &'static [&'static str],
     ) -> Contender {
         let series = series.to_owned();
-        Contender { series, config, family, server: arguments, client: arguments }
+        let (server, client) = (arguments, arguments);
+        Contender { series, config, family, server, client, is_once: false }
     }
 
     /// A contender whose server and client take different arguments.
@@ -64,7 +69,7 @@ impl Contender {
         server: &'static [&'static str],
         client: &'static [&'static str],
     ) -> Contender {
-        Contender { series: series.to_owned(), config, family, server, client }
+        Contender { series: series.to_owned(), config, family, server, client, is_once: false }
     }
 
     /// Something measured within one process: `what` is its name in `local.rs`.
@@ -85,6 +90,16 @@ impl Contender {
     /// The same as one of several configurations.
     pub(crate) fn configured(&self, config: &'static str) -> Contender {
         Contender { config, ..self.clone() }
+    }
+
+    /// The same in the first round alone.
+    pub(crate) fn once(&self) -> Contender {
+        Contender { is_once: true, ..self.clone() }
+    }
+
+    /// Whether there is no server: the client has all that it needs.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self.family, Family::Local | Family::Mshn)
     }
 
     /// The same under another name (`corbie-smi` becomes `corbie-smi-7`).
@@ -239,6 +254,11 @@ impl Roster {
             }
             Family::Local => {
                 let mut arguments = vec![role.to_owned(), "local".to_owned()];
+                arguments.extend(options);
+                (self.own.clone(), arguments)
+            }
+            Family::Mshn => {
+                let mut arguments = vec![role.to_owned(), "mshn".to_owned()];
                 arguments.extend(options);
                 (self.own.clone(), arguments)
             }

@@ -4,7 +4,7 @@
 //! each kind says by implementing [`Client`]; how calls are timed and counted is here, once, and
 //! the peers' clients do the same.
 
-use crate::orders::{Answer, Order};
+use crate::orders::{Answer, Order, Requests};
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -74,6 +74,22 @@ pub(crate) trait Client: Sync {
         Err(format!("this client has no events ({consumers}, {octets}, {window:?})").into())
     }
 
+    /// Starts the components of MSHN (`mshn.rs`).
+    ///
+    /// # Errors
+    /// When one does not start, or the client has none.
+    fn components(&self, pause: Duration) -> Result<Answer, Failure> {
+        Err(format!("this client has no components (that pause for {pause:?})").into())
+    }
+
+    /// Makes requests for schedules (`mshn.rs`).
+    ///
+    /// # Errors
+    /// When they cannot be made, or the client has no components.
+    fn requests(&self, requests: &Requests) -> Result<Answer, Failure> {
+        Err(format!("this client has no components to ask {} times", requests.count).into())
+    }
+
     /// Calls from `threads` threads; a contender that needs no thread per call in flight has its
     /// own way.
     ///
@@ -124,6 +140,8 @@ fn obey<C: Client>(client: &C, order: &Order) -> Result<Answer, Failure> {
             client.events(consumers, octets, ms(window_ms))
         }
         Order::Unbounded { window_ms, step_ms } => client.unbounded(ms(window_ms), ms(step_ms)),
+        Order::Components { pause_us } => client.components(Duration::from_micros(pause_us)),
+        Order::Requests(ref requests) => client.requests(requests),
         ref other => Err(format!("this client does not know the order `{other}`").into()),
     }
 }
@@ -247,6 +265,19 @@ fn echo_octets<C: Client>(
     }
 }
 
+/// Says how far a long order is; the harness shows it, and waits on.
+///
+/// # Errors
+/// When the harness cannot be written to.
+pub(crate) fn progress(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{PROGRESS}{text}")?;
+    out.flush()
+}
+
+/// What a line of [`progress`] begins with.
+pub(crate) const PROGRESS: &str = "progress ";
+
 /// Says that the server can be called, and ends the process when the harness closes standard input.
 ///
 /// # Errors
@@ -325,6 +356,7 @@ mod tests {
             (Order::Wire, "does not count octets"),
             (Order::Events { consumers: 1, octets: 64, window_ms: 1 }, "no events"),
             (Order::Local { size: 5, window_ms: 1 }, "measures nothing by itself"),
+            (Order::Components { pause_us: 5 }, "has no components"),
             (Order::Connect { clients: 5 }, "does not know the order `connect 5`"),
         ] {
             let error = obey(&Local { wrong: false }, &order).unwrap_err();

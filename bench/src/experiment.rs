@@ -14,6 +14,7 @@ pub(crate) mod buffers;
 pub(crate) mod collocation;
 pub(crate) mod event_throughput;
 pub(crate) mod gioplite;
+pub(crate) mod mshn;
 pub(crate) mod naming;
 pub(crate) mod operation_demux;
 pub(crate) mod poa_depth;
@@ -21,7 +22,7 @@ pub(crate) mod reverse_lookup;
 pub(crate) mod servant_demux;
 
 use crate::chart::Plot;
-use crate::contender::{Contender, Family, Roster};
+use crate::contender::{Contender, Roster};
 use crate::machine;
 use crate::orders::{Answer, Order, Step};
 use crate::placement::Pin;
@@ -50,6 +51,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &event_throughput::EXPERIMENT,
     &bandwidth::EXPERIMENT,
     &naming::EXPERIMENT,
+    &mshn::EXPERIMENT,
 ];
 
 /// One experiment.
@@ -68,6 +70,8 @@ pub(crate) struct Experiment {
     pub(crate) ratios: &'static [&'static str],
     /// Series that are the best of others: name, prefix, metric.
     pub(crate) bests: &'static [(&'static str, &'static str, &'static str)],
+    /// What a series added to another: that other one, and the metric. Gives rows `added_…`.
+    pub(crate) added: Option<(&'static str, &'static str)>,
     /// Rows that are computed and not measured: what would be ideal.
     pub(crate) ideal: Option<fn(&At) -> Option<f64>>,
     /// The metric of the printed table's first column and of the first plot.
@@ -85,6 +89,8 @@ pub(crate) struct Effort {
     pub(crate) quick: bool,
     /// Rounds.
     pub(crate) rounds: usize,
+    /// Pauses that are scaled otherwise are as long as in the paper, where it has any (`mshn.rs`).
+    pub(crate) full_pause: bool,
 }
 
 /// One thing done in every round.
@@ -110,6 +116,13 @@ impl Cell {
             x.insert("config".to_owned(), self.contender.config.into());
         }
         x
+    }
+
+    /// How long computing a schedule is to take, by what the row says.
+    fn pause_us(&self) -> u64 {
+        let is_pause = |(name, _): &&(&str, serde_json::Value)| *name == "pause_ms";
+        let pause_ms = self.x.iter().find(is_pause).and_then(|(_, value)| value.as_u64());
+        pause_ms.unwrap_or(0) * 1_000
     }
 
     fn label(&self) -> String {
@@ -142,7 +155,7 @@ impl Session {
             let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
             return Ok(Session { client, server: Some(server), sink: Some(sink) });
         }
-        if cell.contender.family == Family::Local {
+        if cell.contender.is_alone() {
             let launch = roster.client(&cell.contender, "")?;
             let client = Process::start(&launch, cell.pin.client(), log).map_err(text)?;
             return Ok(Session { client, server: None, sink: None });
@@ -191,7 +204,7 @@ pub(crate) fn run(
     let mut collected = Collected::default();
     for round in 0..effort.rounds {
         for (index, cell) in cells.iter().enumerate() {
-            if failed[index].is_some() {
+            if failed[index].is_some() || (cell.contender.is_once && round > 0) {
                 continue;
             }
             progress(&format!("round {}/{}: {}", round + 1, effort.rounds, cell.label()))?;
@@ -220,6 +233,9 @@ fn conclude(
     let mut rows = collected.rows();
     if let Some(ideal) = experiment.ideal {
         record::add_ideal(&mut rows, experiment.metric, ideal);
+    }
+    if let Some((series, metric)) = experiment.added {
+        record::add_added(&mut rows, series, metric);
     }
     for (name, prefix, metric) in experiment.bests {
         record::add_best(&mut rows, name, prefix, metric);
@@ -271,8 +287,13 @@ fn measure(
     if let Order::Sources { clients, .. } = order {
         session.client.obey(&Order::Connect { clients }).map_err(|e| e.to_string())?;
     }
+    if let Order::Requests(_) = order {
+        let components = Order::Components { pause_us: cell.pause_us() };
+        session.client.obey(&components).map_err(|e| e.to_string())?;
+    }
     let before = session.processor_time();
-    let answer = session.client.obey(&order).map_err(|e| e.to_string())?;
+    let show = |text: &str| progress(&format!("{}: {text}", cell.label()));
+    let answer = session.client.obey_showing(&order, show).map_err(|e| e.to_string())?;
     let spent = session.processor_time().since(&before);
     let mut metrics = statistics::metrics(&answer, &order)?;
     metrics.extend(spent);

@@ -20,6 +20,7 @@ mod footprint;
 mod local;
 mod machine;
 mod mechanism;
+mod mshn;
 mod naming;
 mod orders;
 mod peers;
@@ -83,6 +84,8 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::ServeNames { file } => naming::serve(&file),
         Command::ServeEvents { mode } => events::corbie::serve(mode),
         Command::Events(part) => part.play(),
+        Command::ServeMshn { words } => mshn::component::serve(words),
+        Command::DriveMshn { words } => Ok(driver::drive(&mshn::Client::new(words)?)?),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
         Command::DriveLocal { words } => Ok(driver::drive(&local::find(words)?)?),
         Command::DriveSources { reference } => {
@@ -114,7 +117,7 @@ fn run_experiments(run: &Run) -> Result<(), Failure> {
             .iter()
             .find(|experiment| experiment.name == name)
             .ok_or_else(|| format!("there is no experiment `{name}`; `--list` names them all"))?;
-        let effort = Effort { quick: run.quick, rounds: run.rounds };
+        let effort = Effort { quick: run.quick, rounds: run.rounds, full_pause: run.full_pause };
         let record = experiment::run(experiment, effort, &roster, &log, run.only.as_deref())?;
         let file = |ending: &str| run.out.join(format!("{name}.{ending}"));
         fs::write(file("json"), serde_json::to_string_pretty(&record)? + "\n")?;

@@ -81,6 +81,14 @@ pub(crate) enum Order {
         /// Milliseconds that the counted run is to take, about.
         window_ms: u64,
     },
+    /// The components of MSHN are started; computing a schedule is made to take so long
+    /// (`mshn.rs`).
+    Components {
+        /// Microseconds of the advisor's pause.
+        pause_us: u64,
+    },
+    /// Requests for schedules of MSHN, each counted when it is made and when it is answered.
+    Requests(Requests),
     /// Asynchronous calls for a while, without ever waiting for replies: how many come back, and
     /// how much memory the client holds meanwhile, step by step.
     Unbounded {
@@ -89,6 +97,21 @@ pub(crate) enum Order {
         /// Milliseconds between two samples.
         step_ms: u64,
     },
+}
+
+/// What [`Order::Requests`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Requests {
+    /// Requests made before those that count.
+    pub(crate) warm_up: u64,
+    /// Requests that count.
+    pub(crate) count: u64,
+    /// Whether a request does not wait for the answer to the one before.
+    pub(crate) is_bursty: bool,
+    /// Of a burst: microseconds from one request to the next.
+    pub(crate) gap_us: u64,
+    /// Whether the advisor's reference is resolved anew for each.
+    pub(crate) resolves: bool,
 }
 
 impl fmt::Display for Order {
@@ -111,6 +134,11 @@ impl fmt::Display for Order {
             Order::Local { size, window_ms } => write!(f, "local {size} {window_ms}"),
             Order::Events { consumers, octets, window_ms } => {
                 write!(f, "events {consumers} {octets} {window_ms}")
+            }
+            Order::Components { pause_us } => write!(f, "components {pause_us}"),
+            Order::Requests(r) => {
+                let (burst, resolves) = (u8::from(r.is_bursty), u8::from(r.resolves));
+                write!(f, "requests {} {} {burst} {} {resolves}", r.warm_up, r.count, r.gap_us)
             }
             Order::Unbounded { window_ms, step_ms } => {
                 write!(f, "unbounded {window_ms} {step_ms}")
@@ -147,10 +175,15 @@ impl FromStr for Order {
             ("events", &[consumers, octets, window_ms]) => {
                 Ok(Order::Events { consumers, octets: octets as usize, window_ms })
             }
+            ("components", &[pause_us]) => Ok(Order::Components { pause_us }),
+            ("requests", &[warm_up, count, is_bursty, gap_us, resolves]) => {
+                let (is_bursty, resolves) = (is_bursty != 0, resolves != 0);
+                Ok(Order::Requests(Requests { warm_up, count, is_bursty, gap_us, resolves }))
+            }
             ("unbounded", &[window_ms, step_ms]) => Ok(Order::Unbounded { window_ms, step_ms }),
             _ => Err(format!(
                 "`{line}` is not an order (latency, threads, oneways, octets, connect, sources, \
-                 pipelined, wire, local, events, unbounded)"
+                 pipelined, wire, local, events, components, requests, unbounded)"
             )),
         }
     }
@@ -172,6 +205,8 @@ pub(crate) enum Answer {
     Steps(Vec<Step>),
     /// Nanoseconds of each iteration, in their order.
     Curve(Vec<u64>),
+    /// Requests that were made and answered.
+    Answered(Answered),
     /// Octets of one call on the wire.
     Wire {
         /// From the client.
@@ -179,6 +214,25 @@ pub(crate) enum Answer {
         /// From the server.
         reply: u64,
     },
+}
+
+/// What became of [`Requests`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// Requests made.
+    pub(crate) asked: u64,
+    /// Requests answered, each once and with the placement of its own job.
+    pub(crate) answered: u64,
+    /// From the first request to the last answer.
+    pub(crate) nanoseconds: u64,
+    /// Processor time of all processes together.
+    pub(crate) processor_ns: u64,
+    /// From request to answer: half of all took less.
+    pub(crate) p50_ns: u64,
+    /// 99 % took less.
+    pub(crate) p99_ns: u64,
+    /// Answers of the advisor that gave most of them.
+    pub(crate) most_of_one: u64,
 }
 
 /// One step of [`Order::Unbounded`].
@@ -226,6 +280,10 @@ impl fmt::Display for Answer {
             }
             Answer::Rate { calls, nanoseconds } => write!(f, "rate {calls} {nanoseconds}"),
             Answer::Wire { request, reply } => write!(f, "wire {request} {reply}"),
+            Answer::Answered(a) => {
+                write!(f, "answered {} {} {} ", a.asked, a.answered, a.nanoseconds)?;
+                write!(f, "{} {} {} {}", a.processor_ns, a.p50_ns, a.p99_ns, a.most_of_one)
+            }
             Answer::Curve(times) => {
                 f.write_str("curve")?;
                 times.iter().try_for_each(|time| write!(f, " {time}"))
@@ -266,6 +324,24 @@ impl FromStr for Answer {
                     rest.split_once(' ').ok_or_else(|| format!("no octets: `{line}`"))?;
                 Ok(Answer::Wire { request: number(request)?, reply: number(reply)? })
             }
+            "answered" => {
+                let numbers: Vec<u64> =
+                    rest.split_ascii_whitespace().map(number).collect::<Result<_, String>>()?;
+                let &[asked, answered, nanoseconds, processor_ns, p50_ns, p99_ns, most_of_one] =
+                    numbers.as_slice()
+                else {
+                    return Err(format!("no counts: `{line}`"));
+                };
+                Ok(Answer::Answered(Answered {
+                    asked,
+                    answered,
+                    nanoseconds,
+                    processor_ns,
+                    p50_ns,
+                    p99_ns,
+                    most_of_one,
+                }))
+            }
             "curve" => {
                 let times = rest.split_ascii_whitespace().map(number);
                 times.collect::<Result<_, String>>().map(Answer::Curve)
@@ -297,6 +373,14 @@ mod tests {
             Order::Wire,
             Order::Local { size: 1_000_000, window_ms: 10 },
             Order::Unbounded { window_ms: 8, step_ms: 9 },
+            Order::Components { pause_us: 500_000 },
+            Order::Requests(Requests {
+                warm_up: 1,
+                count: 2,
+                is_bursty: true,
+                gap_us: 3,
+                resolves: false,
+            }),
         ] {
             assert_eq!(order.to_string().parse(), Ok(order));
         }
@@ -311,6 +395,15 @@ mod tests {
             Answer::Samples(vec![(4_600, 12), (4_610, 7)]),
             Answer::Rate { calls: 1, nanoseconds: 2 },
             Answer::Wire { request: 3, reply: 4 },
+            Answer::Answered(Answered {
+                asked: 1,
+                answered: 2,
+                nanoseconds: 3,
+                processor_ns: 4,
+                p50_ns: 5,
+                p99_ns: 6,
+                most_of_one: 7,
+            }),
             Answer::Curve(vec![5, 6]),
             Answer::Steps(vec![Step { at_us: 1, replies: 2, pending: 3, resident_kib: 4 }]),
         ] {
@@ -319,6 +412,7 @@ mod tests {
         assert_eq!("error COMM_FAILURE".parse::<Answer>(), Err("COMM_FAILURE".to_owned()));
         assert!("rate 5".parse::<Answer>().is_err());
         assert!("wire 5".parse::<Answer>().is_err());
+        assert!("answered 5 6".parse::<Answer>().is_err());
         assert!("curve five".parse::<Answer>().is_err());
         assert!("steps 5:6".parse::<Answer>().is_err());
         assert!("samples 5".parse::<Answer>().is_err());

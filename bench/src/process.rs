@@ -4,6 +4,7 @@
 //! is left running when the harness dies; whatever it prints on standard error goes to one log
 //! file. An answer that does not come in time ends the process and is an error of that cell alone.
 
+use crate::driver::PROGRESS;
 use crate::orders::{Answer, Order};
 use crate::placement;
 use std::fs::File;
@@ -94,8 +95,30 @@ impl Process {
     /// # Errors
     /// When the client ends, reports a failure, or does not answer in time.
     pub(crate) fn obey(&mut self, order: &Order) -> io::Result<Answer> {
+        self.obey_showing(order, |_| Ok(()))
+    }
+
+    /// The same, with `show` called for every word on how far it is, each of which gives the client
+    /// its time anew.
+    ///
+    /// # Errors
+    /// As [`Process::obey`], and what `show` says.
+    pub(crate) fn obey_showing(
+        &mut self,
+        order: &Order,
+        mut show: impl FnMut(&str) -> io::Result<()>,
+    ) -> io::Result<Answer> {
         self.say(&order.to_string())?;
-        self.line()?.parse().map_err(|e| io::Error::other(format!("{}: {e}", self.name)))
+        loop {
+            let line = self.line()?;
+            match line.strip_prefix(PROGRESS) {
+                Some(text) => show(text)?,
+                None => {
+                    let answer = line.parse();
+                    return answer.map_err(|e| io::Error::other(format!("{}: {e}", self.name)));
+                }
+            }
+        }
     }
 
     /// Writes a line to its input.
@@ -168,6 +191,19 @@ mod tests {
         assert_eq!(process.address().unwrap(), "127.0.0.1:5");
         let answer = process.obey(&Order::Oneways { window_ms: 1 }).unwrap();
         assert_eq!(answer, Answer::Rate { calls: 7, nanoseconds: 9 });
+    }
+
+    #[test]
+    fn what_is_said_on_the_way_is_shown_and_is_no_answer() {
+        let mut process = shell("read order; echo progress 1 of 2; echo rate 7 9");
+        let mut shown = Vec::new();
+        let show = |text: &str| {
+            shown.push(text.to_owned());
+            Ok(())
+        };
+        let answer = process.obey_showing(&Order::Oneways { window_ms: 1 }, show).unwrap();
+        assert_eq!(answer, Answer::Rate { calls: 7, nanoseconds: 9 });
+        assert_eq!(shown, ["1 of 2"]);
     }
 
     #[test]

@@ -215,9 +215,20 @@ pub(crate) fn best_value(rows: &[Row], series: &str, metric: &str, at: &[&str]) 
     })
 }
 
-/// The ratio of a key, if both sides were measured.
+/// What the name of a metric begins with that is the difference of two rows, not a quotient.
+pub(crate) const ADDED: &str = "added_";
+
+/// The ratio of a key, if both sides were measured; of a metric `added_…`, how much more the first
+/// took than the second.
 pub(crate) fn ratio(rows: &[Row], key: &str) -> Option<f64> {
-    let key = Key::parse(key)?;
+    let mut key = Key::parse(key)?;
+    if let Some(metric) = key.metric.strip_prefix(ADDED) {
+        key.metric = metric;
+        // Both where the first is at its best; the second may have fewer configurations.
+        let numerator = best(rows, key.numerator, &key)?;
+        let base = base(rows, key.denominator, numerator)?;
+        return Some(numerator.value - base.value);
+    }
     let numerator = best(rows, key.numerator, &key)?.value;
     let denominator = best(rows, key.denominator, &key)?.value;
     (denominator != 0.0).then_some(numerator / denominator)
@@ -236,6 +247,35 @@ pub(crate) fn add_best(rows: &mut Vec<Row>, name: &str, prefix: &str, metric: &s
         row.x.insert("is".to_owned(), Value::String(winner.series.clone()));
         rows.push(row);
     }
+}
+
+/// The row of `series` that was measured as `row` was, as far as it says where.
+fn base<'r>(rows: &'r [Row], series: &str, row: &Row) -> Option<&'r Row> {
+    let is_same = |base: &&Row| {
+        let mut at = base.x.iter();
+        base.series == series
+            && base.metric == row.metric
+            && at.all(|(name, value)| row.x.get(name) == Some(value))
+    };
+    rows.iter().find(is_same)
+}
+
+/// Adds for every row of `metric` how much more it is than that of `series` under the same
+/// conditions, as metric `added_…`.
+pub(crate) fn add_added(rows: &mut Vec<Row>, series: &str, metric: &str) {
+    let more = |row: &Row| {
+        let base = base(rows, series, row).filter(|_| row.metric == metric)?.value;
+        Some(Row {
+            metric: format!("{ADDED}{metric}"),
+            value: row.value - base,
+            mean: row.mean - base,
+            low: row.low - base,
+            high: row.high - base,
+            ..row.clone()
+        })
+    };
+    let added: Vec<Row> = rows.iter().filter_map(more).collect();
+    rows.extend(added);
 }
 
 /// Adds a series `ideal`: what would be best possible at each place where something was measured.
@@ -350,6 +390,27 @@ mod tests {
         assert_eq!(ratio(&rows, "corbie-amh-1 / ideal : replies_per_s @ 400"), Some(0.96));
         assert_eq!(best_value(&rows, "ideal", "replies_per_s", &["1"]), Some(25.0));
         assert_eq!(best_value(&rows, "ideal", "replies_per_s:low", &["1"]), Some(25.0));
+    }
+
+    #[test]
+    fn what_is_added_is_the_difference_under_the_same_conditions() {
+        let mut collected = Collected::default();
+        for (pause, local, sii) in [(0, 0.25, 0.75), (2, 2.5, 2.75)] {
+            let mut x = At::from([("pause_ms".to_owned(), json!(pause))]);
+            collected.add("local", &x, "ms_per_request", local);
+            x.insert("config".to_owned(), json!("network"));
+            collected.add("sii", &x, "ms_per_request", sii);
+        }
+        let mut rows = collected.rows();
+        add_added(&mut rows, "local", "ms_per_request");
+        let added: Vec<f64> =
+            rows.iter().filter(|r| r.metric.starts_with(ADDED)).map(|r| r.value).collect();
+        assert_eq!(added, [0.0, 0.5, 0.0, 0.25]);
+        let key = "sii / local : added_ms_per_request";
+        assert_eq!(ratio(&rows, key), Some(0.5));
+        assert_eq!(ratio(&rows, &format!("{key} @ 2 @ network")), Some(0.25));
+        assert_eq!(ratio(&rows, &format!("{key} @ 3")), None);
+        assert_eq!(ratio(&rows, "sii / none : added_ms_per_request"), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! `experiment.rs` turns every client's answer into named metrics here; `record.rs` takes the
 //! medians.
 
-use crate::orders::{Answer, Order, Step};
+use crate::orders::{Answer, Answered, Order, Step};
 use hdrhistogram::Histogram;
 
 /// A metric of one round: its name, which carries the unit, and its value.
@@ -41,6 +41,7 @@ pub(crate) fn metrics(answer: &Answer, order: &Order) -> Result<Vec<Metric>, Str
             })
         }
         Answer::Steps(steps) => step_metrics(steps),
+        Answer::Answered(answered) => answered_metrics(answered),
         Answer::Curve(times) => curve_metrics(times),
         Answer::Wire { request, reply } => {
             Ok(vec![("request_octets", *request as f64), ("reply_octets", *reply as f64)])
@@ -61,6 +62,24 @@ fn step_metrics(steps: &[Step]) -> Result<Vec<Metric>, String> {
         ("slowest_step_calls_per_s", steady.iter().copied().fold(f64::MAX, f64::min)),
         ("resident_mib", most(|step| step.resident_kib) / 1024.0),
         ("pending_calls", most(|step| step.pending)),
+    ])
+}
+
+/// Of requests for schedules: the time of all divided by their number, as the paper has it; how
+/// long one took to be answered; what it cost all processors together; and who answered.
+fn answered_metrics(found: &Answered) -> Result<Vec<Metric>, String> {
+    if found.answered == 0 {
+        return Err(format!("of {} requests none was answered", found.asked));
+    }
+    let answered = found.answered as f64;
+    Ok(vec![
+        ("ms_per_request", found.nanoseconds as f64 / 1e6 / answered),
+        ("asked", found.asked as f64),
+        ("answered", answered),
+        ("response_p50_ms", found.p50_ns as f64 / 1e6),
+        ("response_p99_ms", found.p99_ns as f64 / 1e6),
+        ("cpu_us_per_request", found.processor_ns as f64 / 1e3 / answered),
+        ("largest_share_pct", 100.0 * found.most_of_one as f64 / answered),
     ])
 }
 
@@ -206,6 +225,32 @@ mod tests {
         let of_octets = metrics(&answer, &both_ways).unwrap();
         assert_eq!(value(&of_octets, "mb_per_s"), 4_000.0);
         assert_eq!(value(&of_octets, "rtt_mean_us"), 500.0);
+    }
+
+    #[test]
+    fn requests_give_the_time_of_each_and_who_was_answered() {
+        let found = Answered {
+            asked: 1_000,
+            answered: 800,
+            nanoseconds: 400_000_000,
+            processor_ns: 160_000_000,
+            p50_ns: 250_000,
+            p99_ns: 1_000_000,
+            most_of_one: 600,
+        };
+        let metrics = metrics(&Answer::Answered(found), &LATENCY).unwrap();
+        for (name, expected) in [
+            ("ms_per_request", 0.5),
+            ("asked", 1_000.0),
+            ("answered", 800.0),
+            ("response_p50_ms", 0.25),
+            ("cpu_us_per_request", 200.0),
+            ("largest_share_pct", 75.0),
+        ] {
+            assert_eq!(value(&metrics, name), expected, "{name}");
+        }
+        let none = Answered { asked: 5, ..Answered::default() };
+        assert!(answered_metrics(&none).unwrap_err().contains("of 5 requests none"));
     }
 
     #[test]

@@ -126,7 +126,9 @@ pub(crate) fn number(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
-        _ => 2,
+        v if v >= 1.0 || v == 0.0 => 2,
+        v if v >= 0.1 => 3,
+        _ => 4,
     };
     let text = format!("{value:.decimals$}");
     let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(w, r)| (w, Some(r)));
@@ -204,6 +206,8 @@ mod tests {
             (4_300_000.2, "4,300,000"),
             (-1_234.0, "-1,234"),
             (0.0, "0.00"),
+            (0.684, "0.684"),
+            (0.03241, "0.0324"),
         ] {
             assert_eq!(number(value), text);
         }

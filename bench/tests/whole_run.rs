@@ -148,6 +148,30 @@ fn gioplite_saves_octets() {
 }
 
 #[test]
+fn mshn_answers_every_request_by_every_mechanism() {
+    for arguments in [
+        &["local"][..],
+        &["sii"],
+        &["dii", "--unix"],
+        &["ami", "--advisors", "2"],
+        &["untyped", "--channels", "2"],
+    ] {
+        let mut client = Process::start(&[&["drive", "mshn"], arguments].concat());
+        assert!(client.ask("requests 0 5 0 0 0").starts_with("error the components have not"));
+        let answer = client.ask("components 100");
+        assert!(answer.starts_with("rate "), "{arguments:?}: {answer}");
+        // One after the other with the name resolved for each, then all at once.
+        for order in ["requests 2 10 0 0 1", "requests 0 40 1 50 0"] {
+            let count = order.split(' ').nth(2).unwrap();
+            let answer = client.ask(order);
+            let expected = format!("answered {count} {count} ");
+            assert!(answer.starts_with(&expected), "{arguments:?}, {order}: {answer}");
+        }
+        client.end();
+    }
+}
+
+#[test]
 fn every_middle_tier_passes_calls_on() {
     let mut sink = Process::start(&["serve", "sink", "--delay-ms=2"]);
     let ready = sink.line();

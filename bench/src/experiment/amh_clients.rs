@@ -77,6 +77,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-pool-2 / ideal : replies_per_s @ 400",
     ],
     bests: &[],
+    added: None,
     ideal: Some(ideal),
     metric: "replies_per_s",
     charts: &[Plot::of_rows("replies_per_s", Chart::Lines { along: "clients", logarithmic: true })],

@@ -77,6 +77,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-async / ideal : replies_per_s @ 160",
     ],
     bests: &[],
+    added: None,
     ideal: Some(amh_clients::ideal),
     metric: "replies_per_s",
     charts: &[Plot::of_rows(

@@ -84,6 +84,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-smi-spin / omniorb-smi : rtt_p50_us @ two-cores",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "rtt_p50_us",
     charts: &[Plot::of_rows("rtt_p50_us", Chart::Bars { by: "pin" })],

@@ -72,6 +72,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-oneway / raw-tcp-oneway : calls_per_s",
     ],
     bests: &[("corbie-smi-best", "corbie-smi-", "calls_per_s")],
+    added: None,
     ideal: None,
     metric: "calls_per_s",
     charts: &[

@@ -36,6 +36,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie / omniorb : mb_per_s @ 64KiB @ two-cores",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "mb_per_s",
     charts: &[Plot::of_rows("mb_per_s", Chart::Lines { along: "octets", logarithmic: true })],

@@ -32,6 +32,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "heap / corbie : ns_p99 @ interfered",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "ns_p50",
     charts: &[

@@ -34,6 +34,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-poa / corbie-remote : calls_per_s @ 4",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "ns_per_op",
     charts: &[Plot::of_rows("calls_per_s", Chart::Lines { along: "longs", logarithmic: true })],

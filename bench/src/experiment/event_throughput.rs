@@ -46,6 +46,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie / icestorm : events_per_s @ 1 @ 1024",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "events_per_s",
     charts: &[Plot::of_rows(

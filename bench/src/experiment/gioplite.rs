@@ -73,6 +73,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-gioplite / corbie-giop : reply_octets @ disabled",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "calls_per_s",
     charts: &[

@@ -28,6 +28,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie-bind / omninames-bind : calls_per_s @ 8",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "calls_per_s",
     charts: &[Plot { name: "", metric: "calls_per_s", chart: Chart::Bars { by: "threads" } }],

@@ -31,6 +31,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "perfect 1000 / linear 1000 : ns_per_op",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "ns_per_op",
     charts: &[Plot::of_rows("ns_per_op", Chart::Lines { along: "operations", logarithmic: true })],

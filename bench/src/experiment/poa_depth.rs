@@ -31,6 +31,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "active depth 25 / active depth 1 : ns_per_op @ persistent keys",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "ns_per_op",
     charts: &[Plot::of_rows("ns_per_op", Chart::Lines { along: "depth", logarithmic: false })],

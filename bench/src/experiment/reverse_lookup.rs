@@ -29,6 +29,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "search 1000 / search 1 : ns_per_op",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "ns_per_op",
     charts: &[Plot::of_rows("ns_per_op", Chart::Lines { along: "servants", logarithmic: true })],

@@ -38,6 +38,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "dynamic-hash 1000000 / dynamic-hash 1 : ns_per_op",
     ],
     bests: &[],
+    added: None,
     ideal: None,
     metric: "ns_per_op",
     charts: &[Plot::of_rows("ns_per_op", Chart::Lines { along: "servants", logarithmic: true })],

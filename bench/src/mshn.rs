@@ -1,0 +1,162 @@
+//! The Client Library of MSHN under load: makes requests for schedules one after the other or in a
+//! burst, and counts what was asked and answered (paper MSHN §4.2).
+//!
+//! The harness starts `corbie-bench drive mshn MECHANISM …`, has the other components started
+//! ([`system`]), each a process of its own, and sends the order. The paper's "non-CORBA" base is
+//! the same components within this process ([`local`]).
+
+pub(crate) mod component;
+mod local;
+mod options;
+mod system;
+mod tally;
+
+use crate::driver::{self, Failure};
+use crate::orders::{Answer, Requests};
+use corbie_mshn::idl::{Format, Job};
+use corbie_mshn::messages::{Request, Role};
+use corbie_mshn::{Address, Peers};
+use options::Options;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use system::System;
+use tally::Tally;
+
+/// The application that schedules are requested for.
+pub(super) const APPLICATION: &str = "solver";
+/// The machine that has reported.
+pub(super) const MACHINE: &str = "m1";
+
+/// The Client Library's process.
+pub(crate) struct Client {
+    options: Options,
+    /// Once the components were started.
+    system: Mutex<Option<System>>,
+}
+
+impl Client {
+    /// A client by its words on the command line; nothing is started yet.
+    ///
+    /// # Errors
+    /// When the words make no sense.
+    pub(crate) fn new(words: Vec<String>) -> Result<Self, Failure> {
+        Ok(Self { options: Options::parse(words)?, system: Mutex::default() })
+    }
+}
+
+impl driver::Client for Client {
+    fn echo(&self) -> Result<impl FnMut(i64) -> Result<i64, Failure>, Failure> {
+        Err::<fn(i64) -> Result<i64, Failure>, _>("MSHN's components echo nothing".into())
+    }
+
+    fn oneways(&self, _window: Duration) -> Result<Answer, Failure> {
+        Err("MSHN's components count no oneways".into())
+    }
+
+    fn octets(&self) -> Result<impl FnMut(&[u8], bool) -> Result<(), Failure>, Failure> {
+        Err::<fn(&[u8], bool) -> Result<(), Failure>, _>("MSHN's components echo nothing".into())
+    }
+
+    fn components(&self, pause: Duration) -> Result<Answer, Failure> {
+        let begin = Instant::now();
+        let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        // The one before ends first.
+        drop(system.take());
+        let started = System::start(&self.options, pause)?;
+        let calls = started.processes().len() as u64;
+        *system = Some(started);
+        Ok(Answer::Rate { calls, nanoseconds: begin.elapsed().as_nanos() as u64 })
+    }
+
+    fn requests(&self, requests: &Requests) -> Result<Answer, Failure> {
+        let system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        let system = system.as_ref().ok_or("the components have not been started")?;
+        let advisors: Vec<Address> =
+            system.advisors().iter().map(|name| Address::named(Role::Advisor, name)).collect();
+        let client = Load { peers: system.peers(), advisors: &advisors };
+        let warm_up = Requests { count: requests.warm_up, ..*requests };
+        if warm_up.count > 0 {
+            client.make(&warm_up, "w")?;
+        }
+        let before = system.processor_time()?;
+        let mut answered = client.make(requests, "j")?;
+        let spent = system.processor_time()?.saturating_sub(before);
+        answered.processor_ns = spent.as_nanos() as u64;
+        Ok(Answer::Answered(answered))
+    }
+}
+
+/// Who asks whom.
+struct Load<'s> {
+    peers: &'s Peers,
+    /// Asked in turn.
+    advisors: &'s [Address],
+}
+
+impl Load<'_> {
+    fn make(&self, requests: &Requests, prefix: &str) -> Result<crate::orders::Answered, Failure> {
+        let tally = Tally::new(requests.count, self.advisors.len())?;
+        match requests.is_bursty {
+            true => self.burst(requests, prefix, &tally)?,
+            false => self.consecutive(requests, prefix, &tally)?,
+        }
+        tally.answered()
+    }
+
+    fn advisor(&self, number: u64) -> (usize, &Address) {
+        let at = number as usize % self.advisors.len();
+        (at, &self.advisors[at])
+    }
+
+    /// Each request waits for the answer to the one before.
+    fn consecutive(&self, requests: &Requests, prefix: &str, tally: &Tally) -> Result<(), Failure> {
+        for number in 0..requests.count {
+            let job = job(prefix, number);
+            let (at, advisor) = self.advisor(number);
+            let asked = tally.ask();
+            if requests.resolves {
+                self.peers.forget(advisor);
+            }
+            let outcome = self.peers.call(advisor, &Request::Schedule(job.clone()));
+            tally.take(number, &job.id, at, asked, outcome);
+            tally.show(requests.count)?;
+        }
+        Ok(())
+    }
+
+    /// A request every so often, whatever becomes of those before; then waits for the answers.
+    fn burst(&self, requests: &Requests, prefix: &str, tally: &Tally) -> Result<(), Failure> {
+        let begin = Instant::now();
+        for number in 0..requests.count {
+            let due = begin + Duration::from_micros(requests.gap_us.saturating_mul(number));
+            let left = due.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                std::thread::sleep(left);
+            }
+            let job = job(prefix, number);
+            let (at, advisor) = self.advisor(number);
+            if requests.resolves {
+                self.peers.forget(advisor);
+            }
+            let (asked, taker, id) = (tally.ask(), tally.clone(), job.id.clone());
+            let done = move |outcome| taker.take(number, &id, at, asked, outcome);
+            self.peers.start(advisor, Request::Schedule(job), Box::new(done));
+            tally.show(requests.count)?;
+        }
+        tally.wait(requests.count)
+    }
+}
+
+/// What a schedule is requested for: a job with two formats, as large as jobs are.
+fn job(prefix: &str, number: u64) -> Job {
+    let format = |name: &str, step: &str| Format {
+        name: name.to_owned(),
+        command: ["solver", "--step", step, "--mesh", "wing.msh"].map(str::to_owned).to_vec(),
+    };
+    Job {
+        id: format!("{prefix}-{number}"),
+        application: APPLICATION.to_owned(),
+        formats: vec![format("fine", "0.001"), format("coarse", "0.01")],
+        deadline_s: 0.0,
+    }
+}
