@@ -11,7 +11,7 @@ mod selection;
 mod ticket;
 
 pub(crate) use pulled::PulledSupplier;
-pub(crate) use pulling::PullingConsumer;
+pub(crate) use pulling::{Pull, PullingConsumer};
 pub(crate) use push::PushConsumer;
 pub(crate) use selection::Selection;
 pub use ticket::Ticket;

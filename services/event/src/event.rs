@@ -7,7 +7,7 @@
 pub(crate) mod properties;
 
 use crate::interfaces::Signature;
-use corbie::cdr::Error;
+use corbie::cdr::{Direction, Error, ErrorKind};
 use corbie::{
     Any, ByteOrder, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode, Version,
 };
@@ -174,6 +174,25 @@ impl Event {
             return Ok(());
         }
         self.convert(e)
+    }
+
+    /// Writes it as one `any`, whichever kind of event it is.
+    ///
+    /// # Errors
+    /// Those of reading it, when it has to be converted.
+    pub(crate) fn write_untyped(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        match (&self.shape, self.untyped()) {
+            (Shape::Any, _) => self.write(e),
+            (Shape::Typed(_), Some(untyped)) => untyped.write(e),
+            (Shape::Typed(_), None) => Err(Error::new(
+                ErrorKind::InvalidValue,
+                Direction::Reading,
+                0,
+                "the arguments of a typed event",
+                "octets that are no such values",
+                "a supplier that was built from the same IDL",
+            )),
+        }
     }
 
     #[cold]

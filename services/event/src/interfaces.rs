@@ -13,6 +13,7 @@ mod wire;
 
 pub use event_interface::{EventInterface, Signature};
 pub(crate) use known::{Known, Refusal, Sources};
+pub(crate) use rules::TRY;
 pub use table::InterfaceTable;
 
 use corbie::SystemException;

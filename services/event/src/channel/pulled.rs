@@ -1,5 +1,5 @@
 //! A supplier that is pulled: one `pull` is on its way to it at a time, and no thread waits for
-//! the reply.
+//! the reply. A typed supplier is several of these: one for each operation of its interface.
 //!
 //! Pulls go over connections of their own: a supplier may keep a pull until it has an event, and
 //! what else goes to its process is not to wait behind it. The first attempt, and each after a
@@ -9,13 +9,14 @@
 use super::push::{is_gone, is_passing};
 use super::{Channel, Ticket};
 use crate::event::{Event, PUSH, Shape};
+use crate::interfaces::Signature;
 use corbie::policy::{Policy, SetOverrideType};
-use corbie::{Object, Operation, Reply, ReplySink, SystemException};
+use corbie::{Decoder, Object, Operation, Reply, ReplySink, SystemException};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-const PULL: Operation = Operation::twoway("pull");
+static PULL: Operation = Operation::twoway("pull");
 /// A supplier may have no event for long; whether it lives tells its connection.
 const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 const FIRST_DELAY: Duration = Duration::from_millis(20);
@@ -24,6 +25,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(5);
 /// A supplier that is pulled.
 pub(crate) struct PulledSupplier {
     object: Object,
+    /// The only events that it is asked for; none: untyped ones.
+    wanted: Option<Arc<Signature>>,
     channel: Weak<Channel>,
     /// What is to be done when the supplier is to be disconnected.
     give_up: Box<dyn Fn() + Send + Sync>,
@@ -33,11 +36,14 @@ pub(crate) struct PulledSupplier {
 }
 
 impl PulledSupplier {
+    /// What pulls events of the kind `wanted` from `object`.
+    ///
     /// # Errors
     /// What setting policies says.
     pub(crate) fn new(
         channel: &Arc<Channel>,
         object: &Object,
+        wanted: Option<Arc<Signature>>,
         give_up: impl Fn() + Send + Sync + 'static,
     ) -> Result<Arc<Self>, SystemException> {
         let patience = Policy::RelativeReplyTimeout(PATIENCE);
@@ -46,6 +52,7 @@ impl PulledSupplier {
             .map_err(super::no_policy)?;
         Ok(Arc::new(Self {
             object,
+            wanted,
             channel: Arc::downgrade(channel),
             give_up: Box::new(give_up),
             is_ended: AtomicBool::new(false),
@@ -74,7 +81,8 @@ impl PulledSupplier {
         }
         let supplier = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| supplier.answered(outcome));
-        if let Err(exception) = self.object.invoke_async_apart(&PULL, &|_| Ok(()), sink) {
+        let operation = self.wanted.as_ref().map_or(&PULL, |wanted| wanted.operation());
+        if let Err(exception) = self.object.invoke_async_apart(operation, &|_| Ok(()), sink) {
             self.failed(&exception);
         }
     }
@@ -87,7 +95,11 @@ impl PulledSupplier {
         if reply.user_exception().is_some() {
             return (self.give_up)();
         }
-        match reply.results(|d| Ok(Event::read(PUSH, Shape::Any, d))) {
+        let read = |d: &mut Decoder<'_>| match &self.wanted {
+            None => Ok(Event::read(PUSH, Shape::Any, d)),
+            Some(signature) => Ok(Event::read_typed(signature, d)),
+        };
+        match reply.results(read) {
             Ok(event) => {
                 drop(reply);
                 self.publish(event);

@@ -1,10 +1,14 @@
 //! A consumer that pulls: its queue, and the pulls that wait for events.
 //!
 //! A pull that finds nothing waits as a response that is not answered yet; no thread waits with
-//! it. Called by the proxy (`server`) and by whoever publishes.
+//! it. A pull of a typed consumer takes events of one operation; others stay where they are. No
+//! event waits that a pull which waits would take. Called by the proxy (`server`) and by whoever
+//! publishes.
 
+use super::push::DISCONNECTED;
 use super::{Channel, Counters, Ticket, count};
 use crate::event::Event;
+use crate::interfaces::Signature;
 use crate::qos::{ChannelQos, Overflow};
 use crate::workers::Workers;
 use corbie::{CompletionStatus, Encoder, ResponseHandler, SystemException, minor};
@@ -17,6 +21,34 @@ const LARGE: usize = 64 << 10;
 
 /// Writes a reply.
 pub(crate) type WriteReply = fn(&Event, &mut Encoder<'_>) -> Result<(), corbie::cdr::Error>;
+
+/// A pull that is to be answered with an event.
+pub(crate) struct Pull {
+    pub(crate) response: ResponseHandler,
+    /// It takes events of this kind alone.
+    pub(crate) wanted: Option<Arc<Signature>>,
+    pub(crate) write: WriteReply,
+}
+
+impl Pull {
+    fn takes(&self, event: &Event) -> bool {
+        let wanted = self.wanted.as_ref();
+        wanted.is_none_or(|wanted| wanted.operation() == event.operation())
+    }
+
+    /// Answers that nobody is connected any more.
+    fn refuse(self) {
+        // Nobody may be waiting any more.
+        let _ = match self.wanted {
+            None => self.response.reply_exception(DISCONNECTED, &|_| Ok(())),
+            // Operations of interfaces for events raise nothing of their own.
+            Some(_) => self.response.raise(
+                &SystemException::object_not_exist(0, CompletionStatus::No)
+                    .with_detail("the consumer was disconnected while its pull waited"),
+            ),
+        };
+    }
+}
 
 /// A consumer that pulls.
 pub(crate) struct PullingConsumer {
@@ -34,7 +66,7 @@ pub(crate) struct PullingConsumer {
 struct State {
     events: VecDeque<(Arc<Event>, Option<Arc<Ticket>>)>,
     octets: usize,
-    waiting: VecDeque<(ResponseHandler, WriteReply)>,
+    waiting: VecDeque<Pull>,
     is_ended: bool,
 }
 
@@ -56,6 +88,10 @@ impl PullingConsumer {
         let mut state = self.lock();
         if state.is_ended {
             return;
+        }
+        if let Some(pull) = state.next_pull_for(event) {
+            drop(state);
+            return self.give(pull, Arc::clone(event));
         }
         let mut kept = None;
         while self.is_full(&state, event.len()) {
@@ -80,7 +116,7 @@ impl PullingConsumer {
         }
         state.octets += event.len();
         state.events.push_back((Arc::clone(event), kept));
-        self.answer(state);
+        drop(state);
         drop(released);
     }
 
@@ -90,82 +126,72 @@ impl PullingConsumer {
                 || state.octets.saturating_add(octets) > self.qos.queue_octets)
     }
 
-    /// Answers `response` with the next event, if there is one; else it comes back.
-    pub(crate) fn answer_now(
-        self: &Arc<Self>,
-        response: ResponseHandler,
-        write: WriteReply,
-    ) -> Option<ResponseHandler> {
+    /// Answers `pull` with the next event that it takes, if there is one; else it comes back.
+    pub(crate) fn answer_now(self: &Arc<Self>, pull: Pull) -> Option<Pull> {
         let mut state = self.lock();
         if state.is_ended {
             drop(state);
-            refuse(response);
+            pull.refuse();
             return None;
         }
-        let Some((event, released)) = self.take_out(&mut state) else { return Some(response) };
+        let Some((event, released)) = self.take_out(&mut state, &pull) else { return Some(pull) };
         drop(state);
         drop(released);
-        self.give(response, write, event);
+        self.give(pull, event);
         None
     }
 
-    /// Answers `response` with the next event, as soon as there is one.
-    pub(crate) fn wait(self: &Arc<Self>, response: ResponseHandler, write: WriteReply) {
+    /// Answers `pull` with the next event that it takes, as soon as there is one.
+    pub(crate) fn wait(self: &Arc<Self>, pull: Pull) {
         let mut state = self.lock();
         if state.is_ended {
             drop(state);
-            return refuse(response);
+            return pull.refuse();
         }
-        state.waiting.retain(|(response, _)| !response.is_client_gone());
+        if let Some((event, released)) = self.take_out(&mut state, &pull) {
+            drop(state);
+            drop(released);
+            return self.give(pull, event);
+        }
+        state.waiting.retain(|pull| !pull.response.is_client_gone());
         if state.waiting.len() >= self.waiting_max {
             drop(state);
             let text = format!("{} pulls wait already; no more may be", self.waiting_max);
             let exception =
                 SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No);
-            let _ = response.raise(&exception.with_detail(text));
+            let _ = pull.response.raise(&exception.with_detail(text));
             return;
         }
-        state.waiting.push_back((response, write));
-        self.answer(state);
+        state.waiting.push_back(pull);
     }
 
-    /// Brings events and pulls together.
-    fn answer<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, State>) {
-        while !state.events.is_empty() && !state.waiting.is_empty() {
-            let Some((response, write)) = state.waiting.pop_front() else { break };
-            if response.is_client_gone() {
-                continue;
-            }
-            let Some((event, released)) = self.take_out(&mut state) else { break };
-            drop(state);
-            drop(released);
-            self.give(response, write, event);
-            state = self.lock();
-        }
-    }
-
-    fn give(self: &Arc<Self>, response: ResponseHandler, write: WriteReply, event: Arc<Event>) {
+    fn give(self: &Arc<Self>, pull: Pull, event: Arc<Event>) {
         match self.workers.upgrade().filter(|_| event.len() > LARGE) {
             Some(workers) => {
                 let consumer = Arc::clone(self);
-                workers.soon(move || consumer.reply(response, write, event));
+                workers.soon(move || consumer.reply(pull, event));
             }
-            None => self.reply(response, write, event),
+            None => self.reply(pull, event),
         }
     }
 
-    fn reply(self: &Arc<Self>, response: ResponseHandler, write: WriteReply, event: Arc<Event>) {
+    fn reply(self: &Arc<Self>, pull: Pull, event: Arc<Event>) {
+        let Pull { response, write, .. } = pull;
         match response.reply(&|e| write(&event, e)) {
             Ok(()) => count(&self.counters.delivered, 1),
             Err(exception) if super::push::is_passing(&exception) => {
                 // Nobody has got it: the next pull does.
                 count(&self.counters.failed, 1);
                 let mut state = self.lock();
-                if !state.is_ended {
-                    state.octets += event.len();
-                    state.events.push_front((event, None));
-                    self.answer(state);
+                if state.is_ended {
+                    return;
                 }
+                if let Some(pull) = state.next_pull_for(&event) {
+                    drop(state);
+                    return self.give(pull, event);
+                }
+                state.octets += event.len();
+                state.events.push_front((event, None));
             }
             Err(exception) => {
                 tracing::info!(%exception, "an event could not be given to a pull consumer");
@@ -174,9 +200,11 @@ impl PullingConsumer {
         }
     }
 
-    /// Takes the first event out, with the ticket of the one for which there is room now.
-    fn take_out(&self, state: &mut State) -> Option<(Arc<Event>, Vec<Arc<Ticket>>)> {
-        let (event, ticket) = state.events.pop_front()?;
+    /// Takes the first event out that `pull` takes, with the tickets of those for which there is
+    /// room now.
+    fn take_out(&self, state: &mut State, pull: &Pull) -> Option<(Arc<Event>, Vec<Arc<Ticket>>)> {
+        let at = state.events.iter().position(|(event, _)| pull.takes(event))?;
+        let (event, ticket) = state.events.remove(at)?;
         state.octets -= event.len();
         let mut released = Vec::from_iter(ticket);
         if state.octets <= self.qos.queue_octets {
@@ -196,12 +224,12 @@ impl PullingConsumer {
         drop(state);
         count(&self.counters.dropped, events.len());
         drop(events);
-        waiting.into_iter().for_each(|(response, _)| refuse(response));
+        waiting.into_iter().for_each(Pull::refuse);
     }
 
     /// Whether somebody waits for events, and is still there.
     pub(crate) fn is_waited_for(&self) -> bool {
-        self.lock().waiting.iter().any(|(response, _)| !response.is_client_gone())
+        self.lock().waiting.iter().any(|pull| !pull.response.is_client_gone())
     }
 
     /// Events that wait, and their octets.
@@ -215,8 +243,14 @@ impl PullingConsumer {
     }
 }
 
-/// Answers with `Disconnected`.
-pub(crate) fn refuse(response: ResponseHandler) {
-    // Nobody may be waiting any more.
-    let _ = response.reply_exception("IDL:omg.org/CosEventComm/Disconnected:1.0", &|_| Ok(()));
+impl State {
+    /// The pull that waits longest of those that take `event`.
+    fn next_pull_for(&mut self, event: &Event) -> Option<Pull> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        self.waiting.retain(|pull| !pull.response.is_client_gone());
+        let at = self.waiting.iter().position(|pull| pull.takes(event))?;
+        self.waiting.remove(at)
+    }
 }

@@ -255,7 +255,7 @@ impl PushConsumer {
     }
 }
 
-const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
+pub(super) const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
 fn is_long_ago(state: &State) -> bool {
     state.last_taken.is_none_or(|then| then.elapsed() > LATELY)

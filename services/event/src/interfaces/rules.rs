@@ -9,7 +9,7 @@ use super::{EventInterface, NotForEvents, Signature};
 use corbie::types::{InterfaceDescription, OperationDescription, ParameterMode, TcKind};
 
 /// What stands before the name of an operation that does not wait.
-const TRY: &str = "try_";
+pub(crate) const TRY: &str = "try_";
 
 impl EventInterface {
     /// `description`, if it follows the rules of `<I>`.

@@ -6,7 +6,7 @@
 use super::administration::Place;
 use super::proxy::{Flow, NotConnected, Proxy, Side};
 use crate::channel::{
-    Proxy as _, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
+    Proxy as _, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
 };
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullConsumer, ProxyPullConsumerServant, ProxyPullConsumerSkeleton,
@@ -156,7 +156,7 @@ pub(super) fn take(
     Ok(())
 }
 
-fn pull(
+pub(super) fn pull(
     proxy: &Arc<Proxy>,
     request: &mut ServerRequest<'_>,
 ) -> Option<Result<(), SystemException>> {
@@ -170,8 +170,11 @@ fn pull(
     };
     let response = request.defer();
     if waits {
-        consumer.wait(response, |event, e| event.write(e));
-    } else if let Some(response) = consumer.answer_now(response, write_found) {
+        consumer.wait(Pull { response, wanted: None, write: Event::write_untyped });
+        return Some(Ok(()));
+    }
+    let pull = Pull { response, wanted: None, write: write_found };
+    if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
         // Whoever asks hears that there is nothing, or is gone.
         let _ = response.reply(&|e| {
             // An any of type null, and that there was nothing.
@@ -185,7 +188,7 @@ fn pull(
 
 /// The results of a `try_pull` that found an event.
 fn write_found(event: &Event, e: &mut Encoder<'_>) -> Result<(), Error> {
-    event.write(e)?;
+    event.write_untyped(e)?;
     e.write_boolean(true);
     Ok(())
 }
@@ -322,7 +325,8 @@ impl ProxyPullConsumerServant for Pulls {
         let peer = pull_supplier.ok_or_else(|| is_nil("pull supplier"))?.as_object();
         let channel = self.proxy.channel();
         Ok(self.proxy.connect(Some(peer), |give_up| {
-            PulledSupplier::new(channel, peer, give_up).map(Flow::Pulled)
+            let supplier = PulledSupplier::new(channel, peer, None, give_up)?;
+            Ok(Flow::Pulled([supplier].into()))
         })?)
     }
 }

@@ -66,7 +66,8 @@ enum Link {
 pub(super) enum Flow {
     /// The supplier pushes.
     Pushed,
-    Pulled(Arc<PulledSupplier>),
+    /// It is pulled; for typed events, for each kind on its own.
+    Pulled(Arc<[Arc<PulledSupplier>]>),
     Push(Arc<PushConsumer>),
     Pulling(Arc<PullingConsumer>),
 }
@@ -157,8 +158,8 @@ impl Proxy {
             Flow::Pushed | Flow::Pulled(_) => {}
         }
         drop(link);
-        if let Flow::Pulled(supplier) = flow {
-            supplier.start();
+        if let Flow::Pulled(suppliers) = flow {
+            suppliers.iter().for_each(|supplier| supplier.start());
         }
         Ok(())
     }
@@ -243,7 +244,7 @@ impl channel::Proxy for Proxy {
         let Link::Connected { peer, flow } = link else { return };
         match flow {
             Flow::Pushed => {}
-            Flow::Pulled(supplier) => supplier.end(),
+            Flow::Pulled(suppliers) => suppliers.iter().for_each(|supplier| supplier.end()),
             Flow::Push(consumer) => consumer.end(),
             Flow::Pulling(consumer) => consumer.end(),
         }

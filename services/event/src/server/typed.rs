@@ -3,6 +3,9 @@
 //! A typed channel is a channel as any other (`channel`): what is different is which objects bring
 //! events to it and take them from it. Untyped proxies are those of `proxies`.
 
+mod default_values;
+mod pull_consumer;
+mod pull_supplier;
 mod push_consumer;
 mod push_supplier;
 mod reaching;
@@ -92,8 +95,8 @@ impl TypedConsumerAdminServant for Consumers {
         &self,
         supported_interface: &str,
     ) -> Result<Option<TypedProxyPullSupplier>, ObtainTypedPullSupplierError> {
-        let _interface = self.known.pulled(supported_interface).map_err(why_not)?;
-        Err(InterfaceNotSupported {}.into())
+        let interface = self.known.pulled(supported_interface).map_err(why_not)?;
+        Ok(Some(pull_supplier::obtain(&self.place, &interface)?))
     }
 
     fn obtain_typed_push_supplier(
@@ -133,8 +136,8 @@ impl TypedSupplierAdminServant for Suppliers {
         &self,
         uses_interface: &str,
     ) -> Result<Option<ProxyPullConsumer>, ObtainTypedPullConsumerError> {
-        let _interface = self.known.pulled(uses_interface).map_err(why_not)?;
-        Err(NoSuchImplementation {}.into())
+        let interface = self.known.pulled(uses_interface).map_err(why_not)?;
+        Ok(Some(pull_consumer::obtain(&self.place, &interface)?))
     }
 }
 

@@ -1,0 +1,118 @@
+//! What the out parameters of a `try_op` are that has found no event: they have to be something
+//! that their types allow (Event Service 1.2 §2.7.2).
+//!
+//! As a `DynAny` begins: numbers are 0, texts and sequences empty, references nil, enums their
+//! first enumerator, unions their first case (CORBA 3.3 P1 §13.2.2).
+
+use corbie::cdr::Error;
+use corbie::types::{Ior, TcKind, UnionValue};
+use corbie::{Any, CompletionStatus, Encoder, LongDouble, SystemException, TypeCode, Value, WChar};
+
+/// Values that a type may have in it, so that an array of arrays of arrays costs nobody memory.
+const MOST: usize = 1 << 20;
+
+/// A value of each type.
+///
+/// # Errors
+/// `IMP_LIMIT` (`COMPLETED_NO`) when they are too large, `NO_IMPLEMENT` for types without any.
+pub(super) fn of(types: &[TypeCode]) -> Result<Vec<Any>, SystemException> {
+    let mut left = MOST;
+    let mut values = Vec::with_capacity(types.len());
+    for type_code in types {
+        values.push(Any::from_dynamic(type_code.clone(), &value(type_code, &mut left)?)?);
+    }
+    Ok(values)
+}
+
+/// Writes them, one after the other.
+///
+/// # Errors
+/// Those of encoding.
+pub(super) fn write(values: &[Any], e: &mut Encoder<'_>) -> Result<(), Error> {
+    // What borrows from the values must end before they do.
+    let lead = e.position() % 8;
+    let mut own = Encoder::new(Vec::new(), e.order());
+    own.set_version(e.version());
+    own.set_code_sets(e.code_sets());
+    (0..lead).for_each(|_| own.write_octet(0));
+    values.iter().try_for_each(|value| value.encode_value(&mut own))?;
+    e.write_octets(own.to_vec().get(lead..).unwrap_or_default());
+    Ok(())
+}
+
+fn value(type_code: &TypeCode, left: &mut usize) -> Result<Value, SystemException> {
+    *left = left.checked_sub(1).ok_or_else(too_large)?;
+    let of = type_code.unaliased().unwrap_or_default();
+    Ok(match of.kind() {
+        // Of value types: null.
+        TcKind::Null | TcKind::Void => Value::Void,
+        TcKind::Value | TcKind::ValueBox | TcKind::Event => Value::Void,
+        TcKind::Boolean => Value::Boolean(false),
+        TcKind::Octet => Value::Octet(0),
+        TcKind::Char => Value::Char('\0'),
+        TcKind::WChar => Value::WChar(WChar(0)),
+        TcKind::Short => Value::Short(0),
+        TcKind::UShort => Value::UShort(0),
+        TcKind::Long => Value::Long(0),
+        TcKind::ULong => Value::ULong(0),
+        TcKind::LongLong => Value::LongLong(0),
+        TcKind::ULongLong => Value::ULongLong(0),
+        TcKind::Float => Value::Float(0.0),
+        TcKind::Double => Value::Double(0.0),
+        TcKind::LongDouble => Value::LongDouble(LongDouble::default()),
+        TcKind::Fixed => Value::Fixed(0),
+        TcKind::String => Value::String(String::new()),
+        TcKind::WString => Value::WString(String::new()),
+        TcKind::Enum => Value::Enum(0),
+        TcKind::Any => Value::Any(Box::default()),
+        TcKind::TypeCode => Value::TypeCode(TypeCode::default()),
+        TcKind::ObjRef | TcKind::AbstractInterface | TcKind::Component | TcKind::Home => {
+            Value::Object(Ior::nil())
+        }
+        TcKind::Principal => Value::Principal(Vec::new()),
+        TcKind::Sequence => Value::List(Vec::new()),
+        TcKind::Array => {
+            let length = of.length().and_then(|length| usize::try_from(length).ok());
+            let length = length.filter(|&length| length <= *left).ok_or_else(too_large)?;
+            let element = of.content_type().unwrap_or_default();
+            if element.unaliased().map(|element| element.kind()) == Some(TcKind::Octet) {
+                *left -= length;
+                return Ok(Value::Octets(vec![0; length]));
+            }
+            let elements = (0..length).map(|_| value(&element, left));
+            Value::List(elements.collect::<Result<_, _>>()?)
+        }
+        TcKind::Struct | TcKind::Except => {
+            let members = of.members();
+            let members = members.iter().map(|member| value(&member.type_code, left));
+            Value::Struct(members.collect::<Result<_, _>>()?)
+        }
+        TcKind::Union => union(&of, left)?,
+        _ => return Err(without_value(&of)),
+    })
+}
+
+fn union(of: &TypeCode, left: &mut usize) -> Result<Value, SystemException> {
+    let members = of.union_members();
+    let first = members.iter().find(|member| member.label.is_some());
+    let (discriminator, member) = match first {
+        Some(member) => (member.label.unwrap_or(0), Some(value(&member.type_code, left)?)),
+        // There is a default alone.
+        None => match members.first() {
+            Some(member) => (0, Some(value(&member.type_code, left)?)),
+            None => (0, None),
+        },
+    };
+    Ok(Value::Union(Box::new(UnionValue { discriminator, member })))
+}
+
+fn too_large() -> SystemException {
+    let minor = corbie::minor::IMP_LIMIT_NAMES;
+    SystemException::imp_limit(minor, CompletionStatus::No)
+        .with_detail(format!("the parameters have more than {MOST} values"))
+}
+
+fn without_value(of: &TypeCode) -> SystemException {
+    SystemException::no_implement(0, CompletionStatus::No)
+        .with_detail(format!("there is no default value for a {}", of.kind().name()))
+}
