@@ -2,14 +2,16 @@
 //! (Event Service 1.2 §2.6, §2.9), and untyped ones beside them.
 
 mod fixture;
+#[path = "fixture/ticker.rs"]
+mod ticker;
 
 use corbie::Any;
 use corbie_event::ChannelQos;
-use fixture::typed::{
+use fixture::{block_on, until};
+use ticker::{
     Clock, Heard, PULL_TICKER, PullClock, PullTicker, Quote, Reason, TICKER, Ticker, TypedFixture,
     Venue, next, quote,
 };
-use fixture::{block_on, until};
 
 #[test]
 fn calls_of_a_supplier_are_calls_at_the_consumers() {
