@@ -4,11 +4,12 @@
 //! `corbie mshn serve events` is one. It ends channels whose makers are gone: a caller that was
 //! killed does not come back to its channel.
 
-use crate::idl::events::{Content, Envelope, Header};
 use crate::mechanism::CHANNEL_SERVERS;
+use crate::messages::event_descriptions;
 use crate::node::NodeError;
-use corbie::{Any, Orb, SystemException};
-use corbie_event::{Event, EventServer, Limits, Ticket};
+use corbie::{Orb, SystemException};
+use corbie_event::corbie_events::EventChannelFactory;
+use corbie_event::{EventServer, Limits};
 use corbie_naming::Naming;
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -16,6 +17,9 @@ use std::time::Duration;
 
 /// Between two looks whether somebody listens to a channel.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// A consumer that took nothing for so long is asked whether it is there.
+const ASKED_AFTER: Duration = Duration::from_secs(15);
 
 /// Channels of a server: one for each component and each caller.
 const CHANNELS_MAX: usize = 10_000;
@@ -31,8 +35,9 @@ pub struct ChannelServer {
 /// # Errors
 /// [`NodeError`].
 pub fn serve(orb: &Orb, naming: &Naming, name: &str) -> Result<ChannelServer, NodeError> {
-    let limits = Limits { channels: CHANNELS_MAX, ..Limits::default() };
+    let limits = Limits { channels: CHANNELS_MAX, idle_limit: ASKED_AFTER, ..Limits::default() };
     let server = Arc::new(EventServer::start(orb, limits)?);
+    event_descriptions().into_iter().for_each(|known| server.interfaces().add(known));
     orb.root_poa()?.the_poa_manager().activate().map_err(SystemException::from)?;
     naming.make_contexts(CHANNEL_SERVERS)?;
     naming.rebind(&format!("{CHANNEL_SERVERS}/{name}"), server.factory().as_object())?;
@@ -41,33 +46,32 @@ pub fn serve(orb: &Orb, naming: &Naming, name: &str) -> Result<ChannelServer, No
     Ok(ChannelServer { _server: server })
 }
 
-/// Pushes a probe into every channel: a consumer that is gone is noticed by it and disconnected,
-/// and a channel that has had no consumer for two rounds is ended.
+/// Ends channels that had no consumer for two rounds: those that are gone are disconnected by the
+/// server, and nobody comes to the channel of somebody else.
 fn sweep(server: &Weak<EventServer>) {
     let mut deserted: HashSet<String> = HashSet::new();
-    let probe = Envelope { head: Header::default(), what: Content::IsProbed(true) };
     loop {
         std::thread::sleep(SWEEP_EVERY);
         let Some(server) = server.upgrade() else { return };
-        let Ok(probe) = Any::from_value::<Envelope>(&probe) else { return };
         let Ok(names) = server.factory().list() else { continue };
-        let mut deserted_now = HashSet::new();
-        for name in names {
-            let Some(channel) = server.channel(&name) else { continue };
-            if !channel.statistics().consumers.is_empty() {
-                if let Ok(event) = Event::of_any(&probe) {
-                    channel.publish(&Arc::new(event), &Arc::new(Ticket::default()));
-                }
-            } else if deserted.contains(&name) {
-                tracing::info!(name, "a channel that nobody listens to is ended");
-                if let Ok(Some(reference)) = server.factory().find(&name) {
-                    // An error means that somebody else was faster.
-                    let _ = reference.destroy();
-                }
-            } else {
-                deserted_now.insert(name);
-            }
+        let is_deserted = |name: &String| {
+            let channel = server.channel(name);
+            channel.is_some_and(|channel| channel.statistics().consumers.is_empty())
+        };
+        let now: HashSet<String> = names.into_iter().filter(is_deserted).collect();
+        for name in now.intersection(&deserted) {
+            tracing::info!(name, "a channel that nobody listens to is ended");
+            end(server.factory(), name);
         }
-        deserted = deserted_now;
+        deserted = now;
+    }
+}
+
+/// An error means that somebody else was faster.
+fn end(factory: &EventChannelFactory, name: &str) {
+    if let Ok(Some(channel)) = factory.find(name) {
+        let _ = channel.destroy();
+    } else if let Ok(Some(channel)) = factory.find_typed(name) {
+        let _ = channel.destroy();
     }
 }

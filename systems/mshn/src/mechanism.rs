@@ -70,6 +70,8 @@ pub enum MechanismName {
     Asynchronous,
     /// Untyped events through channels.
     Untyped,
+    /// Typed events through channels.
+    Typed,
 }
 
 impl MechanismName {
@@ -79,6 +81,7 @@ impl MechanismName {
         MechanismName::Dynamic,
         MechanismName::Asynchronous,
         MechanismName::Untyped,
+        MechanismName::Typed,
     ];
 
     /// The name on command lines.
@@ -89,13 +92,14 @@ impl MechanismName {
             MechanismName::Dynamic => "dii",
             MechanismName::Asynchronous => "ami",
             MechanismName::Untyped => "untyped",
+            MechanismName::Typed => "typed",
         }
     }
 
     /// Whether requests go through event channels, which someone has to serve.
     #[must_use]
     pub fn needs_channels(self) -> bool {
-        matches!(self, MechanismName::Untyped)
+        matches!(self, MechanismName::Untyped | MechanismName::Typed)
     }
 
     /// The mechanism, for a process with this ORB. Answers that are events come to its root POA.
@@ -113,6 +117,9 @@ impl MechanismName {
             MechanismName::Untyped => {
                 Arc::new(Events::new(orb, naming, events::Form::Untyped, options))
             }
+            MechanismName::Typed => {
+                Arc::new(Events::new(orb, naming, events::Form::Typed, options))
+            }
         }
     }
 }
@@ -125,7 +132,7 @@ impl fmt::Display for MechanismName {
 
 /// There is no mechanism of this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no mechanism `{0}`; there are sii, dii, ami, untyped")]
+#[error("there is no mechanism `{0}`; there are sii, dii, ami, untyped, typed")]
 pub struct UnknownMechanism(String);
 
 impl FromStr for MechanismName {

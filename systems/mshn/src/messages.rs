@@ -9,9 +9,10 @@ use crate::idl::events::Kind;
 use crate::idl::*;
 use corbie::cdr::Error;
 use corbie::dynamic::Exception;
+use corbie::types::InterfaceDescription;
 use corbie::{
-    Decoder, Encoder, Interface, Marshal, Object, Orb, Poa, PoaError, Request as DynamicRequest,
-    SystemException, Typed,
+    Decoder, Described as _, Encoder, Interface, Marshal, Object, Operation, Orb, Poa, PoaError,
+    Request as DynamicRequest, SystemException, Typed,
 };
 use std::fmt;
 use std::future::Future;
@@ -63,7 +64,7 @@ impl fmt::Display for Role {
 }
 
 macro_rules! replies {
-    ($($reply:ident),*) => {
+    ($($reply:ident = $operation:ident),*) => {
         /// An answer.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "the types of the IDL, which explains them")]
@@ -73,6 +74,22 @@ macro_rules! replies {
             /// Which member of an envelope it is.
             pub(crate) fn kind(&self) -> Kind {
                 match self { $(Reply::$reply(_) => Kind::$reply,)* }
+            }
+
+            /// The operation of a typed event with this answer.
+            pub(crate) fn event(&self) -> &'static Operation {
+                match self { $(Reply::$reply(_) => {
+                    static EVENT: Operation = Operation::twoway(stringify!($operation));
+                    &EVENT
+                })* }
+            }
+
+            /// Which answer a typed event of that operation is.
+            pub(crate) fn kind_of(event: &str) -> Option<Kind> {
+                match event {
+                    $(stringify!($operation) => Some(Kind::$reply),)*
+                    _ => None,
+                }
             }
 
             /// As the member of an envelope.
@@ -109,7 +126,13 @@ macro_rules! replies {
     };
 }
 
-replies!(Placement, Receipt, Outcome, StatusReport, Requirements);
+replies!(
+    Placement = answer_placement,
+    Receipt = answer_receipt,
+    Outcome = answer_outcome,
+    StatusReport = answer_status,
+    Requirements = answer_requirements
+);
 
 #[cold]
 fn unexpected(reply: &Reply, wanted: &str) -> SystemException {
@@ -122,7 +145,7 @@ fn unexpected(reply: &Reply, wanted: &str) -> SystemException {
 struct Served(Arc<dyn Component>);
 
 macro_rules! operations {
-    ($($role:ident ($servant:ident, $skeleton:ident, $module:ident) {
+    ($($role:ident ($servant:ident, $skeleton:ident, $module:ident, $events:ident) {
         $($variant:ident = $operation:ident, $later:ident, $response:ident
             ($argument:ident) -> $reply:ident;)*
         $(@oneway $notice:ident = $notify:ident ($said:ident);)?
@@ -149,6 +172,29 @@ macro_rules! operations {
                     $(Request::$variant(_) => stringify!($operation),)*
                     $(Request::$notice(_) => stringify!($notify),)?
                 )* }
+            }
+
+            /// The operation of a typed event with this request.
+            pub(crate) fn event(&self) -> &'static Operation {
+                match self { $(
+                    $(Request::$variant(_) => {
+                        static EVENT: Operation = Operation::twoway(stringify!($operation));
+                        &EVENT
+                    })*
+                    $(Request::$notice(_) => {
+                        static EVENT: Operation = Operation::twoway(stringify!($notify));
+                        &EVENT
+                    })?
+                )* }
+            }
+
+            /// Which request a typed event of that operation is.
+            pub(crate) fn kind_of(event: &str) -> Option<Kind> {
+                match event {
+                    $($(stringify!($operation) => Some(Kind::$variant),)*
+                    $(stringify!($notify) => Some(Kind::$notice),)?)*
+                    _ => None,
+                }
             }
 
             /// Whether an answer comes.
@@ -248,6 +294,22 @@ macro_rules! operations {
             }
         }
 
+        impl Role {
+            /// The interface of its requests as typed events.
+            pub(crate) fn event_interfaces(self) -> &'static [&'static str] {
+                match self {
+                    $(Role::$role => {
+                        &[events::$events::REPOSITORY_ID, events::Probed::REPOSITORY_ID]
+                    })*
+                }
+            }
+        }
+
+        /// What typed channels know of MSHN's events.
+        pub(crate) fn event_descriptions() -> Vec<InterfaceDescription> {
+            vec![$(events::$events::describe(),)* events::Answers::describe()]
+        }
+
         $(impl $servant for Served {
             $(fn $operation(&self, response: $module::$response, argument: &$argument) {
                 let done = move |outcome: Result<Reply, SystemException>| {
@@ -283,26 +345,29 @@ macro_rules! operations {
 }
 
 operations! {
-    Advisor (AmhAdvisorServant, AmhAdvisorSkeleton, amh_advisor) {
+    Advisor (AmhAdvisorServant, AmhAdvisorSkeleton, amh_advisor, AdvisorEvents) {
         Schedule = schedule, schedule_async, ScheduleResponse (Job) -> Placement;
         Submit = submit, submit_async, SubmitResponse (Job) -> Receipt;
         OutcomeOf = outcome_of, outcome_of_async, OutcomeOfResponse (JobId) -> Outcome;
         Violated = violated, violated_async, ViolatedResponse (Violation) -> Receipt;
         Finished = finished, finished_async, FinishedResponse (Outcome) -> Receipt;
     }
-    StatusServer (AmhStatusServerServant, AmhStatusServerSkeleton, amh_status_server) {
+    StatusServer (
+        AmhStatusServerServant, AmhStatusServerSkeleton, amh_status_server, StatusServerEvents
+    ) {
         Status = status, status_async, StatusResponse (Scope) -> StatusReport;
         Watch = watch, watch_async, WatchResponse (WatchOrder) -> Receipt;
         Unwatch = unwatch, unwatch_async, UnwatchResponse (JobId) -> Receipt;
         @oneway Report = report (MachineStatus);
     }
     RequirementDatabase (
-        AmhRequirementDatabaseServant, AmhRequirementDatabaseSkeleton, amh_requirement_database
+        AmhRequirementDatabaseServant, AmhRequirementDatabaseSkeleton, amh_requirement_database,
+        RequirementDatabaseEvents
     ) {
         Record = record, record_async, RecordResponse (Usage) -> Receipt;
         MeansOf = means_of, means_of_async, MeansOfResponse (Application) -> Requirements;
     }
-    Daemon (AmhDaemonServant, AmhDaemonSkeleton, amh_daemon) {
+    Daemon (AmhDaemonServant, AmhDaemonSkeleton, amh_daemon, DaemonEvents) {
         Start = start, start_async, StartResponse (StartOrder) -> Receipt;
         Stop = stop, stop_async, StopResponse (JobId) -> Receipt;
         State = state, state_async, StateResponse (JobId) -> Outcome;

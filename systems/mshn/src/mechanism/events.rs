@@ -17,6 +17,7 @@ pub use calls::EventCounts;
 pub use line::CHANNEL_SERVERS;
 
 use super::{Link, Mechanism};
+use crate::idl::events as idl;
 use crate::messages::{Component, Reply};
 use crate::peers::Address;
 use attending::Attention;
@@ -74,6 +75,8 @@ impl Default for EventOptions {
 pub(crate) enum Form {
     /// A `push` with an any.
     Untyped,
+    /// An operation of an interface for events.
+    Typed,
 }
 
 /// Requests and answers as events; see the module.
@@ -107,6 +110,9 @@ struct Inbox {
     /// The stringified reference of its entrance.
     reply_to: String,
 }
+
+/// The interface of answers as typed events, and its base.
+const ANSWERS: &[&str] = &[idl::Answers::REPOSITORY_ID, idl::Probed::REPOSITORY_ID];
 
 /// Callers whose channels are kept known; more than that, and they are all looked up again.
 const OUTLETS_MAX: usize = 4096;
@@ -186,6 +192,7 @@ impl Hub {
     fn context(&self) -> &'static str {
         match self.form {
             Form::Untyped => "mshn-untyped",
+            Form::Typed => "mshn-typed",
         }
     }
 
@@ -198,12 +205,12 @@ impl Hub {
             Some(consumer) => consumer.clone(),
             None => {
                 let ear = Arc::new(Ear(Arc::downgrade(self)));
-                let made = consumer::activate(&self.orb, &ear)?;
+                let made = consumer::activate(&self.orb, &ear, self.form, ANSWERS)?;
                 self.ear.get_or_init(|| made).clone()
             }
         };
         let name = format!("answers/{:016x}", unique());
-        let line = Line::open(&self.naming, &self.options, self.form, &name, &consumer)?;
+        let line = self.open(&name, ANSWERS, &consumer)?;
         let made = Arc::new(Inbox { reply_to: line.entrance.to_string(), line });
         let mut inbox = lock(&self.inbox);
         if let Some(first) = &*inbox {
@@ -214,6 +221,16 @@ impl Hub {
         }
         *inbox = Some(Arc::clone(&made));
         Ok(made)
+    }
+
+    /// A channel for events of `interfaces`, when they are typed, which `consumer` gets.
+    fn open(
+        &self,
+        name: &str,
+        interfaces: &'static [&'static str],
+        consumer: &PushConsumer,
+    ) -> Result<Line, SystemException> {
+        Line::open(&self.naming, &self.options, self.form, (name, interfaces), consumer)
     }
 
     /// Where answers for `reply_to` go.

@@ -55,7 +55,7 @@ fn mechanism() -> Arg {
         .value_name("NAME")
         .default_value("sii")
         .value_parser(value_parser!(MechanismName))
-        .help("How components talk: sii, dii, ami or untyped (events)")
+        .help("How components talk: sii, dii, ami, or by untyped or typed events")
 }
 
 /// For ORBs that are called back on the same machine.

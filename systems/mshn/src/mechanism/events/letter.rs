@@ -17,6 +17,10 @@ use std::sync::LazyLock;
 /// The operation of an untyped event.
 pub(super) static PUSH: Operation = Operation::twoway("push");
 
+static PROBE: Operation = Operation::twoway("probe");
+static REFUSAL: Operation = Operation::twoway("answer_refusal");
+static ALIVE: Operation = Operation::twoway("answer_alive");
+
 static TYPE: LazyLock<TypeCode> = LazyLock::new(Envelope::type_code);
 
 /// The TypeCode of an envelope as it stands in an any, in our byte order.
@@ -101,6 +105,13 @@ impl Letter {
     pub(super) fn operation(&self, form: Form) -> &'static Operation {
         match form {
             Form::Untyped => &PUSH,
+            Form::Typed => match &self.body {
+                Body::Asks(request) => request.event(),
+                Body::Answers(reply) => reply.event(),
+                Body::Refuses(_) => &REFUSAL,
+                Body::Probes => &PROBE,
+                Body::IsAlive => &ALIVE,
+            },
         }
     }
 
@@ -120,7 +131,38 @@ impl Letter {
                 e.write_ulong(self.body.kind() as u32);
                 self.body.encode(e)
             }
+            Form::Typed => {
+                <Header as Marshal>::encode(&self.head, e)?;
+                match &self.body {
+                    Body::Probes | Body::IsAlive => Ok(()),
+                    body => body.encode(e),
+                }
+            }
         }
+    }
+
+    /// The letter that a typed event of that operation is; nothing when it is none of ours.
+    ///
+    /// # Errors
+    /// When the arguments are malformed.
+    pub(super) fn decode_event(
+        operation: &str,
+        mut d: Decoder<'_>,
+    ) -> Result<Option<Self>, SystemException> {
+        let member = Request::kind_of(operation).or_else(|| Reply::kind_of(operation));
+        let kind = match (member, operation) {
+            (Some(kind), _) => Some(kind),
+            (None, "answer_refusal") => Some(Kind::Refusal),
+            (None, "answer_alive" | "probe") => None,
+            _ => return Ok(None),
+        };
+        let head = <Header as Marshal>::decode(&mut d)?;
+        let body = match kind {
+            Some(kind) => Body::decode(kind, &mut d)?,
+            None if operation == ALIVE.name() => Body::IsAlive,
+            None => Body::Probes,
+        };
+        Ok(Some(Self { head, body }))
     }
 
     /// The letter in an untyped event.

@@ -6,12 +6,17 @@
 
 use super::{EventOptions, Form};
 use corbie::{CompletionStatus, Object, SystemException};
-use corbie_event::corbie_events::event_channel_factory::CreateChannelError;
+use corbie_event::corbie_events::event_channel_factory::{
+    CreateChannelError, CreateTypedChannelError,
+};
 use corbie_event::corbie_events::{ChannelQos, EventChannelFactory, Overflow};
-use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::cos_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
 use corbie_event::cos_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
+use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer, ProxyPushSupplier};
 use corbie_event::cos_event_comm::PushConsumer;
+use corbie_event::cos_typed_event_channel_admin::TypedEventChannel;
+use corbie_event::cos_typed_event_channel_admin::typed_consumer_admin::ObtainTypedPushSupplierError;
+use corbie_event::cos_typed_event_channel_admin::typed_supplier_admin::ObtainTypedPushConsumerError;
 use corbie_naming::Naming;
 use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -25,11 +30,28 @@ const PUSH_TIMEOUT_MS: u32 = 60_000;
 const GIVE_UP_MS: u32 = 10_000;
 
 pub(super) struct Line {
-    channel: EventChannel,
+    channel: Channel,
     /// What others push into.
     pub(super) entrance: Object,
     /// Our proxy: it is there as long as we are connected.
     exit: Object,
+}
+
+enum Channel {
+    Untyped(EventChannel),
+    Typed(TypedEventChannel),
+}
+
+/// Our proxies: what others push into, and what pushes to us.
+type Ends = (Object, Object);
+
+impl Channel {
+    fn destroy(&self) -> Result<(), SystemException> {
+        match self {
+            Channel::Untyped(channel) => channel.destroy(),
+            Channel::Typed(channel) => channel.destroy(),
+        }
+    }
 }
 
 fn failed(what: &str, why: &dyn Display) -> SystemException {
@@ -72,7 +94,7 @@ impl Line {
         naming: &Naming,
         options: &EventOptions,
         form: Form,
-        name: &str,
+        (name, interfaces): (&str, &[&str]),
         consumer: &PushConsumer,
     ) -> Result<Self, SystemException> {
         let mut last = nil("channel");
@@ -80,74 +102,23 @@ impl Line {
             let found = naming.resolve_object(&format!("{CHANNEL_SERVERS}/{server}"));
             let opened = found
                 .map_err(|error| failed("the event server", &error))
-                .map(|object| EventChannelFactory::unchecked_narrow(object))
-                .and_then(|factory| Self::open_at(&factory, options, form, name, consumer));
+                .map(EventChannelFactory::unchecked_narrow)
+                .and_then(|factory| {
+                    end_earlier(&factory, name)?;
+                    let unique = format!("{name}/{:016x}", super::unique());
+                    match form {
+                        Form::Untyped => untyped(&factory, &unique, &qos(options), consumer),
+                        Form::Typed => {
+                            typed(&factory, &unique, &qos(options), interfaces, consumer)
+                        }
+                    }
+                });
             match opened {
-                Ok(line) => return Ok(line),
+                Ok((channel, (entrance, exit))) => return Ok(Self { channel, entrance, exit }),
                 Err(exception) => last = exception,
             }
         }
         Err(last)
-    }
-
-    fn open_at(
-        factory: &EventChannelFactory,
-        options: &EventOptions,
-        form: Form,
-        name: &str,
-        consumer: &PushConsumer,
-    ) -> Result<Self, SystemException> {
-        let begins = format!("{name}/");
-        // Whoever was called so before is gone, or about to be: what waits there waits in vain.
-        for earlier in factory.list()?.iter().filter(|earlier| earlier.starts_with(&begins)) {
-            if let Ok(Some(channel)) = factory.find(earlier) {
-                channel.destroy()?;
-            }
-        }
-        let qos = ChannelQos {
-            when_full: Overflow::BlockSupplier,
-            queue_events: options.queue_events,
-            window: options.window,
-            push_timeout: PUSH_TIMEOUT_MS,
-            give_up_after: GIVE_UP_MS,
-            ..ChannelQos::default()
-        };
-        let unique = format!("{begins}{:016x}", super::unique());
-        let made = factory.create_channel(&unique, &qos).map_err(|error| match error {
-            CreateChannelError::System(exception) => exception,
-            other => failed("a channel cannot be made", &other),
-        });
-        let channel = made?.ok_or_else(|| nil("channel"))?;
-        let joined = Self::join(&channel, form, consumer);
-        let (entrance, exit) = joined.inspect_err(|_| {
-            // It is of no use; the server ends it if we cannot.
-            let _ = channel.destroy();
-        })?;
-        Ok(Self { channel, entrance, exit })
-    }
-
-    fn join(
-        channel: &EventChannel,
-        form: Form,
-        consumer: &PushConsumer,
-    ) -> Result<(Object, Object), SystemException> {
-        match form {
-            Form::Untyped => {
-                let consumers = channel.for_consumers()?.ok_or_else(|| nil("administration"))?;
-                let exit = consumers.obtain_push_supplier()?.ok_or_else(|| nil("proxy"))?;
-                exit.connect_push_consumer(Some(consumer)).map_err(|error| match error {
-                    ConnectPushConsumerError::System(exception) => exception,
-                    other => failed("a consumer cannot be connected", &other),
-                })?;
-                let suppliers = channel.for_suppliers()?.ok_or_else(|| nil("administration"))?;
-                let entrance = suppliers.obtain_push_consumer()?.ok_or_else(|| nil("proxy"))?;
-                entrance.connect_push_supplier(None).map_err(|error| match error {
-                    ConnectPushSupplierError::System(exception) => exception,
-                    other => failed("suppliers cannot be connected", &other),
-                })?;
-                Ok((entrance.into_object(), exit.into_object()))
-            }
-        }
     }
 
     /// Whether we still get its events. An event server that does not answer in time is there.
@@ -164,4 +135,117 @@ impl Line {
             tracing::debug!(%exception, "a channel had ended already");
         }
     }
+}
+
+fn qos(options: &EventOptions) -> ChannelQos {
+    ChannelQos {
+        when_full: Overflow::BlockSupplier,
+        queue_events: options.queue_events,
+        window: options.window,
+        push_timeout: PUSH_TIMEOUT_MS,
+        give_up_after: GIVE_UP_MS,
+        ..ChannelQos::default()
+    }
+}
+
+/// Whoever was called so before is gone, or about to be: what waits there waits in vain.
+fn end_earlier(factory: &EventChannelFactory, name: &str) -> Result<(), SystemException> {
+    let begins = format!("{name}/");
+    for earlier in factory.list()?.iter().filter(|earlier| earlier.starts_with(&begins)) {
+        if let Ok(Some(channel)) = factory.find(earlier) {
+            channel.destroy()?;
+        } else if let Ok(Some(channel)) = factory.find_typed(earlier) {
+            channel.destroy()?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the channel back that could not be used.
+fn joined(channel: Channel, ends: Result<Ends, SystemException>) -> Made {
+    match ends {
+        Ok(ends) => Ok((channel, ends)),
+        Err(exception) => {
+            // It is of no use; the server ends it if we cannot.
+            let _ = channel.destroy();
+            Err(exception)
+        }
+    }
+}
+
+type Made = Result<(Channel, Ends), SystemException>;
+
+fn untyped(
+    factory: &EventChannelFactory,
+    name: &str,
+    qos: &ChannelQos,
+    consumer: &PushConsumer,
+) -> Made {
+    let made = factory.create_channel(name, qos).map_err(|error| match error {
+        CreateChannelError::System(exception) => exception,
+        other => failed("a channel cannot be made", &other),
+    });
+    let channel = made?.ok_or_else(|| nil("channel"))?;
+    let join = || {
+        let consumers = channel.for_consumers()?.ok_or_else(|| nil("administration"))?;
+        let exit = consumers.obtain_push_supplier()?.ok_or_else(|| nil("proxy"))?;
+        connect(&exit, consumer)?;
+        let suppliers = channel.for_suppliers()?.ok_or_else(|| nil("administration"))?;
+        let entrance = suppliers.obtain_push_consumer()?.ok_or_else(|| nil("proxy"))?;
+        supply(&entrance)?;
+        Ok((entrance.into_object(), exit.into_object()))
+    };
+    let ends = join();
+    joined(Channel::Untyped(channel), ends)
+}
+
+fn typed(
+    factory: &EventChannelFactory,
+    name: &str,
+    qos: &ChannelQos,
+    interfaces: &[&str],
+    consumer: &PushConsumer,
+) -> Made {
+    let interface = interfaces.first().copied().unwrap_or_default();
+    let made = factory.create_typed_channel(name, qos, &Vec::new()).map_err(|error| match error {
+        CreateTypedChannelError::System(exception) => exception,
+        other => failed("a channel for typed events cannot be made", &other),
+    });
+    let channel = made?.ok_or_else(|| nil("channel"))?;
+    let join = || {
+        let consumers = channel.for_consumers()?.ok_or_else(|| nil("administration"))?;
+        let exit =
+            consumers.obtain_typed_push_supplier(interface).map_err(|error| match error {
+                ObtainTypedPushSupplierError::System(exception) => exception,
+                other => failed(interface, &other),
+            })?;
+        let exit = exit.ok_or_else(|| nil("proxy"))?;
+        connect(&exit, consumer)?;
+        let suppliers = channel.for_suppliers()?.ok_or_else(|| nil("administration"))?;
+        let proxy =
+            suppliers.obtain_typed_push_consumer(interface).map_err(|error| match error {
+                ObtainTypedPushConsumerError::System(exception) => exception,
+                other => failed(interface, &other),
+            })?;
+        let proxy = proxy.ok_or_else(|| nil("proxy"))?;
+        supply(&ProxyPushConsumer::unchecked_narrow(proxy.as_object().clone()))?;
+        let entrance = proxy.get_typed_consumer()?.ok_or_else(|| nil("typed consumer"))?;
+        Ok((entrance, exit.into_object()))
+    };
+    let ends = join();
+    joined(Channel::Typed(channel), ends)
+}
+
+fn connect(exit: &ProxyPushSupplier, consumer: &PushConsumer) -> Result<(), SystemException> {
+    exit.connect_push_consumer(Some(consumer)).map_err(|error| match error {
+        ConnectPushConsumerError::System(exception) => exception,
+        other => failed("a consumer cannot be connected", &other),
+    })
+}
+
+fn supply(entrance: &ProxyPushConsumer) -> Result<(), SystemException> {
+    entrance.connect_push_supplier(None).map_err(|error| match error {
+        ConnectPushSupplierError::System(exception) => exception,
+        other => failed("suppliers cannot be connected", &other),
+    })
 }

@@ -52,7 +52,8 @@ impl Serving {
             line: Mutex::default(),
             progress: Mutex::default(),
         });
-        let consumer = consumer::activate(&hub.orb, &serving)?;
+        let consumer =
+            consumer::activate(&hub.orb, &serving, hub.form, me.role.event_interfaces())?;
         let consumer = serving.consumer.get_or_init(|| consumer);
         let line = serving.open(consumer)?;
         let entrance = line.entrance.clone();
@@ -62,9 +63,8 @@ impl Serving {
     }
 
     fn open(&self, consumer: &PushConsumer) -> Result<Arc<Line>, SystemException> {
-        let Hub { naming, options, form, .. } = &*self.hub;
         let name = format!("{}/{}", self.me.role, self.me.name.as_deref().unwrap_or("0"));
-        Line::open(naming, options, *form, &name, consumer).map(Arc::new)
+        self.hub.open(&name, self.me.role.event_interfaces(), consumer).map(Arc::new)
     }
 
     /// Opens another line when ours is gone, and has others find it.
