@@ -1,24 +1,30 @@
 //! `corbie events`: serves event channels, and gives events to any channel and takes them from it
 //! from the shell.
 //!
-//! One file for serving, one for the factory, one for events. What they do is in
+//! One file for serving, one for the factory, one for each direction of events. What they do is in
 //! `services/event`; here are arguments, sentences and lines of output.
 
+mod consume;
 mod factory;
-mod flow;
+mod naming;
+mod persistence;
+mod pulled;
 mod serve;
+mod supply;
 mod surroundings;
 
 use std::io::Write;
 
 use clap::{Arg, ArgMatches, Command};
-use corbie::Object;
+use corbie::{Object, SystemException};
+use corbie_event::EVENT_CHANNEL_FACTORY;
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::corbie_events::event_channel_factory::FindError;
 use corbie_event::cos_event_channel_admin::EventChannel;
 
 use crate::failure::{Failure, Report, USER_EXCEPTION};
 use crate::session::{self, Session};
+use persistence::Patience;
 
 pub(super) fn table() -> Command {
     Command::new("events")
@@ -27,17 +33,20 @@ pub(super) fn table() -> Command {
         .arg_required_else_help(true)
         .subcommand(serve::table())
         .subcommand(client(factory::create()))
+        .subcommand(client(factory::list()))
         .subcommand(client(factory::stats()))
-        .subcommand(client(flow::push()))
-        .subcommand(client(flow::pull()))
-        .subcommand(client(flow::tail()))
+        .subcommand(client(factory::destroy()))
+        .subcommand(client(supply::table()))
+        .subcommand(client(consume::pull()))
+        .subcommand(client(consume::tail()))
         .after_help(
             "A channel is the name of one that --factory has, or a reference: IOR:…, corbaloc:…, \
-             corbaname:…, file:….\n\nEvents are written in JSON: numbers, texts, true and false \
+             corbaname:…, file:…; of any ORB's event service.\n\nEvents are written in JSON: numbers, texts, true and false \
              as they are, anything else as corbie call writes an any: \
              {\"type\": TYPE, \"value\": VALUE}.\n\n\
              Example: corbie events serve --listen localhost:2810 --channel prices\n         \
-             corbie events push prices 42 -f corbaloc::localhost:2810/EventChannelFactory",
+             corbie events tail prices -f localhost:2810\n         \
+             corbie events push prices 42 -f localhost:2810",
         )
 }
 
@@ -45,24 +54,28 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     match matches.subcommand() {
         Some(("serve", rest)) => serve::run(rest, output),
         Some(("create", rest)) => factory::run_create(rest, output),
+        Some(("list", rest)) => factory::run_list(rest, output),
         Some(("stats", rest)) => factory::run_stats(rest, output),
-        Some(("push", rest)) => flow::run_push(rest),
-        Some(("pull", rest)) => flow::run_pull(rest, output),
-        Some(("tail", rest)) => flow::run_tail(rest, output),
+        Some(("destroy", rest)) => factory::run_destroy(rest),
+        Some(("push", rest)) => supply::run(rest, output),
+        Some(("pull", rest)) => {
+            let count = rest.get_one::<u64>("count").copied().unwrap_or(1);
+            consume::run(rest, output, count)
+        }
+        Some(("tail", rest)) => consume::run(rest, output, u64::MAX),
         _ => Err(Failure::usage("no subcommand was given; try `corbie events --help`")),
     }
 }
 
+const CHANNEL: &str = "The name of the channel, or its reference";
+
 /// What all subcommands but `serve` take.
 fn client(command: Command) -> Command {
     command
-        .arg(
-            Arg::new("factory")
-                .short('f')
-                .long("factory")
-                .value_name("REFERENCE")
-                .help("The factory: corbaloc::HOST:PORT/EventChannelFactory, IOR:…, file:…"),
-        )
+        .arg(Arg::new("factory").short('f').long("factory").value_name("REFERENCE").help(
+            "The factory: HOST:PORT, corbaloc:…, corbaname:…, IOR:…, file:… \
+                     [default: -ORBInitRef EventChannelFactory=…]",
+        ))
         .args(session::arguments())
 }
 
@@ -76,12 +89,26 @@ fn channel_name(matches: &ArgMatches) -> &str {
 }
 
 fn the_factory(session: &Session, matches: &ArgMatches) -> Result<EventChannelFactory, Failure> {
-    let Some(url) = matches.get_one::<String>("factory") else {
-        return Err(Failure::usage(
-            "which factory? Give --factory corbaloc::HOST:PORT/EventChannelFactory",
-        ));
+    let object = match matches.get_one::<String>("factory") {
+        Some(url) if is_address(url) => {
+            session.resolve(&format!("corbaloc::{url}/{EVENT_CHANNEL_FACTORY}"))
+        }
+        Some(url) => session.resolve(url),
+        None => session.orb().resolve_initial_references(EVENT_CHANNEL_FACTORY).map_err(|_| {
+            Failure::usage(
+                "which factory? Give --factory HOST:PORT, or \
+                 -ORBInitRef EventChannelFactory=REFERENCE",
+            )
+        }),
     };
-    Ok(EventChannelFactory::unchecked_narrow(session.resolve(url)?))
+    Ok(EventChannelFactory::unchecked_narrow(object?))
+}
+
+/// Whether it is `HOST:PORT`; no URL ends with a colon and digits only.
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        port.parse::<u16>().is_ok() && !host.is_empty() && !host.contains('/')
+    })
 }
 
 /// The channel that the command line names.
@@ -91,11 +118,31 @@ fn the_channel(session: &Session, matches: &ArgMatches) -> Result<EventChannel, 
         let object: Object = session.resolve(name)?;
         return Ok(EventChannel::unchecked_narrow(object));
     }
-    let found = the_factory(session, matches)?.find(name).map_err(|error| match error {
-        FindError::NotFound(_) => refused(format!("there is no channel {name:?}")),
+    let (factory, patience) = (the_factory(session, matches)?, Patience::of(matches)?);
+    let found = patience.attempt(system_of_find, || factory.find(name));
+    let found = found.map_err(|error| match error {
+        FindError::NotFound(_) => refused(no_channel(&factory, name)),
         FindError::System(exception) => failed("the factory", &exception),
     })?;
     found.ok_or_else(|| is_nil("the channel"))
+}
+
+fn system_of_find(error: &FindError) -> Option<&SystemException> {
+    match error {
+        FindError::NotFound(_) => None,
+        FindError::System(exception) => Some(exception),
+    }
+}
+
+/// Names what there is instead.
+fn no_channel(factory: &EventChannelFactory, name: &str) -> String {
+    match factory.list() {
+        Ok(names) if names.is_empty() => {
+            format!("there is no channel {name:?}; `corbie events create {name}` makes it")
+        }
+        Ok(names) => format!("there is no channel {name:?}, but {}", names.join(", ")),
+        Err(_) => format!("there is no channel {name:?}"),
+    }
 }
 
 /// The server raised a user exception.
@@ -104,7 +151,7 @@ fn refused(sentence: String) -> Failure {
 }
 
 fn failed(who: &str, why: &dyn std::fmt::Display) -> Failure {
-    Failure::new(format!("{who} did not do it: {why}"))
+    Failure::new(format!("asking {who} failed: {why}"))
 }
 
 /// A server answered with a nil reference.

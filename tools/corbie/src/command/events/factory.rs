@@ -6,11 +6,13 @@ use std::io::Write;
 
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use corbie_event::corbie_events::event_channel_factory::{CreateChannelError, StatisticsError};
-use corbie_event::corbie_events::{ChannelQos, ConsumerCounters, Overflow};
-use corbie_naming::Naming;
+use corbie_event::corbie_events::{ChannelQos, ConsumerCounters, EventChannelFactory, Overflow};
 use serde_json::{Value as Json, json};
 
-use super::{channel_argument, channel_name, failed, is_nil, refused, the_factory};
+use super::{
+    CHANNEL, channel_argument, channel_name, failed, is_nil, naming, no_channel, refused,
+    the_channel, the_factory,
+};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -37,24 +39,28 @@ pub(super) fn create() -> Command {
         .arg(number("give-up-after", "MILLISECONDS", "When unreachable peers are disconnected"))
         .arg(
             Arg::new("bind")
-                .long("bind")
+                .long("name")
+                .alias("bind")
                 .value_name("NAME")
-                .requires("name-service")
-                .help("Bind the channel to this name"),
+                .help("Bind the channel to this name, where it is found as corbaname:…#NAME"),
         )
-        .arg(
-            Arg::new("name-service")
-                .short('n')
-                .long("name-service")
-                .value_name("REFERENCE")
-                .help("The naming service to bind it in"),
-        )
+        .arg(naming::argument())
 }
 
 pub(super) fn stats() -> Command {
     Command::new("stats")
         .about("Shows the counters of a channel and its consumers, as JSON")
-        .arg(channel_argument("The name of the channel"))
+        .arg(channel_argument("The name of the channel [default: all]").required(false))
+}
+
+pub(super) fn list() -> Command {
+    Command::new("list").about("Shows the names of all channels, one a line")
+}
+
+pub(super) fn destroy() -> Command {
+    Command::new("destroy")
+        .about("Ends a channel: everybody connected is told, and what waits is lost")
+        .arg(channel_argument(CHANNEL))
 }
 
 pub(super) fn run_create(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
@@ -69,11 +75,8 @@ pub(super) fn run_create(matches: &ArgMatches, output: &mut dyn Write) -> Result
         CreateChannelError::System(exception) => failed("the factory", &exception),
     })?;
     let channel = channel.ok_or_else(|| is_nil("the channel"))?;
-    if let (Some(bound), Some(url)) =
-        (matches.get_one::<String>("bind"), matches.get_one::<String>("name-service"))
-    {
-        let naming = Naming::at(session.orb(), url).map_err(|e| failed("naming", &e))?;
-        naming.rebind(bound, channel.as_object()).map_err(|e| failed("naming", &e))?;
+    if let Some(bound) = matches.get_one::<String>("bind") {
+        naming::bind(&session, matches, bound, channel.as_object())?;
     }
     writeln!(output, "{}", channel.as_object())?;
     Ok(())
@@ -102,20 +105,48 @@ fn qos(matches: &ArgMatches) -> ChannelQos {
 
 pub(super) fn run_stats(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let session = Session::start(matches)?;
-    let name = channel_name(matches);
-    let statistics =
-        the_factory(&session, matches)?.statistics(name).map_err(|error| match error {
-            StatisticsError::NotFound(_) => refused(format!("there is no channel {name:?}")),
-            StatisticsError::System(exception) => failed("the factory", &exception),
-        })?;
+    let factory = the_factory(&session, matches)?;
+    let all = match matches.get_one::<String>("channel") {
+        Some(name) => statistics(&factory, name)?,
+        None => {
+            let names = factory.list().map_err(|e| failed("the factory", &e))?;
+            let mut all = serde_json::Map::new();
+            for name in names {
+                let of_one = statistics(&factory, &name)?;
+                all.insert(name, of_one);
+            }
+            Json::Object(all)
+        }
+    };
+    writeln!(output, "{all:#}")?;
+    Ok(())
+}
+
+fn statistics(factory: &EventChannelFactory, name: &str) -> Result<Json, Failure> {
+    let statistics = factory.statistics(name).map_err(|error| match error {
+        StatisticsError::NotFound(_) => refused(no_channel(factory, name)),
+        StatisticsError::System(exception) => failed("the factory", &exception),
+    })?;
     let consumers: Vec<Json> = statistics.consumers.iter().map(counters).collect();
-    let all = json!({
+    Ok(json!({
         "received": statistics.received,
         "suppliers": statistics.suppliers,
         "consumers": consumers,
-    });
-    writeln!(output, "{all:#}")?;
+    }))
+}
+
+pub(super) fn run_list(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let session = Session::start(matches)?;
+    let names = the_factory(&session, matches)?.list().map_err(|e| failed("the factory", &e))?;
+    for name in names {
+        writeln!(output, "{name}")?;
+    }
     Ok(())
+}
+
+pub(super) fn run_destroy(matches: &ArgMatches) -> Result<(), Failure> {
+    let session = Session::start(matches)?;
+    the_channel(&session, matches)?.destroy().map_err(|e| failed("the channel", &e))
 }
 
 fn counters(consumer: &ConsumerCounters) -> Json {

@@ -3,10 +3,12 @@
 //! Its channels are those that are named here and those that clients have its factory make.
 
 use std::io::Write;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use corbie_event::{ChannelQos, EventServer, Limits};
+use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits};
 
+use super::naming;
 use crate::failure::Failure;
 use crate::session::{self, Session};
 
@@ -26,6 +28,12 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::Append)
                 .help("A channel to make, with the default quality of service; may be repeated"),
         )
+        .arg(Arg::new("bind").long("name").value_name("CONTEXT").help(
+            "Bind each --channel as CONTEXT/CHANNEL, and the factory as \
+                     CONTEXT/EventChannelFactory, in the naming service",
+        ))
+        .arg(naming::argument())
+        .args(limit_arguments())
         .arg(
             Arg::new("print-reference")
                 .long("print-reference")
@@ -45,21 +53,80 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
-    let server = EventServer::start(session.orb(), Limits::default()).map_err(|e| cannot(&e))?;
+    let server = EventServer::start(session.orb(), limits(matches)?).map_err(|e| cannot(&e))?;
+    let mut made = vec![];
     for name in matches.get_many::<String>("channel").into_iter().flatten() {
-        server.create(name, ChannelQos::default()).map_err(|e| cannot(&e))?;
+        let channel = server.create(name, ChannelQos::default()).map_err(|e| cannot(&e))?;
+        made.push((name, channel));
     }
     // Requests for objects that were never here are refused, and do not wait for one.
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
     active.map_err(|e| cannot(&e))?;
+    if let Some(name) = matches.get_one::<String>("bind") {
+        naming::bind(
+            &session,
+            matches,
+            &format!("{name}/{EVENT_CHANNEL_FACTORY}"),
+            server.factory().as_object(),
+        )?;
+        for (channel, reference) in &made {
+            naming::bind(&session, matches, &format!("{name}/{channel}"), reference.as_object())?;
+        }
+    }
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.factory().as_object())?;
     } else {
+        let given =
+            matches.get_one::<String>("listen").and_then(|address| address.rsplit_once(':'));
+        let host = given.map_or("HOST", |(host, _)| host);
         let port = session.orb().listen_addresses().first().map_or(0, std::net::SocketAddr::port);
-        writeln!(output, "serving corbaloc::HOST:{port}/EventChannelFactory; Ctrl-C ends it")?;
+        writeln!(output, "serving corbaloc::{host}:{port}/EventChannelFactory; Ctrl-C ends it")?;
     }
     output.flush()?;
     session.orb().run();
     Ok(())
+}
+
+fn limit_arguments() -> [Arg; 3] {
+    let limit = |name: &'static str, help: String| {
+        Arg::new(name)
+            .long(name)
+            .value_name("SECONDS")
+            .value_parser(session::seconds)
+            .help(help)
+            .help_heading("Limits")
+    };
+    let default = Limits::default();
+    let with = |help: &str, limit: Duration| format!("{help} [default: {}]", limit.as_secs());
+    [
+        limit(
+            "idle-limit",
+            with("When who is idle is asked whether it exists", default.idle_limit),
+        ),
+        limit(
+            "idle-nil-limit",
+            "When who is idle and gave no reference is disconnected [default: never]".to_owned(),
+        ),
+        limit(
+            "unconnected-limit",
+            with("When a proxy that nobody connected ends", default.unconnected_limit),
+        ),
+    ]
+}
+
+fn limits(matches: &ArgMatches) -> Result<Limits, Failure> {
+    let given = |name: &str| matches.get_one::<Duration>(name).copied();
+    let default = Limits::default();
+    let limits = Limits {
+        idle_limit: given("idle-limit").unwrap_or(default.idle_limit),
+        idle_nil_limit: given("idle-nil-limit"),
+        unconnected_limit: given("unconnected-limit").unwrap_or(default.unconnected_limit),
+        ..default
+    };
+    let shortest = limits.idle_limit.min(limits.unconnected_limit);
+    if shortest.is_zero() || limits.idle_nil_limit.is_some_and(|limit| limit.is_zero()) {
+        return Err(Failure::usage("a limit of no time would disconnect everybody"));
+    }
+    Ok(limits)
 }

@@ -1,0 +1,293 @@
+//! `corbie events pull` and `tail`: events to standard output, one a line, as a consumer that pulls
+//! or as one that is pushed to.
+
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use corbie::policy::{Policy, SetOverrideType};
+use corbie::{Any, IdAssignment, Interface, Lifespan, Poa, PoaPolicy, SystemException};
+use corbie_event::cos_event_channel_admin::{ConsumerAdmin, ProxyPullSupplier, ProxyPushSupplier};
+use corbie_event::cos_event_comm::pull_supplier::PullError;
+use corbie_event::cos_event_comm::push_consumer::PushError;
+use corbie_event::cos_event_comm::{
+    PullConsumer, PullConsumerServant, PullConsumerSkeleton, PushConsumer, PushConsumerServant,
+    PushConsumerSkeleton,
+};
+
+use super::persistence::{Patience, Subscription, is_gone, retry_argument, subscription_argument};
+use super::surroundings::Plain;
+use super::{CHANNEL, channel_argument, failed, is_nil, the_channel};
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// An event may be long in coming.
+const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// So that a subscription is found again by the same reference.
+const POLICIES: [PoaPolicy; 2] =
+    [PoaPolicy::Lifespan(Lifespan::Persistent), PoaPolicy::IdAssignment(IdAssignment::UserId)];
+
+pub(super) fn pull() -> Command {
+    let count = Arg::new("count")
+        .short('c')
+        .long("count")
+        .value_name("N")
+        .value_parser(value_parser!(u64).range(1..))
+        .default_value("1")
+        .help("How many events");
+    consumer(Command::new("pull").about("Waits for events from now on and shows them, one a line"))
+        .arg(count)
+}
+
+pub(super) fn tail() -> Command {
+    consumer(
+        Command::new("tail")
+            .about("Shows the events from now on, one a line, until it is interrupted"),
+    )
+}
+
+fn consumer(command: Command) -> Command {
+    command
+        .arg(channel_argument(CHANNEL))
+        .arg(
+            Arg::new("pushed")
+                .long("pushed")
+                .action(ArgAction::SetTrue)
+                .help("Have the channel push the events instead of pulling them"),
+        )
+        .arg(
+            Arg::new("listen")
+                .long("listen")
+                .value_name("HOST:PORT")
+                .help("Where to be reached by the channel [default: any free port]"),
+        )
+        .arg(retry_argument())
+        .arg(subscription_argument())
+}
+
+/// Shows so many events.
+pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write, count: u64) -> Result<(), Failure> {
+    let listen = matches
+        .get_one::<String>("listen")
+        .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
+    let is_pushed = matches.get_flag("pushed");
+    if is_pushed && listen.is_none() && Subscription::of(matches).is_kept() {
+        return Err(Failure::usage(
+            "a subscription that is pushed to has to be found again: give --listen HOST:PORT",
+        ));
+    }
+    let session = Session::start_with(matches, &listen.unwrap_or_default())?;
+    if is_pushed {
+        run_pushed(&session, matches, output, count)
+    } else {
+        run_pulling(&session, matches, output, count)
+    }
+}
+
+fn show(session: &Session, output: &mut dyn Write, event: &Any) -> Result<(), Failure> {
+    writeln!(output, "{}", Plain { orb: session.orb() }.json(event))?;
+    Ok(output.flush()?)
+}
+
+fn active_poa(session: &Session) -> Result<Poa, Failure> {
+    let root = session.orb().root_poa();
+    let poa = root.and_then(|root| {
+        root.the_poa_manager().activate()?;
+        let manager = root.the_poa_manager();
+        Ok(root.create_poa("corbie-events-consumer", Some(&manager), &POLICIES)?)
+    });
+    poa.map_err(|e| failed("the ORB", &e))
+}
+
+fn consumers(session: &Session, matches: &ArgMatches) -> Result<ConsumerAdmin, Failure> {
+    let patience = Patience::of(matches)?;
+    let channel = the_channel(session, matches)?;
+    let consumers =
+        patience.call(|| channel.for_consumers()).map_err(|e| failed("the channel", &e))?;
+    consumers.ok_or_else(|| is_nil("the channel"))
+}
+
+fn run_pulling(
+    session: &Session,
+    matches: &ArgMatches,
+    output: &mut dyn Write,
+    count: u64,
+) -> Result<(), Failure> {
+    let (patience, subscription) = (Patience::of(matches)?, Subscription::of(matches));
+    let mut proxy = match subscription.proxy(session)? {
+        Some(kept) => patient(&ProxyPullSupplier::unchecked_narrow(kept))?,
+        None => connect_pulling(session, matches, &subscription)?,
+    };
+    for _ in 0..count {
+        let event = loop {
+            match patience.attempt(of_pull, || proxy.pull()) {
+                Ok(event) => break event,
+                Err(error) if of_pull(&error).is_none_or(is_gone) => {
+                    if subscription.is_kept() {
+                        return Err(subscription.is_over());
+                    }
+                    if !patience.is_some() {
+                        return Err(disconnected());
+                    }
+                    proxy = connect_pulling(session, matches, &subscription)?;
+                }
+                Err(error) => return Err(failed("the channel", &error)),
+            }
+        };
+        show(session, output, &event)?;
+    }
+    if subscription.is_kept() {
+        return Ok(());
+    }
+    proxy.disconnect_pull_supplier().map_err(|e| failed("the channel", &e))
+}
+
+fn of_pull(error: &PullError) -> Option<&SystemException> {
+    match error {
+        PullError::System(exception) => Some(exception),
+        PullError::Disconnected(_) => None,
+    }
+}
+
+/// A proxy whose pulls may take long.
+fn patient(proxy: &ProxyPullSupplier) -> Result<ProxyPullSupplier, Failure> {
+    let patience = Policy::RelativeReplyTimeout(PATIENCE);
+    proxy.set_policy_overrides(&[patience], SetOverrideType::Add).map_err(|e| failed("the ORB", &e))
+}
+
+fn connect_pulling(
+    session: &Session,
+    matches: &ArgMatches,
+    subscription: &Subscription<'_>,
+) -> Result<ProxyPullSupplier, Failure> {
+    let why = |e| failed("the channel", &e);
+    let proxy = consumers(session, matches)?.obtain_pull_supplier().map_err(why)?;
+    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
+    // By a reference the channel finds out that this process has ended; a subscription outlives it.
+    let identity = match subscription.is_kept() {
+        true => None,
+        false => Some(identity(session)?),
+    };
+    proxy.connect_pull_consumer(identity.as_ref()).map_err(|e| failed("the channel", &e))?;
+    subscription.keep(proxy.as_object())?;
+    patient(&proxy)
+}
+
+fn identity(session: &Session) -> Result<PullConsumer, Failure> {
+    let root = session.orb().root_poa();
+    let active = root.and_then(|poa| {
+        poa.the_poa_manager().activate()?;
+        Ok(poa.activate(PullConsumerSkeleton::new(Identity))?)
+    });
+    active.map_err(|e| failed("the ORB", &e))
+}
+
+/// What the channel may ask whether it exists.
+struct Identity;
+
+impl PullConsumerServant for Identity {
+    fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
+        // The pull that waits is told, too.
+        Ok(())
+    }
+}
+
+/// What a consumer hears, and what it answers with.
+enum Heard {
+    Event(Any, SyncSender<()>),
+    Disconnected,
+}
+
+struct Listener {
+    /// Lock "say": held to send.
+    say: Mutex<SyncSender<Heard>>,
+}
+
+impl Listener {
+    fn say(&self, heard: Heard) {
+        let say = self.say.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        // Nobody listens when the process is about to end.
+        let _ = say.send(heard);
+    }
+}
+
+impl PushConsumerServant for Listener {
+    fn push(&self, data: &Any) -> Result<(), PushError> {
+        let (shown, was_shown) = sync_channel(1);
+        self.say(Heard::Event(data.clone(), shown));
+        // What was not shown is not taken: the channel tries again.
+        was_shown.recv().map_err(|_| {
+            SystemException::transient(0, corbie::CompletionStatus::No)
+                .with_detail("this consumer is about to end")
+                .into()
+        })
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        self.say(Heard::Disconnected);
+        Ok(())
+    }
+}
+
+fn run_pushed(
+    session: &Session,
+    matches: &ArgMatches,
+    output: &mut dyn Write,
+    count: u64,
+) -> Result<(), Failure> {
+    let subscription = Subscription::of(matches);
+    let (say, heard) = sync_channel(1);
+    let servant = PushConsumerSkeleton::new(Listener { say: Mutex::new(say) });
+    let poa = active_poa(session)?;
+    let consumer: PushConsumer =
+        poa.activate_with_id("consumer", servant).map_err(|e| failed("the ORB", &e))?;
+    let proxy = match subscription.proxy(session)? {
+        Some(kept) => ProxyPushSupplier::unchecked_narrow(kept),
+        None => {
+            let proxy = connect_pushed(session, matches, &consumer)?;
+            subscription.keep(proxy.as_object())?;
+            proxy
+        }
+    };
+    take(session, output, count, &heard)?;
+    if subscription.is_kept() {
+        return Ok(());
+    }
+    proxy.disconnect_push_supplier().map_err(|e| failed("the channel", &e))
+}
+
+fn disconnected() -> Failure {
+    Failure::new("the channel disconnected this consumer, or was destroyed")
+}
+
+fn take(
+    session: &Session,
+    output: &mut dyn Write,
+    count: u64,
+    heard: &Receiver<Heard>,
+) -> Result<(), Failure> {
+    for _ in 0..count {
+        match heard.recv() {
+            Ok(Heard::Event(event, shown)) => {
+                show(session, output, &event)?;
+                let _ = shown.send(());
+            }
+            _ => return Err(disconnected()),
+        }
+    }
+    Ok(())
+}
+
+fn connect_pushed(
+    session: &Session,
+    matches: &ArgMatches,
+    consumer: &PushConsumer,
+) -> Result<ProxyPushSupplier, Failure> {
+    let why = |e| failed("the channel", &e);
+    let proxy = consumers(session, matches)?.obtain_push_supplier().map_err(why)?;
+    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
+    proxy.connect_push_consumer(Some(consumer)).map_err(|e| failed("the channel", &e))?;
+    Ok(proxy)
+}

@@ -1,0 +1,147 @@
+//! `corbie events push`: events from the command line, or from standard input line by line, as a
+//! supplier that pushes or as one that is pulled.
+
+use std::io::{BufRead as _, BufReader, Write};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use corbie::{Any, Orb, SystemException};
+use corbie_event::cos_event_channel_admin::ProxyPushConsumer;
+use corbie_event::cos_event_comm::push_consumer::PushError;
+
+use super::persistence::{Patience, is_gone, retry_argument};
+use super::pulled;
+use super::surroundings::Plain;
+use super::{CHANNEL, channel_argument, failed, is_nil, the_channel};
+use crate::failure::Failure;
+use crate::json::Place;
+use crate::json::text::load;
+use crate::session::Session;
+
+pub(super) fn table() -> Command {
+    Command::new("push")
+        .about("Gives events to a channel")
+        .arg(channel_argument(CHANNEL))
+        .arg(
+            Arg::new("event")
+                .value_name("JSON")
+                .required(true)
+                .action(ArgAction::Append)
+                .allow_negative_numbers(true)
+                .help(
+                    "The events, in this order; @FILE reads one from a file, `-` alone reads \
+                     them from standard input, one a line",
+                ),
+        )
+        .arg(
+            Arg::new("pulled")
+                .long("pulled")
+                .action(ArgAction::SetTrue)
+                .help("Have the channel pull the events instead of pushing them"),
+        )
+        .arg(
+            Arg::new("show")
+                .long("show")
+                .action(ArgAction::SetTrue)
+                .help("Print each event on a line of its own when the channel has taken it"),
+        )
+        .arg(retry_argument())
+}
+
+pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let session = Session::start(matches)?;
+    let events = events(session.orb(), matches)?;
+    let mut shown = Shown { output, is_wanted: matches.get_flag("show") };
+    if matches.get_flag("pulled") {
+        return pulled::supply(&session, matches, events, &mut shown);
+    }
+    let mut proxy = proxy(&session, matches)?;
+    let patience = Patience::of(matches)?;
+    for given in events {
+        let given = given?;
+        let mut pushed = patience.attempt(of_push, || proxy.push(&given.event));
+        if patience.is_some() && pushed.as_ref().is_err_and(has_no_proxy) {
+            proxy = self::proxy(&session, matches)?;
+            pushed = patience.attempt(of_push, || proxy.push(&given.event));
+        }
+        pushed.map_err(|e| failed("the channel", &e))?;
+        shown.taken(&given.text)?;
+    }
+    proxy.disconnect_push_consumer().map_err(|e| failed("the channel", &e))
+}
+
+/// An event and the text that it was given as.
+pub(super) struct Given {
+    pub(super) event: Any,
+    pub(super) text: String,
+}
+
+/// The events, as they come.
+pub(super) type Events = Box<dyn Iterator<Item = Result<Given, Failure>> + Send>;
+
+fn events(orb: &Orb, matches: &ArgMatches) -> Result<Events, Failure> {
+    let given: Vec<&String> = matches.get_many("event").into_iter().flatten().collect();
+    let read = |orb: &Orb, text: String, name: &str| {
+        let event = Plain { orb }.event(&text, &Place::Whole(name))?;
+        Ok(Given { event, text })
+    };
+    if matches!(given[..], [only] if only == "-") {
+        let orb = orb.clone();
+        let lines =
+            BufReader::new(std::io::stdin()).lines().enumerate().map(move |(index, line)| {
+                let text =
+                    line.map_err(|e| Failure::new(format!("cannot read the events: {e}")))?;
+                read(&orb, text, &format!("line {}", index + 1))
+            });
+        return Ok(Box::new(lines));
+    }
+    // Mistakes on the command line are found before anything is sent.
+    let events = given.iter().enumerate().map(|(index, given)| {
+        let name = format!("events[{index}]");
+        read(orb, load(given, &name)?, &name)
+    });
+    let events = events.collect::<Result<Vec<_>, Failure>>()?;
+    Ok(Box::new(events.into_iter().map(Ok)))
+}
+
+/// Where events that were taken are shown.
+pub(super) struct Shown<'o> {
+    output: &'o mut dyn Write,
+    is_wanted: bool,
+}
+
+impl Shown<'_> {
+    pub(super) fn taken(&mut self, text: &str) -> Result<(), Failure> {
+        if self.is_wanted {
+            writeln!(self.output, "{}", text.trim())?;
+            self.output.flush()?;
+        }
+        Ok(())
+    }
+}
+
+fn of_push(error: &PushError) -> Option<&SystemException> {
+    match error {
+        PushError::System(exception) => Some(exception),
+        PushError::Disconnected(_) => None,
+    }
+}
+
+/// Whether the channel disconnected us: a new proxy may do.
+fn has_no_proxy(error: &PushError) -> bool {
+    match error {
+        PushError::System(exception) => is_gone(exception),
+        PushError::Disconnected(_) => true,
+    }
+}
+
+fn proxy(session: &Session, matches: &ArgMatches) -> Result<ProxyPushConsumer, Failure> {
+    let patience = Patience::of(matches)?;
+    let why = |e| failed("the channel", &e);
+    let channel = the_channel(session, matches)?;
+    let suppliers = patience.call(|| channel.for_suppliers()).map_err(why)?;
+    let suppliers = suppliers.ok_or_else(|| is_nil("the channel"))?;
+    let proxy = patience.call(|| suppliers.obtain_push_consumer()).map_err(why)?;
+    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
+    proxy.connect_push_supplier(None).map_err(|e| failed("the channel", &e))?;
+    Ok(proxy)
+}
