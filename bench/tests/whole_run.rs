@@ -13,7 +13,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_corbie-bench");
 
 #[test]
 fn a_run_writes_table_json_and_picture() {
-    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("whole-run");
+    let name = format!("whole-run-{}", std::process::id());
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let output = Command::new(PROGRAM)
         .args(["ami-latency", "--quick", "--only", "raw-unix", "--out"])
         .arg(&out)
@@ -37,6 +38,7 @@ fn a_run_writes_table_json_and_picture() {
     assert!(record["ratios"]["corbie-smi / raw-tcp : rtt_p50_us @ same-core"].is_null());
     let picture = std::fs::read_to_string(out.join("ami-latency.svg")).unwrap();
     assert!(picture.contains("raw-unix"));
+    std::fs::remove_dir_all(&out).unwrap();
 }
 
 /// A server or client of Corbie; ends when dropped.

@@ -197,8 +197,17 @@ fn off_generates_nothing() {
     options.descriptions = true;
     for file in ["stock.idl", "interfaces.idl", "calls.idl", "names.idl", "values.idl"] {
         let plain = generate_file(file, &Options::new()).source;
-        let words =
-            ["Amh", "amh_", "Async", "Ami", "ami_", "sendc_", "sendp_", "Response", "InterfaceDescription"];
+        let words = [
+            "Amh",
+            "amh_",
+            "Async",
+            "Ami",
+            "ami_",
+            "sendc_",
+            "sendp_",
+            "Response",
+            "InterfaceDescription",
+        ];
         let found: Vec<&&str> = words.iter().filter(|word| plain.contains(**word)).collect();
         assert!(found.is_empty(), "{file} has {found:?}");
         let all = generate_implied(file, &amh(), &options).source;

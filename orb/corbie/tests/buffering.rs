@@ -117,12 +117,15 @@ fn a_lone_oneway_is_not_kept_back() {
     let (server, client, echo, noted) = pair();
     let unkept = [Policy::SyncScope(SyncScope::None)];
     let echo = echo.set_policy_overrides(&unkept, SetOverrideType::Add).unwrap();
-    for value in 0..5 {
+    // One of several, as the machine may be busy.
+    let taken = (0..5).map(|value| {
         let begun = Instant::now();
         echo.note(value).unwrap();
         came(&noted, [value]);
-        assert!(begun.elapsed() < 5 * A_WHILE, "{:?}", begun.elapsed());
-    }
+        begun.elapsed()
+    });
+    let shortest = taken.min().unwrap();
+    assert!(shortest < A_WHILE, "{shortest:?}");
     client.shutdown(true);
     server.shutdown(true);
 }

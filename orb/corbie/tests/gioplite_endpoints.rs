@@ -116,7 +116,7 @@ fn a_client_falls_back_to_iiop() {
     let (server, echo, _) = server(BOTH, &[]);
     let lite = client(&["-ORBgioplite"]);
     // Nobody listens there any more.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = corbie_testkit::servers::free_port();
     let mut both = lite_at(&echo, free);
     both.profiles.extend(ior(&echo).profiles.into_iter().skip(1));
     assert_eq!(echo_of(&lite, &both).double(1).unwrap(), 2);

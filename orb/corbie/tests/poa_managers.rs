@@ -411,7 +411,7 @@ fn shutting_down_answers_what_waits() {
                 "{}: {exception}",
                 scene.strategy
             );
-            assert!(begun.elapsed() < Duration::from_secs(10), "{}", scene.strategy);
+            assert!(begun.elapsed() < PATIENCE, "{}", scene.strategy);
         });
         scene.end();
     });

@@ -64,9 +64,7 @@ fn a_call_goes_over_ipv6() {
 #[test]
 fn a_dead_first_address_is_passed_over() {
     let (orb, echo, _noted) = serve(&[]);
-    let dead = TcpListener::bind("127.0.0.1:0").unwrap();
-    let dead_port = dead.local_addr().unwrap().port();
-    drop(dead);
+    let dead_port = corbie_testkit::servers::free_port();
     orb.bind_object_key("Echo", &echo.0);
     let port = profile(&echo).port;
     let url = format!("corbaloc::127.0.0.1:{dead_port},:127.0.0.1:{port}/Echo");

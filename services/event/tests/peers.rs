@@ -73,21 +73,27 @@ fn meet(client: &mut Command, more: &[&str]) {
         .expect("it was built");
     ours.see_all();
     ours.see_all();
-    // Suppliers have no order among each other: all that the client supplies is to be everywhere.
-    until("all have taken it", || {
-        let consumers = fixture.core().statistics().consumers;
-        consumers.len() == 4
-            && consumers.iter().all(|consumer| consumer.delivered == 2 * TEXTS.len() as u64)
-    });
+    // Suppliers have no order among each other: all that one supplies is to be everywhere before
+    // another one begins.
+    let all_have_taken = |times: usize| {
+        until("all have taken it", || {
+            let consumers = fixture.core().statistics().consumers;
+            let delivered = (times * TEXTS.len()) as u64;
+            consumers.len() == 4 && consumers.iter().all(|consumer| consumer.delivered == delivered)
+        });
+    };
+    all_have_taken(2);
     for event in all(&channel) {
         supplier.push(&event).expect("pushed");
     }
     ours.see_all();
+    all_have_taken(3);
     for event in all(&channel) {
         give.send(event).expect("it listens");
     }
     ours.see_all();
-    // Ours have seen everything: the client may end the channel.
+    all_have_taken(4);
+    // Now the client may end the channel.
     supplier.push(&all(&channel)[0]).expect("pushed");
     let output = client.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected());

@@ -24,7 +24,8 @@ fn qos() -> ChannelQos {
         when_full: Overflow::BlockSupplier,
         queue_events: QUEUE,
         window: 16,
-        push_timeout: Duration::from_millis(500),
+        // Those that are gone refuse connections; only who stays is ever waited for.
+        push_timeout: Duration::from_secs(5),
         give_up_after: Duration::from_millis(500),
         ..ChannelQos::default()
     }

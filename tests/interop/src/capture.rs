@@ -258,7 +258,7 @@ fn capture(
     version: &str,
     more: &[&str],
 ) -> Result<(Vec<Stream>, String), String> {
-    let port = free_port()?;
+    let port = free_port();
     let tap = Tap::to(port)?;
     let mut server = peers.server(peer, version, port, &publish(peer, tap.port()))?;
     server.wait_for("ready", Duration::from_secs(60))?;

@@ -5,7 +5,8 @@ mod build;
 mod process;
 
 pub(crate) use build::Peers;
-pub(crate) use process::{Child, free_port};
+pub(crate) use corbie_testkit::servers::free_port;
+pub(crate) use process::Child;
 
 use crate::arguments::Selection;
 use crate::matrix::{Matrix, Outcome, Pair, Run};
@@ -127,7 +128,7 @@ fn run_pair(
             &peers.both(&run.giop, &wanted(run, pair, features, bulk))?.finish(CLIENT)?,
         ));
     }
-    let port = free_port()?;
+    let port = free_port();
     let start = || {
         let mut server =
             peers.server(&pair.server, &run.giop, port, extra(&run.server, &pair.server))?;

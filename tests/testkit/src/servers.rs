@@ -18,14 +18,24 @@ pub fn say_missing(what: &str) {
     let _ = writeln!(std::io::stderr(), "missing peer: {what}");
 }
 
-/// A port that was free a moment ago.
+/// Ports below those that the system gives to connections and to listeners that want any: what is
+/// free there stays free until it is used, unless another process of tests looks at the same place.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+
+/// A port on which nobody listens, for a process that has to be told one.
 ///
 /// # Panics
-/// When the system has none.
+/// When there is none.
 #[must_use]
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (first, count) = (std::process::id().wrapping_mul(97), PORTS.len() as u32);
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let next = || {
+        let at = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % count;
+        u16::try_from(at).ok().map(|at| PORTS.start + at)
+    };
+    std::iter::repeat_with(next).take(PORTS.len()).flatten().find(is_free).expect("a free port")
 }
 
 /// A folder that is removed when it is dropped.

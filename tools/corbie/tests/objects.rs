@@ -297,7 +297,7 @@ fn ior_dump_as_json_has_the_same_content() {
 fn ior_dump_pings_each_address_and_fails_when_none_answers() {
     let server = Server::start();
     let live = server.port();
-    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let dead = corbie_testkit::servers::free_port();
     server.bind_plain_key();
     let url = format!("corbaloc:iiop:1.2@127.0.0.1:{dead},iiop:1.2@127.0.0.1:{live}/Echo");
     let outcome = corbie(&["ior", "dump", "--ping", &url]);

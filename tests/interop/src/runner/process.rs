@@ -2,7 +2,6 @@
 //! Called by `runner` and `capture`.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -107,10 +106,4 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// A TCP port of loopback that is free at the moment.
-pub(crate) fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|error| error.to_string())?;
-    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
