@@ -29,7 +29,7 @@ pub fn jacorb(scratch: &str) -> Option<&'static Path> {
 
 fn fetch_jacorb(scratch: &str) -> Option<PathBuf> {
     let folder = Path::new(scratch).join("jacorb-services");
-    let complete = folder.join("complete");
+    let complete = folder.join("complete-with-compiler");
     if !complete.is_file() {
         let fetched = Command::new("mvn")
             .args(["-q", "-B", "-f"])
@@ -60,10 +60,29 @@ impl JavaProgram {
     /// When the compiler refuses it.
     #[must_use]
     pub fn compile(libraries: &Path, source: &str) -> Self {
+        Self::compile_with(libraries, source, &[])
+    }
+
+    /// Compiles the classes of one file, with the stubs of these IDL files.
+    ///
+    /// # Panics
+    /// When a compiler refuses them.
+    #[must_use]
+    pub fn compile_with(libraries: &Path, source: &str, idl: &[&str]) -> Self {
         let classes = ScratchFolder::new("java");
+        let stubs = classes.path().join("stubs");
+        for file in idl {
+            run(Command::new("java")
+                .arg("-cp")
+                .arg(libraries.join("*"))
+                .args(["org.jacorb.idl.parser", "-d"])
+                .args([stubs.as_os_str(), file.as_ref()]));
+        }
         run(Command::new("javac")
             .args(["-nowarn", "-Xlint:none", "-encoding", "UTF-8", "-cp"])
             .arg(libraries.join("*"))
+            .arg("-sourcepath")
+            .arg(&stubs)
             .arg("-d")
             .arg(classes.path())
             .arg(source));
@@ -88,7 +107,7 @@ pub struct CppProgram {
 }
 
 impl CppProgram {
-    /// Compiles one file, with the stubs of these IDL files of one folder; `None` where omniORB
+    /// Compiles one file, with the stubs of these IDL files, told from one folder; `None` where omniORB
     /// is not installed.
     ///
     /// # Panics
@@ -110,7 +129,8 @@ impl CppProgram {
                 .args(["-bcxx", &format!("-I{idl_folder}")])
                 .arg(format!("-C{}", path.display()))
                 .arg(format!("{idl_folder}/{name}.idl")));
-            compiler.arg(path.join(format!("{name}SK.cc")));
+            let stem = name.rsplit('/').next().unwrap_or(name);
+            compiler.arg(path.join(format!("{stem}SK.cc")));
         }
         compiler.args(["-lomniDynamic4", "-lomniORB4", "-lomnithread", "-lpthread"]);
         run(&mut compiler);
