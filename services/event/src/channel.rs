@@ -3,6 +3,7 @@
 //!
 //! Proxies (`server`) connect it to CORBA. Untyped and typed events are the same thing here.
 
+mod cursor;
 mod pulled;
 mod pulling;
 mod push;
@@ -17,7 +18,9 @@ pub(crate) use selection::Selection;
 pub use ticket::Ticket;
 
 use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
+use crate::durable::{Journal, Progress};
 use crate::event::Event;
+use crate::log::{Log, Place};
 use crate::qos::{ChannelQos, Limits};
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
@@ -30,6 +33,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub trait Proxy: Send + Sync {
     /// Ends it: whoever is connected is told, if it can be. Does not wait.
     fn end(&self);
+    /// Stops it without a word, until the server is started again.
+    fn suspend(&self);
     /// Ends it if nobody uses it any more. Does not wait.
     fn look_after(self: Arc<Self>) {}
     /// Whether a supplier is connected.
@@ -46,6 +51,14 @@ pub(crate) enum Consumer {
 }
 
 impl Consumer {
+    /// Has it follow the log of a durable channel, as far as it was there already.
+    pub(crate) fn begin(&self, journal: &Arc<Journal>, selection: &Selection, at: &Progress) {
+        match self {
+            Consumer::Push(consumer) => consumer.begin(journal, selection, at),
+            Consumer::Pulling(consumer) => consumer.begin(journal, selection, at),
+        }
+    }
+
     fn counters(&self) -> &Counters {
         match self {
             Consumer::Push(consumer) => &consumer.counters,
@@ -75,6 +88,8 @@ pub struct Channel {
     next_proxy: AtomicU64,
     received: AtomicU64,
     is_destroyed: AtomicBool,
+    /// Of a durable channel.
+    journal: Option<Arc<Journal>>,
 }
 
 /// The counters of one consumer.
@@ -92,22 +107,36 @@ pub(crate) fn count(counter: &AtomicU64, more: usize) {
 }
 
 impl Counters {
+    /// Begins with what a consumer had before the server was started.
+    fn begin(&self, before: &Progress) {
+        self.delivered.store(before.delivered, Ordering::Relaxed);
+        self.dropped.store(before.dropped, Ordering::Relaxed);
+        self.refused.store(before.refused, Ordering::Relaxed);
+    }
+
+    /// Counts what the log does not have any more and the consumer has not seen.
+    fn lost(&self, cursor: &mut cursor::Cursor) {
+        count(&self.dropped, cursor.lose());
+    }
+
     fn read(
         &self,
         id: u64,
         is_pulling: bool,
-        (queued, octets): (usize, usize),
+        (queued, octets): (u64, u64),
+        trouble: Option<&String>,
     ) -> ConsumerCounters {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ConsumerCounters {
             id,
             is_pulling,
-            queued: queued as u64,
-            queued_octets: octets as u64,
+            queued,
+            queued_octets: octets,
             delivered: read(&self.delivered),
             dropped: read(&self.dropped),
             refused: read(&self.refused),
             failed: read(&self.failed),
+            trouble: trouble.cloned().unwrap_or_default(),
         }
     }
 }
@@ -119,6 +148,18 @@ impl Channel {
         limits: &Limits,
         workers: &Arc<Workers>,
     ) -> Arc<Self> {
+        Self::kept(name, qos, limits, workers, None)
+    }
+
+    /// A channel that is kept in a store: its journal, and the number of the next proxy.
+    pub(crate) fn kept(
+        name: &str,
+        qos: ChannelQos,
+        limits: &Limits,
+        workers: &Arc<Workers>,
+        kept: Option<(Arc<Journal>, u64)>,
+    ) -> Arc<Self> {
+        let (journal, next_proxy) = kept.map_or((None, 1), |(journal, next)| (Some(journal), next));
         Arc::new(Self {
             name: name.to_owned(),
             qos,
@@ -126,9 +167,10 @@ impl Channel {
             workers: Arc::clone(workers),
             consumers: RwLock::new(Arc::new([])),
             proxies: Mutex::default(),
-            next_proxy: AtomicU64::new(1),
+            next_proxy: AtomicU64::new(next_proxy),
             received: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
+            journal,
         })
     }
 
@@ -144,6 +186,11 @@ impl Channel {
         &self.qos
     }
 
+    /// What a durable channel has of its store.
+    pub(crate) fn journal(&self) -> Option<&Arc<Journal>> {
+        self.journal.as_ref()
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -154,8 +201,12 @@ impl Channel {
 
     /// Gives `event` to every consumer's queue. Does not wait: a consumer for whose sake the
     /// supplier is to wait keeps a clone of `ticket`; when the last one is gone, the supplier may
-    /// go on.
+    /// go on. A durable channel keeps one until the event is on the disk, and gives it to the
+    /// consumers then.
     pub fn publish(&self, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        if let Some(journal) = &self.journal {
+            return journal.take(event, ticket);
+        }
         self.received.fetch_add(1, Ordering::Relaxed);
         let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
         for Listed { selection, consumer, .. } in consumers.iter() {
@@ -172,6 +223,30 @@ impl Channel {
                 Consumer::Pulling(consumer) => consumer.offer(event, ticket),
             }
         }
+    }
+
+    /// Events of a durable channel are on the disk, from the number `first` on.
+    pub(crate) fn deliver(&self, first: u64, place: Place, events: &[Arc<Event>]) {
+        let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
+        for Listed { consumer, .. } in consumers.iter() {
+            match consumer {
+                Consumer::Push(consumer) => consumer.follow(first, place, events),
+                Consumer::Pulling(consumer) => consumer.follow(first, place, events),
+            }
+        }
+    }
+
+    /// How far the consumers of a durable channel are, by their proxies.
+    pub(crate) fn progress(&self) -> Vec<(u64, Progress)> {
+        let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
+        let progress = |Listed { id, consumer, .. }: &Listed| {
+            let progress = match consumer {
+                Consumer::Push(consumer) => consumer.progress(),
+                Consumer::Pulling(consumer) => consumer.progress(),
+            };
+            progress.map(|progress| (*id, progress))
+        };
+        consumers.iter().filter_map(progress).collect()
     }
 
     /// Whether it was destroyed.
@@ -196,6 +271,18 @@ impl Channel {
                 .with_detail(text));
         }
         let id = self.next_proxy.fetch_add(1, Ordering::Relaxed);
+        self.add_proxy_at(id, make)
+    }
+
+    /// The same, for a proxy that was there before the server was started.
+    ///
+    /// # Errors
+    /// As [`Channel::add_proxy`].
+    pub(crate) fn add_proxy_at<P: Proxy + 'static, T>(
+        &self,
+        id: u64,
+        make: impl FnOnce(u64) -> Result<(Arc<P>, T), SystemException>,
+    ) -> Result<T, SystemException> {
         let (proxy, made) = make(id)?;
         self.proxies().insert(id, Arc::<P>::clone(&proxy));
         if self.is_destroyed() {
@@ -217,7 +304,13 @@ impl Channel {
     /// From now on those events that `selection` selects go to `consumer`, too.
     pub(crate) fn add_consumer(&self, id: u64, selection: &Selection, consumer: Consumer) {
         let selection = selection.clone();
-        self.change_consumers(|consumers| consumers.push(Listed { id, selection, consumer }));
+        let listed = Listed { id, selection, consumer: consumer.clone() };
+        self.change_consumers(|consumers| consumers.push(listed));
+        // What it has not seen of a log.
+        match consumer {
+            Consumer::Push(consumer) => consumer.catch_up(),
+            Consumer::Pulling(consumer) => consumer.catch_up(),
+        }
     }
 
     fn change_consumers(&self, change: impl FnOnce(&mut Vec<Listed>)) {
@@ -235,6 +328,18 @@ impl Channel {
         for proxy in proxies {
             proxy.look_after();
         }
+    }
+
+    /// Stops a durable channel, which goes on when the server is started again: nobody is told.
+    pub(crate) fn suspend(&self) {
+        if self.is_destroyed.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let proxies = std::mem::take(&mut *self.proxies());
+        for proxy in proxies.into_values() {
+            proxy.suspend();
+        }
+        self.change_consumers(Vec::clear);
     }
 
     /// Ends the channel: everybody connected is told. Does not wait. Whether it was not destroyed
@@ -256,12 +361,19 @@ impl Channel {
     pub fn statistics(&self) -> ChannelStatistics {
         let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
         let counters = |Listed { id, consumer, .. }: &Listed| match consumer {
-            Consumer::Push(consumer) => consumer.counters.read(*id, false, consumer.queued()),
-            Consumer::Pulling(consumer) => consumer.counters.read(*id, true, consumer.queued()),
+            Consumer::Push(consumer) => consumer.statistics(*id),
+            Consumer::Pulling(consumer) => consumer.statistics(*id),
         };
+        let log = self.journal.as_ref().map(|journal| journal.log());
         let suppliers = self.proxies().values().filter(|proxy| proxy.is_supplied()).count();
         ChannelStatistics {
-            received: self.received.load(Ordering::Relaxed),
+            received: match &self.journal {
+                None => self.received.load(Ordering::Relaxed),
+                Some(journal) => journal.log().end(),
+            },
+            is_durable: self.journal.is_some(),
+            kept_events: log.map_or(0, |log| log.end() - log.first().min(log.end())),
+            kept_octets: log.map_or(0, Log::octets),
             suppliers: u32::try_from(suppliers).unwrap_or(u32::MAX),
             consumers: consumers.iter().map(counters).collect(),
         }

@@ -20,8 +20,10 @@
 #![forbid(unsafe_code)]
 
 pub mod channel;
+mod durable;
 mod event;
 pub mod interfaces;
+pub mod log;
 mod qos;
 pub mod server;
 mod workers;
@@ -41,6 +43,7 @@ pub use generated::{
     corba, corbie_events, cos_event_channel_admin, cos_event_comm, cos_typed_event_channel_admin,
     cos_typed_event_comm,
 };
+pub use log::Retention;
 pub use qos::{ChannelQos, Limits, Overflow};
 pub use server::EventServer;
 

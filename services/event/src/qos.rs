@@ -4,6 +4,7 @@
 //! `channel` for every event.
 
 use crate::corbie_events::{self, BadQos};
+use crate::log::Retention;
 use std::time::Duration;
 
 /// What becomes of an event that finds a consumer's queue full.
@@ -35,8 +36,12 @@ pub struct ChannelQos {
     pub window: usize,
     /// How long a consumer may take for one push.
     pub push_timeout: Duration,
-    /// A consumer or supplier that could not be reached for so long is disconnected.
+    /// A consumer or supplier that could not be reached for so long is disconnected. A consumer of
+    /// a durable channel is when it does not exist for so long; if it cannot be reached, it is when
+    /// nothing that waited for it in the beginning is kept any more.
     pub give_up_after: Duration,
+    /// Whether events, and who is connected, outlive the server, and how long events are kept.
+    pub durable: Option<Retention>,
 }
 
 impl Default for ChannelQos {
@@ -48,9 +53,13 @@ impl Default for ChannelQos {
             window: 1,
             push_timeout: Duration::from_secs(5),
             give_up_after: Duration::from_secs(60),
+            durable: None,
         }
     }
 }
+
+/// Octets of events that a log has to be allowed to keep.
+const RETAIN_OCTETS_MIN: u64 = 64 << 10;
 
 /// Most pushes on their way to one consumer.
 const WINDOW_MAX: u32 = 4096;
@@ -67,6 +76,14 @@ impl ChannelQos {
             "window is from 1 to 4096"
         } else if self.push_timeout.is_zero() || self.give_up_after.is_zero() {
             "push_timeout and give_up_after are longer than no time"
+        } else if self.durable.is_some() && self.when_full != Overflow::DropOldest {
+            "what waits for the consumers of a durable channel is in its log: its oldest events go \
+             when they are too old or too many (retain_seconds, retain_octets), so when_full is \
+             DROP_OLDEST"
+        } else if self.durable.is_some_and(|kept| kept.octets < RETAIN_OCTETS_MIN) {
+            "retain_octets is at least 65536"
+        } else if self.durable.is_some_and(|kept| kept.age < Duration::from_secs(1)) {
+            "retain_seconds is at least 1"
         } else {
             return Ok(());
         };
@@ -87,10 +104,14 @@ impl ChannelQos {
             0 => default,
             asked => usize::try_from(asked).unwrap_or(usize::MAX),
         };
-        if asked.is_durable {
-            let why = "this server has no store: it cannot make durable channels".to_owned();
-            return Err(BadQos { why });
-        }
+        let kept = Retention::default();
+        let durable = asked.is_durable.then(|| Retention {
+            age: match asked.retain_seconds {
+                0 => kept.age,
+                asked => Duration::from_secs(asked.into()),
+            },
+            octets: if asked.retain_octets == 0 { kept.octets } else { asked.retain_octets },
+        });
         let qos = Self {
             when_full: match asked.when_full {
                 corbie_events::Overflow::DropOldest => Overflow::DropOldest,
@@ -103,8 +124,21 @@ impl ChannelQos {
             window: count(asked.window.into(), default.window),
             push_timeout: millis(asked.push_timeout, default.push_timeout),
             give_up_after: millis(asked.give_up_after, default.give_up_after),
+            durable,
         };
         qos.check().map(|()| qos)
+    }
+}
+
+impl ChannelQos {
+    /// What holds for the queues of consumers: those of a durable channel are bounded by how far
+    /// the log is read ahead.
+    pub(crate) fn of_queues(&self) -> Self {
+        let mut qos = self.clone();
+        if qos.durable.is_some() {
+            (qos.queue_events, qos.queue_octets) = (usize::MAX, usize::MAX);
+        }
+        qos
     }
 }
 
@@ -114,6 +148,8 @@ impl ChannelQos {
 pub struct Limits {
     /// Channels of a server.
     pub channels: usize,
+    /// Durable channels of a server: each has a file open.
+    pub durable_channels: usize,
     /// Proxies of one channel, connected or not.
     pub proxies: usize,
     /// Octets of a channel's name.
@@ -138,6 +174,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             channels: 1000,
+            durable_channels: 100,
             proxies: 10_000,
             name_octets: 1024,
             waiting_pulls: 64,

@@ -16,6 +16,7 @@ use crate::channel::Channel;
 use crate::corbie_events::{EventChannelFactory, EventChannelFactorySkeleton};
 use crate::cos_event_channel_admin::EventChannel;
 use crate::cos_typed_event_channel_admin::TypedEventChannel;
+use crate::durable::Store;
 use crate::interfaces::{InterfaceTable, Interfaces};
 use crate::qos::{ChannelQos, Limits};
 use crate::{EVENT_CHANNEL_FACTORY, corbie_events};
@@ -23,6 +24,7 @@ use corbie::types::InterfaceDescription;
 use corbie::{Orb, SystemException};
 use factory::Factory;
 use home::Home;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A server of event channels within an ORB. Its channels are served until it is dropped.
@@ -38,9 +40,35 @@ impl EventServer {
     /// What making a POA says: `INITIALIZE` when an endpoint cannot be listened on, `BAD_PARAM`
     /// when `orb` has an event server already.
     pub fn start(orb: &Orb, limits: Limits) -> Result<EventServer, SystemException> {
-        let home = Home::new(orb, limits)?;
+        Self::start_in(orb, limits, None)
+    }
+
+    /// The same, with durable channels, which are kept in `folder`. Those that are there are served
+    /// again, with their proxies: references to them are good as long as the server is started at
+    /// the same endpoint.
+    ///
+    /// # Errors
+    /// Those of [`EventServer::start`]; `PERSIST_STORE` when another process uses the folder, when
+    /// it cannot be read or written, or what is in it is damaged: the text says which file, where,
+    /// and what can be done.
+    pub fn start_with_store(
+        orb: &Orb,
+        limits: Limits,
+        folder: impl AsRef<Path>,
+    ) -> Result<EventServer, SystemException> {
+        let store = Store::open(folder.as_ref()).map_err(|error| error.to_exception())?;
+        Self::start_in(orb, limits, Some(store))
+    }
+
+    fn start_in(
+        orb: &Orb,
+        limits: Limits,
+        store: Option<Store>,
+    ) -> Result<EventServer, SystemException> {
+        let home = Home::new(orb, limits, store)?;
         let servant = EventChannelFactorySkeleton::new(Factory { home: Arc::clone(&home) });
-        let factory = home.poa().activate_with_id("factory", servant)?;
+        let factory = home.lasting_poa().activate_with_id("factory", servant)?;
+        home.restore().inspect_err(|_| home.close())?;
         idle::look_after(&home);
         orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         Ok(EventServer { home, factory })
@@ -62,6 +90,15 @@ impl EventServer {
         qos: ChannelQos,
     ) -> Result<EventChannel, corbie_events::event_channel_factory::CreateChannelError> {
         self.home.create(name, qos)
+    }
+
+    /// The reference of the untyped channel of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<EventChannel> {
+        match self.home.find(name)?.reference {
+            home::Reference::Untyped(channel) => Some(channel),
+            home::Reference::Typed(..) => None,
+        }
     }
 
     /// Makes a channel for typed events, or finds the one that is like it. It knows `interfaces`,

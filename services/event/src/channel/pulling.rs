@@ -5,6 +5,9 @@
 //! event waits that a pull which waits would take. Called by the proxy (`server`) and by whoever
 //! publishes.
 
+mod following;
+
+use super::cursor::Cursor;
 use super::push::DISCONNECTED;
 use super::{Channel, Counters, Ticket, count};
 use crate::event::Event;
@@ -68,13 +71,26 @@ struct State {
     octets: usize,
     waiting: VecDeque<Pull>,
     is_ended: bool,
+    /// Of a consumer of a durable channel: the queue is the beginning of what is in the log.
+    cursor: Option<Cursor>,
+    /// Events of the log that were given since the last pull came.
+    given: VecDeque<u64>,
+}
+
+/// An event that was taken out of the queue.
+struct Out {
+    event: Arc<Event>,
+    /// Its number in the log of a durable channel.
+    number: Option<u64>,
+    /// Tickets of events for which there is room now.
+    released: Vec<Arc<Ticket>>,
 }
 
 impl PullingConsumer {
     pub(crate) fn new(channel: &Channel, give_up: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             workers: Arc::downgrade(channel.workers()),
-            qos: channel.qos().clone(),
+            qos: channel.qos().of_queues(),
             waiting_max: channel.limits().waiting_pulls,
             give_up: Box::new(give_up),
             counters: Counters::default(),
@@ -91,7 +107,8 @@ impl PullingConsumer {
         }
         if let Some(pull) = state.next_pull_for(event) {
             drop(state);
-            return self.give(pull, Arc::clone(event));
+            let (event, number) = (Arc::clone(event), None);
+            return self.give(pull, Out { event, number, released: Vec::new() });
         }
         let mut kept = None;
         while self.is_full(&state, event.len()) {
@@ -134,10 +151,11 @@ impl PullingConsumer {
             pull.refuse();
             return None;
         }
-        let Some((event, released)) = self.take_out(&mut state, &pull) else { return Some(pull) };
+        state.given.clear();
+        let Some(out) = self.take_out(&mut state, &pull) else { return Some(pull) };
         drop(state);
-        drop(released);
-        self.give(pull, event);
+        self.give(pull, out);
+        self.catch_up();
         None
     }
 
@@ -148,10 +166,12 @@ impl PullingConsumer {
             drop(state);
             return pull.refuse();
         }
-        if let Some((event, released)) = self.take_out(&mut state, &pull) {
+        // Whoever pulls again has got what was given before.
+        state.given.clear();
+        if let Some(out) = self.take_out(&mut state, &pull) {
             drop(state);
-            drop(released);
-            return self.give(pull, event);
+            self.give(pull, out);
+            return self.catch_up();
         }
         state.waiting.retain(|pull| !pull.response.is_client_gone());
         if state.waiting.len() >= self.waiting_max {
@@ -163,19 +183,23 @@ impl PullingConsumer {
             return;
         }
         state.waiting.push_back(pull);
+        drop(state);
+        self.catch_up();
     }
 
-    fn give(self: &Arc<Self>, pull: Pull, event: Arc<Event>) {
+    fn give(self: &Arc<Self>, pull: Pull, out: Out) {
+        let Out { event, number, released } = out;
+        drop(released);
         match self.workers.upgrade().filter(|_| event.len() > LARGE) {
             Some(workers) => {
                 let consumer = Arc::clone(self);
-                workers.soon(move || consumer.reply(pull, event));
+                workers.soon(move || consumer.reply(pull, event, number));
             }
-            None => self.reply(pull, event),
+            None => self.reply(pull, event, number),
         }
     }
 
-    fn reply(self: &Arc<Self>, pull: Pull, event: Arc<Event>) {
+    fn reply(self: &Arc<Self>, pull: Pull, event: Arc<Event>, number: Option<u64>) {
         let Pull { response, write, .. } = pull;
         match response.reply(&|e| write(&event, e)) {
             Ok(()) => count(&self.counters.delivered, 1),
@@ -188,10 +212,11 @@ impl PullingConsumer {
                 }
                 if let Some(pull) = state.next_pull_for(&event) {
                     drop(state);
-                    return self.give(pull, event);
+                    return self.give(pull, Out { event, number, released: Vec::new() });
                 }
                 state.octets += event.len();
                 state.events.push_front((event, None));
+                state.put_back(number);
             }
             Err(exception) => {
                 tracing::info!(%exception, "an event could not be given to a pull consumer");
@@ -202,16 +227,17 @@ impl PullingConsumer {
 
     /// Takes the first event out that `pull` takes, with the tickets of those for which there is
     /// room now.
-    fn take_out(&self, state: &mut State, pull: &Pull) -> Option<(Arc<Event>, Vec<Arc<Ticket>>)> {
+    fn take_out(&self, state: &mut State, pull: &Pull) -> Option<Out> {
         let at = state.events.iter().position(|(event, _)| pull.takes(event))?;
         let (event, ticket) = state.events.remove(at)?;
         state.octets -= event.len();
+        let number = state.take_number(at);
         let mut released = Vec::from_iter(ticket);
         if state.octets <= self.qos.queue_octets {
             let within = state.events.iter_mut().take(self.qos.queue_events);
             released.extend(within.rev().map_while(|(_, ticket)| ticket.take()));
         }
-        Some((event, released))
+        Some(Out { event, number, released })
     }
 
     /// The consumer is disconnected: pulls that wait are told so.
@@ -232,10 +258,18 @@ impl PullingConsumer {
         self.lock().waiting.iter().any(|pull| !pull.response.is_client_gone())
     }
 
-    /// Events that wait, and their octets.
-    pub(super) fn queued(&self) -> (usize, usize) {
-        let state = self.lock();
-        (state.events.len(), state.octets)
+    /// Stops it until the server is started again: pulls that wait may be tried again then.
+    pub(crate) fn suspend(&self) {
+        let mut state = self.lock();
+        state.is_ended = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        let ends = SystemException::transient(minor::TRANSIENT_STORE, CompletionStatus::No)
+            .with_detail("the event server ends");
+        for pull in waiting {
+            // Nobody may be waiting any more.
+            let _ = pull.response.raise(&ends);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -5,6 +5,9 @@
 //! consumer that was not reached lately, or not at the last attempt, is tried by a worker, with
 //! one push, so that a dead host delays nobody.
 
+mod following;
+
+use super::cursor::Cursor;
 use super::queue::{Offered, Queue};
 use super::{Channel, Counters, Ticket, count};
 use crate::event::Event;
@@ -45,7 +48,11 @@ struct State {
     last_taken: Option<Instant>,
     /// Since when nothing was taken although it was tried.
     failing_since: Option<Instant>,
+    /// Since when it does not exist, to all that is heard.
+    gone_since: Option<Instant>,
     delay: Duration,
+    /// Of a consumer of a durable channel: the queue is the beginning of what is in the log.
+    cursor: Option<Cursor>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +78,7 @@ impl PushConsumer {
         object: &Object,
         give_up: impl Fn() + Send + Sync + 'static,
     ) -> Result<Arc<Self>, SystemException> {
-        let qos = channel.qos().clone();
+        let qos = channel.qos().of_queues();
         // Ours does not travel: clocks need not agree.
         let timeout = Policy::RelativeReplyTimeout(qos.push_timeout);
         let object = object
@@ -105,8 +112,14 @@ impl PushConsumer {
                 return (self.give_up)();
             }
         }
+        self.go_on(state, event.len());
+        drop(released);
+    }
+
+    /// Sends what is new in the queue, or has a worker do so; `octets` are the most of one event.
+    fn go_on<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, State>, octets: usize) {
         let is_idle = state.queue.pending() == 0 && !state.is_sending;
-        if state.phase == Phase::Ready && is_idle && (is_long_ago(&state) || event.len() > LARGE) {
+        if state.phase == Phase::Ready && is_idle && (is_long_ago(&state) || octets > LARGE) {
             state.phase = Phase::Untried;
         }
         if state.phase == Phase::Untried {
@@ -114,7 +127,6 @@ impl PushConsumer {
         } else {
             self.send_what_fits(state);
         }
-        drop(released);
     }
 
     /// Has a worker send one event.
@@ -180,6 +192,9 @@ impl PushConsumer {
                 Some(DISCONNECTED) => (self.give_up)(),
                 Some(_) => self.taken(number, &self.counters.refused),
             },
+            Err(exception) if self.qos.durable.is_some() && is_durably_tried(&exception) => {
+                self.failed(number, &exception);
+            }
             Err(exception) if is_gone(&exception) => (self.give_up)(),
             Err(exception) if is_passing(&exception) => self.failed(number, &exception),
             Err(exception) => {
@@ -196,11 +211,15 @@ impl PushConsumer {
         let mut state = self.lock();
         state.queue.done(number, &self.qos, &mut released);
         state.last_taken = Some(Instant::now());
-        (state.failing_since, state.delay) = (None, Duration::ZERO);
+        (state.failing_since, state.gone_since, state.delay) = (None, None, Duration::ZERO);
         if state.phase == Phase::Trying {
             state.phase = Phase::Ready;
         }
+        let reads_on = state.cursor.is_some() && state.reads_on();
         self.send_what_fits(state);
+        if reads_on {
+            self.read_on();
+        }
         drop(released);
     }
 
@@ -214,7 +233,11 @@ impl PushConsumer {
         }
         state.phase = Phase::Failing;
         let since = *state.failing_since.get_or_insert_with(Instant::now);
-        if since.elapsed() >= self.qos.give_up_after {
+        let is_over = match self.qos.durable {
+            None => since.elapsed() >= self.qos.give_up_after,
+            Some(retention) => self.is_durably_over(&mut state, exception, retention),
+        };
+        if is_over {
             drop(state);
             tracing::info!(%exception, "a push consumer is disconnected: it was not reached");
             return (self.give_up)();
@@ -244,10 +267,11 @@ impl PushConsumer {
         drop(released);
     }
 
-    /// Events that wait, and their octets.
-    pub(crate) fn queued(&self) -> (usize, usize) {
+    /// Events that wait, and their octets; those in the log as they are there.
+    pub(crate) fn queued(&self) -> (u64, u64) {
         let state = self.lock();
-        (state.queue.len(), state.queue.octets())
+        let (events, octets) = state.cursor.as_ref().map_or((0, 0), Cursor::behind);
+        (state.queue.len() as u64 + events, state.queue.octets() as u64 + octets)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -265,6 +289,12 @@ fn is_long_ago(state: &State) -> bool {
 pub(super) fn is_gone(exception: &SystemException) -> bool {
     use SystemExceptionKind as K;
     matches!(exception.kind, K::ObjectNotExist | K::InvObjref)
+}
+
+/// Whether a consumer that keeps its place in a log is to be tried again: one whose server starts
+/// may not be there yet, for a while.
+fn is_durably_tried(exception: &SystemException) -> bool {
+    is_gone(exception) || is_passing(exception) || exception.kind == SystemExceptionKind::ObjAdapter
 }
 
 /// Whether the same call may succeed later.

@@ -28,6 +28,14 @@ pub(super) enum Form<'e> {
 }
 
 impl Selection {
+    /// The repository id of the interface whose calls are selected, else nothing.
+    pub(crate) fn interface(&self) -> &str {
+        match self {
+            Selection::Untyped => "",
+            Selection::Typed(interface) => interface.id(),
+        }
+    }
+
     pub(super) fn form_of<'e>(&self, event: &'e Arc<Event>) -> Form<'e> {
         match (self, event.shape()) {
             (Selection::Untyped, Shape::Any) => Form::Given(event),

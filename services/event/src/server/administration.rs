@@ -9,36 +9,58 @@ use crate::cos_event_channel_admin::{
     EventChannelSkeleton, ProxyPullConsumer, ProxyPullSupplier, ProxyPushConsumer,
     ProxyPushSupplier, SupplierAdmin, SupplierAdminServant, SupplierAdminSkeleton,
 };
-use corbie::SystemException;
+use corbie::{ObjectId, Poa, SystemException};
 use std::sync::Arc;
 
 /// What the servants of one channel share.
 pub(super) struct Place {
     pub(super) home: Arc<Home>,
     pub(super) channel: Arc<Channel>,
-    /// The number of the channel: object ids begin with it.
-    number: u64,
+    /// What object ids begin with.
+    prefix: String,
 }
 
 impl Place {
     pub(super) fn new(home: &Arc<Home>, channel: &Arc<Channel>, number: u64) -> Arc<Self> {
+        // References to a durable channel are to find that of the same store.
+        let prefix = match home.kept() {
+            Some(kept) if channel.journal().is_some() => {
+                format!("{:016x}-{number}", kept.store.uid())
+            }
+            _ => number.to_string(),
+        };
         let (home, channel) = (Arc::clone(home), Arc::clone(channel));
-        Arc::new(Place { home, channel, number })
+        Arc::new(Place { home, channel, prefix })
     }
 
     /// Ends the channel and the objects of its own.
     pub(super) fn destroy(&self) {
         if self.channel.destroy() {
-            self.home.forget(self.channel.name());
+            self.home.forget(&self.channel);
             for what in ["channel", "consumers", "suppliers"] {
-                self.home.deactivate(&self.id(what));
+                self.deactivate(&self.id(what));
             }
         }
     }
 
     /// The object id of something of the channel.
     pub(super) fn id(&self, what: impl std::fmt::Display) -> String {
-        format!("{}/{what}", self.number)
+        format!("{}/{what}", self.prefix)
+    }
+
+    /// The POA of the objects of the channel.
+    pub(super) fn poa(&self) -> &Poa {
+        match self.home.kept() {
+            Some(kept) if self.channel.journal().is_some() => &kept.poa,
+            _ => self.home.poa(),
+        }
+    }
+
+    /// Deactivates an object, now or when its upcalls have ended.
+    pub(super) fn deactivate(&self, id: &str) {
+        if let Err(error) = self.poa().deactivate_object(&ObjectId::from(id)) {
+            tracing::debug!(%error, id, "an object had ended already");
+        }
     }
 }
 
@@ -49,7 +71,7 @@ pub(super) fn serve(
     number: u64,
 ) -> Result<EventChannel, SystemException> {
     let place = Place::new(home, channel, number);
-    let poa = place.home.poa();
+    let poa = place.poa();
     let consumers = ConsumerAdminSkeleton::new(Consumers { place: Arc::clone(&place) });
     let consumers = poa.activate_with_id(place.id("consumers"), consumers)?;
     let suppliers = SupplierAdminSkeleton::new(Suppliers { place: Arc::clone(&place) });

@@ -1,25 +1,33 @@
 //! Where all channels of a server are at home: their POA, their names, and the threads that make
 //! connections for them.
 
-use super::{administration, typed};
+use super::administration::Place;
+use super::{administration, proxies, typed};
 use crate::EVENT_CHANNEL_FACTORY;
 use crate::channel::Channel;
 use crate::corbie_events::event_channel_factory::{CreateChannelError, CreateTypedChannelError};
-use crate::corbie_events::{AlreadyExists, BadInterface};
+use crate::corbie_events::{AlreadyExists, BadInterface, BadQos};
 use crate::cos_event_channel_admin::EventChannel;
 use crate::cos_typed_event_channel_admin::TypedEventChannel;
+use crate::durable::{ChannelRow, Journal, Store};
 use crate::interfaces::{EventInterface, Known, Sources};
 use crate::qos::{ChannelQos, Limits};
 use crate::workers::Workers;
 use corbie::types::InterfaceDescription;
 use corbie::{
-    CompletionStatus, IdAssignment, ObjectId, Orb, Poa, PoaPolicy, SystemException, minor,
+    CompletionStatus, IdAssignment, Lifespan, Orb, Poa, PoaPolicy, SystemException, minor,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const POLICIES: [PoaPolicy; 1] = [PoaPolicy::IdAssignment(IdAssignment::UserId)];
+const DURABLE: [PoaPolicy; 2] =
+    [PoaPolicy::Lifespan(Lifespan::Persistent), PoaPolicy::IdAssignment(IdAssignment::UserId)];
+
+/// Proxies are numbered on in every life of a server, so that no number is given twice: those that
+/// were never connected are not kept.
+const PROXIES_OF_A_LIFE: u64 = 1_000_000_000;
 
 /// A channel by its name.
 #[derive(Clone)]
@@ -36,6 +44,13 @@ pub(super) enum Reference {
     Typed(TypedEventChannel, Arc<Known>),
 }
 
+/// Where durable channels are at home.
+pub(super) struct Kept {
+    pub(super) store: Store,
+    /// Its references are good in the next life of the server.
+    pub(super) poa: Poa,
+}
+
 /// What all channels of a server share.
 pub(super) struct Home {
     orb: Orb,
@@ -47,17 +62,94 @@ pub(super) struct Home {
     /// What all typed channels know.
     sources: Arc<Sources>,
     next_channel: AtomicU64,
+    kept: Option<Kept>,
+    /// Lock "making": one channel is made at a time. Held while a store makes its place.
+    making: Mutex<()>,
 }
 
 impl Home {
-    pub(super) fn new(orb: &Orb, limits: Limits) -> Result<Arc<Self>, SystemException> {
+    pub(super) fn new(
+        orb: &Orb,
+        limits: Limits,
+        store: Option<Store>,
+    ) -> Result<Arc<Self>, SystemException> {
         let poa = orb.root_poa()?.create_poa("EventChannels", None, &POLICIES)?;
         poa.the_poa_manager().activate().map_err(SystemException::from)?;
         let workers = Workers::new(limits.workers);
         let (channels, next_channel) = (Mutex::default(), AtomicU64::new(1));
         let orb = orb.clone();
         let sources = Arc::default();
-        Ok(Arc::new(Self { orb, poa, limits, workers, channels, sources, next_channel }))
+        let kept = match store {
+            None => None,
+            Some(store) => {
+                let poa = orb.root_poa()?.create_poa("DurableEventChannels", None, &DURABLE)?;
+                Some(Kept { store, poa })
+            }
+        };
+        let making = Mutex::default();
+        let home =
+            Self { orb, poa, limits, workers, channels, sources, next_channel, kept, making };
+        Ok(Arc::new(home))
+    }
+
+    /// Makes the channels of the store as they were, and begins to serve them.
+    ///
+    /// # Errors
+    /// `PERSIST_STORE` with what is wrong with the store; those of activating objects.
+    pub(super) fn restore(self: &Arc<Self>) -> Result<(), SystemException> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        for (number, row) in kept.store.channels().map_err(|error| error.to_exception())? {
+            self.restore_channel(&kept.store, number, &row)?;
+        }
+        kept.poa.the_poa_manager().activate().map_err(SystemException::from)
+    }
+
+    fn restore_channel(
+        self: &Arc<Self>,
+        store: &Store,
+        number: u64,
+        row: &ChannelRow,
+    ) -> Result<(), SystemException> {
+        let opened = store.open_channel(number, row);
+        let (journal, proxies) = opened.map_err(|error| error.to_exception())?;
+        let channel = self.kept_channel(store, &row.name, row.qos.clone(), &journal);
+        let reference = administration::serve(self, &channel, number)?;
+        let place = Place::new(self, &channel, number);
+        for (id, proxy, progress) in proxies {
+            if let Err(why) = proxies::restore(&place, id, &proxy, progress) {
+                tracing::error!(channel = row.name, id, why, "a proxy cannot be served again");
+            }
+        }
+        let found = Found { channel, reference: Reference::Untyped(reference) };
+        self.channels().insert(row.name.clone(), found);
+        Ok(())
+    }
+
+    fn kept_channel(
+        &self,
+        store: &Store,
+        name: &str,
+        qos: ChannelQos,
+        journal: &Arc<Journal>,
+    ) -> Arc<Channel> {
+        let first_proxy = store.lives().saturating_mul(PROXIES_OF_A_LIFE) + 1;
+        let kept = Some((Arc::clone(journal), first_proxy));
+        let channel = Channel::kept(name, qos, &self.limits, &self.workers, kept);
+        store.serve(journal, &channel);
+        channel
+    }
+
+    pub(super) fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    pub(super) fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
+    /// The POA of what is there in every life of the server, if anything is.
+    pub(super) fn lasting_poa(&self) -> &Poa {
+        self.kept.as_ref().map_or(&self.poa, |kept| &kept.poa)
     }
 
     pub(super) fn poa(&self) -> &Poa {
@@ -87,8 +179,9 @@ impl Home {
         qos: ChannelQos,
     ) -> Result<EventChannel, CreateChannelError> {
         qos.check()?;
-        let mut channels = self.channels();
-        if let Some(found) = channels.get(name) {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.find(name);
+        if let Some(found) = found {
             return match &found.reference {
                 Reference::Untyped(reference) if *found.channel.qos() == qos => {
                     Ok(reference.clone())
@@ -96,10 +189,13 @@ impl Home {
                 _ => Err(AlreadyExists {}.into()),
             };
         }
-        let (channel, number) = self.new_channel(name, qos, channels.len())?;
+        let (channel, number) = match qos.durable {
+            None => self.new_channel(name, qos)?,
+            Some(_) => self.new_durable(name, qos)?,
+        };
         let reference = administration::serve(self, &channel, number)?;
         let found = Found { channel, reference: Reference::Untyped(reference.clone()) };
-        channels.insert(name.to_owned(), found);
+        self.channels().insert(name.to_owned(), found);
         Ok(reference)
     }
 
@@ -113,8 +209,12 @@ impl Home {
     ) -> Result<TypedEventChannel, CreateTypedChannelError> {
         qos.check()?;
         check_interfaces(&interfaces, &self.limits)?;
-        let mut channels = self.channels();
-        if let Some(found) = channels.get(name) {
+        if qos.durable.is_some() {
+            return Err(BadQos { why: "typed channels cannot be durable".to_owned() }.into());
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.find(name);
+        if let Some(found) = found {
             return match &found.reference {
                 Reference::Typed(reference, known) if *found.channel.qos() == qos => {
                     interfaces.into_iter().for_each(|interface| known.table.add(interface));
@@ -123,32 +223,58 @@ impl Home {
                 _ => Err(AlreadyExists {}.into()),
             };
         }
-        let (channel, number) = self.new_channel(name, qos, channels.len())?;
+        let (channel, number) = self.new_channel(name, qos)?;
         let (table, sources) = (interfaces.into_iter().collect(), Arc::clone(&self.sources));
         let known = Arc::new(Known { table, sources });
         let reference = typed::serve(self, &channel, number, &known)?;
         let found = Found { channel, reference: Reference::Typed(reference.clone(), known) };
-        channels.insert(name.to_owned(), found);
+        self.channels().insert(name.to_owned(), found);
         Ok(reference)
     }
 
-    /// A channel and its number, if one more may be beside `others`.
+    /// A channel and its number, if one more may be.
     fn new_channel(
         &self,
         name: &str,
         qos: ChannelQos,
-        others: usize,
     ) -> Result<(Arc<Channel>, u64), SystemException> {
-        if others >= self.limits.channels || name.len() > self.limits.name_octets {
+        self.check_room(name)?;
+        let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
+        Ok((Channel::new(name, qos, &self.limits, &self.workers), number))
+    }
+
+    /// The same, of a durable one.
+    fn new_durable(
+        &self,
+        name: &str,
+        qos: ChannelQos,
+    ) -> Result<(Arc<Channel>, u64), CreateChannelError> {
+        let Some(kept) = &self.kept else {
+            let why = "this server has no store: it cannot make durable channels (start it with \
+                       --store)";
+            return Err(BadQos { why: why.to_owned() }.into());
+        };
+        self.check_room(name)?;
+        let most = self.limits.durable_channels;
+        if self.all().iter().filter(|channel| channel.journal().is_some()).count() >= most {
+            let text = format!("a server has at most {most} durable channels");
+            return Err(too_many(text).into());
+        }
+        let row = ChannelRow { name: name.to_owned(), kind: String::new(), qos };
+        let journal = kept.store.make(&row).map_err(|error| error.to_exception())?;
+        let channel = self.kept_channel(&kept.store, name, row.qos, &journal);
+        Ok((channel, journal.number()))
+    }
+
+    fn check_room(&self, name: &str) -> Result<(), SystemException> {
+        if self.channels().len() >= self.limits.channels || name.len() > self.limits.name_octets {
             let text = format!(
                 "a server has at most {} channels, with names of at most {} octets",
                 self.limits.channels, self.limits.name_octets
             );
-            return Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
-                .with_detail(text));
+            return Err(too_many(text));
         }
-        let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
-        Ok((Channel::new(name, qos, &self.limits, &self.workers), number))
+        Ok(())
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Found> {
@@ -160,33 +286,44 @@ impl Home {
     }
 
     /// A channel was destroyed.
-    pub(super) fn forget(&self, name: &str) {
-        let forgotten = self.channels().remove(name);
+    pub(super) fn forget(&self, channel: &Channel) {
+        let forgotten = self.channels().remove(channel.name());
         drop(forgotten);
-    }
-
-    /// Deactivates an object, now or when its upcalls have ended.
-    pub(super) fn deactivate(&self, id: &str) {
-        if let Err(error) = self.poa.deactivate_object(&ObjectId::from(id)) {
-            tracing::debug!(%error, id, "an object had ended already");
+        if let (Some(kept), Some(journal)) = (&self.kept, channel.journal()) {
+            kept.store.destroy(journal);
         }
     }
 
-    /// Ends all, for good.
+    /// Ends all: durable channels until they are served again, the others for good.
     pub(super) fn close(&self) {
         self.orb.unbind_object_key(EVENT_CHANNEL_FACTORY);
+        if let Some(kept) = &self.kept {
+            kept.store.close();
+        }
         let channels = std::mem::take(&mut *self.channels());
         for found in channels.into_values() {
-            found.channel.destroy();
+            match found.channel.journal() {
+                Some(_) => found.channel.suspend(),
+                None => {
+                    found.channel.destroy();
+                }
+            }
         }
         self.workers.close();
         // It fails when the ORB was shut down, and the POA with it.
         let _ = self.poa.destroy(true, false);
+        if let Some(kept) = &self.kept {
+            let _ = kept.poa.destroy(true, false);
+        }
     }
 
     fn channels(&self) -> MutexGuard<'_, BTreeMap<String, Found>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn too_many(text: String) -> SystemException {
+    SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
 }
 
 /// Each of them follows the rules of `<I>` or of `Pull<I>`, and they are not too many.

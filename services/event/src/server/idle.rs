@@ -110,6 +110,12 @@ impl Proxy {
             return Verdict::Fine;
         }
         let quiet = now.duration_since(watch.since);
+        if let Some(retention) = self.lasting_consumer() {
+            // It keeps its place as long as there may be anything for it.
+            let is_late = matches!(flow, Flow::Pulling(_)) && quiet >= retention.age;
+            let why = "it did not pull for as long as events are kept";
+            return if is_late { Verdict::End(why) } else { Verdict::Fine };
+        }
         match peer {
             None if limits.idle_nil_limit.is_some_and(|limit| quiet >= limit) => {
                 Verdict::End("it was idle, and nobody can be asked")

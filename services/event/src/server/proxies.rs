@@ -6,7 +6,7 @@
 use super::administration::Place;
 use super::proxy::{Flow, NotConnected, Proxy, Side};
 use crate::channel::{
-    Proxy as _, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
+    Channel, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
 };
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullConsumer, ProxyPullConsumerServant, ProxyPullConsumerSkeleton,
@@ -21,6 +21,7 @@ use crate::cos_event_comm::{
     pull_supplier::{PullError, TryPullError},
     push_consumer::PushError,
 };
+use crate::durable::{Progress, ProxyRow};
 use crate::event::{Event, PUSH, Shape};
 use corbie::cdr::Error;
 use corbie::{
@@ -40,45 +41,114 @@ pub(super) static DISCONNECT_PULL_CONSUMER: Operation =
 
 const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
+/// The names of the kinds, as they are kept.
+const PUSH_CONSUMER: &str = "push consumer";
+const PUSH_SUPPLIER: &str = "push supplier";
+const PULL_SUPPLIER: &str = "pull supplier";
+const PULL_CONSUMER: &str = "pull consumer";
+
+type Made = Result<(Arc<Proxy>, Object), SystemException>;
+
 /// For a supplier that pushes.
 pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemException> {
-    let object = Proxy::activate(
-        place,
-        Side::supplier("push consumer", &DISCONNECT_PUSH_SUPPLIER),
-        |proxy| {
-            let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
-            ByHand { proxy, by_hand: push, rest }
-        },
-    )?;
-    Ok(ProxyPushConsumer::from_object(object))
+    make_push_consumer(place, None).map(|(_, object)| ProxyPushConsumer::from_object(object))
+}
+
+fn make_push_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
+    let side = Side::supplier(PUSH_CONSUMER, &DISCONNECT_PUSH_SUPPLIER);
+    Proxy::activate_as(place, side, before, |proxy| {
+        let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
+        ByHand { proxy, by_hand: push, rest }
+    })
 }
 
 /// For a consumer that is pushed to.
 pub(super) fn push_supplier(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemException> {
-    let side = Side::consumer("push supplier", &DISCONNECT_PUSH_CONSUMER, Selection::Untyped);
-    let object =
-        Proxy::activate(place, side, |proxy| ProxyPushSupplierSkeleton::new(Pushes { proxy }))?;
-    Ok(ProxyPushSupplier::from_object(object))
+    make_push_supplier(place, None).map(|(_, object)| ProxyPushSupplier::from_object(object))
+}
+
+fn make_push_supplier(place: &Arc<Place>, before: Option<u64>) -> Made {
+    let side = Side::consumer(PUSH_SUPPLIER, &DISCONNECT_PUSH_CONSUMER, Selection::Untyped);
+    let serve = |proxy| ProxyPushSupplierSkeleton::new(Pushes { proxy });
+    Proxy::activate_as(place, side, before, serve)
 }
 
 /// For a consumer that pulls.
 pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, SystemException> {
-    let side = Side::consumer("pull supplier", &DISCONNECT_PULL_CONSUMER, Selection::Untyped);
-    let object = Proxy::activate(place, side, |proxy| {
+    make_pull_supplier(place, None).map(|(_, object)| ProxyPullSupplier::from_object(object))
+}
+
+fn make_pull_supplier(place: &Arc<Place>, before: Option<u64>) -> Made {
+    let side = Side::consumer(PULL_SUPPLIER, &DISCONNECT_PULL_CONSUMER, Selection::Untyped);
+    Proxy::activate_as(place, side, before, |proxy| {
         let rest = ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy) });
         ByHand { proxy, by_hand: pull, rest }
-    })?;
-    Ok(ProxyPullSupplier::from_object(object))
+    })
 }
 
 /// For a supplier that is pulled.
 pub(super) fn pull_consumer(place: &Arc<Place>) -> Result<ProxyPullConsumer, SystemException> {
-    let object = Proxy::activate(
-        place,
-        Side::supplier("pull consumer", &DISCONNECT_PULL_SUPPLIER),
-        |proxy| ProxyPullConsumerSkeleton::new(Pulls { proxy }),
-    )?;
-    Ok(ProxyPullConsumer::from_object(object))
+    make_pull_consumer(place, None).map(|(_, object)| ProxyPullConsumer::from_object(object))
+}
+
+fn make_pull_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
+    let side = Side::supplier(PULL_CONSUMER, &DISCONNECT_PULL_SUPPLIER);
+    let serve = |proxy| ProxyPullConsumerSkeleton::new(Pulls { proxy });
+    Proxy::activate_as(place, side, before, serve)
+}
+
+/// Makes a proxy of a durable channel as it was before the server was started.
+///
+/// # Errors
+/// A sentence.
+pub(super) fn restore(
+    place: &Arc<Place>,
+    id: u64,
+    row: &ProxyRow,
+    progress: Progress,
+) -> Result<(), String> {
+    let channel = &place.channel;
+    let said = |exception: SystemException| exception.to_string();
+    let peer = match row.peer.as_str() {
+        "" => None,
+        peer => Some(place.home.orb().string_to_object(peer).map_err(said)?),
+    };
+    let known = || peer.as_ref().ok_or_else(|| "its other side is not known".to_owned());
+    let again = |made: Made, begin: &dyn Fn(GiveUp) -> Result<Flow, SystemException>| {
+        made.and_then(|(proxy, _)| proxy.connect_again(peer.as_ref(), progress, begin))
+            .map_err(said)
+    };
+    match row.kind.as_str() {
+        PUSH_CONSUMER => again(make_push_consumer(place, Some(id)), &|_| Ok(Flow::Pushed)),
+        PUSH_SUPPLIER => {
+            let peer = known()?;
+            again(make_push_supplier(place, Some(id)), &|give_up| push_to(channel, peer, give_up))
+        }
+        PULL_SUPPLIER => {
+            let begin = |give_up| Ok(Flow::Pulling(PullingConsumer::new(channel, give_up)));
+            again(make_pull_supplier(place, Some(id)), &begin)
+        }
+        PULL_CONSUMER => {
+            let peer = known()?;
+            again(make_pull_consumer(place, Some(id)), &|give_up| pull_from(channel, peer, give_up))
+        }
+        other => Err(format!("this program knows no proxies of the kind {other:?}")),
+    }
+}
+
+/// What ends a proxy.
+pub(super) type GiveUp = Box<dyn Fn() + Send + Sync>;
+
+fn push_to(channel: &Channel, peer: &Object, give_up: GiveUp) -> Result<Flow, SystemException> {
+    PushConsumer::new(channel, peer, give_up).map(Flow::Push)
+}
+
+fn pull_from(
+    channel: &Arc<Channel>,
+    peer: &Object,
+    give_up: GiveUp,
+) -> Result<Flow, SystemException> {
+    Ok(Flow::Pulled([PulledSupplier::new(channel, peer, None, give_up)?].into()))
 }
 
 /// A servant of which some operations are served by hand: `by_hand` serves a request, or says that
@@ -235,7 +305,7 @@ impl PushConsumerServant for TakesPushes {
     }
 
     fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        self.proxy.end();
+        self.proxy.disconnect();
         Ok(())
     }
 }
@@ -256,7 +326,7 @@ pub(super) struct Pushes {
 
 impl PushSupplierServant for Pushes {
     fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
-        self.proxy.end();
+        self.proxy.disconnect();
         Ok(())
     }
 }
@@ -268,9 +338,7 @@ impl ProxyPushSupplierServant for Pushes {
     ) -> Result<(), proxy_push_supplier::ConnectPushConsumerError> {
         let peer: &Object = push_consumer.ok_or_else(|| is_nil("push consumer"))?.as_object();
         let channel = self.proxy.channel();
-        Ok(self.proxy.connect(Some(peer), |give_up| {
-            PushConsumer::new(channel, peer, give_up).map(Flow::Push)
-        })?)
+        Ok(self.proxy.connect(Some(peer), |give_up| push_to(channel, peer, give_up))?)
     }
 }
 
@@ -288,7 +356,7 @@ impl PullSupplierServant for IsPulled {
     }
 
     fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        self.proxy.end();
+        self.proxy.disconnect();
         Ok(())
     }
 }
@@ -312,7 +380,7 @@ pub(super) struct Pulls {
 
 impl PullConsumerServant for Pulls {
     fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
-        self.proxy.end();
+        self.proxy.disconnect();
         Ok(())
     }
 }

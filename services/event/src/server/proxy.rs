@@ -5,6 +5,8 @@ use super::administration::Place;
 use super::home::Home;
 use super::idle::Idle;
 use crate::channel::{self, Consumer, PulledSupplier, PullingConsumer, PushConsumer, Selection};
+use crate::durable::{Progress, ProxyRow};
+use crate::log::Retention;
 use corbie::{CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, SystemException};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -53,6 +55,8 @@ impl Side {
 enum Link {
     #[default]
     Fresh,
+    /// Somebody connects it.
+    Connecting,
     Connected {
         /// The other side, if it is known.
         peer: Option<Object>,
@@ -70,6 +74,24 @@ pub(super) enum Flow {
     Pulled(Arc<[Arc<PulledSupplier>]>),
     Push(Arc<PushConsumer>),
     Pulling(Arc<PullingConsumer>),
+}
+
+impl Flow {
+    fn end(&self) {
+        match self {
+            Flow::Pushed => {}
+            Flow::Pulled(suppliers) => suppliers.iter().for_each(|supplier| supplier.end()),
+            Flow::Push(consumer) => consumer.end(),
+            Flow::Pulling(consumer) => consumer.end(),
+        }
+    }
+
+    fn suspend(&self) {
+        match self {
+            Flow::Pulling(consumer) => consumer.suspend(),
+            other => other.end(),
+        }
+    }
 }
 
 /// Why a proxy was not connected.
@@ -91,7 +113,17 @@ impl Proxy {
         side: Side,
         serve: impl FnOnce(Arc<Proxy>) -> S,
     ) -> Result<Object, SystemException> {
-        place.channel.add_proxy(|id| {
+        Self::activate_as(place, side, None, serve).map(|(_, object)| object)
+    }
+
+    /// The same; with the number that it had before the server was started, if it was there.
+    pub(super) fn activate_as<S: Servant>(
+        place: &Arc<Place>,
+        side: Side,
+        before: Option<u64>,
+        serve: impl FnOnce(Arc<Proxy>) -> S,
+    ) -> Result<(Arc<Proxy>, Object), SystemException> {
+        let make = |id| {
             let object_id = place.id(id);
             let proxy = Arc::new(Proxy {
                 place: Arc::clone(place),
@@ -104,10 +136,15 @@ impl Proxy {
             });
             let servant: Arc<dyn Servant> = Arc::new(serve(Arc::clone(&proxy)));
             let object_id = corbie::ObjectId::from(object_id.as_str());
-            let poa = place.home.poa();
+            let poa = place.poa();
             poa.activate_object_with_id(&object_id, servant)?;
-            Ok((proxy, poa.id_to_reference(&object_id)?))
-        })
+            let object = poa.id_to_reference(&object_id)?;
+            Ok((Arc::clone(&proxy), (proxy, object)))
+        };
+        match before {
+            None => place.channel.add_proxy(make),
+            Some(id) => place.channel.add_proxy_at(id, make),
+        }
     }
 
     pub(super) fn home(&self) -> &Arc<Home> {
@@ -125,43 +162,157 @@ impl Proxy {
         peer: Option<&Object>,
         begin: impl FnOnce(Box<dyn Fn() + Send + Sync>) -> Result<Flow, SystemException>,
     ) -> Result<(), NotConnected> {
-        let weak: Weak<Self> = Arc::downgrade(self);
-        let give_up = Box::new(move || {
-            if let Some(proxy) = weak.upgrade() {
-                channel::Proxy::end(&*proxy);
+        self.begin_to_connect()?;
+        let connected = self.begun(begin).and_then(|flow| Ok((flow, self.keep(peer)?)));
+        match connected {
+            Ok((flow, progress)) => self.connected(peer, flow, progress),
+            Err(exception) => {
+                let mut link = self.link();
+                if matches!(*link, Link::Connecting) {
+                    *link = Link::Fresh;
+                }
+                Err(exception.into())
             }
-        });
+        }
+    }
+
+    /// Connects the other side as it was before the server was started.
+    pub(super) fn connect_again(
+        self: &Arc<Self>,
+        peer: Option<&Object>,
+        progress: Progress,
+        begin: impl FnOnce(Box<dyn Fn() + Send + Sync>) -> Result<Flow, SystemException>,
+    ) -> Result<(), SystemException> {
+        let refused = |_| ended();
+        self.begin_to_connect().map_err(refused)?;
+        let flow = self.begun(begin)?;
+        self.connected(peer, flow, Some(progress)).map_err(refused)
+    }
+
+    fn begin_to_connect(&self) -> Result<(), NotConnected> {
         let mut link = self.link();
         match &*link {
             Link::Fresh => {}
-            Link::Connected { .. } => return Err(NotConnected::Already),
+            Link::Connecting | Link::Connected { .. } => return Err(NotConnected::Already),
             Link::Ended => return Err(ended().into()),
         }
-        let flow = begin(give_up)?;
+        *link = Link::Connecting;
+        Ok(())
+    }
+
+    fn begun(
+        self: &Arc<Self>,
+        begin: impl FnOnce(Box<dyn Fn() + Send + Sync>) -> Result<Flow, SystemException>,
+    ) -> Result<Flow, SystemException> {
+        let weak: Weak<Self> = Arc::downgrade(self);
+        begin(Box::new(move || {
+            if let Some(proxy) = weak.upgrade() {
+                channel::Proxy::end(&*proxy);
+            }
+        }))
+    }
+
+    /// Has the connection kept, if the channel is durable; a consumer gets what comes from now on.
+    fn keep(&self, peer: Option<&Object>) -> Result<Option<Progress>, SystemException> {
+        let Some(journal) = self.channel().journal() else { return Ok(None) };
+        let row = ProxyRow {
+            kind: self.side.kind.to_owned(),
+            interface: self.side.selection.interface().to_owned(),
+            peer: peer.map(Object::to_string).unwrap_or_default(),
+        };
+        let position = journal.log().end();
+        let progress = Progress { position, ..Progress::default() };
+        let kept = (!self.side.is_of_supplier).then_some(progress);
+        journal.connected(self.id, row, kept).map_err(|error| error.to_exception())?;
+        Ok(Some(progress))
+    }
+
+    fn connected(
+        &self,
+        peer: Option<&Object>,
+        flow: Flow,
+        progress: Option<Progress>,
+    ) -> Result<(), NotConnected> {
+        let selection = &self.side.selection;
+        let consumer = match &flow {
+            Flow::Push(consumer) => Some(Consumer::Push(Arc::clone(consumer))),
+            Flow::Pulling(consumer) => Some(Consumer::Pulling(Arc::clone(consumer))),
+            Flow::Pushed | Flow::Pulled(_) => None,
+        };
+        if let (Some(consumer), Some(journal), Some(at)) =
+            (&consumer, self.channel().journal(), progress)
+        {
+            consumer.begin(journal, selection, &at);
+        }
+        let mut link = self.link();
+        if !matches!(*link, Link::Connecting) {
+            drop(link);
+            flow.end();
+            self.forget(true);
+            return Err(ended().into());
+        }
         *link = Link::Connected { peer: peer.cloned(), flow: flow.clone() };
         // In the lock, so that an end that comes now finds it there.
-        match &flow {
-            Flow::Push(consumer) => {
-                self.channel().add_consumer(
-                    self.id,
-                    &self.side.selection,
-                    Consumer::Push(Arc::clone(consumer)),
-                );
-            }
-            Flow::Pulling(consumer) => {
-                self.channel().add_consumer(
-                    self.id,
-                    &self.side.selection,
-                    Consumer::Pulling(Arc::clone(consumer)),
-                );
-            }
-            Flow::Pushed | Flow::Pulled(_) => {}
+        if let Some(consumer) = consumer {
+            self.channel().add_consumer(self.id, selection, consumer);
         }
         drop(link);
         if let Flow::Pulled(suppliers) = flow {
-            suppliers.iter().for_each(|supplier| supplier.start());
+            suppliers.iter().for_each(PulledSupplier::start);
         }
         Ok(())
+    }
+
+    /// Ends it for the other side, which asks for it: returns when it will not be there again.
+    pub(super) fn disconnect(&self) {
+        self.close(true);
+    }
+
+    fn close(&self, is_waited_for: bool) {
+        let link = std::mem::replace(&mut *self.link(), Link::Ended);
+        if matches!(link, Link::Ended) {
+            return;
+        }
+        tracing::debug!(kind = self.side.kind, id = self.object_id, "a proxy ends");
+        self.deactivate();
+        self.place.channel.remove_proxy(self.id);
+        let Link::Connected { peer, flow } = link else { return };
+        flow.end();
+        self.forget(is_waited_for);
+        if let Some(peer) = peer {
+            let farewell = self.side.farewell;
+            // It may have to be connected to first.
+            self.place.home.workers().soon(move || say(&peer, farewell));
+        }
+    }
+
+    fn deactivate(&self) {
+        self.place.deactivate(&self.object_id);
+        if std::mem::take(&mut *self.typed_object_lock()) {
+            self.place.deactivate(&self.typed_object_id());
+        }
+    }
+
+    /// It is not kept any more. The proxies of a channel that ends are forgotten together.
+    fn forget(&self, is_waited_for: bool) {
+        let channel = self.channel();
+        let Some(journal) = channel.journal().filter(|_| !channel.is_destroyed()) else { return };
+        let (journal, id) = (Arc::clone(journal), self.id);
+        let forget = move || {
+            if let Err(error) = journal.ended(id) {
+                tracing::error!(%error, "a proxy that has ended will be there again");
+            }
+        };
+        if is_waited_for {
+            forget();
+        } else {
+            self.place.home.workers().soon(forget);
+        }
+    }
+
+    /// How long events are kept for it, if it is the proxy of a consumer of a durable channel.
+    pub(super) fn lasting_consumer(&self) -> Option<Retention> {
+        self.channel().qos().durable.filter(|_| !self.side.is_of_supplier)
     }
 
     /// What moves the events, while connected. For requests of the other side: the proxy counts
@@ -192,7 +343,7 @@ impl Proxy {
     pub(super) fn check_fresh(&self) -> Result<(), NotConnected> {
         match *self.link() {
             Link::Fresh => Ok(()),
-            Link::Connected { .. } => Err(NotConnected::Already),
+            Link::Connecting | Link::Connected { .. } => Err(NotConnected::Already),
             Link::Ended => Err(ended().into()),
         }
     }
@@ -204,7 +355,7 @@ impl Proxy {
         serve: impl FnOnce() -> Arc<dyn Servant>,
     ) -> Result<Object, SystemException> {
         let object_id = ObjectId::from(self.typed_object_id().as_str());
-        let poa = self.place.home.poa();
+        let poa = self.place.poa();
         let mut has_typed_object = self.typed_object_lock();
         if matches!(*self.link(), Link::Ended) {
             return Err(ended());
@@ -231,27 +382,13 @@ impl Proxy {
 
 impl channel::Proxy for Proxy {
     fn end(&self) {
+        self.close(false);
+    }
+
+    fn suspend(&self) {
         let link = std::mem::replace(&mut *self.link(), Link::Ended);
-        if matches!(link, Link::Ended) {
-            return;
-        }
-        tracing::debug!(kind = self.side.kind, id = self.object_id, "a proxy ends");
-        self.place.home.deactivate(&self.object_id);
-        if std::mem::take(&mut *self.typed_object_lock()) {
-            self.place.home.deactivate(&self.typed_object_id());
-        }
-        self.place.channel.remove_proxy(self.id);
-        let Link::Connected { peer, flow } = link else { return };
-        match flow {
-            Flow::Pushed => {}
-            Flow::Pulled(suppliers) => suppliers.iter().for_each(|supplier| supplier.end()),
-            Flow::Push(consumer) => consumer.end(),
-            Flow::Pulling(consumer) => consumer.end(),
-        }
-        if let Some(peer) = peer {
-            let farewell = self.side.farewell;
-            // It may have to be connected to first.
-            self.place.home.workers().soon(move || say(&peer, farewell));
+        if let Link::Connected { flow, .. } = link {
+            flow.suspend();
         }
     }
 

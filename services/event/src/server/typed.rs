@@ -42,7 +42,7 @@ pub(super) fn serve(
     known: &Arc<Known>,
 ) -> Result<TypedEventChannel, SystemException> {
     let place = Place::new(home, channel, number);
-    let poa = place.home.poa();
+    let poa = place.poa();
     let (known, consumers) = (Arc::clone(known), Arc::clone(&place));
     let consumers = Consumers { place: consumers, known: Arc::clone(&known) };
     let consumers = TypedConsumerAdminSkeleton::new(consumers);

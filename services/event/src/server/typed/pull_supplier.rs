@@ -6,7 +6,7 @@
 
 use super::default_values;
 use super::push_consumer::not_connected;
-use crate::channel::{Proxy as _, Pull, PullingConsumer, Selection};
+use crate::channel::{Pull, PullingConsumer, Selection};
 use crate::cos_event_channel_admin::{
     ProxyPullSupplierServant, proxy_pull_supplier::ConnectPullConsumerError,
 };
@@ -58,7 +58,7 @@ impl PullSupplierServant for GivesResults {
     }
 
     fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        self.proxy.end();
+        self.proxy.disconnect();
         Ok(())
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! The proxy also takes untyped events; those that list the properties of a typed one become it.
 
-use crate::channel::Proxy as _;
 use crate::cos_event_channel_admin::{ProxyPushConsumerServant, proxy_push_consumer};
 use crate::cos_event_comm::{PushConsumerServant, PushSupplier, push_consumer::PushError};
 use crate::cos_typed_event_channel_admin::{
@@ -77,7 +76,7 @@ impl PushConsumerServant for TakesCalls {
     }
 
     fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        self.proxy.end();
+        self.proxy.disconnect();
         Ok(())
     }
 }

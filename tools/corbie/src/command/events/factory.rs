@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
 use corbie_event::corbie_events::event_channel_factory::{CreateChannelError, StatisticsError};
 use corbie_event::corbie_events::{ChannelQos, ConsumerCounters, EventChannelFactory, Overflow};
 use serde_json::{Value as Json, json};
@@ -37,6 +37,24 @@ pub(super) fn create() -> Command {
         .arg(number("window", "N", "Pushes to one consumer on their way at once"))
         .arg(number("push-timeout", "MILLISECONDS", "How long a consumer may take for a push"))
         .arg(number("give-up-after", "MILLISECONDS", "When unreachable peers are disconnected"))
+        .arg(
+            Arg::new("durable")
+                .long("durable")
+                .action(ArgAction::SetTrue)
+                .help("Events, and who is connected, outlive the server (which has a --store)"),
+        )
+        .arg(
+            number("retain-seconds", "SECONDS", "How long a durable channel keeps events")
+                .requires("durable"),
+        )
+        .arg(
+            Arg::new("retain-octets")
+                .long("retain-octets")
+                .value_name("OCTETS")
+                .value_parser(value_parser!(u64))
+                .requires("durable")
+                .help("How many octets of events a durable channel keeps"),
+        )
         .arg(
             Arg::new("bind")
                 .long("name")
@@ -97,9 +115,9 @@ fn qos(matches: &ArgMatches) -> ChannelQos {
         window: number("window"),
         push_timeout: number("push-timeout"),
         give_up_after: number("give-up-after"),
-        is_durable: false,
-        retain_seconds: 0,
-        retain_octets: 0,
+        is_durable: matches.get_flag("durable"),
+        retain_seconds: number("retain-seconds"),
+        retain_octets: matches.get_one::<u64>("retain-octets").copied().unwrap_or(0),
     }
 }
 
@@ -128,11 +146,17 @@ fn statistics(factory: &EventChannelFactory, name: &str) -> Result<Json, Failure
         StatisticsError::System(exception) => failed("the factory", &exception),
     })?;
     let consumers: Vec<Json> = statistics.consumers.iter().map(counters).collect();
-    Ok(json!({
+    let mut shown = json!({
         "received": statistics.received,
         "suppliers": statistics.suppliers,
         "consumers": consumers,
-    }))
+    });
+    if statistics.is_durable {
+        shown["is_durable"] = true.into();
+        shown["kept_events"] = statistics.kept_events.into();
+        shown["kept_octets"] = statistics.kept_octets.into();
+    }
+    Ok(shown)
 }
 
 pub(super) fn run_list(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
@@ -150,7 +174,7 @@ pub(super) fn run_destroy(matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 fn counters(consumer: &ConsumerCounters) -> Json {
-    json!({
+    let mut shown = json!({
         "id": consumer.id,
         "is_pulling": consumer.is_pulling,
         "queued": consumer.queued,
@@ -159,5 +183,9 @@ fn counters(consumer: &ConsumerCounters) -> Json {
         "dropped": consumer.dropped,
         "refused": consumer.refused,
         "failed": consumer.failed,
-    })
+    });
+    if !consumer.trouble.is_empty() {
+        shown["trouble"] = consumer.trouble.as_str().into();
+    }
+    shown
 }

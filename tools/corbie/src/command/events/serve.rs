@@ -6,7 +6,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits};
+use corbie_event::corbie_events::event_channel_factory::CreateChannelError;
+use corbie_event::cos_event_channel_admin::EventChannel;
+use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits, Retention};
 
 use super::naming;
 use crate::failure::Failure;
@@ -28,6 +30,18 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::Append)
                 .help("A channel to make, with the default quality of service; may be repeated"),
         )
+        .arg(Arg::new("store").long("store").value_name("FOLDER").help(
+            "Where durable channels are kept, made if need be; a fixed port lets references to \
+                     them survive a restart",
+        ))
+        .arg(
+            Arg::new("durable-channel")
+                .long("durable-channel")
+                .value_name("NAME")
+                .action(ArgAction::Append)
+                .requires("store")
+                .help("A durable channel to make, unless it is in the store; may be repeated"),
+        )
         .arg(Arg::new("bind").long("name").value_name("CONTEXT").help(
             "Bind each --channel as CONTEXT/CHANNEL, and the factory as \
                      CONTEXT/EventChannelFactory, in the naming service",
@@ -43,7 +57,8 @@ pub(super) fn table() -> Command {
         .args(session::arguments())
         .after_help(
             "Clients find it as corbaloc::HOST:PORT/EventChannelFactory.\n\n\
-             Example: corbie events serve --listen localhost:2810 --channel prices",
+             Example: corbie events serve --listen localhost:2810 --channel prices\n         \
+             corbie events serve --listen localhost:2810 --store events --durable-channel orders",
         )
 }
 
@@ -53,12 +68,13 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
-    let server = EventServer::start(session.orb(), limits(matches)?).map_err(|e| cannot(&e))?;
-    let mut made = vec![];
-    for name in matches.get_many::<String>("channel").into_iter().flatten() {
-        let channel = server.create(name, ChannelQos::default()).map_err(|e| cannot(&e))?;
-        made.push((name, channel));
-    }
+    let limits = limits(matches)?;
+    let server = match matches.get_one::<String>("store") {
+        None => EventServer::start(session.orb(), limits),
+        Some(folder) => EventServer::start_with_store(session.orb(), limits, folder),
+    };
+    let server = server.map_err(|e| cannot(&e))?;
+    let made = make(&server, matches).map_err(|e| cannot(&e))?;
     // Requests for objects that were never here are refused, and do not wait for one.
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
@@ -86,6 +102,27 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     output.flush()?;
     session.orb().run();
     Ok(())
+}
+
+/// The channels that are named, by their names. One that is in the store is as it was made.
+fn make<'m>(
+    server: &EventServer,
+    matches: &'m ArgMatches,
+) -> Result<Vec<(&'m String, EventChannel)>, CreateChannelError> {
+    let durable = ChannelQos { durable: Some(Retention::default()), ..ChannelQos::default() };
+    let kinds = [("channel", ChannelQos::default()), ("durable-channel", durable)];
+    let mut made = vec![];
+    for (flag, qos) in kinds {
+        for name in matches.get_many::<String>(flag).into_iter().flatten() {
+            let known = server.find(name).filter(|_| qos.durable.is_some());
+            let channel = match known {
+                Some(channel) => channel,
+                None => server.create(name, qos.clone())?,
+            };
+            made.push((name, channel));
+        }
+    }
+    Ok(made)
 }
 
 fn limit_arguments() -> [Arg; 3] {

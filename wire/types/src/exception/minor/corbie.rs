@@ -61,6 +61,7 @@ super::minor_codes! { super::VMCID;
     NoResources {
         0x0a0 NO_RESOURCES_THREAD "no thread could be started";
         0x0a1 NO_RESOURCES_DESCRIPTOR "no file descriptor is left";
+        0x0a2 NO_RESOURCES_STORE_FULL "the store of the service has no room left";
     }
     Internal {
         0x0b0 INTERNAL_STATE "the ORB is in a state that it should not reach";

@@ -1,0 +1,162 @@
+//! A pull consumer of a durable channel: its queue is the beginning of what is left for it in the
+//! log.
+//!
+//! Nobody acknowledges the reply to a pull. So an event counts as got when its consumer pulls
+//! again: what was given last may be given again after a crash of the server.
+
+use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};
+use super::super::{Selection, count};
+use super::{Out, Pull, PullingConsumer, State};
+use crate::corbie_events::ConsumerCounters;
+use crate::durable::{Journal, Progress};
+use crate::event::Event;
+use crate::log::{Part, Place};
+use std::sync::Arc;
+
+impl State {
+    /// Whether more of the log is to be in memory.
+    fn has_room(&self) -> bool {
+        self.events.len() < AHEAD_EVENTS && self.octets < AHEAD_OCTETS
+    }
+
+    /// The event at this place was taken out of the queue: its number.
+    pub(super) fn take_number(&mut self, at: usize) -> Option<u64> {
+        let number = self.cursor.as_mut()?.take_out(at)?;
+        self.given.push_back(number);
+        Some(number)
+    }
+
+    /// An event was not given after all.
+    pub(super) fn put_back(&mut self, number: Option<u64>) {
+        if let (Some(number), Some(cursor)) = (number, &mut self.cursor) {
+            self.given.retain(|given| *given != number);
+            cursor.put_back(number);
+        }
+    }
+
+    /// It has all events with lower numbers.
+    fn position(&self, cursor: &Cursor) -> u64 {
+        let given = self.given.iter().copied().min();
+        given.map_or_else(|| cursor.position(), |given| given.min(cursor.position()))
+    }
+}
+
+impl PullingConsumer {
+    /// Has it follow a log, as far as it was there already.
+    pub(crate) fn begin(&self, journal: &Arc<Journal>, selection: &Selection, at: &Progress) {
+        self.counters.begin(at);
+        self.lock().cursor = Some(Cursor::new(journal, selection, at.position));
+    }
+
+    /// Events are in the log, from the number `first` on.
+    pub(in crate::channel) fn follow(
+        self: &Arc<Self>,
+        first: u64,
+        place: Place,
+        events: &[Arc<Event>],
+    ) {
+        let mut given = Vec::new();
+        let mut state = self.lock();
+        for (number, event) in (first..).zip(events) {
+            let has_room = state.has_room() && !state.is_ended;
+            let Some(cursor) = &mut state.cursor else { return };
+            if cursor.comes(number, place, has_room) {
+                given.extend(self.put(&mut state, number, event));
+            }
+        }
+        drop(state);
+        given.into_iter().for_each(|(pull, out)| self.give(pull, out));
+        self.catch_up();
+    }
+
+    /// Puts an event into the queue, unless a pull waits for it.
+    fn put(&self, state: &mut State, number: u64, event: &Arc<Event>) -> Option<(Pull, Out)> {
+        let event = match state.cursor.as_mut()?.take(number, event) {
+            Coming::Event(event) => event,
+            Coming::Unreadable => {
+                count(&self.counters.refused, 1);
+                return None;
+            }
+            Coming::Nothing => return None,
+        };
+        match state.next_pull_for(&event) {
+            Some(pull) => {
+                let number = state.cursor.as_mut().and_then(Cursor::take_last);
+                state.given.extend(number);
+                Some((pull, Out { event, number, released: Vec::new() }))
+            }
+            None => {
+                state.octets += event.len();
+                state.events.push_back((event, None));
+                None
+            }
+        }
+    }
+
+    /// Reads what it has not seen of the log, if there is any and room for it.
+    pub(in crate::channel) fn catch_up(self: &Arc<Self>) {
+        let mut state = self.lock();
+        let is_low = state.events.len() <= AHEAD_EVENTS / 2 && state.octets <= AHEAD_OCTETS / 2;
+        let has_room = is_low && !state.is_ended;
+        let Some(cursor) = &mut state.cursor else { return };
+        if cursor.begins_to_read(has_room) {
+            let journal = Arc::clone(cursor.journal());
+            drop(state);
+            cursor::read_on(self, &journal);
+        }
+    }
+
+    /// How far it is.
+    pub(in crate::channel) fn progress(&self) -> Option<Progress> {
+        let mut state = self.lock();
+        self.counters.lost(state.cursor.as_mut()?);
+        let cursor = state.cursor.as_ref()?;
+        Some(cursor::progress(state.position(cursor), &self.counters))
+    }
+
+    /// Its counters, as clients see them.
+    pub(in crate::channel) fn statistics(&self, id: u64) -> ConsumerCounters {
+        let mut state = self.lock();
+        state.cursor.iter_mut().for_each(|cursor| self.counters.lost(cursor));
+        let (events, octets) = state.cursor.as_ref().map_or((0, 0), Cursor::behind);
+        let queued = (state.events.len() as u64 + events, state.octets as u64 + octets);
+        let trouble = state.cursor.as_ref().and_then(Cursor::trouble);
+        self.counters.read(id, true, queued, trouble)
+    }
+}
+
+impl Follows for PullingConsumer {
+    fn wanted(&self) -> Option<(u64, Option<Place>)> {
+        let mut state = self.lock();
+        let has_room = state.has_room() && !state.is_ended;
+        state.cursor.as_mut()?.wanted(has_room)
+    }
+
+    fn take_part(self: &Arc<Self>, part: &Part) {
+        let mut state = self.lock();
+        if state.is_ended {
+            return;
+        }
+        if let Some(cursor) = &mut state.cursor {
+            count(&self.counters.dropped, cursor.pass_over(part.first));
+        }
+        let mut given = Vec::new();
+        for (number, event) in (part.first..).zip(&part.events) {
+            if !state.has_room() {
+                break;
+            }
+            given.extend(self.put(&mut state, number, event));
+        }
+        if let Some(cursor) = &mut state.cursor {
+            cursor.stands_in(part);
+        }
+        drop(state);
+        given.into_iter().for_each(|(pull, out)| self.give(pull, out));
+    }
+
+    fn cannot_read(&self, why: String) {
+        if let Some(cursor) = &mut self.lock().cursor {
+            cursor.set_trouble(why);
+        }
+    }
+}

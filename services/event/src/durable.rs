@@ -1,0 +1,257 @@
+//! Durable channels: where they are kept, and what keeps them (decision 26).
+//!
+//! A [`Store`] is a folder: a lock, a table of channels, proxies and positions (`table`), and a
+//! folder for the log of each channel (`crate::log`). `server` opens it and makes again what was
+//! there; a [`Journal`] is what a channel has of it. `commit` writes events, `keep` positions.
+
+mod commit;
+mod keep;
+mod table;
+
+pub(crate) use table::{Change, ChannelRow, Progress, ProxyRow};
+
+use crate::channel::{Channel, Ticket};
+use crate::event::Event;
+use crate::log::{Log, LogError, Retention};
+use crate::workers::Workers;
+use commit::Commit;
+use keep::Keeper;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::JoinHandle;
+use table::Table;
+
+/// A proxy as it was: its number, what it is, and how far its consumer was.
+pub(crate) type KeptProxy = (u64, ProxyRow, Progress);
+
+/// Threads that read logs for consumers which are behind.
+const READERS: usize = 2;
+
+/// A folder of durable channels.
+pub(crate) struct Store {
+    folder: PathBuf,
+    /// Locked as long as it is open.
+    _lock: File,
+    table: Arc<Table>,
+    commit: Arc<Commit>,
+    keeper: Arc<Keeper>,
+    readers: Arc<Workers>,
+    /// Lock "threads": held to take them out.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Store {
+    /// Opens the folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`LogError::InUse`] when another process has it, [`LogError::Io`], [`LogError::Table`].
+    pub(crate) fn open(folder: &Path) -> Result<Self, LogError> {
+        std::fs::create_dir_all(folder).map_err(|e| LogError::io("make", folder, e))?;
+        let lock = lock(folder)?;
+        let table = Arc::new(Table::open(&folder.join("channels.redb"))?);
+        let commit = Arc::new(Commit::default());
+        let keeper = Keeper::new(&table);
+        let threads = commit
+            .start()
+            .and_then(|mut threads| {
+                threads.push(keeper.start()?);
+                Ok(threads)
+            })
+            .inspect_err(|_| commit.close())
+            .map_err(|error| LogError::io("start the threads for", folder, error))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            _lock: lock,
+            table,
+            commit,
+            keeper,
+            readers: Workers::new(READERS),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// A number of this folder's own, for references.
+    pub(crate) fn uid(&self) -> u64 {
+        self.table.uid
+    }
+
+    /// How often it was opened before.
+    pub(crate) fn lives(&self) -> u64 {
+        self.table.lives
+    }
+
+    /// The channels that it has.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn channels(&self) -> Result<Vec<(u64, ChannelRow)>, LogError> {
+        self.table.channels()
+    }
+
+    /// Makes a place for a new channel: its number and journal.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], [`LogError::Table`].
+    pub(crate) fn make(&self, row: &ChannelRow) -> Result<Arc<Journal>, LogError> {
+        let number = self.table.next_channel()?;
+        let folder = self.folder_of(number);
+        std::fs::create_dir_all(&folder).map_err(|e| LogError::io("make", &folder, e))?;
+        let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|e| LogError::io("flush", &self.folder, e))?;
+        let retention = row.qos.durable.unwrap_or_default();
+        let journal = self.open_journal(number, retention, 0)?;
+        self.table.change(Change::Made { channel: number, row: row.clone() })?;
+        Ok(journal)
+    }
+
+    /// Opens the place of a channel that was there before: its journal, and its proxies.
+    ///
+    /// # Errors
+    /// [`LogError::Damaged`], [`LogError::Io`], [`LogError::Table`].
+    pub(crate) fn open_channel(
+        &self,
+        number: u64,
+        row: &ChannelRow,
+    ) -> Result<(Arc<Journal>, Vec<KeptProxy>), LogError> {
+        let folder = self.folder_of(number);
+        // It may have been moved away, to go on without its events.
+        std::fs::create_dir_all(&folder).map_err(|e| LogError::io("make", &folder, e))?;
+        let proxies = self.table.proxies(number)?;
+        let least = proxies.iter().map(|(_, _, progress)| progress.position).max().unwrap_or(0);
+        let retention = row.qos.durable.unwrap_or_default();
+        Ok((self.open_journal(number, retention, least)?, proxies))
+    }
+
+    fn open_journal(
+        &self,
+        number: u64,
+        retention: Retention,
+        least: u64,
+    ) -> Result<Arc<Journal>, LogError> {
+        let (log, opened) = Log::open(&self.folder_of(number), retention, least)?;
+        if opened.torn > 0 {
+            let torn = opened.torn;
+            tracing::warn!(number, torn, "octets that were never acknowledged were cut off a log");
+        }
+        if opened.missing > 0 {
+            let missing = opened.missing;
+            tracing::error!(number, missing, "events are missing in the log of a channel");
+        }
+        Ok(Arc::new(Journal {
+            number,
+            log,
+            channel: OnceLock::new(),
+            commit: Arc::clone(&self.commit),
+            table: Arc::clone(&self.table),
+            readers: Arc::clone(&self.readers),
+        }))
+    }
+
+    /// From now on `journal` is that of `channel`, whose consumers' positions are kept.
+    pub(crate) fn serve(&self, journal: &Arc<Journal>, channel: &Arc<Channel>) {
+        let _ = journal.channel.set(Arc::downgrade(channel));
+        self.keeper.add(journal);
+    }
+
+    /// A channel was destroyed: nothing of it is kept.
+    pub(crate) fn destroy(&self, journal: &Arc<Journal>) {
+        self.keeper.remove(journal);
+        let channel = journal.number;
+        if let Err(error) = self.table.change(Change::Destroyed { channel }) {
+            tracing::error!(%error, "a channel that was destroyed will be there again");
+            return;
+        }
+        let folder = self.folder_of(channel);
+        if let Err(error) = std::fs::remove_dir_all(&folder) {
+            tracing::warn!(%error, folder = %folder.display(), "a folder could not be removed");
+        }
+    }
+
+    /// Writes what is left to write, and ends its threads.
+    pub(crate) fn close(&self) {
+        self.commit.close();
+        self.keeper.close();
+        self.readers.close();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let me = std::thread::current().id();
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != me) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the event log panicked");
+            }
+        }
+    }
+
+    fn folder_of(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("channel-{number}"))
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, LogError> {
+    let path = folder.join("lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| LogError::io("open", &path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LogError::InUse(folder.to_owned())),
+        Err(TryLockError::Error(error)) => Err(LogError::io("lock", &path, error)),
+    }
+}
+
+/// What a durable channel has of the store.
+pub(crate) struct Journal {
+    number: u64,
+    log: Log,
+    channel: OnceLock<Weak<Channel>>,
+    commit: Arc<Commit>,
+    table: Arc<Table>,
+    readers: Arc<Workers>,
+}
+
+impl Journal {
+    /// The number of the channel in the store.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The threads that read for consumers.
+    pub(crate) fn readers(&self) -> &Arc<Workers> {
+        &self.readers
+    }
+
+    fn channel(&self) -> Option<Arc<Channel>> {
+        self.channel.get()?.upgrade()
+    }
+
+    /// Has `event` written, then given to the consumers; the ticket is kept until it is written.
+    pub(crate) fn take(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        self.commit.add(self, event, ticket);
+    }
+
+    /// A proxy was connected: returns when that is on the disk. Consumers begin with the events
+    /// that come from now on.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn connected(
+        &self,
+        proxy: u64,
+        row: ProxyRow,
+        progress: Option<Progress>,
+    ) -> Result<(), LogError> {
+        self.table.change(Change::Connected { channel: self.number, proxy, row, progress })
+    }
+
+    /// A proxy has ended: returns when that is on the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn ended(&self, proxy: u64) -> Result<(), LogError> {
+        self.table.change(Change::Ended { channel: self.number, proxy })
+    }
+}

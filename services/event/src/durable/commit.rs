@@ -1,0 +1,203 @@
+//! Group commit: one thread writes the events that came while it wrote the last ones, another one
+//! answers their suppliers and gives them to the consumers while the next ones are written.
+//!
+//! A ticket is kept until its event is on the disk. What waits to be written is bounded: who brings
+//! more waits, so that its connection is read no further.
+
+use super::Journal;
+use crate::channel::Ticket;
+use crate::event::Event;
+use crate::log::{BATCH_EVENTS, BATCH_OCTETS, LogError, Place};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, ThreadId};
+
+/// Octets that may wait to be written, unless it is one event.
+const WAITING_OCTETS: usize = 64 << 20;
+/// Batches that are written and not yet given to consumers.
+const WRITTEN_BATCHES: usize = 4;
+
+/// The queue of what is to be written.
+#[derive(Default)]
+pub(super) struct Commit {
+    /// Lock "commit": not held while writing.
+    state: Mutex<State>,
+    /// There is something to write, or it ends.
+    work: Condvar,
+    /// There is room again.
+    room: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    octets: usize,
+    is_closed: bool,
+    /// Its threads: they do not wait for themselves.
+    threads: Vec<ThreadId>,
+}
+
+struct Waiting {
+    journal: Arc<Journal>,
+    event: Arc<Event>,
+    ticket: Arc<Ticket>,
+}
+
+/// A batch that is on the disk.
+struct Written {
+    journal: Arc<Journal>,
+    first: u64,
+    place: Place,
+    events: Vec<Arc<Event>>,
+    tickets: Vec<Arc<Ticket>>,
+}
+
+impl Commit {
+    /// Starts the two threads. They end when it is closed and all is written.
+    ///
+    /// # Errors
+    /// What starting a thread says.
+    pub(super) fn start(self: &Arc<Self>) -> std::io::Result<Vec<JoinHandle<()>>> {
+        let (written, to_give) = sync_channel(WRITTEN_BATCHES);
+        let commit = Arc::clone(self);
+        let name = |name: &str| thread::Builder::new().name(name.to_owned());
+        let giver = name("corbie-log-give").spawn(move || give(&to_give))?;
+        let writer = name("corbie-log-write").spawn(move || commit.write(&written))?;
+        self.lock().threads = vec![giver.thread().id(), writer.thread().id()];
+        Ok(vec![writer, giver])
+    }
+
+    /// Has `event` written. The ticket is kept until that is done.
+    pub(super) fn add(&self, journal: &Arc<Journal>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        let mut state = self.lock();
+        let octets = state.octets.saturating_add(event.len());
+        if octets > WAITING_OCTETS && !state.waiting.is_empty() {
+            state = self.wait_for_room(state, event.len());
+        }
+        if state.is_closed {
+            drop(state);
+            return ticket.fail(LogError::Closed.to_exception());
+        }
+        state.octets += event.len();
+        let is_first = state.waiting.is_empty();
+        let (journal, event, ticket) = (Arc::clone(journal), Arc::clone(event), Arc::clone(ticket));
+        state.waiting.push_back(Waiting { journal, event, ticket });
+        drop(state);
+        if is_first {
+            self.work.notify_one();
+        }
+    }
+
+    #[cold]
+    fn wait_for_room<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State>,
+        octets: usize,
+    ) -> MutexGuard<'s, State> {
+        // A consumer of this process may push from the thread that gives it an event.
+        let me = thread::current().id();
+        while !state.is_closed
+            && !state.waiting.is_empty()
+            && state.octets.saturating_add(octets) > WAITING_OCTETS
+            && !state.threads.contains(&me)
+        {
+            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
+    /// Nothing more is taken. What was taken is written.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.work.notify_all();
+        self.room.notify_all();
+    }
+
+    fn write(&self, written: &SyncSender<Written>) {
+        loop {
+            let mut state = self.lock();
+            while state.waiting.is_empty() {
+                if state.is_closed {
+                    return;
+                }
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            let taken = std::mem::take(&mut state.waiting);
+            state.octets = 0;
+            drop(state);
+            self.room.notify_all();
+            for batch in batches(taken) {
+                write_batch(batch, written);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Events of one journal that are written together.
+struct Batch {
+    journal: Arc<Journal>,
+    events: Vec<Arc<Event>>,
+    tickets: Vec<Arc<Ticket>>,
+    octets: usize,
+}
+
+/// Puts together what goes to the same journal, in the order in which it came.
+fn batches(taken: VecDeque<Waiting>) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    for Waiting { journal, event, ticket } in taken {
+        let octets = event.len();
+        let open = batches.iter_mut().rev().find(|batch| Arc::ptr_eq(&batch.journal, &journal));
+        let open = open.filter(|batch| {
+            batch.events.len() < BATCH_EVENTS && batch.octets.saturating_add(octets) <= BATCH_OCTETS
+        });
+        match open {
+            Some(batch) => {
+                batch.octets += octets;
+                batch.events.push(event);
+                batch.tickets.push(ticket);
+            }
+            None => {
+                let (events, tickets) = (vec![event], vec![ticket]);
+                batches.push(Batch { journal, events, tickets, octets });
+            }
+        }
+    }
+    batches
+}
+
+fn write_batch(batch: Batch, written: &SyncSender<Written>) {
+    let Batch { journal, events, tickets, .. } = batch;
+    match journal.log().append(&events) {
+        Ok((first, place)) => {
+            // Whoever would take it ends only after this thread.
+            let _ = written.send(Written { journal, first, place, events, tickets });
+        }
+        // One that cannot be written is no reason to refuse the others.
+        Err(LogError::Unwritable(_)) if events.len() > 1 => {
+            for (event, ticket) in events.into_iter().zip(tickets) {
+                let (events, tickets, octets) = (vec![event], vec![ticket], 0);
+                let journal = Arc::clone(&journal);
+                write_batch(Batch { journal, events, tickets, octets }, written);
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, events = events.len(), "events could not be kept");
+            let exception = error.to_exception();
+            tickets.iter().for_each(|ticket| ticket.fail(exception.clone()));
+        }
+    }
+}
+
+fn give(written: &Receiver<Written>) {
+    for Written { journal, first, place, events, tickets } in written {
+        if let Some(channel) = journal.channel() {
+            channel.deliver(first, place, &events);
+        }
+        drop(tickets);
+    }
+}

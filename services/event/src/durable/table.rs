@@ -1,0 +1,217 @@
+//! The table of what is kept beside the events: channels, proxies, and how far each consumer is.
+//! One redb file, whole after a crash at any moment.
+//!
+//! A change returns when it is on the disk. Changes that come while others are written are written
+//! together by whoever waits first, so that many who connect at once share a flush.
+
+mod change;
+mod rows;
+
+pub(crate) use change::Change;
+pub(crate) use rows::{ChannelRow, Progress, ProxyRow};
+
+use crate::log::LogError;
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use rows::{ChannelValue, ProgressValue, ProxyValue};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Numbers of the folder as a whole, by the names below.
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+/// Channels by number.
+const CHANNELS: TableDefinition<'_, u64, ChannelValue<'static>> = TableDefinition::new("channels");
+/// Proxies by channel and number.
+const PROXIES: TableDefinition<'_, (u64, u64), ProxyValue<'static>> =
+    TableDefinition::new("proxies");
+/// How far consumers are, by channel and proxy.
+const PROGRESS: TableDefinition<'_, (u64, u64), ProgressValue> = TableDefinition::new("progress");
+
+const FORMAT: &str = "format";
+/// Tells the objects of this folder from those of another.
+const UID: &str = "uid";
+/// How often a server was started.
+const LIVES: &str = "lives";
+const NEXT_CHANNEL: &str = "next channel";
+
+/// The table.
+pub(crate) struct Table {
+    database: Database,
+    path: PathBuf,
+    /// A number of this folder's own.
+    pub(crate) uid: u64,
+    /// How often a server was started here before.
+    pub(crate) lives: u64,
+    /// Lock "changes": not held while a transaction is written.
+    changes: Mutex<Changes>,
+    /// Signalled when a transaction was written, or not.
+    written: Condvar,
+}
+
+#[derive(Default)]
+struct Changes {
+    waiting: Vec<Change>,
+    /// Changes are numbered; those below this one are done.
+    done: u64,
+    /// The number of the next one.
+    next: u64,
+    failed: HashMap<u64, String>,
+    is_writing: bool,
+}
+
+impl Table {
+    /// Opens the table in `path`, or makes it.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn open(path: &Path) -> Result<Self, LogError> {
+        let failed = |why: String| LogError::Table { path: path.to_owned(), why };
+        let database = Database::create(path).map_err(|error| failed(error.to_string()))?;
+        let begun = begin(&database).map_err(|error| failed(error.to_string()))?;
+        let (format, uid, lives) = begun;
+        if format != 1 {
+            return Err(failed(format!("its format is {format}; this program knows 1")));
+        }
+        let path = path.to_owned();
+        let (changes, written) = (Mutex::default(), Condvar::new());
+        Ok(Self { database, path, uid, lives, changes, written })
+    }
+
+    /// All channels, with their proxies and how far these are.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn channels(&self) -> Result<Vec<(u64, ChannelRow)>, LogError> {
+        let read = || -> Result<_, redb::Error> {
+            let channels = self.database.begin_read()?.open_table(CHANNELS)?;
+            let rows = channels.iter()?.map(|row| {
+                let (number, value) = row?;
+                Ok((number.value(), ChannelRow::of(value.value())))
+            });
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(&error))
+    }
+
+    /// The proxies of a channel.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn proxies(&self, channel: u64) -> Result<Vec<(u64, ProxyRow, Progress)>, LogError> {
+        let read = || -> Result<_, redb::Error> {
+            let transaction = self.database.begin_read()?;
+            let progress = transaction.open_table(PROGRESS)?;
+            let proxies = transaction.open_table(PROXIES)?;
+            let rows = proxies.range((channel, 0)..=(channel, u64::MAX))?.map(|row| {
+                let (key, value) = row?;
+                let known = progress.get(key.value())?;
+                let known = known.map(|known| Progress::of(known.value())).unwrap_or_default();
+                Ok((key.value().1, ProxyRow::of(value.value()), known))
+            });
+            rows.collect()
+        };
+        read().map_err(|error| self.failed(&error))
+    }
+
+    /// A number for a new channel, which no other one ever has.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn next_channel(&self) -> Result<u64, LogError> {
+        let take = || -> Result<u64, redb::Error> {
+            let transaction = self.database.begin_write()?;
+            let number = {
+                let mut meta = transaction.open_table(META)?;
+                let number = meta.get(NEXT_CHANNEL)?.map_or(1, |number| number.value());
+                meta.insert(NEXT_CHANNEL, number + 1)?;
+                number
+            };
+            transaction.commit()?;
+            Ok(number)
+        };
+        take().map_err(|error| self.failed(&error))
+    }
+
+    /// Makes a change; returns when it is on the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Table`]: then it was not made.
+    pub(crate) fn change(&self, change: Change) -> Result<(), LogError> {
+        let mut changes = self.lock();
+        let number = changes.next;
+        changes.next += 1;
+        changes.waiting.push(change);
+        while changes.done <= number {
+            if changes.is_writing {
+                changes = self.written.wait(changes).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            changes.is_writing = true;
+            let turn = std::mem::take(&mut changes.waiting);
+            let numbers = changes.done..changes.next;
+            drop(changes);
+            let mut ending = Ending { table: self, numbers, outcome: Err("it did not end".into()) };
+            ending.outcome =
+                change::commit(&self.database, &turn).map_err(|error| error.to_string());
+            drop(ending);
+            changes = self.lock();
+        }
+        match changes.failed.remove(&number) {
+            None => Ok(()),
+            Some(why) => Err(LogError::Table { path: self.path.clone(), why }),
+        }
+    }
+
+    fn failed(&self, error: &redb::Error) -> LogError {
+        LogError::Table { path: self.path.clone(), why: error.to_string() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Changes> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The turn to write, ended also when the writer unwinds.
+struct Ending<'t> {
+    table: &'t Table,
+    numbers: std::ops::Range<u64>,
+    outcome: Result<(), String>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let mut changes = self.table.lock();
+        changes.is_writing = false;
+        changes.done = self.numbers.end;
+        if let Err(why) = &self.outcome {
+            let numbers = self.numbers.clone();
+            changes.failed.extend(numbers.map(|number| (number, why.clone())));
+        }
+        drop(changes);
+        self.table.written.notify_all();
+    }
+}
+
+/// Makes the tables where they are not there; format, uid and lives before this one.
+fn begin(database: &Database) -> Result<(u64, u64, u64), redb::Error> {
+    let transaction = database.begin_write()?;
+    let known = {
+        let mut meta = transaction.open_table(META)?;
+        let known = |name| -> Result<Option<u64>, redb::Error> {
+            Ok(meta.get(name)?.map(|value| value.value()))
+        };
+        let format = known(FORMAT)?.unwrap_or(1);
+        let uid = known(UID)?.unwrap_or_else(|| RandomState::new().hash_one("a new folder"));
+        let lives = known(LIVES)?.unwrap_or(0);
+        meta.insert(FORMAT, format)?;
+        meta.insert(UID, uid)?;
+        meta.insert(LIVES, lives + 1)?;
+        transaction.open_table(CHANNELS)?;
+        transaction.open_table(PROXIES)?;
+        transaction.open_table(PROGRESS)?;
+        (format, uid, lives)
+    };
+    transaction.commit()?;
+    Ok(known)
+}

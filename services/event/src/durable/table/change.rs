@@ -1,0 +1,65 @@
+//! The changes that can be made to the table, several in one transaction.
+//!
+//! Asked for by `Table::change`, which puts those together that come at the same time.
+
+use super::rows::{ChannelRow, Progress, ProxyRow};
+use super::{CHANNELS, PROGRESS, PROXIES};
+use redb::{Database, ReadableTable as _};
+
+/// One change.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// A channel was made.
+    Made { channel: u64, row: ChannelRow },
+    /// A channel was destroyed, and all that is its.
+    Destroyed { channel: u64 },
+    /// A proxy was connected. Suppliers have no progress.
+    Connected { channel: u64, proxy: u64, row: ProxyRow, progress: Option<Progress> },
+    /// A proxy has ended.
+    Ended { channel: u64, proxy: u64 },
+    /// Consumers are further than they were.
+    Progressed(Vec<((u64, u64), Progress)>),
+}
+
+/// Makes the changes, all or none.
+pub(super) fn commit(database: &Database, changes: &[Change]) -> Result<(), redb::Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut channels = transaction.open_table(CHANNELS)?;
+        let mut proxies = transaction.open_table(PROXIES)?;
+        let mut progress = transaction.open_table(PROGRESS)?;
+        for change in changes {
+            match change {
+                Change::Made { channel, row } => {
+                    channels.insert(channel, row.value())?;
+                }
+                Change::Destroyed { channel } => {
+                    channels.remove(channel)?;
+                    let all = (*channel, 0)..=(*channel, u64::MAX);
+                    proxies.retain_in(all.clone(), |_, _| false)?;
+                    progress.retain_in(all, |_, _| false)?;
+                }
+                Change::Connected { channel, proxy, row, progress: begins } => {
+                    proxies.insert((*channel, *proxy), row.value())?;
+                    if let Some(begins) = begins {
+                        progress.insert((*channel, *proxy), begins.value())?;
+                    }
+                }
+                Change::Ended { channel, proxy } => {
+                    proxies.remove((*channel, *proxy))?;
+                    progress.remove((*channel, *proxy))?;
+                }
+                Change::Progressed(all) => {
+                    for (key, further) in all {
+                        // Who has ended meanwhile is not to come back.
+                        if proxies.get(key)?.is_some() {
+                            progress.insert(key, further.value())?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
