@@ -1,4 +1,5 @@
-//! The chores whose work is done by a program of another crate: interop, bench, codegen, fuzz.
+//! The chores whose work is done by a program of another crate: interop, bench, codegen, fuzz,
+//! soak.
 //! xtask only knows how each is built and started, so that it need not be compiled with them.
 
 use std::path::Path;
@@ -55,5 +56,16 @@ pub(crate) fn codegen(root: &Path, arguments: &[String]) -> Result<String, Strin
 /// When a target finds an input that it must not find.
 pub(crate) fn fuzz(root: &Path, arguments: &[String]) -> Result<String, String> {
     let line = "cargo run --quiet --release --package corbie-fuzz --bin corbie-fuzz --";
+    Program::new(root, line).arguments(arguments).run().map(|()| String::new())
+}
+
+/// `cargo xtask soak`: the program of `tests/soak`, with the `corbie` of the same build beside it.
+///
+/// # Errors
+/// When a promise was broken, or a process did not do what it should.
+pub(crate) fn soak(root: &Path, arguments: &[String]) -> Result<String, String> {
+    Program::new(root, "cargo build --quiet --release --package corbie-tools --bin corbie")
+        .run()?;
+    let line = "cargo run --quiet --release --package corbie-soak --bin corbie-soak --";
     Program::new(root, line).arguments(arguments).run().map(|()| String::new())
 }

@@ -27,7 +27,7 @@ pub(crate) struct Command {
 }
 
 /// The commands: the only list of them, for dispatch, help and the check of the documentation.
-pub(crate) const COMMANDS: [Command; 11] = [
+pub(crate) const COMMANDS: [Command; 12] = [
     Command {
         name: "tidy",
         arguments: "[--list]",
@@ -63,6 +63,12 @@ pub(crate) const COMMANDS: [Command; 11] = [
         arguments: "[ARGS…]",
         about: "run every fuzz target for a short while over its corpus",
         run: delegate::fuzz,
+    },
+    Command {
+        name: "soak",
+        arguments: "[--minutes N] [--seed N] [--durable] [--out DIR]",
+        about: "kill suppliers, consumers and channels for ten minutes, and account for all events",
+        run: delegate::soak,
     },
     Command {
         name: "quick-start",

@@ -41,9 +41,9 @@ pub(super) fn table() -> Command {
         .subcommand(client(consume::tail()))
         .after_help(
             "A channel is the name of one that --factory has, or a reference: IOR:…, corbaloc:…, \
-             corbaname:…, file:…; of any ORB's event service.\n\nEvents are written in JSON: numbers, texts, true and false \
-             as they are, anything else as corbie call writes an any: \
-             {\"type\": TYPE, \"value\": VALUE}.\n\n\
+             corbaname:…, file:…; of any ORB's event service.\n\nEvents are written in JSON: \
+             numbers, texts, true and false as they are, anything else as corbie call writes \
+             an any: {\"type\": TYPE, \"value\": VALUE}.\n\n\
              Example: corbie events serve --listen localhost:2810 --channel prices\n         \
              corbie events tail prices -f localhost:2810\n         \
              corbie events push prices 42 -f localhost:2810",

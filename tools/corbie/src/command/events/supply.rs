@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use corbie::{Any, Orb, SystemException};
 use corbie_event::cos_event_channel_admin::ProxyPushConsumer;
 use corbie_event::cos_event_comm::push_consumer::PushError;
+use corbie_event::cos_event_comm::{PushSupplier, PushSupplierServant, PushSupplierSkeleton};
 
 use super::persistence::{Patience, is_gone, retry_argument};
 use super::pulled;
@@ -78,13 +79,19 @@ pub(super) struct Given {
 /// The events, as they come.
 pub(super) type Events = Box<dyn Iterator<Item = Result<Given, Failure>> + Send>;
 
+/// Whether the events come from standard input.
+fn is_input(matches: &ArgMatches) -> bool {
+    let mut given = matches.get_many::<String>("event").into_iter().flatten();
+    given.next().is_some_and(|first| first == "-") && given.next().is_none()
+}
+
 fn events(orb: &Orb, matches: &ArgMatches) -> Result<Events, Failure> {
     let given: Vec<&String> = matches.get_many("event").into_iter().flatten().collect();
     let read = |orb: &Orb, text: String, name: &str| {
         let event = Plain { orb }.event(&text, &Place::Whole(name))?;
         Ok(Given { event, text })
     };
-    if matches!(given[..], [only] if only == "-") {
+    if is_input(matches) {
         let orb = orb.clone();
         let lines =
             BufReader::new(std::io::stdin()).lines().enumerate().map(move |(index, line)| {
@@ -142,6 +149,31 @@ fn proxy(session: &Session, matches: &ArgMatches) -> Result<ProxyPushConsumer, F
     let suppliers = suppliers.ok_or_else(|| is_nil("the channel"))?;
     let proxy = patience.call(|| suppliers.obtain_push_consumer()).map_err(why)?;
     let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
-    proxy.connect_push_supplier(None).map_err(|e| failed("the channel", &e))?;
+    let identity = identity(session, matches)?;
+    proxy.connect_push_supplier(identity.as_ref()).map_err(|e| failed("the channel", &e))?;
     Ok(proxy)
+}
+
+/// By it the channel finds out that this process has ended; the events of a command line are pushed
+/// before anybody asks.
+fn identity(session: &Session, matches: &ArgMatches) -> Result<Option<PushSupplier>, Failure> {
+    if !is_input(matches) {
+        return Ok(None);
+    }
+    let root = session.orb().root_poa();
+    let active = root.and_then(|poa| {
+        poa.the_poa_manager().activate()?;
+        Ok(poa.activate(PushSupplierSkeleton::new(Identity))?)
+    });
+    active.map(Some).map_err(|e| failed("the ORB", &e))
+}
+
+/// What the channel may ask whether it exists.
+struct Identity;
+
+impl PushSupplierServant for Identity {
+    fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
+        // The next push is told, too.
+        Ok(())
+    }
 }

@@ -1,0 +1,48 @@
+//! Soaks event channels: `corbie events` as processes of their own, a server of channels and
+//! suppliers and consumers of all four kinds, some of which are killed (SIGKILL) and replaced all
+//! the time. At the end every event is accounted for, and the server has to be as small as before.
+//!
+//! `cargo xtask soak` runs it for minutes, `tools/corbie/tests/soak.rs` for a few kills. Nothing of
+//! the library is used here: only the command, as anybody would.
+
+mod account;
+mod participant;
+mod report;
+mod server;
+mod system;
+mod vitals;
+
+pub use report::Report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long to go on.
+#[derive(Clone, Copy, Debug)]
+pub enum Length {
+    /// So long.
+    Time(Duration),
+    /// Until so many processes were killed.
+    Kills(usize),
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The program `corbie`.
+    pub corbie: PathBuf,
+    /// How long to go on.
+    pub length: Length,
+    /// By which victims are chosen.
+    pub seed: u64,
+    /// Whether there is a durable channel, and the server of the channels is killed, too.
+    pub is_durable: bool,
+}
+
+/// Does it; `say` hears now and then how far it is.
+///
+/// # Errors
+/// A sentence when it could not be carried out. What it found is in the report.
+pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Report, String> {
+    system::run(options, say)
+}

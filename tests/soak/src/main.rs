@@ -1,0 +1,78 @@
+//! `corbie-soak`, which `cargo xtask soak` builds and runs: arguments, progress, and where the
+//! report goes. What it does is in the library.
+
+// A program of the project's own: printing is its job.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use corbie_soak::{Length, Options, run};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+const USAGE: &str =
+    "corbie-soak [--minutes N] [--seed N] [--durable] [--corbie PROGRAM] [--out DIR]
+
+  --minutes N       how long [default: 10]
+  --seed N          by which victims are chosen [default: a new one, which is printed]
+  --durable         a durable channel, and the server of the channels is killed, too
+  --corbie PROGRAM  the command [default: beside this program]
+  --out DIR         where report.md and vitals.svg go [default: target/soak]";
+
+struct Arguments {
+    options: Options,
+    folder: PathBuf,
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let beside = std::env::current_exe().map_err(|e| format!("where am I? {e}"))?;
+    let mut corbie = beside.with_file_name("corbie");
+    let (mut minutes, mut seed, mut is_durable) = (10.0, None, false);
+    let mut folder = PathBuf::from("target/soak");
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value\n\n{USAGE}"));
+        let not = |text: &str| format!("{text:?} is no number");
+        match argument.as_str() {
+            "--minutes" => {
+                let text = value()?;
+                minutes = text.parse::<f64>().map_err(|_| not(&text))?;
+            }
+            "--seed" => {
+                let text = value()?;
+                seed = Some(text.parse::<u64>().map_err(|_| not(&text))?);
+            }
+            "--durable" => is_durable = true,
+            "--corbie" => corbie = value()?.into(),
+            "--out" => folder = value()?.into(),
+            _ => return Err(format!("{argument} is not known\n\n{USAGE}")),
+        }
+    }
+    let time = Duration::try_from_secs_f64(60.0 * minutes).map_err(|e| e.to_string())?;
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let seed = seed.unwrap_or(since.as_secs());
+    let options = Options { corbie, length: Length::Time(time), seed, is_durable };
+    Ok(Arguments { options, folder })
+}
+
+fn soak(Arguments { options, folder }: &Arguments) -> Result<bool, String> {
+    println!("seed {}", options.seed);
+    let report = run(options, &mut |line| println!("{line}"))?;
+    println!("\n{report}");
+    let cannot = |e| format!("{} cannot be written: {e}", folder.display());
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let text = format!("# Soak, seed {}\n\n{report}\n![](vitals.svg)\n", options.seed);
+    std::fs::write(folder.join("report.md"), text).map_err(cannot)?;
+    std::fs::write(folder.join("vitals.svg"), report.picture()).map_err(cannot)?;
+    println!("{}", folder.join("report.md").display());
+    Ok(report.faults().is_empty())
+}
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)).and_then(|arguments| soak(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}

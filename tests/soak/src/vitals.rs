@@ -1,0 +1,174 @@
+//! How large the server of the channels is: memory, threads and descriptors, from `/proc`, sampled
+//! while the soak runs, judged at the end and drawn for the report.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Memory may grow by so many KiB from the first third to the last: caches of allocators, and
+/// queues that are full at one time and not at another.
+pub(crate) const GROWTH_KIB: u64 = 16 << 10;
+
+/// One look at a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Vitals {
+    pub(crate) memory_kib: u64,
+    pub(crate) threads: u64,
+    pub(crate) descriptors: u64,
+}
+
+impl Vitals {
+    /// Looks; `None` when the process is gone.
+    pub(crate) fn of(process: u32) -> Option<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?.count() as u64;
+        let (memory_kib, threads) = (number("VmRSS:")?, number("Threads:")?);
+        Some(Self { memory_kib, threads, descriptors })
+    }
+}
+
+/// Looks at a process again and again.
+pub(crate) struct Sampler {
+    state: Arc<State>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct State {
+    process: AtomicU32,
+    is_over: AtomicBool,
+    samples: Mutex<Vec<(Duration, Vitals)>>,
+}
+
+/// Between two looks.
+const PERIOD: Duration = Duration::from_millis(100);
+
+impl Sampler {
+    pub(crate) fn start(process: u32) -> Self {
+        let state = Arc::new(State::default());
+        state.process.store(process, Ordering::SeqCst);
+        let sampling = Arc::clone(&state);
+        let thread = std::thread::spawn(move || {
+            let began = Instant::now();
+            while !sampling.is_over.load(Ordering::SeqCst) {
+                if let Some(vitals) = Vitals::of(sampling.process.load(Ordering::SeqCst)) {
+                    let mut samples =
+                        sampling.samples.lock().unwrap_or_else(PoisonError::into_inner);
+                    samples.push((began.elapsed(), vitals));
+                }
+                std::thread::park_timeout(PERIOD);
+            }
+        });
+        Self { state, thread: Some(thread) }
+    }
+
+    /// The server was replaced.
+    pub(crate) fn follow(&self, process: u32) {
+        self.state.process.store(process, Ordering::SeqCst);
+    }
+
+    pub(crate) fn last(&self) -> Vitals {
+        let samples = self.state.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.last().map(|(_, vitals)| *vitals).unwrap_or_default()
+    }
+
+    /// All samples.
+    pub(crate) fn finish(&mut self) -> Vec<(Duration, Vitals)> {
+        self.state.is_over.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+        std::mem::take(&mut *self.state.samples.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The highest memory of the first and of the last third.
+pub(crate) fn thirds(samples: &[(Duration, Vitals)]) -> (u64, u64) {
+    let third = samples.len().div_ceil(3);
+    let peak = |some: &[(Duration, Vitals)]| {
+        some.iter().map(|(_, vitals)| vitals.memory_kib).max().unwrap_or_default()
+    };
+    let last = samples.len().saturating_sub(third);
+    (peak(samples.get(..third).unwrap_or_default()), peak(samples.get(last..).unwrap_or_default()))
+}
+
+/// Name, colour, and what is drawn.
+type Curve = (&'static str, &'static str, fn(&Vitals) -> f64);
+
+/// The samples as a picture: three curves over time, each with its highest value.
+pub(crate) fn picture(samples: &[(Duration, Vitals)]) -> String {
+    const WIDTH: f64 = 900.0;
+    const HEIGHT: f64 = 130.0;
+    let curves: [Curve; 3] = [
+        ("memory, MiB", "#1f6f8b", |v| v.memory_kib as f64 / 1024.0),
+        ("threads", "#b0413e", |v| v.threads as f64),
+        ("descriptors", "#5a7d2b", |v| v.descriptors as f64),
+    ];
+    let end = samples.last().map_or(1.0, |(at, _)| at.as_secs_f64()).max(0.001);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" \
+         font-family=\"sans-serif\" font-size=\"13\">\n",
+        WIDTH + 80.0,
+        3.0 * (HEIGHT + 50.0)
+    );
+    // Not more points than can be seen.
+    let step = samples.len().div_ceil(WIDTH as usize).max(1);
+    for (index, (name, colour, value)) in curves.into_iter().enumerate() {
+        let top = 30.0 + index as f64 * (HEIGHT + 50.0);
+        let most = samples.iter().map(|(_, v)| value(v)).fold(0.0, f64::max).max(0.001);
+        let mut points = String::new();
+        for (at, vitals) in samples.iter().step_by(step) {
+            let x = 60.0 + at.as_secs_f64() / end * WIDTH;
+            let y = top + HEIGHT * (1.0 - value(vitals) / most);
+            let _ = write!(points, "{x:.1},{y:.1} ");
+        }
+        let _ = write!(
+            svg,
+            "<text x=\"60\" y=\"{:.0}\">{name}, at most {most:.1}; {end:.0} s</text>\n\
+             <rect x=\"60\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" \
+             stroke=\"#999\"/>\n<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"/>\n",
+            top - 6.0,
+            points.trim_end()
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(memory: &[u64]) -> Vec<(Duration, Vitals)> {
+        let at = |index| Duration::from_secs(index as u64);
+        let vitals = |memory_kib| Vitals { memory_kib, threads: 3, descriptors: 9 };
+        memory.iter().enumerate().map(|(index, kib)| (at(index), vitals(*kib))).collect()
+    }
+
+    #[test]
+    fn this_process_has_vitals() {
+        let vitals = Vitals::of(std::process::id()).expect("it is running");
+        assert!(vitals.memory_kib > 0 && vitals.threads > 0 && vitals.descriptors > 0);
+        assert_eq!(Vitals::of(u32::MAX), None);
+    }
+
+    #[test]
+    fn thirds_are_compared_by_their_peaks() {
+        assert_eq!(thirds(&samples(&[1, 9, 2, 50, 60, 3, 8, 4])), (9, 8));
+        assert_eq!(thirds(&[]), (0, 0));
+    }
+
+    #[test]
+    fn a_picture_has_three_curves() {
+        let picture = picture(&samples(&[1, 2, 3]));
+        assert_eq!(picture.matches("<polyline").count(), 3);
+        assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
+    }
+}

@@ -1,0 +1,22 @@
+//! A short soak of channels: `corbie events` processes, some of which are killed, and every event
+//! accounted for. `cargo xtask soak` is the long one. What it says depends on no time.
+
+use corbie_soak::{Length, Options, run};
+
+fn soak(seed: u64, is_durable: bool) {
+    let options = Options {
+        corbie: env!("CARGO_BIN_EXE_corbie").into(),
+        length: Length::Kills(12),
+        seed,
+        is_durable,
+    };
+    let mut progress = Vec::new();
+    let report = run(&options, &mut |line| progress.push(line.to_owned()))
+        .unwrap_or_else(|why| panic!("{why}\n{}", progress.join("\n")));
+    assert!(report.faults().is_empty(), "{report}\n{}", progress.join("\n"));
+}
+
+#[test]
+fn who_stays_gets_everything_while_others_are_killed() {
+    soak(1, false);
+}
