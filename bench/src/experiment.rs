@@ -15,6 +15,7 @@ pub(crate) mod collocation;
 pub(crate) mod event_throughput;
 pub(crate) mod gioplite;
 pub(crate) mod mshn;
+pub(crate) mod mshn_replicas;
 pub(crate) mod naming;
 pub(crate) mod operation_demux;
 pub(crate) mod poa_depth;
@@ -52,6 +53,7 @@ pub(crate) const EXPERIMENTS: &[&Experiment] = &[
     &bandwidth::EXPERIMENT,
     &naming::EXPERIMENT,
     &mshn::EXPERIMENT,
+    &mshn_replicas::EXPERIMENT,
 ];
 
 /// One experiment.

@@ -10,9 +10,11 @@ mod local;
 mod options;
 mod system;
 mod tally;
+mod work;
 
 use crate::driver::{self, Failure};
-use crate::orders::{Answer, Requests};
+use crate::orders::{Answer, Answered, Requests};
+use crate::placement;
 use corbie_mshn::idl::{Format, Job};
 use corbie_mshn::messages::{Request, Role};
 use corbie_mshn::{Address, Peers};
@@ -63,88 +65,104 @@ impl driver::Client for Client {
         // The one before ends first.
         drop(system.take());
         let started = System::start(&self.options, pause)?;
-        let calls = started.processes().len() as u64;
+        let calls = started.size() as u64;
         *system = Some(started);
         Ok(Answer::Rate { calls, nanoseconds: begin.elapsed().as_nanos() as u64 })
     }
 
     fn requests(&self, requests: &Requests) -> Result<Answer, Failure> {
-        let system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
-        let system = system.as_ref().ok_or("the components have not been started")?;
-        let advisors: Vec<Address> =
-            system.advisors().iter().map(|name| Address::named(Role::Advisor, name)).collect();
-        let client = Load { peers: system.peers(), advisors: &advisors };
-        let warm_up = Requests { count: requests.warm_up, ..*requests };
-        if warm_up.count > 0 {
-            client.make(&warm_up, "w")?;
-        }
-        let before = system.processor_time()?;
-        let mut answered = client.make(requests, "j")?;
-        let spent = system.processor_time()?.saturating_sub(before);
-        answered.processor_ns = spent.as_nanos() as u64;
-        Ok(Answer::Answered(answered))
+        let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        let system = system.as_mut().ok_or("the components have not been started")?;
+        let advisor = match self.options.advisors {
+            1 => Address::named(Role::Advisor, system::names('a', 1).remove(0)),
+            _ => Address::any(Role::Advisor),
+        };
+        placement::on_core(self.options.place.advisors(), || {
+            Ok(measure(system, &advisor, requests).map(Answer::Answered))
+        })?
     }
 }
 
-/// Who asks whom.
-struct Load<'s> {
-    peers: &'s Peers,
-    /// Asked in turn.
-    advisors: &'s [Address],
+/// Warms up, makes the requests, and looks what that cost and who did it.
+fn measure(
+    system: &mut System,
+    advisor: &Address,
+    requests: &Requests,
+) -> Result<Answered, Failure> {
+    let peers = system.peers().clone();
+    let warm_up = Requests { count: requests.warm_up, ..*requests };
+    if warm_up.count > 0 {
+        make(&peers, advisor, &warm_up, "w")?;
+    }
+    let before = system.work()?;
+    let answered = make(&peers, advisor, requests, "j")?;
+    let work = system.work()?.since(&before);
+    let processor_ns = work.processor_time().as_nanos() as u64;
+    Ok(Answered { processor_ns, shares: work.shares(), ..answered })
 }
 
-impl Load<'_> {
-    fn make(&self, requests: &Requests, prefix: &str) -> Result<crate::orders::Answered, Failure> {
-        let tally = Tally::new(requests.count, self.advisors.len())?;
-        match requests.is_bursty {
-            true => self.burst(requests, prefix, &tally)?,
-            false => self.consecutive(requests, prefix, &tally)?,
-        }
-        tally.answered()
+fn make(
+    peers: &Peers,
+    advisor: &Address,
+    requests: &Requests,
+    prefix: &str,
+) -> Result<Answered, Failure> {
+    let tally = Tally::new(requests.count)?;
+    match requests.is_bursty {
+        true => burst(peers, advisor, requests, prefix, &tally)?,
+        false => consecutive(peers, advisor, requests, prefix, &tally)?,
     }
+    tally.answered()
+}
 
-    fn advisor(&self, number: u64) -> (usize, &Address) {
-        let at = number as usize % self.advisors.len();
-        (at, &self.advisors[at])
-    }
-
-    /// Each request waits for the answer to the one before.
-    fn consecutive(&self, requests: &Requests, prefix: &str, tally: &Tally) -> Result<(), Failure> {
-        for number in 0..requests.count {
-            let job = job(prefix, number);
-            let (at, advisor) = self.advisor(number);
-            let asked = tally.ask();
-            if requests.resolves {
-                self.peers.forget(advisor);
-            }
-            let outcome = self.peers.call(advisor, &Request::Schedule(job.clone()));
-            tally.take(number, &job.id, at, asked, outcome);
-            tally.show(requests.count)?;
+/// Each request waits for the answer to the one before.
+fn consecutive(
+    peers: &Peers,
+    advisor: &Address,
+    requests: &Requests,
+    prefix: &str,
+    tally: &Tally,
+) -> Result<(), Failure> {
+    for number in 0..requests.count {
+        let job = job(prefix, number);
+        let id = job.id.clone();
+        let asked = tally.ask();
+        if requests.resolves {
+            peers.forget(advisor);
         }
-        Ok(())
+        let outcome = peers.call(advisor, &Request::Schedule(job));
+        tally.take(number, &id, asked, outcome);
+        tally.show(requests.count)?;
     }
+    Ok(())
+}
 
-    /// A request every so often, whatever becomes of those before; then waits for the answers.
-    fn burst(&self, requests: &Requests, prefix: &str, tally: &Tally) -> Result<(), Failure> {
-        let begin = Instant::now();
-        for number in 0..requests.count {
-            let due = begin + Duration::from_micros(requests.gap_us.saturating_mul(number));
-            let left = due.saturating_duration_since(Instant::now());
-            if !left.is_zero() {
-                std::thread::sleep(left);
-            }
-            let job = job(prefix, number);
-            let (at, advisor) = self.advisor(number);
-            if requests.resolves {
-                self.peers.forget(advisor);
-            }
-            let (asked, taker, id) = (tally.ask(), tally.clone(), job.id.clone());
-            let done = move |outcome| taker.take(number, &id, at, asked, outcome);
-            self.peers.start(advisor, Request::Schedule(job), Box::new(done));
-            tally.show(requests.count)?;
+/// A request every so often, whatever becomes of those before; then waits for the answers.
+fn burst(
+    peers: &Peers,
+    advisor: &Address,
+    requests: &Requests,
+    prefix: &str,
+    tally: &Tally,
+) -> Result<(), Failure> {
+    let begin = Instant::now();
+    for number in 0..requests.count {
+        let due = begin + Duration::from_micros(requests.gap_us.saturating_mul(number));
+        let left = due.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            std::thread::sleep(left);
         }
-        tally.wait(requests.count)
+        let job = job(prefix, number);
+        if requests.resolves {
+            peers.forget(advisor);
+        }
+        let (taker, id) = (tally.clone(), job.id.clone());
+        let asked = tally.ask();
+        let done = move |outcome| taker.take(number, &id, asked, outcome);
+        peers.start(advisor, Request::Schedule(job), Box::new(done));
+        tally.show(requests.count)?;
     }
+    tally.wait(requests.count)
 }
 
 /// What a schedule is requested for: a job with two formats, as large as jobs are.

@@ -216,6 +216,17 @@ pub(crate) enum Answer {
     },
 }
 
+/// The part of the busiest replica, in millionths of the work of its kind; 0 where there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shares {
+    /// Of requests, among advisors.
+    pub(crate) advisor: u64,
+    /// Of requests, among status servers or among requirement databases.
+    pub(crate) server: u64,
+    /// Of processor time, among event service processes.
+    pub(crate) channel: u64,
+}
+
 /// What became of [`Requests`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answered {
@@ -231,8 +242,8 @@ pub(crate) struct Answered {
     pub(crate) p50_ns: u64,
     /// 99 % took less.
     pub(crate) p99_ns: u64,
-    /// Answers of the advisor that gave most of them.
-    pub(crate) most_of_one: u64,
+    /// How work spread over replicas.
+    pub(crate) shares: Shares,
 }
 
 /// One step of [`Order::Unbounded`].
@@ -282,7 +293,8 @@ impl fmt::Display for Answer {
             Answer::Wire { request, reply } => write!(f, "wire {request} {reply}"),
             Answer::Answered(a) => {
                 write!(f, "answered {} {} {} ", a.asked, a.answered, a.nanoseconds)?;
-                write!(f, "{} {} {} {}", a.processor_ns, a.p50_ns, a.p99_ns, a.most_of_one)
+                write!(f, "{} {} {} ", a.processor_ns, a.p50_ns, a.p99_ns)?;
+                write!(f, "{} {} {}", a.shares.advisor, a.shares.server, a.shares.channel)
             }
             Answer::Curve(times) => {
                 f.write_str("curve")?;
@@ -327,11 +339,13 @@ impl FromStr for Answer {
             "answered" => {
                 let numbers: Vec<u64> =
                     rest.split_ascii_whitespace().map(number).collect::<Result<_, String>>()?;
-                let &[asked, answered, nanoseconds, processor_ns, p50_ns, p99_ns, most_of_one] =
-                    numbers.as_slice()
-                else {
+                let &[asked, answered, nanoseconds, ref rest @ ..] = numbers.as_slice() else {
                     return Err(format!("no counts: `{line}`"));
                 };
+                let &[processor_ns, p50_ns, p99_ns, advisor, server, channel] = rest else {
+                    return Err(format!("no times and shares: `{line}`"));
+                };
+                let shares = Shares { advisor, server, channel };
                 Ok(Answer::Answered(Answered {
                     asked,
                     answered,
@@ -339,7 +353,7 @@ impl FromStr for Answer {
                     processor_ns,
                     p50_ns,
                     p99_ns,
-                    most_of_one,
+                    shares,
                 }))
             }
             "curve" => {
@@ -402,7 +416,7 @@ mod tests {
                 processor_ns: 4,
                 p50_ns: 5,
                 p99_ns: 6,
-                most_of_one: 7,
+                shares: Shares { advisor: 7, server: 8, channel: 9 },
             }),
             Answer::Curve(vec![5, 6]),
             Answer::Steps(vec![Step { at_us: 1, replies: 2, pending: 3, resident_kib: 4 }]),

@@ -72,15 +72,22 @@ fn answered_metrics(found: &Answered) -> Result<Vec<Metric>, String> {
         return Err(format!("of {} requests none was answered", found.asked));
     }
     let answered = found.answered as f64;
-    Ok(vec![
+    let share = |millionths: u64| (millionths > 0).then_some(millionths as f64 / 1e4);
+    let shares = [
+        ("busiest_advisor_pct", share(found.shares.advisor)),
+        ("busiest_server_pct", share(found.shares.server)),
+        ("busiest_channel_pct", share(found.shares.channel)),
+    ];
+    let mut metrics = vec![
         ("ms_per_request", found.nanoseconds as f64 / 1e6 / answered),
         ("asked", found.asked as f64),
         ("answered", answered),
         ("response_p50_ms", found.p50_ns as f64 / 1e6),
         ("response_p99_ms", found.p99_ns as f64 / 1e6),
         ("cpu_us_per_request", found.processor_ns as f64 / 1e3 / answered),
-        ("largest_share_pct", 100.0 * found.most_of_one as f64 / answered),
-    ])
+    ];
+    metrics.extend(shares.into_iter().filter_map(|(name, share)| Some((name, share?))));
+    Ok(metrics)
 }
 
 /// Of a curve: how long an iteration usually takes, how long the dearest do, and how far they
@@ -157,6 +164,7 @@ pub(crate) fn smaller_is_better(metric: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::orders::Shares;
 
     fn value(metrics: &[Metric], name: &str) -> f64 {
         metrics.iter().find(|(n, _)| *n == name).map(|(_, v)| *v).unwrap()
@@ -236,7 +244,7 @@ mod tests {
             processor_ns: 160_000_000,
             p50_ns: 250_000,
             p99_ns: 1_000_000,
-            most_of_one: 600,
+            shares: Shares { advisor: 600_000, ..Shares::default() },
         };
         let metrics = metrics(&Answer::Answered(found), &LATENCY).unwrap();
         for (name, expected) in [
@@ -245,10 +253,11 @@ mod tests {
             ("answered", 800.0),
             ("response_p50_ms", 0.25),
             ("cpu_us_per_request", 200.0),
-            ("largest_share_pct", 75.0),
+            ("busiest_advisor_pct", 60.0),
         ] {
             assert_eq!(value(&metrics, name), expected, "{name}");
         }
+        assert!(!metrics.iter().any(|(name, _)| name.starts_with("busiest_server")));
         let none = Answered { asked: 5, ..Answered::default() };
         assert!(answered_metrics(&none).unwrap_err().contains("of 5 requests none"));
     }

@@ -157,6 +157,7 @@ fn mshn_answers_every_request_by_every_mechanism() {
         &["dii", "--unix"],
         &["ami", "--advisors", "2"],
         &["untyped", "--channels", "2"],
+        &["typed", "--servers", "2", "--advisors", "2"],
     ] {
         let mut client = Process::start(&[&["drive", "mshn"], arguments].concat());
         assert!(client.ask("requests 0 5 0 0 0").starts_with("error the components have not"));

@@ -204,8 +204,6 @@ fn contenders(mechanisms: &[Mechanism]) -> Vec<Contender> {
         contenders.push(Contender::new(series, "network", Family::Mshn, network));
         contenders.push(Contender::new(series, "local", Family::Mshn, local));
     }
-    let awaited = Contender::awaited("typed", &["the mechanism is being built"]);
-    contenders.extend([awaited.configured("network"), awaited.configured("local")]);
     contenders
 }
 
@@ -217,11 +215,12 @@ const MECHANISMS: &[Mechanism] = &[
     ("dii", &["dii"], &["dii", "--unix"]),
     ("ami", &["ami"], &["ami", "--unix"]),
     ("untyped", &["untyped"], &["untyped", "--unix"]),
+    ("typed", &["typed"], &["typed", "--unix"]),
 ];
 
 /// How requests come.
 #[derive(Clone, Copy)]
-struct Arrival {
+pub(super) struct Arrival {
     is_bursty: bool,
     pause_ms: u64,
     gap_us: u64,
@@ -229,7 +228,33 @@ struct Arrival {
     count: u64,
 }
 
-fn cell(contender: Contender, arrival: Arrival) -> Cell {
+impl Arrival {
+    /// As fast as they can be made.
+    pub(super) fn at_once(is_bursty: bool) -> Self {
+        Self { is_bursty, pause_ms: 0, gap_us: 0, resolves: false, count: 1_000 }
+    }
+
+    /// With the paper's pause, scaled or in full.
+    pub(super) fn as_in_paper(is_bursty: bool, effort: &Effort) -> Self {
+        let (pause_ms, gap_us) = if effort.full_pause { FULL } else { SCALED };
+        let count = if effort.quick { 50 } else { 1_000 };
+        Self { is_bursty, pause_ms, gap_us, resolves: false, count }
+    }
+
+    /// Whether requests do not wait for answers.
+    pub(super) fn is_bursty(self) -> bool {
+        self.is_bursty
+    }
+
+    /// All that one effort has.
+    pub(super) fn all(effort: &Effort) -> Vec<Self> {
+        let paced = [false, true].map(|is_bursty| Self::as_in_paper(is_bursty, effort));
+        let at_once = [false, true].map(Self::at_once).into_iter();
+        at_once.filter(|_| !effort.full_pause).chain(paced).collect()
+    }
+}
+
+pub(super) fn cell(contender: Contender, arrival: Arrival) -> Cell {
     let Arrival { is_bursty, pause_ms, gap_us, resolves, count } = arrival;
     let warm_up = if pause_ms > 0 { (count / 10).min(5) } else { (count / 5).min(200) };
     let order = Order::Requests(Requests { warm_up, count, is_bursty, gap_us, resolves });
@@ -246,36 +271,23 @@ fn cell(contender: Contender, arrival: Arrival) -> Cell {
 
 fn plan(effort: &Effort) -> Vec<Cell> {
     let local = Contender::new("local", "", Family::Mshn, &["local"]);
-    let at_once =
-        |is_bursty| Arrival { is_bursty, pause_ms: 0, gap_us: 0, resolves: false, count: 1_000 };
-    let (pause_ms, gap_us) = if effort.full_pause { FULL } else { SCALED };
-    let count = if effort.quick { 50 } else { 1_000 };
-    let paused = |is_bursty| Arrival { is_bursty, pause_ms, gap_us, resolves: false, count };
-    let mut arrivals = Vec::new();
-    if !effort.full_pause {
-        arrivals.extend([at_once(false), at_once(true)]);
-    }
-    arrivals.extend([paused(false), paused(true)]);
     let mut cells = Vec::new();
-    for arrival in arrivals {
+    for arrival in Arrival::all(effort) {
         cells.push(cell(local.clone(), arrival));
-        for contender in contenders(MECHANISMS) {
-            cells.push(cell(contender, arrival));
-        }
+        cells.extend(contenders(MECHANISMS).into_iter().map(|who| cell(who, arrival)));
     }
-    if !effort.full_pause {
-        let resolving = Arrival { resolves: true, ..at_once(false) };
-        for contender in contenders(MECHANISMS) {
-            cells.push(cell(contender, resolving));
-        }
+    if effort.full_pause {
+        return cells;
     }
-    if !effort.quick && !effort.full_pause {
-        let burst = Arrival { count: LONG_BURST, ..at_once(true) };
-        let over_network = |contender: &Contender| contender.config == "network";
-        for contender in contenders(MECHANISMS).into_iter().filter(over_network) {
-            let series = format!("{}-{LONG_BURST}", contender.series);
-            cells.push(cell(contender.named(&series).once(), burst));
-        }
+    let resolving = Arrival { resolves: true, ..Arrival::at_once(false) };
+    cells.extend(contenders(MECHANISMS).into_iter().map(|who| cell(who, resolving)));
+    if effort.quick {
+        return cells;
+    }
+    let burst = Arrival { count: LONG_BURST, ..Arrival::at_once(true) };
+    for contender in contenders(MECHANISMS).into_iter().filter(|who| who.config == "network") {
+        let series = format!("{}-{LONG_BURST}", contender.series);
+        cells.push(cell(contender.named(&series).once(), burst));
     }
     cells
 }

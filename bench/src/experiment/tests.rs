@@ -67,6 +67,7 @@ const REQUIRED: &[(&str, &[&str])] = &[
             "sii / local : added_ms_per_request @ consecutive",
         ],
     ),
+    ("mshn-replicas", &[]),
     ("buffers", &["heap / corbie : ns_p50 @ interfered", "heap / corbie : ns_p99 @ interfered"]),
     (
         "bandwidth",

@@ -1,18 +1,22 @@
 //! A component of MSHN as a process: `corbie-bench serve mshn KIND …`, started by `system.rs`.
 //!
 //! The components are those of `systems/mshn`, as `corbie mshn serve` has them; what is different
-//! is that the advisor pauses as the paper's did and schedules one request at a time.
+//! is that the advisor pauses as the paper's did and schedules one request at a time, and that
+//! requests are counted.
 
 use super::options::Over;
 use crate::driver::{self, Failure};
 use corbie::Orb;
 use corbie_mshn::channel_server;
+use corbie_mshn::messages::{Component, Done, Request};
 use corbie_mshn::node::{self, Kind};
-use corbie_mshn::{AdvisorOptions, MechanismName, Peers, StatusOptions};
+use corbie_mshn::{Address, AdvisorOptions, MechanismName, Peers, StatusOptions};
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, Naming, NamingServer};
 use lexopt::prelude::*;
+use std::io::{self, BufRead as _, Write as _};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What [`serve`] is told.
@@ -73,8 +77,36 @@ pub(crate) fn serve(words: Vec<String>) -> Result<(), Failure> {
         "requirements" => Kind::RequirementDatabase,
         other => return Err(format!("there is no component `{other}`").into()),
     };
-    node::join(&orb, &peers, &kind, &words.name, None)?;
-    driver::serve_until_input_ends(&words.name)?;
+    let component = kind.component(None, &peers)?;
+    let counted = Arc::new(Counted { component, requests: AtomicU64::new(0) });
+    let served: Arc<dyn Component> = Arc::clone(&counted) as Arc<dyn Component>;
+    peers.serve(&orb, &Address::named(kind.role(), words.name.as_str()), &served)?;
+    answer_counts(&words.name, &counted)?;
+    Ok(())
+}
+
+/// A component, and how many requests of the flow reached it.
+struct Counted {
+    component: Arc<dyn Component>,
+    requests: AtomicU64,
+}
+
+impl Component for Counted {
+    fn serve(&self, request: Request, done: Done) {
+        if matches!(request, Request::Schedule(_) | Request::Status(_) | Request::MeansOf(_)) {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+        }
+        self.component.serve(request, done);
+    }
+}
+
+/// Says `ready`, and for every line that comes, how many requests there were; until the input ends.
+fn answer_counts(name: &str, counted: &Counted) -> io::Result<()> {
+    writeln!(io::stdout(), "ready {name}")?;
+    for line in io::stdin().lock().lines() {
+        line?;
+        writeln!(io::stdout(), "{}", counted.requests.load(Ordering::Relaxed))?;
+    }
     Ok(())
 }
 

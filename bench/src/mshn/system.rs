@@ -7,27 +7,34 @@
 use super::component;
 use super::local::Local;
 use super::options::{Options, Over};
+use super::work::{Done, Work, time_of_process};
 use crate::driver::Failure;
+use crate::placement;
 use crate::process::{Launch, Process};
 use corbie::Orb;
 use corbie_mshn::idl::{Receipt, Scope, StatusReport, Usage};
 use corbie_mshn::messages::{Request, Role};
 use corbie_mshn::node::{self, Kind};
 use corbie_mshn::{Address, DaemonOptions, MechanismName, Peers};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
 /// How long components may take to know each other.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running system; its processes end when it is dropped.
 pub(super) struct System {
     peers: Peers,
-    advisors: Vec<String>,
-    processes: Vec<Process>,
+    processes: Vec<Part>,
     _home: Home,
+}
+
+/// A component's process.
+struct Part {
+    kind: &'static str,
+    process: Process,
 }
 
 /// Where the client's own part is.
@@ -56,14 +63,13 @@ impl System {
     /// # Errors
     /// When a component does not start or the machine is not known in time.
     pub(super) fn start(options: &Options, pause: Duration) -> Result<Self, Failure> {
-        let advisors = names('a', options.advisors);
         let system = match options.mechanism {
             None => {
                 let local = Local::start(options, pause)?;
                 let peers = local.peers().clone();
-                Self { peers, advisors, processes: Vec::new(), _home: Home::Local(local) }
+                Self { peers, processes: Vec::new(), _home: Home::Local(local) }
             }
-            Some(mechanism) => Self::of_processes(options, mechanism, pause, advisors)?,
+            Some(mechanism) => Self::of_processes(options, mechanism, pause)?,
         };
         system.prepare(options)?;
         Ok(system)
@@ -73,32 +79,37 @@ impl System {
         options: &Options,
         mechanism: MechanismName,
         pause: Duration,
-        advisors: Vec<String>,
     ) -> Result<Self, Failure> {
-        let (naming, url) = start_process(options, &["naming", "--name", "naming"])?;
-        let mut processes = vec![naming];
+        let place = options.place;
+        let naming = ["naming", "--name", "naming"];
+        let (process, url) = start_process(options, place.servers(), &naming)?;
+        let mut processes = vec![Part { kind: "naming", process }];
         let pause_us = pause.as_micros().to_string();
         let mechanism_name = mechanism.to_string();
-        let mut begin = |kind: &str, names: &[String]| -> Result<(), Failure> {
-            for name in names {
-                let words = [kind, "--name", name, "--naming", &url, "--mechanism"];
-                let rest = [mechanism_name.as_str(), "--pause-us", &pause_us];
-                processes.push(start_process(options, &[&words[..], &rest].concat())?.0);
-            }
+        let mut begin = |kind: &'static str, name: &str, core| -> Result<(), Failure> {
+            let words = [kind, "--name", name, "--naming", &url, "--mechanism"];
+            let rest = [mechanism_name.as_str(), "--pause-us", &pause_us];
+            let (process, _) = start_process(options, core, &[&words[..], &rest].concat())?;
+            processes.push(Part { kind, process });
             Ok(())
         };
-        if mechanism.needs_channels() {
-            begin("events", &names('e', options.channels))?;
+        let channels = if mechanism.needs_channels() { options.channels } else { 0 };
+        for (number, name) in names('e', channels).iter().enumerate() {
+            begin("events", name, place.channels(number))?;
         }
-        begin("status", &names('s', options.servers))?;
-        begin("requirements", &names('r', options.servers))?;
-        begin("advisor", &advisors)?;
-        let orb = component::orb(options.over, "client")?;
-        let peers = component::peers(&orb, &url, mechanism)?;
-        let home = Home::Orb(orb.clone());
-        let daemon = Kind::Daemon(DaemonOptions::new(super::MACHINE));
-        node::join(&orb, &peers, &daemon, super::MACHINE, None)?;
-        Ok(Self { peers, advisors, processes, _home: home })
+        for name in names('s', options.servers) {
+            begin("status", &name, place.servers())?;
+        }
+        for name in names('r', options.servers) {
+            begin("requirements", &name, place.servers())?;
+        }
+        for name in names('a', options.advisors) {
+            begin("advisor", &name, place.advisors())?;
+        }
+        // The threads of the client's ORB stay where they are begun.
+        let home = placement::on_core(place.advisors(), || Ok(client(options, mechanism, &url)))?;
+        let (orb, peers) = home?;
+        Ok(Self { peers, processes, _home: Home::Orb(orb) })
     }
 
     /// The requirement databases know the application, and the status servers the machine.
@@ -143,42 +154,52 @@ impl System {
         &self.peers
     }
 
-    /// The names of the advisors.
-    pub(super) fn advisors(&self) -> &[String] {
-        &self.advisors
+    /// How many processes the other components are.
+    pub(super) fn size(&self) -> usize {
+        self.processes.len()
     }
 
-    /// The processes of the other components.
-    pub(super) fn processes(&self) -> &[Process] {
-        &self.processes
-    }
-
-    /// What all processes, this one too, have used of processors so far.
+    /// What all processes, this one too, have done so far.
     ///
     /// # Errors
     /// When a process has ended.
-    pub(super) fn processor_time(&self) -> io::Result<Duration> {
-        let own = std::process::id();
-        self.processes.iter().map(Process::id).chain([own]).map(time_of_process).sum()
+    pub(super) fn work(&mut self) -> Result<Work, Failure> {
+        let own = Done { kind: "client", requests: 0, time: time_of_process(std::process::id())? };
+        let mut work = Work(vec![own]);
+        for Part { kind, process } in &mut self.processes {
+            let requests = match *kind {
+                "naming" | "events" => 0,
+                _ => {
+                    process.say("count")?;
+                    process.line()?.parse()?
+                }
+            };
+            work.0.push(Done { kind, requests, time: time_of_process(process.id())? });
+        }
+        Ok(work)
     }
 }
 
-/// What the threads of a process have run, which the kernel keeps in nanoseconds (ticks of 10 ms
-/// would be too coarse). Threads that ended meanwhile are lost; MSHN's live on.
-fn time_of_process(process: u32) -> io::Result<Duration> {
-    let mut nanoseconds = 0;
-    for task in fs::read_dir(format!("/proc/{process}/task"))? {
-        // A thread may end while the folder is read.
-        let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
-        let first = text.split_ascii_whitespace().next();
-        nanoseconds += first.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-    }
-    Ok(Duration::from_nanos(nanoseconds))
+/// The Client Library's own ORB, with the daemon that reports the machine.
+fn client(
+    options: &Options,
+    mechanism: MechanismName,
+    naming: &str,
+) -> Result<(Orb, Peers), Failure> {
+    let orb = component::orb(options.over, "client")?;
+    let peers = component::peers(&orb, naming, mechanism)?;
+    let daemon = Kind::Daemon(DaemonOptions::new(super::MACHINE));
+    node::join(&orb, &peers, &daemon, super::MACHINE, None)?;
+    Ok((orb, peers))
 }
 
 /// Starts `corbie-bench serve mshn …`, whose complaints go where those of this process go, and
 /// gives what it says once it serves.
-fn start_process(options: &Options, words: &[&str]) -> Result<(Process, String), Failure> {
+fn start_process(
+    options: &Options,
+    core: Option<usize>,
+    words: &[&str],
+) -> Result<(Process, String), Failure> {
     let mut arguments: Vec<String> =
         ["serve", "mshn"].iter().chain(words).map(|&word| word.to_owned()).collect();
     if options.over == Over::Unix {
@@ -186,7 +207,7 @@ fn start_process(options: &Options, words: &[&str]) -> Result<(Process, String),
     }
     let launch = Launch { program: std::env::current_exe()?, arguments };
     let log = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-    let process = Process::start(&launch, None, &log)?;
+    let process = Process::start(&launch, core, &log)?;
     let ready = process.address()?;
     Ok((process, ready))
 }

@@ -1,10 +1,10 @@
-//! Counts requests and answers: how many of each, how long each took, who answered, and whether the
-//! answer was the right one.
+//! Counts requests and answers: how many of each, how long each took, and whether the answer was
+//! the right one.
 //!
 //! `mshn.rs` shares one between the thread that asks and those that bring answers.
 
 use crate::driver::{self, Failure};
-use crate::orders::Answered;
+use crate::orders::{Answered, Shares};
 use corbie::SystemException;
 use corbie_mshn::idl::Placement;
 use corbie_mshn::messages::Reply;
@@ -32,7 +32,6 @@ struct Counts {
     failed: u64,
     /// Whether the request of this number was answered: a second answer does not count.
     is_answered: Vec<bool>,
-    by_advisor: Vec<u64>,
     histogram: Histogram<u64>,
     /// What came first instead of a placement.
     failure: Option<String>,
@@ -47,11 +46,11 @@ impl Counts {
 }
 
 impl Tally {
-    /// For so many requests of so many advisors.
+    /// For so many requests.
     ///
     /// # Errors
     /// None in practice: the bounds of the histogram are sound.
-    pub(super) fn new(count: u64, advisors: usize) -> Result<Self, Failure> {
+    pub(super) fn new(count: u64) -> Result<Self, Failure> {
         let now = Instant::now();
         let counts = Counts {
             begin: now,
@@ -61,7 +60,6 @@ impl Tally {
             answered: 0,
             failed: 0,
             is_answered: vec![false; count as usize],
-            by_advisor: vec![0; advisors],
             // From 1 µs to 1,000 s.
             histogram: Histogram::new_with_bounds(1_000, 1_000_000_000_000, 3)?,
             failure: None,
@@ -79,12 +77,11 @@ impl Tally {
         Instant::now()
     }
 
-    /// What came for the request of this number, which was made of that advisor then.
+    /// What came for the request of this number, which was made then.
     pub(super) fn take(
         &self,
         number: u64,
         id: &str,
-        advisor: usize,
         asked: Instant,
         outcome: Result<Reply, SystemException>,
     ) {
@@ -97,7 +94,6 @@ impl Tally {
                     counts.fail(|| format!("{id} was answered twice"));
                 } else {
                     counts.answered += 1;
-                    counts.by_advisor[advisor] += 1;
                     counts.histogram.saturating_record((now - asked).as_nanos() as u64);
                 }
             }
@@ -157,7 +153,7 @@ impl Tally {
             processor_ns: 0,
             p50_ns: counts.histogram.value_at_quantile(0.5),
             p99_ns: counts.histogram.value_at_quantile(0.99),
-            most_of_one: counts.by_advisor.iter().copied().max().unwrap_or(0),
+            shares: Shares::default(),
         })
     }
 }

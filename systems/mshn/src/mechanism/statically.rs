@@ -5,8 +5,8 @@
 use super::{Link, Mechanism};
 use crate::messages::{Done, Reply, Request};
 use corbie::{Object, SystemException};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Calls that are under way at a time for callers that do not wait.
 const CALLS_AT_A_TIME: usize = 16;
@@ -22,8 +22,24 @@ pub struct Static {
 /// The threads for callers that do not wait.
 #[derive(Default)]
 struct Calls {
-    /// Made by the first such call. The threads end when it is dropped.
-    sender: OnceLock<Sender<Call>>,
+    /// Made by the first such call. The threads end when this is dropped.
+    queue: OnceLock<Arc<Queue>>,
+}
+
+/// What the threads take calls from.
+#[derive(Default)]
+struct Queue {
+    /// Lock "static calls": not held while a call is made.
+    state: Mutex<State>,
+    ready: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    calls: VecDeque<Call>,
+    /// Threads that wait for a call: nobody is woken when there is none.
+    idle: usize,
+    is_ending: bool,
 }
 
 impl Static {
@@ -35,25 +51,58 @@ impl Static {
 }
 
 impl Calls {
-    fn threads(&self) -> &Sender<Call> {
-        self.sender.get_or_init(|| {
-            let (sender, receiver) = channel();
-            let receiver = Arc::new(Mutex::new(receiver));
+    fn put(&self, call: Call) {
+        let queue = self.queue.get_or_init(|| {
+            let queue = Arc::new(Queue::default());
             for _ in 0..CALLS_AT_A_TIME {
-                let receiver = Arc::clone(&receiver);
-                std::thread::spawn(move || work(&receiver));
+                let queue = Arc::clone(&queue);
+                std::thread::spawn(move || queue.work());
             }
-            sender
-        })
+            queue
+        });
+        let mut state = queue.lock();
+        state.calls.push_back(call);
+        let has_idle = state.idle > 0;
+        drop(state);
+        if has_idle {
+            queue.ready.notify_one();
+        }
     }
 }
 
-fn work(calls: &Mutex<Receiver<Call>>) {
-    loop {
-        // The lock is held while waiting for a call: it is what the threads take turns in.
-        let next = calls.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((target, request, done)) = next else { return };
-        done(request.invoke(&target));
+impl Drop for Calls {
+    fn drop(&mut self) {
+        let Some(queue) = self.queue.get() else { return };
+        queue.lock().is_ending = true;
+        queue.ready.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        while let Some((target, request, done)) = self.next() {
+            done(request.invoke(&target));
+        }
+    }
+
+    /// What is still to be called is called, also when nobody can ask for more.
+    fn next(&self) -> Option<Call> {
+        let mut state = self.lock();
+        loop {
+            if let Some(call) = state.calls.pop_front() {
+                return Some(call);
+            }
+            if state.is_ending {
+                return None;
+            }
+            state.idle += 1;
+            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
     }
 }
 
@@ -74,10 +123,6 @@ impl Link for To {
     }
 
     fn start(&self, request: &Request, done: Done) {
-        let call = (self.target.clone(), request.clone(), done);
-        if let Err(unsent) = self.calls.threads().send(call) {
-            let (target, request, done) = unsent.0;
-            done(request.invoke(&target));
-        }
+        self.calls.put((self.target.clone(), request.clone(), done));
     }
 }
