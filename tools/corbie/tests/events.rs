@@ -129,3 +129,83 @@ fn mistakes_are_said() {
     let wrong = events.run(&["push", "prices", "IBM"]);
     assert_eq!((wrong.status, wrong.stderr.contains("events[0]")), (64, true), "{wrong:?}");
 }
+
+/// The IDL of typed events.
+const STOCK: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../services/event/tests/idl/Stock.idl");
+
+#[test]
+fn typed_events_go_from_one_shell_to_another() {
+    let events = Events::start();
+    let made = events.run(&["create", "ticker", "--typed", "Stock::Ticker", "--idl", STOCK]);
+    assert!(made.stdout.starts_with("IOR:"), "{made:?}");
+    let reference = made.stdout.trim();
+    let mut pushed = start(&["events", "tail", "ticker", "--pushed", "-f", &events.factory]);
+    let mut all = lines(&mut pushed);
+    let _pushed = Server::of(pushed);
+    let clock = ["--typed", "Stock::Clock", "--idl", STOCK];
+    let mut clock = start(&[&["events", "pull", reference, "-c", "1"], &clock[..]].concat());
+    let mut ticks = lines(&mut clock);
+    let _clock = Server::of(clock);
+    let end = Instant::now() + PATIENCE;
+    while events.run(&["stats", "ticker"]).stdout.matches("is_pulling").count() != 2 {
+        assert!(Instant::now() < end, "there are not two consumers");
+    }
+
+    let offer = r#"{"operation": "::Stock::Ticker::offer", "arguments": {
+        "data": {"symbol": "EMCA", "cents": -7, "at": "NYSE", "depth": [1.5]}, "remark": "größer",
+        "extra": {"type": "long", "value": 5}, "why": {"_d": "NYSE", "code": 9}}}"#;
+    let price = r#"{"operation": "price", "arguments": {"symbol": "ACME", "cents": 4711}}"#;
+    let tick = r#"{"operation": "tick", "arguments": {"at": 3}}"#;
+    let closed = r#"{"operation": "closed"}"#;
+    let given = ["push", "ticker", "--typed", "Stock::Ticker", "--idl", STOCK];
+    let outcome = events.run(&[&given[..], &[price, offer, tick, closed]].concat());
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+
+    let mut next =
+        || -> Json { serde_json::from_str(&all.next().expect("a line")).expect("it is JSON") };
+    let shown = next();
+    assert_eq!(shown["operation"], "::Stock::Ticker::price");
+    assert_eq!(shown["arguments"].to_string(), r#"{"symbol":"ACME","cents":4711}"#);
+    let offered = next();
+    assert_eq!(offered["operation"], "::Stock::Ticker::offer");
+    assert_eq!(offered["arguments"]["data"]["at"], "NYSE");
+    assert_eq!(offered["arguments"]["remark"], "größer");
+    assert_eq!(offered["arguments"]["extra"]["value"], 5);
+    assert_eq!(offered["arguments"]["why"]["code"], 9);
+    assert_eq!(next()["operation"], "::Stock::Clock::tick");
+    assert_eq!(next()["operation"], "::Stock::Ticker::closed");
+    let tick: Json = serde_json::from_str(&ticks.next().expect("a line")).expect("it is JSON");
+    assert_eq!(tick["arguments"]["at"], 3, "{tick}: only what the interface has");
+}
+
+#[test]
+fn mistakes_about_typed_events_are_said() {
+    let events = Events::start();
+    let says = |arguments: &[&str], status: i32, what: &str| {
+        let outcome = events.run(arguments);
+        assert_eq!((outcome.status, outcome.stderr.contains(what)), (status, true), "{outcome:?}");
+    };
+    says(
+        &["create", "wrong", "--typed", "Stock::HasInOut", "--idl", STOCK],
+        64,
+        "price: symbol is inout, and has to be in",
+    );
+    says(&["create", "wrong", "--typed", "Stock::Tickr", "--idl", STOCK], 64, "Stock::Ticker");
+    let typed = ["--typed", "Stock::Clock", "--idl", STOCK];
+    let made = events.run(&[&["create", "clocks"], &typed[..]].concat());
+    assert_eq!(made.status, 0, "{made:?}");
+    let tick = r#"{"operation": "tick", "arguments": {"at": 3}}"#;
+    says(&[&["push", "prices", tick], &typed[..]].concat(), 2, "not for typed events");
+    let push = |event: &'static str| [&["push", "clocks", event], &typed[..]].concat();
+    says(&push(r#"{"operation": "tock"}"#), 64, "::Stock::Clock has no operation `tock`");
+    says(&push(r#"{"operation": "tick"}"#), 64, "tick needs `at`");
+    says(&push(r#"{"operation": "tick", "arguments": {"at": 1, "on": 2}}"#), 64, "`on`");
+    says(&push(r#"{"operation": "tick", "arguments": {"at": "noon"}}"#), 64, "events[0].at");
+    says(&push("42"), 64, "events[0] is no call");
+    let other = ["push", "clocks", tick, "--typed", "Stock::Stranger", "--idl", STOCK];
+    says(&other, 64, "has no operation `tick`");
+    let price = r#"{"operation": "price", "arguments": {"symbol": "ACME", "cents": 4711}}"#;
+    let other = ["push", "clocks", price, "--typed", "Stock::Stranger", "--idl", STOCK];
+    says(&other, 2, "knows no interface IDL:test.corbie/Stock/Stranger:1.0");
+}

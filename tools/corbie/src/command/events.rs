@@ -12,14 +12,15 @@ mod pulled;
 mod serve;
 mod supply;
 mod surroundings;
+mod typed;
 
 use std::io::Write;
 
 use clap::{Arg, ArgMatches, Command};
-use corbie::{Object, SystemException};
+use corbie::{Object, SystemException, SystemExceptionKind};
 use corbie_event::EVENT_CHANNEL_FACTORY;
 use corbie_event::corbie_events::EventChannelFactory;
-use corbie_event::corbie_events::event_channel_factory::FindError;
+use corbie_event::corbie_events::event_channel_factory::{FindError, FindTypedError};
 use corbie_event::cos_event_channel_admin::EventChannel;
 
 use crate::failure::{Failure, Report, USER_EXCEPTION};
@@ -41,9 +42,11 @@ pub(super) fn table() -> Command {
         .subcommand(client(consume::tail()))
         .after_help(
             "A channel is the name of one that --factory has, or a reference: IOR:…, corbaloc:…, \
-             corbaname:…, file:…; of any ORB's event service.\n\nEvents are written in JSON: \
-             numbers, texts, true and false as they are, anything else as corbie call writes \
-             an any: {\"type\": TYPE, \"value\": VALUE}.\n\n\
+             corbaname:…, file:…; of any ORB's event service.\n\n\
+             Events are written in JSON: numbers, texts, true and false \
+             as they are, anything else as corbie call writes an any: \
+             {\"type\": TYPE, \"value\": VALUE}; typed events as \
+             {\"operation\": NAME, \"arguments\": {NAME: VALUE, …}}.\n\n\
              Example: corbie events serve --listen localhost:2810 --channel prices\n         \
              corbie events tail prices -f localhost:2810\n         \
              corbie events push prices 42 -f localhost:2810",
@@ -120,11 +123,28 @@ fn the_channel(session: &Session, matches: &ArgMatches) -> Result<EventChannel, 
     }
     let (factory, patience) = (the_factory(session, matches)?, Patience::of(matches)?);
     let found = patience.attempt(system_of_find, || factory.find(name));
-    let found = found.map_err(|error| match error {
-        FindError::NotFound(_) => refused(no_channel(&factory, name)),
-        FindError::System(exception) => failed("the factory", &exception),
-    })?;
+    let found = match found {
+        Err(FindError::NotFound(_)) => typed_of(&factory, name)?,
+        Err(FindError::System(exception)) => return Err(failed("the factory", &exception)),
+        Ok(found) => found,
+    };
     found.ok_or_else(|| is_nil("the channel"))
+}
+
+/// The typed channel of that name, as an untyped one: that has the same operations, which give
+/// administrations that can more.
+fn typed_of(factory: &EventChannelFactory, name: &str) -> Result<Option<EventChannel>, Failure> {
+    match factory.find_typed(name) {
+        Ok(found) => Ok(found.map(|typed| EventChannel::unchecked_narrow(typed.into_object()))),
+        Err(FindTypedError::NotFound(_)) => Err(refused(no_channel(factory, name))),
+        // Of a server that has no typed channels.
+        Err(FindTypedError::System(exception))
+            if exception.kind == SystemExceptionKind::BadOperation =>
+        {
+            Err(refused(no_channel(factory, name)))
+        }
+        Err(FindTypedError::System(exception)) => Err(failed("the factory", &exception)),
+    }
 }
 
 fn system_of_find(error: &FindError) -> Option<&SystemException> {

@@ -90,7 +90,7 @@ impl Reaching {
 
     fn got_typed_object(self: Arc<Self>, outcome: Result<Reply, SystemException>) {
         let found = outcome.and_then(|mut reply| {
-            let ior = reply.results_only(|d| Ior::decode(d))?;
+            let ior = reply.results_only(Ior::decode)?;
             let object = (!ior.is_nil()).then(|| Object::new(self.peer.orb(), ior));
             Ok(object)
         });
@@ -113,7 +113,7 @@ impl Reaching {
     }
 
     fn got_whether_it_is(&self, typed: &Object, outcome: Result<Reply, SystemException>) {
-        match outcome.and_then(|mut reply| reply.results_only(|d| bool::decode(d))) {
+        match outcome.and_then(|mut reply| reply.results_only(bool::decode)) {
             Ok(true) => self.connect(typed),
             Ok(false) => {
                 let why = format!("its typed object is no {}", self.interface);

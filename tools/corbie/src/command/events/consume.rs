@@ -19,7 +19,7 @@ use corbie_event::cos_event_comm::{
 
 use super::persistence::{Patience, Subscription, is_gone, retry_argument, subscription_argument};
 use super::surroundings::Plain;
-use super::{CHANNEL, channel_argument, failed, is_nil, the_channel};
+use super::{CHANNEL, channel_argument, failed, is_nil, the_channel, typed};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -65,6 +65,13 @@ fn consumer(command: Command) -> Command {
         )
         .arg(retry_argument())
         .arg(subscription_argument())
+        .arg(
+            typed::argument(
+                "Show only events of this interface: its repository id, or its name in --idl",
+            )
+            .conflicts_with("pushed"),
+        )
+        .args(typed::idl_arguments())
 }
 
 /// Shows so many events.
@@ -163,8 +170,13 @@ fn connect_pulling(
     subscription: &Subscription<'_>,
 ) -> Result<ProxyPullSupplier, Failure> {
     let why = |e| failed("the channel", &e);
-    let proxy = consumers(session, matches)?.obtain_pull_supplier().map_err(why)?;
-    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
+    let proxy = match matches.get_one::<String>("typed") {
+        Some(interface) => typed::pull_supplier(session, matches, interface)?.into(),
+        None => {
+            let proxy = consumers(session, matches)?.obtain_pull_supplier().map_err(why)?;
+            proxy.ok_or_else(|| is_nil("the proxy"))?
+        }
+    };
     // By a reference the channel finds out that this process has ended; a subscription outlives it.
     let identity = match subscription.is_kept() {
         true => None,

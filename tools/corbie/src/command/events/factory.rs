@@ -5,13 +5,20 @@
 use std::io::Write;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser, value_parser};
-use corbie_event::corbie_events::event_channel_factory::{CreateChannelError, StatisticsError};
-use corbie_event::corbie_events::{ChannelQos, ConsumerCounters, EventChannelFactory, Overflow};
+use corbie::Object;
+use corbie_event::corbie_events::event_channel_factory::{
+    CreateChannelError, CreateTypedChannelError, StatisticsError,
+};
+use corbie_event::corbie_events::{
+    ChannelQos, ConsumerCounters, EventChannelFactory, EventInterface, Overflow,
+};
+use corbie_event::cos_event_channel_admin::EventChannel;
+use corbie_event::cos_typed_event_channel_admin::TypedEventChannel;
 use serde_json::{Value as Json, json};
 
 use super::{
     CHANNEL, channel_argument, channel_name, failed, is_nil, naming, no_channel, refused,
-    the_channel, the_factory,
+    the_channel, the_factory, typed,
 };
 use crate::failure::Failure;
 use crate::session::Session;
@@ -63,6 +70,11 @@ pub(super) fn create() -> Command {
                 .help("Bind the channel to this name, where it is found as corbaname:…#NAME"),
         )
         .arg(naming::argument())
+        .arg(
+            typed::argument("Make a channel for typed events: calls of this interface")
+                .requires("idl"),
+        )
+        .args(typed::idl_arguments())
 }
 
 pub(super) fn stats() -> Command {
@@ -84,20 +96,52 @@ pub(super) fn destroy() -> Command {
 pub(super) fn run_create(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let session = Session::start(matches)?;
     let name = channel_name(matches);
-    let created = the_factory(&session, matches)?.create_channel(name, &qos(matches));
-    let channel = created.map_err(|error| match error {
-        CreateChannelError::AlreadyExists(_) => {
-            refused(format!("there is a channel {name:?} with another quality of service"))
+    let factory = the_factory(&session, matches)?;
+    let channel: Object = match typed::wanted(matches)? {
+        None => create_untyped(&factory, name, &qos(matches))?.into_object(),
+        Some(interfaces) => {
+            let interfaces: Vec<_> = interfaces.iter().map(Into::into).collect();
+            create_typed(&factory, name, &qos(matches), &interfaces)?.into_object()
         }
+    };
+    if let Some(bound) = matches.get_one::<String>("bind") {
+        naming::bind(&session, matches, bound, &channel)?;
+    }
+    writeln!(output, "{channel}")?;
+    Ok(())
+}
+
+fn create_untyped(
+    factory: &EventChannelFactory,
+    name: &str,
+    qos: &ChannelQos,
+) -> Result<EventChannel, Failure> {
+    let created = factory.create_channel(name, qos).map_err(|error| match error {
+        CreateChannelError::AlreadyExists(_) => refused(other_channel(name)),
         CreateChannelError::BadQos(bad) => refused(bad.why),
         CreateChannelError::System(exception) => failed("the factory", &exception),
     })?;
-    let channel = channel.ok_or_else(|| is_nil("the channel"))?;
-    if let Some(bound) = matches.get_one::<String>("bind") {
-        naming::bind(&session, matches, bound, channel.as_object())?;
-    }
-    writeln!(output, "{}", channel.as_object())?;
-    Ok(())
+    created.ok_or_else(|| is_nil("the channel"))
+}
+
+fn create_typed(
+    factory: &EventChannelFactory,
+    name: &str,
+    qos: &ChannelQos,
+    interfaces: &[EventInterface],
+) -> Result<TypedEventChannel, Failure> {
+    let created = factory.create_typed_channel(name, qos, interfaces);
+    let created = created.map_err(|error| match error {
+        CreateTypedChannelError::AlreadyExists(_) => refused(other_channel(name)),
+        CreateTypedChannelError::BadQos(bad) => refused(bad.why),
+        CreateTypedChannelError::BadInterface(bad) => refused(format!("{}: {}", bad.id, bad.why)),
+        CreateTypedChannelError::System(exception) => failed("the factory", &exception),
+    })?;
+    created.ok_or_else(|| is_nil("the channel"))
+}
+
+fn other_channel(name: &str) -> String {
+    format!("there is a channel {name:?} of another kind, or with another quality of service")
 }
 
 fn qos(matches: &ArgMatches) -> ChannelQos {

@@ -10,7 +10,7 @@ use corbie_event::corbie_events::event_channel_factory::CreateChannelError;
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits, Retention};
 
-use super::naming;
+use super::{naming, typed};
 use crate::failure::Failure;
 use crate::session::{self, Session};
 
@@ -48,6 +48,7 @@ pub(super) fn table() -> Command {
         ))
         .arg(naming::argument())
         .args(limit_arguments())
+        .args(typed::idl_arguments())
         .arg(
             Arg::new("print-reference")
                 .long("print-reference")
@@ -69,11 +70,13 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
     let limits = limits(matches)?;
+    let interfaces = typed::interfaces(matches)?;
     let server = match matches.get_one::<String>("store") {
         None => EventServer::start(session.orb(), limits),
         Some(folder) => EventServer::start_with_store(session.orb(), limits, folder),
     };
     let server = server.map_err(|e| cannot(&e))?;
+    interfaces.into_iter().for_each(|interface| server.interfaces().add(interface));
     let made = make(&server, matches).map_err(|e| cannot(&e))?;
     // Requests for objects that were never here are refused, and do not wait for one.
     let root = session.orb().root_poa();

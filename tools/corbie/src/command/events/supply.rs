@@ -12,7 +12,7 @@ use corbie_event::cos_event_comm::{PushSupplier, PushSupplierServant, PushSuppli
 use super::persistence::{Patience, is_gone, retry_argument};
 use super::pulled;
 use super::surroundings::Plain;
-use super::{CHANNEL, channel_argument, failed, is_nil, the_channel};
+use super::{CHANNEL, channel_argument, failed, is_nil, the_channel, typed};
 use crate::failure::Failure;
 use crate::json::Place;
 use crate::json::text::load;
@@ -46,12 +46,25 @@ pub(super) fn table() -> Command {
                 .help("Print each event on a line of its own when the channel has taken it"),
         )
         .arg(retry_argument())
+        .arg(
+            typed::argument(
+                "Call this interface of the IDL file instead of pushing untyped events",
+            )
+            .requires("idl")
+            .conflicts_with("pulled"),
+        )
+        .args(typed::idl_arguments())
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let session = Session::start(matches)?;
-    let events = events(session.orb(), matches)?;
     let mut shown = Shown { output, is_wanted: matches.get_flag("show") };
+    if let Some(interfaces) = typed::wanted(matches)?
+        && let Some(interface) = interfaces.first()
+    {
+        return typed::supply(&session, matches, interface, &mut shown);
+    }
+    let events = events(session.orb(), matches)?;
     if matches.get_flag("pulled") {
         return pulled::supply(&session, matches, events, &mut shown);
     }
@@ -86,28 +99,44 @@ fn is_input(matches: &ArgMatches) -> bool {
 }
 
 fn events(orb: &Orb, matches: &ArgMatches) -> Result<Events, Failure> {
-    let given: Vec<&String> = matches.get_many("event").into_iter().flatten().collect();
-    let read = |orb: &Orb, text: String, name: &str| {
-        let event = Plain { orb }.event(&text, &Place::Whole(name))?;
+    let texts = texts(matches)?;
+    let read = |orb: &Orb, (name, text): (String, String)| {
+        let event = Plain { orb }.event(&text, &Place::Whole(&name))?;
         Ok(Given { event, text })
     };
-    if is_input(matches) {
+    if !texts.is_finite {
         let orb = orb.clone();
-        let lines =
-            BufReader::new(std::io::stdin()).lines().enumerate().map(move |(index, line)| {
-                let text =
-                    line.map_err(|e| Failure::new(format!("cannot read the events: {e}")))?;
-                read(&orb, text, &format!("line {}", index + 1))
-            });
-        return Ok(Box::new(lines));
+        return Ok(Box::new(texts.all.map(move |given| read(&orb, given?))));
     }
     // Mistakes on the command line are found before anything is sent.
-    let events = given.iter().enumerate().map(|(index, given)| {
-        let name = format!("events[{index}]");
-        read(orb, load(given, &name)?, &name)
-    });
+    let events = texts.all.map(|given| read(orb, given?));
     let events = events.collect::<Result<Vec<_>, Failure>>()?;
     Ok(Box::new(events.into_iter().map(Ok)))
+}
+
+/// The JSON texts that are given, each with a name for messages.
+pub(super) struct Texts {
+    pub(super) all: Box<dyn Iterator<Item = Result<(String, String), Failure>> + Send>,
+    /// They are all there; else they come by and by.
+    pub(super) is_finite: bool,
+}
+
+pub(super) fn texts(matches: &ArgMatches) -> Result<Texts, Failure> {
+    if is_input(matches) {
+        let lines = BufReader::new(std::io::stdin()).lines().enumerate().map(|(index, line)| {
+            let text = line.map_err(|e| Failure::new(format!("cannot read the events: {e}")))?;
+            Ok((format!("line {}", index + 1), text))
+        });
+        return Ok(Texts { all: Box::new(lines), is_finite: false });
+    }
+    let given = matches.get_many::<String>("event").into_iter().flatten();
+    let texts = given.enumerate().map(|(index, given)| {
+        let name = format!("events[{index}]");
+        let text = load(given, &name)?;
+        Ok(Ok((name, text)))
+    });
+    let texts = texts.collect::<Result<Vec<_>, Failure>>()?;
+    Ok(Texts { all: Box::new(texts.into_iter()), is_finite: true })
 }
 
 /// Where events that were taken are shown.

@@ -2,11 +2,14 @@
 //! `flow`; the mapping is that of `corbie call`.
 
 use corbie::types::{Ior, TypeCode};
-use corbie::{Any, Orb};
+use corbie::{Any, Orb, Value};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
 use crate::json::{self, Place, Surroundings};
+
+/// What a typed event is as an untyped one (Notification Service 1.1 §2.8.2).
+const PROPERTY_SEQ: &str = "IDL:omg.org/CosNotification/PropertySeq:1.0";
 
 /// Types are written out; references are any URL.
 pub(super) struct Plain<'o> {
@@ -55,7 +58,33 @@ impl Plain<'_> {
 
     /// An event as JSON.
     pub(super) fn json(&self, event: &Any) -> Json {
+        if let Some(call) = self.call(event) {
+            return call;
+        }
         let value = corbie::Value::Any(Box::new(event.clone()));
         json::encode(&value, &TypeCode::ANY, self)
+    }
+
+    /// A typed event, which comes as the list of its properties: operation and arguments by name.
+    fn call(&self, event: &Any) -> Option<Json> {
+        if event.type_code().id() != PROPERTY_SEQ {
+            return None;
+        }
+        let Ok(Value::List(list)) = event.to_value() else { return None };
+        let mut properties = list.into_iter().map_while(|property| match property {
+            Value::Struct(members) => match <[Value; 2]>::try_from(members) {
+                Ok([Value::String(name), Value::Any(value)]) => Some((name, *value)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let (_, operation) = properties.next().filter(|(name, _)| name == "operation")?;
+        let operation = operation.extract::<String>().ok()?;
+        let mut arguments = serde_json::Map::new();
+        for (name, any) in properties {
+            let value = any.to_value().ok()?;
+            arguments.insert(name, json::encode(&value, any.type_code(), self));
+        }
+        Some(json!({ "operation": operation, "arguments": arguments }))
     }
 }
