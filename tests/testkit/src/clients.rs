@@ -107,8 +107,8 @@ pub struct CppProgram {
 }
 
 impl CppProgram {
-    /// Compiles one file, with the stubs of these IDL files, told from one folder; `None` where omniORB
-    /// is not installed.
+    /// Compiles one file, with the stubs of these IDL files, told from one folder; `None` where
+    /// omniORB is not installed.
     ///
     /// # Panics
     /// When a compiler refuses it.
