@@ -3,7 +3,7 @@
 
 mod process;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,18 +32,23 @@ fn lines(process: &mut Child) -> impl Iterator<Item = String> + use<> {
 struct Events {
     _server: Server,
     factory: String,
+    address: String,
 }
 
 impl Events {
     fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(more: &[&str]) -> Self {
         let listen = format!("127.0.0.1:{}", free_port());
         let given =
             ["events", "serve", "--print-reference", "--listen", &listen, "--channel", "prices"];
-        let mut process = start(&given);
+        let mut process = start(&[&given, more].concat());
         let first = lines(&mut process).next().expect("a line");
         assert!(first.starts_with("IOR:"), "the first line is {first:?}");
         let factory = format!("corbaloc::{listen}/EventChannelFactory");
-        Self { _server: Server::of(process), factory }
+        Self { _server: Server::of(process), factory, address: listen }
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
@@ -57,9 +62,18 @@ impl Events {
     }
 
     fn wait_for_consumers(&self, count: usize) {
+        self.wait_for_consumers_of("prices", count);
+    }
+
+    fn wait_for_consumers_of(&self, channel: &str, count: usize) {
         let end = Instant::now() + PATIENCE;
-        while self.statistics()["consumers"].as_array().map(Vec::len) != Some(count) {
-            assert!(Instant::now() < end, "there are not {count} consumers");
+        loop {
+            let outcome = self.run(&["stats", channel]);
+            let counters: Json = serde_json::from_str(&outcome.stdout).expect("it is JSON");
+            if counters["consumers"].as_array().map(Vec::len) == Some(count) {
+                return;
+            }
+            assert!(Instant::now() < end, "there are not {count} consumers: {counters}");
         }
     }
 }
@@ -119,6 +133,104 @@ fn a_channel_is_made_and_found_by_name() {
     assert_eq!(values.map(|v| v["value"].as_i64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
 }
 
+/// Runs a command with these lines as its standard input; what it prints.
+fn fed(arguments: &[&str], lines: &str) -> String {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_corbie"))
+        .args(arguments)
+        .env_remove("CORBIE_CONFIG_FILE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary was built with the test");
+    let mut input = process.stdin.take().expect("its input is piped");
+    input.write_all(lines.as_bytes()).expect("it reads");
+    drop(input);
+    let output = process.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("it writes UTF-8")
+}
+
+#[test]
+fn suppliers_and_consumers_of_all_four_kinds_meet() {
+    let events = Events::start();
+    let tail = |more: &[&str]| {
+        let given = ["events", "tail", "prices", "-f", &events.address];
+        let mut process = start(&[&given, more].concat());
+        let shown = lines(&mut process);
+        (shown, Server::of(process))
+    };
+    let (mut pulling, _pulling) = tail(&[]);
+    let (mut pushed_to, _pushed_to) = tail(&["--pushed"]);
+    events.wait_for_consumers(2);
+    let push = ["events", "push", "prices", "-", "--show", "-f", &events.address];
+    let given = "1\n\"two\"\n-3.5\n";
+    assert_eq!(fed(&push, given), given, "pushed");
+    assert_eq!(fed(&[&push[..], &["--pulled"]].concat(), given), given, "pulled");
+    for (who, shown) in [("pulling", &mut pulling), ("pushed to", &mut pushed_to)] {
+        for expected in ["1", "\"two\"", "-3.5", "1", "\"two\"", "-3.5"] {
+            let line = shown.next().expect("a line");
+            let event: Json = serde_json::from_str(&line).expect("it is JSON");
+            assert_eq!(event["value"].to_string(), expected, "{who}");
+        }
+    }
+    assert_eq!(events.statistics()["suppliers"].as_u64(), Some(0), "they have taken leave");
+}
+
+#[test]
+fn a_consumer_that_was_killed_is_found_out() {
+    let events = Events::start_with(&["--idle-limit", "0.1"]);
+    let made = events.run(&["create", "watched", "--give-up-after", "100"]);
+    assert_eq!(made.status, 0, "{made:?}");
+    let tail = ["events", "tail", "watched", "-f", &events.address];
+    let mut tails = [start(&tail), start(&[&tail[..], &["--pushed"]].concat())];
+    events.wait_for_consumers_of("watched", 2);
+    for process in &mut tails {
+        process.kill().expect("killed");
+        process.wait().expect("it ended");
+    }
+    events.wait_for_consumers_of("watched", 0);
+}
+
+#[test]
+fn a_server_binds_its_channels_by_name() {
+    let names = format!("127.0.0.1:{}", free_port());
+    let store = process::scratch_folder("events-server-names").join("names.redb");
+    let store = store.to_str().expect("UTF-8");
+    let given = ["naming", "serve", "--print-reference", "--listen", &names, "--store", store];
+    let mut process = start(&given);
+    lines(&mut process).next().expect("it serves");
+    let _names = Server::of(process);
+    let events = Events::start_with(&["--name", "shop/events", "-n", &names]);
+    let channel = format!("corbaname::{names}#shop/events/prices");
+    let mut pull = start(&["events", "pull", &channel]);
+    let mut shown = lines(&mut pull);
+    let _pull = Server::of(pull);
+    events.wait_for_consumers(1);
+    let factory = format!("corbaname::{names}#shop/events/EventChannelFactory");
+    let pushed = corbie(&["events", "push", "prices", "7", "-f", &factory]);
+    assert_eq!(pushed.status, 0, "{pushed:?}");
+    let event: Json = serde_json::from_str(&shown.next().expect("a line")).expect("JSON");
+    assert_eq!(event["value"].as_i64(), Some(7));
+}
+
+#[test]
+fn channels_are_listed_and_destroyed() {
+    let events = Events::start();
+    assert_eq!(events.run(&["create", "alarms"]).status, 0);
+    assert_eq!(events.run(&["list"]).stdout, "alarms\nprices\n");
+    let all: Json = serde_json::from_str(&events.run(&["stats"]).stdout).expect("JSON");
+    assert_eq!(all["alarms"]["received"].as_u64(), Some(0), "{all}");
+    let initial = format!("EventChannelFactory={}", events.factory);
+    let gone = corbie(&["events", "destroy", "alarms", "-ORBInitRef", &initial]);
+    assert_eq!(gone.status, 0, "{gone:?}");
+    assert_eq!(events.run(&["list"]).stdout, "prices\n");
+    let tail = start(&["events", "tail", "prices", "-f", &events.address]);
+    events.wait_for_consumers(1);
+    assert_eq!(events.run(&["destroy", "prices"]).status, 0);
+    let output = tail.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
 #[test]
 fn mistakes_are_said() {
     let events = Events::start();
@@ -126,6 +238,9 @@ fn mistakes_are_said() {
     assert_eq!((unknown.status, unknown.stderr.contains("no channel")), (2, true), "{unknown:?}");
     let nowhere = corbie(&["events", "stats", "prices"]);
     assert_eq!(nowhere.status, 64, "{nowhere:?}");
+    assert!(unknown.stderr.contains("prices"), "it says what there is: {unknown:?}");
+    let minus = events.run(&["push", "prices", "-5"]);
+    assert_eq!(minus.status, 0, "a negative number is no option: {minus:?}");
     let wrong = events.run(&["push", "prices", "IBM"]);
     assert_eq!((wrong.status, wrong.stderr.contains("events[0]")), (64, true), "{wrong:?}");
 }

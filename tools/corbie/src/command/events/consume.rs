@@ -264,10 +264,11 @@ fn run_pushed(
         }
     };
     take(session, output, count, &heard)?;
-    if subscription.is_kept() {
-        return Ok(());
-    }
-    proxy.disconnect_push_supplier().map_err(|e| failed("the channel", &e))
+    let left = if subscription.is_kept() { Ok(()) } else { proxy.disconnect_push_supplier() };
+    // The last push is answered before the process ends; one that comes now is refused.
+    drop(heard);
+    session.orb().shutdown(true);
+    left.map_err(|e| failed("the channel", &e))
 }
 
 fn disconnected() -> Failure {

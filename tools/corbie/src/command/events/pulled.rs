@@ -31,6 +31,13 @@ pub(super) fn supply(
     let feeding = Arc::clone(&exchange);
     // It may wait for a line for ever; the process does not wait for it.
     std::thread::spawn(move || feeding.feed(events));
+    let outcome = wait(&exchange, shown);
+    // The last pull is answered before the process ends.
+    session.orb().shutdown(true);
+    outcome
+}
+
+fn wait(exchange: &Exchange, shown: &mut Shown<'_>) -> Result<(), Failure> {
     loop {
         let mut state = exchange.wait_while(|s| s.taken.is_empty() && s.end.is_none());
         let (taken, end) = (std::mem::take(&mut state.taken), state.end.take());
