@@ -68,9 +68,11 @@ impl EventServer {
         let home = Home::new(orb, limits, store)?;
         let servant = EventChannelFactorySkeleton::new(Factory { home: Arc::clone(&home) });
         let factory = home.lasting_poa().activate_with_id("factory", servant)?;
+        // Before what is kept is served: who asks meanwhile waits, and does not hear that there is
+        // no such object.
+        orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         home.restore().inspect_err(|_| home.close())?;
         idle::look_after(&home);
-        orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         Ok(EventServer { home, factory })
     }
 

@@ -54,6 +54,8 @@ impl Acknowledged {
 struct Seen {
     first: u64,
     next: u64,
+    /// Events between these that never came.
+    missing: u64,
 }
 
 /// What one consumer got.
@@ -64,8 +66,7 @@ pub(crate) struct Received {
     pub(crate) events: u64,
     /// Events that came again.
     pub(crate) again: u64,
-    /// Events that others follow and that never came, and where the first of them is missing.
-    pub(crate) missing: u64,
+    /// Where the first event is missing that others of its supplier follow.
     first_missing: Option<String>,
 }
 
@@ -76,7 +77,7 @@ impl Received {
     /// It came before those before it: what came again begins with what came already.
     pub(crate) fn take(&mut self, of: Life, number: u64) -> Result<(), String> {
         self.events += 1;
-        let seen = self.seen.entry(of).or_insert(Seen { first: number, next: number });
+        let seen = self.seen.entry(of).or_insert(Seen { first: number, next: number, missing: 0 });
         if number < seen.first {
             return Err(format!("{} came after {}", text(of, number), text(of, seen.first)));
         }
@@ -85,7 +86,7 @@ impl Received {
             return Ok(());
         }
         if number > seen.next {
-            self.missing += number - seen.next;
+            seen.missing += number - seen.next;
             let place = format!("{} came after {}", text(of, number), text(of, seen.next - 1));
             self.first_missing.get_or_insert(place);
         }
@@ -93,9 +94,15 @@ impl Received {
         Ok(())
     }
 
+    /// Whether anything of a supplier came.
+    pub(crate) fn has(&self, of: Life) -> bool {
+        self.seen.contains_key(&of)
+    }
+
     /// What is missing between the first and the last event that came, of each supplier.
     pub(crate) fn gaps(&self) -> Option<String> {
-        self.first_missing.as_ref().map(|place| format!("{} are missing: {place}", self.missing))
+        let missing: u64 = self.seen.values().map(|seen| seen.missing).sum();
+        self.first_missing.as_ref().map(|place| format!("{missing} are missing: {place}"))
     }
 
     /// The first event that was acknowledged and did not come, though the consumer was there from
@@ -117,13 +124,19 @@ impl Received {
         })
     }
 
-    /// Events that were acknowledged and did not come, at the beginning, between and at the end.
-    pub(crate) fn count_lacking(&self, acknowledged: &Acknowledged) -> u64 {
-        let ends = acknowledged.0.iter().map(|(of, count)| match self.seen.get(of) {
+    /// Events that were acknowledged and did not come, at the beginning, between and at the end;
+    /// of the suppliers of some slots.
+    pub(crate) fn count_lacking(
+        &self,
+        acknowledged: &Acknowledged,
+        is_of: impl Fn(usize) -> bool,
+    ) -> u64 {
+        let of = acknowledged.0.iter().filter(|(of, _)| is_of(of.slot));
+        let lacking = of.map(|(of, count)| match self.seen.get(of) {
             None => *count,
-            Some(seen) => seen.first + count.saturating_sub(seen.next),
+            Some(seen) => seen.first + seen.missing + count.saturating_sub(seen.next),
         });
-        self.missing + ends.sum::<u64>()
+        lacking.sum()
     }
 }
 
@@ -164,17 +177,18 @@ mod tests {
         for (numbers, lacking) in [(&[][..], 5), (&[1, 2, 3, 4], 1), (&[0, 1, 2], 2)] {
             let few = received(numbers).unwrap();
             assert!(few.lacks(&acknowledged).is_some(), "{numbers:?}");
-            assert_eq!((few.gaps(), few.count_lacking(&acknowledged)), (None, lacking));
+            assert_eq!((few.gaps(), few.count_lacking(&acknowledged, |_| true)), (None, lacking));
         }
         let gap = received(&[0, 1, 4]).unwrap();
         assert!(gap.gaps().is_some_and(|text| text.starts_with("2 are missing: 1.2:4")));
-        assert_eq!(gap.count_lacking(&acknowledged), 2);
+        assert_eq!(gap.count_lacking(&acknowledged, |_| true), 2);
+        assert_eq!(gap.count_lacking(&acknowledged, |slot| slot != A.slot), 0);
     }
 
     #[test]
     fn what_comes_again_is_counted_and_nothing_comes_before_the_first() {
         let again = received(&[3, 4, 5, 4, 5, 6]).unwrap();
-        assert_eq!((again.again, again.missing, again.events), (2, 0, 6));
+        assert_eq!((again.again, again.gaps(), again.events), (2, None, 6));
         assert!(received(&[3, 2]).is_err());
     }
 }

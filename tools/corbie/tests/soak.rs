@@ -20,3 +20,8 @@ fn soak(seed: u64, is_durable: bool) {
 fn who_stays_gets_everything_while_others_are_killed() {
     soak(1, false);
 }
+
+#[test]
+fn durable_consumers_get_everything_while_they_and_the_server_are_killed() {
+    soak(3, true);
+}

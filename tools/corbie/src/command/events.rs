@@ -17,7 +17,7 @@ mod typed;
 use std::io::Write;
 
 use clap::{Arg, ArgMatches, Command};
-use corbie::{Object, SystemException, SystemExceptionKind};
+use corbie::{Object, SystemExceptionKind};
 use corbie_event::EVENT_CHANNEL_FACTORY;
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::corbie_events::event_channel_factory::{FindError, FindTypedError};
@@ -25,7 +25,7 @@ use corbie_event::cos_event_channel_admin::EventChannel;
 
 use crate::failure::{Failure, Report, USER_EXCEPTION};
 use crate::session::{self, Session};
-use persistence::Patience;
+use persistence::{Patience, is_gone, is_passing};
 
 pub(super) fn table() -> Command {
     Command::new("events")
@@ -122,7 +122,7 @@ fn the_channel(session: &Session, matches: &ArgMatches) -> Result<EventChannel, 
         return Ok(EventChannel::unchecked_narrow(object));
     }
     let (factory, patience) = (the_factory(session, matches)?, Patience::of(matches)?);
-    let found = patience.attempt(system_of_find, || factory.find(name));
+    let found = patience.attempt(may_pass, || factory.find(name));
     let found = match found {
         Err(FindError::NotFound(_)) => typed_of(&factory, name)?,
         Err(FindError::System(exception)) => return Err(failed("the factory", &exception)),
@@ -147,10 +147,11 @@ fn typed_of(factory: &EventChannelFactory, name: &str) -> Result<Option<EventCha
     }
 }
 
-fn system_of_find(error: &FindError) -> Option<&SystemException> {
+/// A server that has just been started may not have its factory yet.
+fn may_pass(error: &FindError) -> bool {
     match error {
-        FindError::NotFound(_) => None,
-        FindError::System(exception) => Some(exception),
+        FindError::NotFound(_) => false,
+        FindError::System(exception) => is_passing(exception) || is_gone(exception),
     }
 }
 

@@ -17,7 +17,9 @@ use corbie_event::cos_event_comm::{
     PushConsumerSkeleton,
 };
 
-use super::persistence::{Patience, Subscription, is_gone, retry_argument, subscription_argument};
+use super::persistence::{
+    Patience, Refusal, Subscription, is_gone, is_passing, retry_argument, subscription_argument,
+};
 use super::surroundings::Plain;
 use super::{CHANNEL, channel_argument, failed, is_nil, the_channel, typed};
 use crate::failure::Failure;
@@ -108,12 +110,9 @@ fn active_poa(session: &Session) -> Result<Poa, Failure> {
     poa.map_err(|e| failed("the ORB", &e))
 }
 
-fn consumers(session: &Session, matches: &ArgMatches) -> Result<ConsumerAdmin, Failure> {
-    let patience = Patience::of(matches)?;
+fn consumers(session: &Session, matches: &ArgMatches) -> Result<ConsumerAdmin, Refusal> {
     let channel = the_channel(session, matches)?;
-    let consumers =
-        patience.call(|| channel.for_consumers()).map_err(|e| failed("the channel", &e))?;
-    consumers.ok_or_else(|| is_nil("the channel"))
+    Ok(channel.for_consumers()?.ok_or_else(|| is_nil("the channel"))?)
 }
 
 fn run_pulling(
@@ -129,7 +128,7 @@ fn run_pulling(
     };
     for _ in 0..count {
         let event = loop {
-            match patience.attempt(of_pull, || proxy.pull()) {
+            match patience.attempt(may_pass, || proxy.pull()) {
                 Ok(event) => break event,
                 Err(error) if of_pull(&error).is_none_or(is_gone) => {
                     if subscription.is_kept() {
@@ -151,6 +150,10 @@ fn run_pulling(
     proxy.disconnect_pull_supplier().map_err(|e| failed("the channel", &e))
 }
 
+fn may_pass(error: &PullError) -> bool {
+    of_pull(error).is_some_and(is_passing)
+}
+
 fn of_pull(error: &PullError) -> Option<&SystemException> {
     match error {
         PullError::System(exception) => Some(exception),
@@ -169,20 +172,19 @@ fn connect_pulling(
     matches: &ArgMatches,
     subscription: &Subscription<'_>,
 ) -> Result<ProxyPullSupplier, Failure> {
-    let why = |e| failed("the channel", &e);
-    let proxy = match matches.get_one::<String>("typed") {
-        Some(interface) => typed::pull_supplier(session, matches, interface)?.into(),
-        None => {
-            let proxy = consumers(session, matches)?.obtain_pull_supplier().map_err(why)?;
-            proxy.ok_or_else(|| is_nil("the proxy"))?
-        }
-    };
     // By a reference the channel finds out that this process has ended; a subscription outlives it.
-    let identity = match subscription.is_kept() {
-        true => None,
-        false => Some(identity(session)?),
-    };
-    proxy.connect_pull_consumer(identity.as_ref()).map_err(|e| failed("the channel", &e))?;
+    let identity = if subscription.is_kept() { None } else { Some(identity(session)?) };
+    let proxy = Patience::of(matches)?.connect(|| {
+        let proxy = match matches.get_one::<String>("typed") {
+            Some(interface) => typed::pull_supplier(session, matches, interface)?.into(),
+            None => {
+                let proxy = consumers(session, matches)?.obtain_pull_supplier()?;
+                proxy.ok_or_else(|| is_nil("the proxy"))?
+            }
+        };
+        proxy.connect_pull_consumer(identity.as_ref())?;
+        Ok(proxy)
+    })?;
     subscription.keep(proxy.as_object())?;
     patient(&proxy)
 }
@@ -298,9 +300,10 @@ fn connect_pushed(
     matches: &ArgMatches,
     consumer: &PushConsumer,
 ) -> Result<ProxyPushSupplier, Failure> {
-    let why = |e| failed("the channel", &e);
-    let proxy = consumers(session, matches)?.obtain_push_supplier().map_err(why)?;
-    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
-    proxy.connect_push_consumer(Some(consumer)).map_err(|e| failed("the channel", &e))?;
-    Ok(proxy)
+    Patience::of(matches)?.connect(|| {
+        let proxy = consumers(session, matches)?.obtain_push_supplier()?;
+        let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
+        proxy.connect_push_consumer(Some(consumer))?;
+        Ok(proxy)
+    })
 }

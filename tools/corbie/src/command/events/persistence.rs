@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches, value_parser};
 use corbie::{Object, SystemException, SystemExceptionKind};
+use corbie_event::cos_event_channel_admin::{
+    proxy_pull_consumer, proxy_pull_supplier, proxy_push_consumer, proxy_push_supplier,
+};
 
 use crate::failure::Failure;
 use crate::session::{self, Session};
@@ -42,17 +45,16 @@ impl Patience {
         !self.0.is_zero()
     }
 
-    /// Attempts something until it succeeds, or fails with what trying again would not change, or
-    /// the time is over.
-    pub(super) fn attempt<T, E: std::fmt::Display>(
+    /// Attempts something until it succeeds, or fails with what will not pass, or the time is over.
+    pub(super) fn attempt<T, E>(
         self,
-        why: impl Fn(&E) -> Option<&SystemException>,
+        may_pass: impl Fn(&E) -> bool,
         mut attempt: impl FnMut() -> Result<T, E>,
     ) -> Result<T, E> {
         let (end, mut delay) = (Instant::now() + self.0, FIRST_DELAY);
         loop {
             match attempt() {
-                Err(error) if why(&error).is_some_and(is_passing) && Instant::now() < end => {
+                Err(error) if may_pass(&error) && Instant::now() < end => {
                     std::thread::sleep(delay);
                     delay = (2 * delay).min(LONGEST_DELAY);
                 }
@@ -61,17 +63,64 @@ impl Patience {
         }
     }
 
-    /// The same for what raises system exceptions only.
+    /// The same for a call that raises system exceptions only.
     pub(super) fn call<T>(
         self,
         call: impl FnMut() -> Result<T, SystemException>,
     ) -> Result<T, SystemException> {
-        self.attempt(itself, call)
+        self.attempt(is_passing, call)
+    }
+
+    /// Connects something to a channel: from the beginning, if it has to be tried again, as a
+    /// proxy may have gone meanwhile.
+    pub(super) fn connect<T>(
+        self,
+        mut connect: impl FnMut() -> Result<T, Refusal>,
+    ) -> Result<T, Failure> {
+        let may_pass = |refusal: &Refusal| match &refusal.0 {
+            Ok(exception) => is_passing(exception) || is_gone(exception),
+            Err(_) => false,
+        };
+        self.attempt(may_pass, &mut connect).map_err(|refusal| match refusal.0 {
+            Ok(exception) => super::failed("the channel", &exception),
+            Err(failure) => failure,
+        })
     }
 }
 
-fn itself(exception: &SystemException) -> Option<&SystemException> {
-    Some(exception)
+/// Why somebody was not connected: what a server raised, or anything else.
+pub(super) struct Refusal(Result<SystemException, Failure>);
+
+impl From<SystemException> for Refusal {
+    fn from(exception: SystemException) -> Self {
+        Self(Ok(exception))
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self(Err(failure))
+    }
+}
+
+macro_rules! refusals {
+    ($($module:ident::$error:ident),*) => { $(
+        impl From<$module::$error> for Refusal {
+            fn from(error: $module::$error) -> Self {
+                match error {
+                    $module::$error::System(exception) => exception.into(),
+                    other => super::failed("the channel", &other).into(),
+                }
+            }
+        }
+    )* };
+}
+
+refusals! {
+    proxy_push_consumer::ConnectPushSupplierError,
+    proxy_push_supplier::ConnectPushConsumerError,
+    proxy_pull_supplier::ConnectPullConsumerError,
+    proxy_pull_consumer::ConnectPullSupplierError
 }
 
 /// Whether the same call may succeed later.

@@ -67,14 +67,12 @@ fn connect(
         Ok(poa.activate(servant)?)
     });
     let supplier: PullSupplier = active.map_err(|e| failed("the ORB", &e))?;
-    let patience = Patience::of(matches)?;
-    let why = |e| failed("the channel", &e);
-    let channel = the_channel(session, matches)?;
-    let suppliers = patience.call(|| channel.for_suppliers()).map_err(why)?;
-    let suppliers = suppliers.ok_or_else(|| is_nil("the channel"))?;
-    let proxy = patience.call(|| suppliers.obtain_pull_consumer()).map_err(why)?;
-    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
-    proxy.connect_pull_supplier(Some(&supplier)).map_err(|e| failed("the channel", &e))
+    Patience::of(matches)?.connect(|| {
+        let channel = the_channel(session, matches)?;
+        let suppliers = channel.for_suppliers()?.ok_or_else(|| is_nil("the channel"))?;
+        let proxy = suppliers.obtain_pull_consumer()?.ok_or_else(|| is_nil("the proxy"))?;
+        Ok(proxy.connect_pull_supplier(Some(&supplier))?)
+    })
 }
 
 /// Where events go from who reads them to who pulls them.

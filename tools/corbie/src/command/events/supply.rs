@@ -9,7 +9,7 @@ use corbie_event::cos_event_channel_admin::ProxyPushConsumer;
 use corbie_event::cos_event_comm::push_consumer::PushError;
 use corbie_event::cos_event_comm::{PushSupplier, PushSupplierServant, PushSupplierSkeleton};
 
-use super::persistence::{Patience, is_gone, retry_argument};
+use super::persistence::{Patience, is_gone, is_passing, retry_argument};
 use super::pulled;
 use super::surroundings::Plain;
 use super::{CHANNEL, channel_argument, failed, is_nil, the_channel, typed};
@@ -72,10 +72,10 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let patience = Patience::of(matches)?;
     for given in events {
         let given = given?;
-        let mut pushed = patience.attempt(of_push, || proxy.push(&given.event));
+        let mut pushed = patience.attempt(may_pass, || proxy.push(&given.event));
         if patience.is_some() && pushed.as_ref().is_err_and(has_no_proxy) {
             proxy = self::proxy(&session, matches)?;
-            pushed = patience.attempt(of_push, || proxy.push(&given.event));
+            pushed = patience.attempt(may_pass, || proxy.push(&given.event));
         }
         pushed.map_err(|e| failed("the channel", &e))?;
         shown.taken(&given.text)?;
@@ -155,11 +155,8 @@ impl Shown<'_> {
     }
 }
 
-fn of_push(error: &PushError) -> Option<&SystemException> {
-    match error {
-        PushError::System(exception) => Some(exception),
-        PushError::Disconnected(_) => None,
-    }
+fn may_pass(error: &PushError) -> bool {
+    matches!(error, PushError::System(exception) if is_passing(exception))
 }
 
 /// Whether the channel disconnected us: a new proxy may do.
@@ -171,16 +168,14 @@ fn has_no_proxy(error: &PushError) -> bool {
 }
 
 fn proxy(session: &Session, matches: &ArgMatches) -> Result<ProxyPushConsumer, Failure> {
-    let patience = Patience::of(matches)?;
-    let why = |e| failed("the channel", &e);
-    let channel = the_channel(session, matches)?;
-    let suppliers = patience.call(|| channel.for_suppliers()).map_err(why)?;
-    let suppliers = suppliers.ok_or_else(|| is_nil("the channel"))?;
-    let proxy = patience.call(|| suppliers.obtain_push_consumer()).map_err(why)?;
-    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
     let identity = identity(session, matches)?;
-    proxy.connect_push_supplier(identity.as_ref()).map_err(|e| failed("the channel", &e))?;
-    Ok(proxy)
+    Patience::of(matches)?.connect(|| {
+        let channel = the_channel(session, matches)?;
+        let suppliers = channel.for_suppliers()?.ok_or_else(|| is_nil("the channel"))?;
+        let proxy = suppliers.obtain_push_consumer()?.ok_or_else(|| is_nil("the proxy"))?;
+        proxy.connect_push_supplier(identity.as_ref())?;
+        Ok(proxy)
+    })
 }
 
 /// By it the channel finds out that this process has ended; the events of a command line are pushed
