@@ -14,13 +14,23 @@ use std::time::{Duration, Instant};
 /// Far more than any of the times waited for here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// At once, since these tests wait more than they work.
+fn with_each_strategy(test: impl Fn(&str) + Sync) {
+    std::thread::scope(|threads| {
+        for strategy in STRATEGIES {
+            let test = &test;
+            threads.spawn(move || test(strategy));
+        }
+    });
+}
+
 fn connect(address: SocketAddr) -> RawPeer {
     RawPeer::connect(address).unwrap()
 }
 
 #[test]
 fn a_silent_peer_is_closed_and_others_are_served() {
-    for concurrency in STRATEGIES {
+    with_each_strategy(|concurrency| {
         let (server, echo, _noted) = serve(&[
             "-ORBServerConcurrency",
             concurrency,
@@ -34,7 +44,7 @@ fn a_silent_peer_is_closed_and_others_are_served() {
         assert!(silent.answered(PATIENCE).is_closed(), "{concurrency}: closed, not left open");
         assert_eq!(echo.double(2).unwrap(), 4, "{concurrency}");
         server.shutdown(true);
-    }
+    });
 }
 
 #[test]
@@ -149,14 +159,14 @@ fn a_server_listens_on_several_endpoints_and_publishes_each() {
 
 #[test]
 fn a_message_under_way_is_no_silence() {
-    for concurrency in STRATEGIES {
+    with_each_strategy(|concurrency| {
         let (server, echo, _noted) = serve(&[
             "-ORBServerConcurrency",
             concurrency,
             "-ORBFirstOctetTimeout",
-            "100ms",
+            "500ms",
             "-ORBServerIdleTimeout",
-            "100ms",
+            "500ms",
         ]);
         let mut silent = connect(server.listen_addresses()[0]);
         let mut slow = connect(server.listen_addresses()[0]);
@@ -174,12 +184,12 @@ fn a_message_under_way_is_no_silence() {
         assert!(slow.receive_message(PATIENCE).is_ok(), "{concurrency}: it was not cut off");
         assert!(slow.answered(PATIENCE).is_closed(), "{concurrency}: it is silent now");
         server.shutdown(true);
-    }
+    });
 }
 
 #[test]
 fn a_peer_that_always_has_half_a_message_under_way_is_not_slow() {
-    for concurrency in STRATEGIES {
+    with_each_strategy(|concurrency| {
         let (server, echo, _noted) =
             serve(&["-ORBServerConcurrency", concurrency, "-ORBMessageTimeout", "500ms"]);
         let mut peer = connect(server.listen_addresses()[0]);
@@ -201,5 +211,5 @@ fn a_peer_that_always_has_half_a_message_under_way_is_not_slow() {
             assert!(reply.is_ok(), "{concurrency}: closed after {:?}", begun.elapsed());
         }
         server.shutdown(true);
-    }
+    });
 }

@@ -9,7 +9,8 @@ use corbie_mshn::idl::{Format, Job, MachineStatus, Phase, Scope, StatusReport, U
 use corbie_mshn::messages::{Request, Role};
 use corbie_mshn::node::{self, Kind};
 use corbie_mshn::{
-    Address, AdvisorOptions, ClientLibrary, DaemonOptions, MechanismName, Peers, StatusOptions,
+    Address, AdvisorOptions, ClientLibrary, DaemonOptions, EventOptions, MechanismName, Peers,
+    StatusOptions,
 };
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, Naming, NamingServer};
@@ -52,7 +53,9 @@ impl System {
         let orb = orb();
         self.orbs.push(orb.clone());
         let naming = Naming::at(&orb, &self.url).unwrap();
-        let peers = node::peers(&orb, naming, self.mechanism);
+        // Nobody dies here; on a busy machine who lives may say nothing for a while.
+        let options = EventOptions { silence: PATIENCE, ..EventOptions::default() };
+        let peers = node::peers_with(&orb, naming, self.mechanism, options);
         (orb, peers)
     }
 
@@ -119,7 +122,7 @@ fn jobs_run_to_their_end_by_every_mechanism() {
         system.daemon("m2");
         let (peers, client) = system.client();
         let machines = await_machines(&peers, 2);
-        assert!(machines.iter().all(|m| m.processors > 0 && m.age_s < 5.0), "{machines:?}");
+        assert!(machines.iter().all(|m| m.processors > 0 && m.age_s < 60.0), "{machines:?}");
         for number in 0..8 {
             let script = if number == 3 { "exit 9" } else { "exit 0" };
             let receipt = client.submit(&shell(&format!("job-{number}"), &[("only", script)]));
@@ -238,7 +241,7 @@ fn a_job_that_would_be_late_changes_its_format() {
         peers.call(&to, &Request::Record(used)).unwrap();
     }
     let formats = [("fine", "exec sleep 1000"), ("coarse", "exit 0")];
-    let job = Job { deadline_s: 20.0, ..shell("late", &formats) };
+    let job = Job { deadline_s: 300.0, ..shell("late", &formats) };
     client.submit(&job).unwrap();
     let ends = Instant::now() + PATIENCE;
     while client.outcome("late").unwrap().state != Phase::Running {

@@ -88,7 +88,7 @@ fn done(stdout: &str) -> Outcome {
 }
 
 fn client() -> Orb {
-    Orb::init(["-ORBRequestTimeout", "20s"]).expect("an ORB")
+    Orb::init(["-ORBRequestTimeout", "60s"]).expect("an ORB")
 }
 
 /// A reference that tells which one it is.

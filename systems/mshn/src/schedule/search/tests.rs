@@ -77,11 +77,11 @@ impl Progress for Rising {
 
 #[test]
 fn who_is_told_to_stop_stops_with_a_whole_mapping() {
-    let problem = problem("u_i_hihi".parse().unwrap(), 200, 16, 1);
+    let problem = problem("u_i_hihi".parse().unwrap(), 60, 8, 1);
     for name in HeuristicName::ALL {
         let mut impatient = Impatient(0);
         let mapping = name.heuristic(1).map(&problem, &mut impatient);
-        assert_eq!(mapping.machines().len(), 200, "{name}");
+        assert_eq!(mapping.machines().len(), 60, "{name}");
         assert!(impatient.0 >= 1, "{name} tells how far it is");
         let mut rising = Rising(0.0);
         name.heuristic(1).map(&problem, &mut rising);
