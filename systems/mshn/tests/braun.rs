@@ -64,9 +64,13 @@ fn instances_in(folder: &Path) -> Vec<Instance> {
     found
 }
 
+/// The instances that are in the repository.
+fn kept() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join("braun")
+}
+
 fn instances() -> Vec<Instance> {
-    let mut all =
-        instances_in(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join("braun"));
+    let mut all = instances_in(&kept());
     if let Some(folder) = std::env::var_os("CORBIE_BRAUN_INSTANCES") {
         all.extend(instances_in(Path::new(&folder)));
     }
@@ -107,6 +111,21 @@ fn instances_are_of_the_class_that_their_name_says() {
         };
         assert_eq!((ordered(1), ordered(2)), expected, "{name}");
     }
+}
+
+/// They were typed off, and makespans depend on few of the values; but all were numbers of single
+/// precision when they were printed, which few slips leave them.
+#[test]
+fn values_are_as_numbers_of_single_precision_are_printed() {
+    let mut values = 0;
+    for (name, _) in MAKESPANS {
+        let Ok(text) = std::fs::read_to_string(kept().join(format!("{name}.0"))) else { continue };
+        for word in text.lines().skip(1).flat_map(str::split_whitespace) {
+            assert_eq!(format!("{:.6}", word.parse::<f32>().unwrap()), word, "{name}");
+            values += 1;
+        }
+    }
+    assert!(values >= 6 * 512 * 16, "{values} values");
 }
 
 #[test]
