@@ -10,7 +10,8 @@ use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::{
     PullConsumerServant, PullConsumerSkeleton, PushSupplierServant, PushSupplierSkeleton,
 };
-use corbie_event::{ChannelQos, Event, Limits, Overflow};
+use corbie_event::{ChannelQos, Event, EventServer, Limits, Overflow, Retention};
+use corbie_testkit::servers::ScratchFolder;
 use fixture::{Fixture, any, any_listener, any_source, until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -211,6 +212,33 @@ fn who_gave_no_reference_goes_if_that_is_wanted_unless_it_waits_for_events() {
     let fixture = Fixture::with_limits(qos(), limits(NEVER, Some(SOON), NEVER));
     until("a pull that waits keeps its proxy", || outlives_the_quiet(&fixture));
     until("who does not pull goes", || fixture.core().statistics().consumers.is_empty());
+}
+
+#[test]
+fn a_durable_consumer_may_be_away() {
+    let folder = ScratchFolder::new("idle");
+    let (server_orb, client_orb) = (fixture::orb(), fixture::orb());
+    let limits = limits(SOON, Some(SOON), NEVER);
+    let server = EventServer::start_with_store(&server_orb, limits, folder.path());
+    let server = server.expect("a server");
+    let qos = ChannelQos { durable: Some(Retention::default()), ..qos() };
+    let channel = server.create("test", qos).expect("a channel");
+    let poa = client_orb.root_poa().expect("a POA");
+    poa.the_poa_manager().activate().expect("active");
+    let fixture = Fixture { server_orb, server, client_orb, poa, channel };
+    let (living, dying) = (Other::at(&fixture), Other::at(&fixture));
+    let (_supplier, _dead) = (living.supply(), dying.supply());
+    let consumers = dying.channel.for_consumers().expect("an answer").expect("not nil");
+    let pushes = consumers.obtain_push_supplier().expect("an answer").expect("not nil");
+    let (listener, _got) = any_listener(&dying.poa);
+    pushes.connect_push_consumer(Some(&listener)).expect("connected");
+    let pulled = consumers.obtain_pull_supplier().expect("an answer").expect("not nil");
+    pulled.connect_pull_consumer(None).expect("connected");
+    dying.die();
+    until("the dead supplier goes", || fixture.core().statistics().suppliers == 1);
+    living.was_asked(3);
+    assert_eq!(fixture.core().statistics().consumers.len(), 2, "they may come again");
+    living.orb.shutdown(true);
 }
 
 #[test]
