@@ -246,6 +246,11 @@ impl Arrival {
         self.is_bursty
     }
 
+    /// Whether the advisor pauses and requests come as in the paper.
+    pub(super) fn is_paced(self) -> bool {
+        self.pause_ms > 0
+    }
+
     /// All that one effort has.
     pub(super) fn all(effort: &Effort) -> Vec<Self> {
         let paced = [false, true].map(|is_bursty| Self::as_in_paper(is_bursty, effort));

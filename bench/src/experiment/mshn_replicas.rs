@@ -17,12 +17,13 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
               servers.",
     notes: &[
         "The paper's hosts are cores here: client and advisor have one (`SA and client`), status \
-         server and requirement database the other (`RRD and RSS`); the event service processes are \
-         with the ones, with the others, or on both in turn (`all`). Rows without a place leave \
-         that to the kernel. Channels are spread over the processes by name.",
-        "`advisors` and `servers` (status servers and requirement databases) count replicas; the \
-         Client Library takes advisors in turn, an advisor the servers. `busiest_…_pct` is the \
-         part of the busiest: of requests, of event service processes the processor time.",
+         server and requirement database the other (`RRD and RSS`); the event service processes \
+         are with the ones, with the others, or on both in turn (`all`). Rows without a place \
+         leave that to the kernel. Channels are spread over the processes by name.",
+        "`untyped-N`, `typed-N`: N event service processes. `…-advisors-N`: N advisors, two status \
+         servers and two requirement databases; the Client Library takes advisors in turn, an \
+         advisor the servers. `busiest_…_pct` is the part of the busiest replica: of requests, of \
+         event service processes the processor time.",
         NOTES[0],
         NOTES[2],
         NOTES[3],
@@ -35,13 +36,13 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         rows: PAPER,
     }),
     ratios: &[
-        "untyped channels 2 / untyped channels 1 : ms_per_request @ bursty @ at once",
-        "untyped channels 4 / untyped channels 1 : ms_per_request @ bursty @ at once",
-        "untyped channels 2 / untyped channels 1 : ms_per_request @ consecutive @ at once",
-        "untyped channels 4 / untyped channels 1 : ms_per_request @ consecutive @ at once",
-        "typed channels 4 / typed channels 1 : ms_per_request @ bursty @ at once",
-        "sii advisors 4 / sii advisors 1 : ms_per_request @ bursty @ paper",
-        "untyped advisors 4 / untyped advisors 1 : ms_per_request @ bursty @ paper",
+        "untyped-2 / untyped-1 : ms_per_request @ bursty @ at once",
+        "untyped-4 / untyped-1 : ms_per_request @ bursty @ at once",
+        "untyped-2 / untyped-1 : ms_per_request @ consecutive @ at once",
+        "untyped-4 / untyped-1 : ms_per_request @ consecutive @ at once",
+        "typed-4 / typed-1 : ms_per_request @ bursty @ at once",
+        "sii-advisors-4 / sii-advisors-1 : ms_per_request @ bursty @ paper",
+        "untyped-advisors-4 / untyped-advisors-1 : ms_per_request @ bursty @ paper",
     ],
     bests: &[],
     added: None,
@@ -52,78 +53,81 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 const PAPER: &[PaperRow] = &[
-    row("consecutive: one (Figure 13)", &["593.9"], &["consecutive", "paper", "RRD and RSS", "1"]),
-    row("consecutive: two", &["599.05"], &["consecutive", "paper", "SA and client", "2"]),
-    row("consecutive: two", &["593.82"], &["consecutive", "paper", "RRD and RSS", "2"]),
-    row("consecutive: four", &["593.82"], &["consecutive", "paper", "all", "4"]),
-    row("bursty: one (Figure 13)", &["564.4"], &["bursty", "paper", "RRD and RSS", "1"]),
-    row("bursty: two", &["574.38"], &["bursty", "paper", "SA and client", "2"]),
-    row("bursty: two", &["561.44"], &["bursty", "paper", "RRD and RSS", "2"]),
-    row("bursty: four", &["560.98"], &["bursty", "paper", "all", "4"]),
+    row("consecutive: one (Figure 13)", "untyped-1", &["593.9"], &["consecutive", RIGHT]),
+    row("consecutive: two", "untyped-2", &["599.05"], &["consecutive", LEFT]),
+    row("consecutive: two", "untyped-2", &["593.82"], &["consecutive", RIGHT]),
+    row("consecutive: four", "untyped-4", &["593.82"], &["consecutive", "all"]),
+    row("bursty: one (Figure 13)", "untyped-1", &["564.4"], &["bursty", RIGHT]),
+    row("bursty: two", "untyped-2", &["574.38"], &["bursty", LEFT]),
+    row("bursty: two", "untyped-2", &["561.44"], &["bursty", RIGHT]),
+    row("bursty: four", "untyped-4", &["560.98"], &["bursty", "all"]),
 ];
+
+/// The paper's places of event service processes.
+const LEFT: &str = "SA and client";
+const RIGHT: &str = "RRD and RSS";
 
 const fn row(
     name: &'static str,
+    ours: &'static str,
     values: &'static [&'static str],
     at: &'static [&'static str],
 ) -> PaperRow {
-    PaperRow { name, values, ours: "untyped", at }
+    PaperRow { name, values, ours, at }
 }
 
-/// Where, how many, and the words for it.
-type Placed = (&'static str, u64, &'static [&'static str]);
+/// Series, the place of its event service processes, and the words for it.
+type Replicated = (&'static str, &'static str, &'static [&'static str]);
 
-const CHANNELS: &[Placed] = &[
-    ("RRD and RSS", 1, &["untyped", "--place=servers"]),
-    ("SA and client", 2, &["untyped", "--place=advisors", "--channels=2"]),
-    ("RRD and RSS", 2, &["untyped", "--place=servers", "--channels=2"]),
-    ("all", 4, &["untyped", "--place=all", "--channels=4"]),
-    ("", 1, &["untyped"]),
-    ("", 2, &["untyped", "--channels=2"]),
-    ("", 4, &["untyped", "--channels=4"]),
+/// As in the paper, with cores for hosts.
+const PLACED: &[Replicated] = &[
+    ("untyped-1", RIGHT, &["untyped", "--place=servers"]),
+    ("untyped-2", LEFT, &["untyped", "--place=advisors", "--channels=2"]),
+    ("untyped-2", RIGHT, &["untyped", "--place=servers", "--channels=2"]),
+    ("untyped-4", "all", &["untyped", "--place=all", "--channels=4"]),
 ];
 
-const TYPED: &[Placed] = &[
-    ("", 1, &["typed"]),
-    ("", 2, &["typed", "--channels=2"]),
-    ("", 4, &["typed", "--channels=4"]),
+/// Wherever the kernel puts them.
+const ANYWHERE: &[Replicated] = &[
+    ("untyped-1", "", &["untyped"]),
+    ("untyped-2", "", &["untyped", "--channels=2"]),
+    ("untyped-4", "", &["untyped", "--channels=4"]),
+    ("typed-1", "", &["typed"]),
+    ("typed-2", "", &["typed", "--channels=2"]),
+    ("typed-4", "", &["typed", "--channels=4"]),
 ];
 
-/// Series, replicas, words.
-type Replicated = (&'static str, u64, &'static [&'static str]);
-
+/// Advisors, with two of each of the other servers.
 const ADVISORS: &[Replicated] = &[
-    ("sii", 1, &["sii", "--servers=2"]),
-    ("sii", 2, &["sii", "--servers=2", "--advisors=2"]),
-    ("sii", 4, &["sii", "--servers=2", "--advisors=4"]),
-    ("untyped", 1, &["untyped", "--servers=2"]),
-    ("untyped", 2, &["untyped", "--servers=2", "--advisors=2"]),
-    ("untyped", 4, &["untyped", "--servers=2", "--advisors=4"]),
+    ("sii-advisors-1", "", &["sii", "--servers=2"]),
+    ("sii-advisors-2", "", &["sii", "--servers=2", "--advisors=2"]),
+    ("sii-advisors-4", "", &["sii", "--servers=2", "--advisors=4"]),
+    ("untyped-advisors-1", "", &["untyped", "--servers=2"]),
+    ("untyped-advisors-2", "", &["untyped", "--servers=2", "--advisors=2"]),
+    ("untyped-advisors-4", "", &["untyped", "--servers=2", "--advisors=4"]),
 ];
 
-/// With replicated channels, in a place.
-fn channels(series: &str, (place, count, words): Placed, arrival: Arrival) -> Cell {
-    let mut cell = cell(Contender::new(series, place, Family::Mshn, words), arrival);
-    cell.x.push(("channels", count.into()));
-    cell
+fn cells(replicated: &'static [Replicated], arrival: Arrival) -> impl Iterator<Item = Cell> {
+    let contender =
+        |&(series, place, words): &Replicated| Contender::new(series, place, Family::Mshn, words);
+    replicated.iter().map(contender).map(move |contender| cell(contender, arrival))
 }
 
-/// With two of each server, and so many advisors.
-fn advisors((series, count, words): Replicated, arrival: Arrival) -> Cell {
-    let mut cell = cell(Contender::new(series, "", Family::Mshn, words), arrival);
-    cell.x.extend([("advisors", count.into()), ("servers", 2.into())]);
-    cell
-}
-
+/// A quick run has the paper's rows, and of the others the bursts.
 fn plan(effort: &Effort) -> Vec<Cell> {
-    let mut cells = Vec::new();
+    let mut plan = Vec::new();
     for arrival in Arrival::all(effort) {
-        cells.extend(CHANNELS.iter().map(|&placed| channels("untyped", placed, arrival)));
-        cells.extend(TYPED.iter().map(|&placed| channels("typed", placed, arrival)));
+        let (is_bursty, is_paced) = (arrival.is_bursty(), arrival.is_paced());
+        if is_paced || !effort.quick {
+            plan.extend(cells(PLACED, arrival));
+        }
+        if (is_bursty && !is_paced) || !effort.quick {
+            plan.extend(cells(ANYWHERE, arrival));
+        }
+        // One request at a time has no use for a second advisor.
+        if is_bursty && (is_paced || !effort.quick) {
+            plan.extend(cells(ADVISORS, arrival));
+        }
     }
-    // One request at a time has no use for a second advisor.
-    for arrival in Arrival::all(effort).into_iter().filter(|arrival| arrival.is_bursty()) {
-        cells.extend(ADVISORS.iter().map(|&replicated| advisors(replicated, arrival)));
-    }
-    cells
+    plan
 }

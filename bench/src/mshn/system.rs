@@ -82,30 +82,34 @@ impl System {
     ) -> Result<Self, Failure> {
         let place = options.place;
         let naming = ["naming", "--name", "naming"];
-        let (process, url) = start_process(options, place.servers(), &naming)?;
-        let mut processes = vec![Part { kind: "naming", process }];
+        let naming = start_process(options, place.servers(), &naming)?;
+        let url = naming.address()?;
+        let mut processes: Vec<Part> = Vec::new();
         let pause_us = pause.as_micros().to_string();
         let mechanism_name = mechanism.to_string();
-        let mut begin = |kind: &'static str, name: &str, core| -> Result<(), Failure> {
+        let begin = |kind: &'static str, name: &str, core| -> Result<Part, Failure> {
             let words = [kind, "--name", name, "--naming", &url, "--mechanism"];
             let rest = [mechanism_name.as_str(), "--pause-us", &pause_us];
-            let (process, _) = start_process(options, core, &[&words[..], &rest].concat())?;
-            processes.push(Part { kind, process });
-            Ok(())
+            let process = start_process(options, core, &[&words[..], &rest].concat())?;
+            Ok(Part { kind, process })
         };
         let channels = if mechanism.needs_channels() { options.channels } else { 0 };
         for (number, name) in names('e', channels).iter().enumerate() {
-            begin("events", name, place.channels(number))?;
+            processes.push(begin("events", name, place.channels(number))?);
         }
+        // The others need the channels, and find each other when the first request comes.
+        await_all(&processes)?;
         for name in names('s', options.servers) {
-            begin("status", &name, place.servers())?;
+            processes.push(begin("status", &name, place.servers())?);
         }
         for name in names('r', options.servers) {
-            begin("requirements", &name, place.servers())?;
+            processes.push(begin("requirements", &name, place.servers())?);
         }
         for name in names('a', options.advisors) {
-            begin("advisor", &name, place.advisors())?;
+            processes.push(begin("advisor", &name, place.advisors())?);
         }
+        await_all(&processes[channels..])?;
+        processes.push(Part { kind: "naming", process: naming });
         // The threads of the client's ORB stay where they are begun.
         let home = placement::on_core(place.advisors(), || Ok(client(options, mechanism, &url)))?;
         let (orb, peers) = home?;
@@ -187,19 +191,25 @@ fn client(
     naming: &str,
 ) -> Result<(Orb, Peers), Failure> {
     let orb = component::orb(options.over, "client")?;
+    // The daemon has its own way: its reports do not wait behind a burst of requests.
     let peers = component::peers(&orb, naming, mechanism)?;
     let daemon = Kind::Daemon(DaemonOptions::new(super::MACHINE));
     node::join(&orb, &peers, &daemon, super::MACHINE, None)?;
+    let peers = component::peers(&orb, naming, mechanism)?;
     Ok((orb, peers))
 }
 
-/// Starts `corbie-bench serve mshn …`, whose complaints go where those of this process go, and
-/// gives what it says once it serves.
+/// Waits until each has said that it serves.
+fn await_all(parts: &[Part]) -> io::Result<()> {
+    parts.iter().try_for_each(|part| part.process.address().map(drop))
+}
+
+/// Starts `corbie-bench serve mshn …`, whose complaints go where those of this process go.
 fn start_process(
     options: &Options,
     core: Option<usize>,
     words: &[&str],
-) -> Result<(Process, String), Failure> {
+) -> Result<Process, Failure> {
     let mut arguments: Vec<String> =
         ["serve", "mshn"].iter().chain(words).map(|&word| word.to_owned()).collect();
     if options.over == Over::Unix {
@@ -207,7 +217,5 @@ fn start_process(
     }
     let launch = Launch { program: std::env::current_exe()?, arguments };
     let log = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-    let process = Process::start(&launch, core, &log)?;
-    let ready = process.address()?;
-    Ok((process, ready))
+    Ok(Process::start(&launch, core, &log)?)
 }
