@@ -31,8 +31,8 @@ const READERS: usize = 2;
 /// A folder of durable channels.
 pub(crate) struct Store {
     folder: PathBuf,
-    /// Locked as long as it is open.
-    _lock: File,
+    /// Lock "folder": held to take the file out, which is locked as long as the store is open.
+    lock: Mutex<Option<File>>,
     table: Arc<Table>,
     commit: Arc<Commit>,
     keeper: Arc<Keeper>,
@@ -62,7 +62,7 @@ impl Store {
             .map_err(|error| LogError::io("start the threads for", folder, error))?;
         Ok(Self {
             folder: folder.to_owned(),
-            _lock: lock,
+            lock: Mutex::new(Some(lock)),
             table,
             commit,
             keeper,
@@ -181,6 +181,9 @@ impl Store {
                 tracing::error!("a thread of the event log panicked");
             }
         }
+        // Channels may be in somebody's hands for longer.
+        self.table.close();
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn folder_of(&self, number: u64) -> PathBuf {

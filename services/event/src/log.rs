@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod format;
 mod octets;
+mod outside;
 mod reading;
 mod record;
 mod segments;
@@ -16,8 +17,8 @@ mod segments;
 mod tests;
 
 pub use error::LogError;
+pub use outside::{check_segment, event_again, segment_of};
 pub use reading::{Part, Place};
-pub use segments::check_segment;
 
 use crate::event::Event;
 use file::SegmentFile;

@@ -4,6 +4,7 @@
 //! test says when a committed file is not what is generated any more. Other files in these folders
 //! are kept: found by fuzzing (`found-*`), or written by hand as in `corpus/idl/`.
 
+mod event_log;
 mod messaging;
 mod object_key;
 
@@ -107,6 +108,7 @@ pub fn generate(target: &str) -> Vec<Input> {
         }
         "object_url" => object_urls(),
         "stringified_name" => stringified_names(),
+        "event_log" => event_log::event_logs(),
         "object_key" => object_key::object_keys(),
         "exception_holder" => messaging::exception_holders(),
         "invocation_policies" => messaging::invocation_policies(),

@@ -47,6 +47,7 @@ targets! {
     object_url,
     stringified_name,
     object_key,
+    event_log,
     exception_holder,
     invocation_policies,
     shared_connection,

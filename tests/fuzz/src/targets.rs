@@ -2,6 +2,7 @@
 //! the like, the rest is what is decoded. Formats of the inputs: the doc comment of each.
 
 mod cdr;
+mod event_log;
 mod giop;
 mod idl;
 mod messaging;
@@ -10,6 +11,7 @@ mod shared_connection;
 mod types;
 
 pub use cdr::cdr;
+pub use event_log::event_log;
 pub use giop::{
     giop_cancel_request, giop_code_set_context, giop_connection, giop_locate_reply,
     giop_locate_request, giop_reply, giop_request, giop_stream,

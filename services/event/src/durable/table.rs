@@ -16,7 +16,7 @@ use rows::{ChannelValue, ProgressValue, ProxyValue};
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Numbers of the folder as a whole, by the names below.
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -37,7 +37,8 @@ const NEXT_CHANNEL: &str = "next channel";
 
 /// The table.
 pub(crate) struct Table {
-    database: Database,
+    /// Lock "database": held to take it out at the end.
+    database: RwLock<Option<Database>>,
     path: PathBuf,
     /// A number of this folder's own.
     pub(crate) uid: u64,
@@ -75,7 +76,21 @@ impl Table {
         }
         let path = path.to_owned();
         let (changes, written) = (Mutex::default(), Condvar::new());
+        let database = RwLock::new(Some(database));
         Ok(Self { database, path, uid, lives, changes, written })
+    }
+
+    /// Closes the file, whoever still has the table.
+    pub(crate) fn close(&self) {
+        drop(self.database.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&Database) -> Result<T, redb::Error>,
+    ) -> Result<T, LogError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        work(database.as_ref().ok_or(LogError::Closed)?).map_err(|error| self.failed(&error))
     }
 
     /// All channels, with their proxies and how far these are.
@@ -83,15 +98,14 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn channels(&self) -> Result<Vec<(u64, ChannelRow)>, LogError> {
-        let read = || -> Result<_, redb::Error> {
-            let channels = self.database.begin_read()?.open_table(CHANNELS)?;
+        self.with(|database| {
+            let channels = database.begin_read()?.open_table(CHANNELS)?;
             let rows = channels.iter()?.map(|row| {
                 let (number, value) = row?;
                 Ok((number.value(), ChannelRow::of(value.value())))
             });
             rows.collect()
-        };
-        read().map_err(|error| self.failed(&error))
+        })
     }
 
     /// The proxies of a channel.
@@ -99,8 +113,8 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn proxies(&self, channel: u64) -> Result<Vec<(u64, ProxyRow, Progress)>, LogError> {
-        let read = || -> Result<_, redb::Error> {
-            let transaction = self.database.begin_read()?;
+        self.with(|database| {
+            let transaction = database.begin_read()?;
             let progress = transaction.open_table(PROGRESS)?;
             let proxies = transaction.open_table(PROXIES)?;
             let rows = proxies.range((channel, 0)..=(channel, u64::MAX))?.map(|row| {
@@ -110,8 +124,7 @@ impl Table {
                 Ok((key.value().1, ProxyRow::of(value.value()), known))
             });
             rows.collect()
-        };
-        read().map_err(|error| self.failed(&error))
+        })
     }
 
     /// A number for a new channel, which no other one ever has.
@@ -119,8 +132,8 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn next_channel(&self) -> Result<u64, LogError> {
-        let take = || -> Result<u64, redb::Error> {
-            let transaction = self.database.begin_write()?;
+        self.with(|database| {
+            let transaction = database.begin_write()?;
             let number = {
                 let mut meta = transaction.open_table(META)?;
                 let number = meta.get(NEXT_CHANNEL)?.map_or(1, |number| number.value());
@@ -129,8 +142,7 @@ impl Table {
             };
             transaction.commit()?;
             Ok(number)
-        };
-        take().map_err(|error| self.failed(&error))
+        })
     }
 
     /// Makes a change; returns when it is on the disk.
@@ -152,8 +164,8 @@ impl Table {
             let numbers = changes.done..changes.next;
             drop(changes);
             let mut ending = Ending { table: self, numbers, outcome: Err("it did not end".into()) };
-            ending.outcome =
-                change::commit(&self.database, &turn).map_err(|error| error.to_string());
+            let made = self.with(|database| change::commit(database, &turn));
+            ending.outcome = made.map_err(|error| error.to_string());
             drop(ending);
             changes = self.lock();
         }

@@ -173,7 +173,7 @@ fn segment(
     Ok((Segment { base, mark, end, length, written, index }, torn))
 }
 
-fn check_batch(
+pub(super) fn check_batch(
     batch: &format::BatchHeader,
     body: &[u8],
     reader: &mut Reader,
@@ -182,17 +182,4 @@ fn check_batch(
         reader.read(event)?;
     }
     Ok(())
-}
-
-/// Reads a whole segment as at a start: how many events it has and how many octets of it are torn.
-/// For tests of the reader with anything in it.
-///
-/// # Errors
-/// [`LogError::Damaged`].
-pub fn check_segment(octets: &[u8], is_last: bool) -> Result<(u64, u64), LogError> {
-    let mut reader = Reader::default();
-    let walk = walk(octets, is_last, |batch, body| check_batch(batch, body, &mut reader));
-    let damaged = |Damage { at, why }| LogError::Damaged { path: PathBuf::new(), at, why };
-    let walk = walk.map_err(damaged)?;
-    Ok((walk.end - walk.header.base, walk.torn))
 }

@@ -337,7 +337,7 @@ impl ProxyPushSupplierServant for Pushes {
         push_consumer: Option<&PushConsumerReference>,
     ) -> Result<(), proxy_push_supplier::ConnectPushConsumerError> {
         let peer: &Object = push_consumer.ok_or_else(|| is_nil("push consumer"))?.as_object();
-        let channel = self.proxy.channel();
+        let (channel, peer) = (self.proxy.channel(), &self.proxy.lasting(peer));
         Ok(self.proxy.connect(Some(peer), |give_up| push_to(channel, peer, give_up))?)
     }
 }
@@ -391,10 +391,7 @@ impl ProxyPullConsumerServant for Pulls {
         pull_supplier: Option<&PullSupplier>,
     ) -> Result<(), proxy_pull_consumer::ConnectPullSupplierError> {
         let peer = pull_supplier.ok_or_else(|| is_nil("pull supplier"))?.as_object();
-        let channel = self.proxy.channel();
-        Ok(self.proxy.connect(Some(peer), |give_up| {
-            let supplier = PulledSupplier::new(channel, peer, None, give_up)?;
-            Ok(Flow::Pulled([supplier].into()))
-        })?)
+        let (channel, peer) = (self.proxy.channel(), &self.proxy.lasting(peer));
+        Ok(self.proxy.connect(Some(peer), |give_up| pull_from(channel, peer, give_up))?)
     }
 }

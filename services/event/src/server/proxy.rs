@@ -310,6 +310,15 @@ impl Proxy {
         }
     }
 
+    /// The other side of a proxy of a durable channel as a reference of the server's ORB, as it
+    /// will be after a restart: one of another ORB of this process ends with that.
+    pub(super) fn lasting(&self, peer: &Object) -> Object {
+        match self.channel().journal() {
+            None => peer.clone(),
+            Some(_) => Object::new(self.home().orb(), peer.ior().clone()),
+        }
+    }
+
     /// How long events are kept for it, if it is the proxy of a consumer of a durable channel.
     pub(super) fn lasting_consumer(&self) -> Option<Retention> {
         self.channel().qos().durable.filter(|_| !self.side.is_of_supplier)
