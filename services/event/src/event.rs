@@ -31,6 +31,7 @@ pub enum Shape {
 pub struct Event {
     operation: Operation,
     shape: Shape,
+    /// Behind as many zeros as `lead` says, so that they are aligned as they were.
     octets: Box<[u8]>,
     /// Where the octets began in their message, modulo 8.
     lead: usize,
@@ -48,7 +49,10 @@ impl Event {
         Self {
             operation,
             shape,
-            octets: d.rest().into(),
+            octets: match d.position() % 8 {
+                0 => d.rest().into(),
+                lead => [&[0; 8][..lead], d.rest()].concat().into(),
+            },
             lead: d.position() % 8,
             order: d.order(),
             version: d.version(),
@@ -108,19 +112,19 @@ impl Event {
     /// How many octets its arguments have.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.octets.len()
+        self.octets().len()
     }
 
     /// Whether it has no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.octets.is_empty()
+        self.octets().is_empty()
     }
 
     /// Its octets.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
-        &self.octets
+        self.octets.get(self.lead..).unwrap_or_default()
     }
 
     /// The value of an untyped event.
@@ -169,8 +173,8 @@ impl Event {
             && self.lead == e.position() % 8
             && self.code_sets == e.code_sets()
             && self.version.of_values() == e.version().of_values();
-        if is_alike || self.octets.is_empty() {
-            e.write_octets(&self.octets);
+        if is_alike || self.is_empty() {
+            e.write_octets(self.octets());
             return Ok(());
         }
         self.convert(e)
@@ -219,5 +223,33 @@ impl Event {
         }
         e.write_octets(own.to_vec().get(lead..).unwrap_or_default());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn octets_that_began_anywhere_are_read_as_they_were_aligned() {
+        let value = Any::from_value::<f64>(&2.5).expect("an any");
+        for lead in 0..8 {
+            let mut e = Encoder::native();
+            (0..lead).for_each(|_| e.write_octet(0));
+            Any::encode(&value, &mut e).expect("written");
+            let message = e.to_vec();
+            let d = Decoder::with_position(&message, lead, ByteOrder::NATIVE);
+            let event = Event::read(PUSH, Shape::Any, &d);
+            assert_eq!(Any::decode(&mut event.decoder()).expect("an any"), value, "{lead}");
+            assert_eq!(event.octets(), &message[lead..]);
+            for receiver in 0..8 {
+                let mut e = Encoder::native();
+                (0..receiver).for_each(|_| e.write_octet(0));
+                event.write(&mut e).expect("written");
+                let written = e.to_vec();
+                let mut d = Decoder::with_position(&written, receiver, ByteOrder::NATIVE);
+                assert_eq!(Any::decode(&mut d).expect("an any"), value, "{lead} to {receiver}");
+            }
+        }
     }
 }

@@ -112,7 +112,10 @@ impl Reader {
         if lead >= 8 {
             return Err(format!("its octets begin at {lead}, which is not below 8"));
         }
-        let mut d = Decoder::with_position(octets.0, lead.into(), ByteOrder::from_flag(order));
+        let lead = usize::from(lead);
+        // As they were aligned.
+        let aligned = [&[0; 8][..lead], octets.0].concat();
+        let mut d = Decoder::with_position(&aligned, lead, ByteOrder::from_flag(order));
         d.set_version(Version { major: 1, minor });
         let (char_data, wchar_data) = (CodeSet(char_data), CodeSet(wchar_data));
         d.set_code_sets(CodeSets { char_data, wchar_data });

@@ -88,7 +88,12 @@ fn everything_that_an_event_is_is_kept() {
         e.write_ulong(0);
         Ok(())
     });
-    let events = [typed.expect("an event"), named.expect("an event")].map(Arc::new);
+    // Of GIOP 1.0, where arguments begin anywhere.
+    let message: Vec<u8> = (0..20).collect();
+    let mut d = corbie::Decoder::with_position(&message, 5, corbie::ByteOrder::BigEndian);
+    d.set_version(corbie::Version::V1_0);
+    let old = Event::read(Operation::twoway("push"), Shape::Any, &d);
+    let events = [typed.expect("an event"), named.expect("an event"), old].map(Arc::new);
     log.append(&events).expect("appended");
     let read = log.read(0, None).expect("it can be read").expect("it is there").events;
     for (written, read) in events.iter().zip(&read) {
