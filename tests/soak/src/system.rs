@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// A consumer that cannot be reached is disconnected after so long, in milliseconds; one that takes
 /// its time is given more.
 const GIVE_UP: &str = "500";
+/// At durable channels nobody waits for the dead; the living may be hard to reach for a while when
+/// their server begins again on a busy machine.
+const GIVE_UP_DURABLE: &str = "20000";
 const PUSH_TIMEOUT: &str = "30000";
 /// How many threads and descriptors may be more at the end than before the first client.
 const SPARE: Vitals = Vitals { memory_kib: GROWTH_KIB, threads: 8, descriptors: 16 };
@@ -82,7 +85,8 @@ pub(crate) fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Report
 impl System {
     fn start(options: &Options) -> Result<Self, String> {
         let server = Server::start(&options.corbie, options.is_durable)?;
-        let common = ["--give-up-after", GIVE_UP, "--push-timeout", PUSH_TIMEOUT];
+        let give_up = if options.is_durable { GIVE_UP_DURABLE } else { GIVE_UP };
+        let common = ["--give-up-after", give_up, "--push-timeout", PUSH_TIMEOUT];
         if options.is_durable {
             server.ask(&[&["create", "durable", "--durable"][..], &common].concat())?;
         }
