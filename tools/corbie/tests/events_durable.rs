@@ -322,7 +322,6 @@ fn nothing_that_was_acknowledged_is_lost_in_any_model() {
     let (puller, suppliers) = (clients.puller(), [clients.supplier(), clients.supplier()]);
     let source = clients.source(2 * SUPPLIER, 2 * SUPPLIER + PULLED);
     let acknowledged = AtomicUsize::new(0);
-    let is_over = AtomicBool::new(false);
     let (mut pushed, pulled) = std::thread::scope(|scope| {
         let threads: Vec<_> = suppliers
             .iter()
@@ -339,7 +338,8 @@ fn nothing_that_was_acknowledged_is_lost_in_any_model() {
             .collect();
         let pulling = scope.spawn(|| {
             let mut account = Account::default();
-            while !is_over.load(Ordering::SeqCst) {
+            // The event that is pushed when all others are there.
+            while !account.has_all(0, PUSHES + 1) {
                 pull(&puller).into_iter().for_each(|event| account.add(event));
             }
             account
@@ -357,8 +357,6 @@ fn nothing_that_was_acknowledged_is_lost_in_any_model() {
             pushed.add(heard.recv_timeout(PATIENCE).expect("everything comes"));
         }
         until("all is taken", || clients.statistics().consumers.iter().all(|c| c.queued == 0));
-        is_over.store(true, Ordering::SeqCst);
-        // It waits for one more.
         push(&suppliers[0], &any(PUSHES));
         (pushed, pulling.join().expect("no panic"))
     });
