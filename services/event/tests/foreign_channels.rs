@@ -80,11 +80,6 @@ fn use_in_all_models(orb: &Orb, channel: &EventChannel, pulls_of: usize) {
         push.push(event).expect("pushed");
         see(expected, "push");
     }
-    // Not before: JacORB pulls on a thread of its own, and when that and a push are the first to use
-    // a connection, it says to neither which code sets it uses.
-    let (source, give) = any_source(&poa);
-    let pulls = suppliers.obtain_pull_consumer().expect("an answer").expect("not nil");
-    pulls.connect_pull_supplier(Some(&source)).expect("connected");
     let (_, has_event) = pulled.try_pull().expect("an answer");
     assert!(!has_event, "all were pulled");
 
