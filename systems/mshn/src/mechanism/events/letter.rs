@@ -120,7 +120,7 @@ impl Letter {
         match form {
             Form::Untyped => {
                 if e.order() == ByteOrder::NATIVE
-                    && e.position() % 4 == 0
+                    && e.position().is_multiple_of(4)
                     && !TYPE_OCTETS.is_empty()
                 {
                     e.write_octets(&TYPE_OCTETS);
