@@ -4,5 +4,7 @@
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::compile(&["idl/CorbieEvents.idl"])?;
     // For the tests alone.
-    corbie_build::Builder::new().descriptions(true).compile(&["tests/idl/Stock.idl"])
+    corbie_build::Builder::new()
+        .descriptions(true)
+        .compile(&["tests/idl/Stock.idl", "tests/idl/Weather.idl"])
 }

@@ -42,9 +42,16 @@ pub(crate) fn answer(
             let id = servant._repository_id().to_owned();
             request.reply(&|e| String::encode(&id, e))
         }
-        // A nil reference: CORBA 3.3 P1 §8.3.2 lets an ORB without a repository say so.
-        "_interface" => Err(SystemException::intf_repos(0, CompletionStatus::No)
-            .with_detail("this ORB has no Interface Repository; _repository_id names the type")),
+        "_interface" => match servant._interface() {
+            Some(definition) => {
+                let definition = Some(definition.clone());
+                request.reply(&|e| Object::encode(&definition, e))
+            }
+            // CORBA 3.3 P1 §8.3.2 lets an ORB without a repository say so.
+            None => Err(SystemException::intf_repos(0, CompletionStatus::No).with_detail(
+                "this ORB has no Interface Repository; _repository_id names the type",
+            )),
+        },
         // An object outside all domains has an empty list of managers.
         "_domain_managers" => request.reply(&|e| e.write_length(0)),
         // CORBA 3.3 P1 §8.3.10: an object that is no component answers nil.

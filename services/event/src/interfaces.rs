@@ -2,22 +2,24 @@
 //! parameters are, and whether events can be calls of them (Event Service 1.2 §2.6, §2.7).
 //!
 //! Asked by `server::typed` when proxies are made. [`Interfaces`] is where descriptions come from:
-//! a [`InterfaceTable`] of what was compiled in or handed over. Whether an interface follows the
+//! an [`InterfaceTable`] of what was compiled in or handed over, or an [`InterfaceRepository`]. Whether an interface follows the
 //! rules of `<I>` or `Pull<I>` is decided in `rules`, wherever it comes from.
 
 mod event_interface;
 mod known;
+mod repository;
 mod rules;
 mod table;
 mod wire;
 
 pub use event_interface::{EventInterface, Signature};
 pub(crate) use known::{Known, Refusal, Sources};
+pub use repository::InterfaceRepository;
 pub(crate) use rules::TRY;
 pub use table::InterfaceTable;
 
-use corbie::SystemException;
 use corbie::types::InterfaceDescription;
+use corbie::{Object, SystemException};
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,6 +33,16 @@ pub trait Interfaces: Send + Sync {
         &self,
         repository_id: &str,
     ) -> Result<Option<Arc<InterfaceDescription>>, SystemException>;
+
+    /// The `CORBA::InterfaceDef` of that interface, which its objects give to who asks them
+    /// (`_interface`); `None` where there is no such object.
+    ///
+    /// # Errors
+    /// As [`Interfaces::describe`].
+    fn definition(&self, repository_id: &str) -> Result<Option<Object>, SystemException> {
+        let _ = repository_id;
+        Ok(None)
+    }
 }
 
 /// Why events cannot be calls of an interface.

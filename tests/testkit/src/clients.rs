@@ -89,6 +89,38 @@ impl JavaProgram {
         Self { libraries: libraries.to_owned(), classes }
     }
 
+    /// The stubs of these IDL files, with what JacORB's Interface Repository needs to read them.
+    ///
+    /// # Panics
+    /// When a compiler refuses them.
+    #[must_use]
+    pub fn for_repository(libraries: &Path, idl: &[&str]) -> Self {
+        let classes = ScratchFolder::new("java");
+        let sources = ScratchFolder::new("java-sources");
+        let mut files = vec![];
+        for file in idl {
+            run(Command::new("java")
+                .arg("-cp")
+                .arg(libraries.join("*"))
+                .args(["org.jacorb.idl.parser", "-ir", "-d"])
+                .args([sources.path().as_os_str(), file.as_ref()]));
+        }
+        java_files(sources.path(), &mut files);
+        run(Command::new("javac")
+            .args(["-nowarn", "-Xlint:none", "-encoding", "UTF-8", "-cp"])
+            .arg(libraries.join("*"))
+            .arg("-d")
+            .arg(classes.path())
+            .args(files));
+        Self { libraries: libraries.to_owned(), classes }
+    }
+
+    /// Where the classes are.
+    #[must_use]
+    pub fn classes(&self) -> &Path {
+        self.classes.path()
+    }
+
     /// Java with these classes and JacORB; system properties and the main class are to follow.
     #[must_use]
     pub fn command(&self) -> Command {
@@ -97,6 +129,17 @@ impl JavaProgram {
         let classes = self.classes.path().display();
         command.arg("-cp").arg(format!("{classes}:{}/*", self.libraries.display()));
         command
+    }
+}
+
+fn java_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            java_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "java") {
+            found.push(path);
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Implemented by generated skeletons, called by the object adapter.
 
-use crate::Interface;
 use crate::collocation::View;
 use crate::server::ServerRequest;
+use crate::{Interface, Object};
 use corbie_types::SystemException;
 
 /// An implementation of an object. Generated skeletons implement it around the application's type.
@@ -39,6 +39,12 @@ pub trait Servant: Send + Sync + 'static {
     /// Whether the object it stands for is gone. A servant that exists says no.
     fn _non_existent(&self) -> bool {
         false
+    }
+
+    /// The `CORBA::InterfaceDef` of the most derived interface, in an Interface Repository
+    /// (`_interface`); `None` where the object knows of none.
+    fn _interface(&self) -> Option<&Object> {
+        None
     }
 
     /// Whether even the operations of `CORBA::Object` (`_is_a` and so on) go to

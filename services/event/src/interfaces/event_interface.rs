@@ -3,8 +3,10 @@
 //!
 //! Proxies look operations up here; channels compare signatures to tell which events are for whom.
 
+use super::NotForEvents;
+use super::rules::pulled_interface_of;
 use corbie::types::ParameterDescription;
-use corbie::{Operation, OperationName, TypeCode};
+use corbie::{Object, Operation, OperationName, TypeCode};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -89,9 +91,13 @@ impl Signature {
     pub fn is_alike(&self, other: &Signature) -> bool {
         self.operation.name == other.operation.name
             && self.interface == other.interface
-            && self.types.len() == other.types.len()
-            && (Arc::ptr_eq(&self.types, &other.types)
-                || self.types.iter().zip(&*other.types).all(|(one, two)| one.equivalent(two)))
+            && self.has_types_of(other)
+    }
+
+    fn has_types_of(&self, other: &Signature) -> bool {
+        Arc::ptr_eq(&self.types, &other.types)
+            || (self.types.len() == other.types.len()
+                && self.types.iter().zip(&*other.types).all(|(one, two)| one.equivalent(two)))
     }
 }
 
@@ -101,6 +107,7 @@ pub struct EventInterface {
     ids: Vec<String>,
     signatures: HashMap<String, Arc<Signature>>,
     is_pulled: bool,
+    definition: Option<Object>,
 }
 
 impl EventInterface {
@@ -111,13 +118,52 @@ impl EventInterface {
     ) -> Self {
         let by_name =
             |signature: Signature| (signature.operation.name().to_owned(), Arc::new(signature));
-        Self { ids, signatures: signatures.into_iter().map(by_name).collect(), is_pulled }
+        Self {
+            ids,
+            signatures: signatures.into_iter().map(by_name).collect(),
+            is_pulled,
+            definition: None,
+        }
     }
 
     /// The `Pull<I>` of this I, with the repository id `id`.
     pub(super) fn as_pulled(&self, id: &str) -> Self {
         let signatures = self.signatures.clone();
-        Self { ids: vec![id.to_owned()], signatures, is_pulled: true }
+        let bases = self.ids.iter().skip(1).map(|base| pulled_interface_of(base));
+        let ids = std::iter::once(id.to_owned()).chain(bases).collect();
+        Self { ids, signatures, is_pulled: true, definition: None }
+    }
+
+    /// This `Pull<I>`, where `events` is I: its events are those of I, whichever interface declares
+    /// them there.
+    ///
+    /// # Errors
+    /// [`NotForEvents`] names an operation that I does not have like this.
+    pub(super) fn of_events(mut self, events: &EventInterface) -> Result<Self, NotForEvents> {
+        for (name, signature) in &mut self.signatures {
+            match events.signatures.get(name).filter(|event| event.has_types_of(signature)) {
+                Some(event) => *signature = Arc::clone(event),
+                None => {
+                    let events = events.id();
+                    let why =
+                        format!("{name} is no operation of {events} with the same parameters");
+                    let interface = self.ids.first().cloned().unwrap_or_default();
+                    return Err(NotForEvents { interface, why });
+                }
+            }
+        }
+        Ok(self)
+    }
+
+    /// With its `CORBA::InterfaceDef`.
+    pub(super) fn defined_by(self, definition: Option<Object>) -> Self {
+        Self { definition, ..self }
+    }
+
+    /// Its `CORBA::InterfaceDef`, if it comes from an Interface Repository.
+    #[must_use]
+    pub fn definition(&self) -> Option<&Object> {
+        self.definition.as_ref()
     }
 
     /// Its repository id.

@@ -4,8 +4,8 @@
 
 use super::rules::event_interface_of;
 use super::{EventInterface, InterfaceTable, Interfaces, NotForEvents};
-use corbie::SystemException;
 use corbie::types::InterfaceDescription;
+use corbie::{Object, SystemException};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What a server knows for all its channels.
@@ -63,16 +63,20 @@ impl std::fmt::Display for Refusal {
     }
 }
 
+/// What somebody says of an interface.
+struct Told {
+    description: Arc<InterfaceDescription>,
+    definition: Option<Object>,
+}
+
 impl Known {
-    fn describe(
-        &self,
-        repository_id: &str,
-    ) -> Result<Option<Arc<InterfaceDescription>>, SystemException> {
+    fn describe(&self, repository_id: &str) -> Result<Option<Told>, SystemException> {
         let others = self.sources.others.read().unwrap_or_else(PoisonError::into_inner).clone();
         let near: [&dyn Interfaces; 2] = [&self.table, &self.sources.table];
         for source in near.into_iter().chain(others.iter().map(|source| &**source)) {
-            if let Some(found) = source.describe(repository_id)? {
-                return Ok(Some(found));
+            if let Some(description) = source.describe(repository_id)? {
+                let definition = source.definition(repository_id)?;
+                return Ok(Some(Told { description, definition }));
             }
         }
         Ok(None)
@@ -84,7 +88,10 @@ impl Known {
     /// [`Refusal`].
     pub(crate) fn pushed(&self, repository_id: &str) -> Result<Arc<EventInterface>, Refusal> {
         match self.describe(repository_id)? {
-            Some(description) => Ok(Arc::new(EventInterface::pushed(&description)?)),
+            Some(Told { description, definition }) => {
+                let interface = EventInterface::pushed(&description)?;
+                Ok(Arc::new(interface.defined_by(definition)))
+            }
             None => Err(Refusal::Unknown(repository_id.to_owned())),
         }
     }
@@ -99,16 +106,16 @@ impl Known {
             true => None,
             false => self.describe(&event_id)?,
         };
+        let events = events.map(|told| EventInterface::pushed(&told.description));
         match (self.describe(repository_id)?, events) {
-            (Some(description), None) => Ok(Arc::new(EventInterface::pulled(&description)?)),
-            (Some(description), Some(events)) => {
-                let pulled = EventInterface::pulled(&description)?;
-                pulled.check_against(&EventInterface::pushed(&events)?)?;
-                Ok(Arc::new(pulled))
+            (Some(Told { description, definition }), events) => {
+                let mut pulled = EventInterface::pulled(&description)?;
+                if let Some(events) = events {
+                    pulled = pulled.of_events(&events?)?;
+                }
+                Ok(Arc::new(pulled.defined_by(definition)))
             }
-            (None, Some(events)) => {
-                Ok(Arc::new(EventInterface::pushed(&events)?.as_pulled(repository_id)))
-            }
+            (None, Some(events)) => Ok(Arc::new(events?.as_pulled(repository_id))),
             (None, None) => Err(Refusal::Unknown(repository_id.to_owned())),
         }
     }

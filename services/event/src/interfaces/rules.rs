@@ -73,23 +73,6 @@ impl EventInterface {
     }
 }
 
-impl EventInterface {
-    /// That this `Pull<I>` is that of `events`, as far as it goes.
-    ///
-    /// # Errors
-    /// [`NotForEvents`] names the first operation that I does not have like this.
-    pub(super) fn check_against(&self, events: &EventInterface) -> Result<(), NotForEvents> {
-        match self.signatures().find(|signature| !events.takes(signature)) {
-            None => Ok(()),
-            Some(signature) => {
-                let (name, events) = (signature.operation().name(), events.id());
-                let why = format!("{name} is no operation of {events} with the same parameters");
-                Err(NotForEvents { interface: self.id().to_owned(), why })
-            }
-        }
-    }
-}
-
 fn ids(description: &InterfaceDescription) -> Vec<String> {
     std::iter::once(&description.id).chain(&description.bases).cloned().collect()
 }
@@ -145,7 +128,15 @@ pub(super) fn event_interface_of(pulled: &str) -> String {
     }
 }
 
-/// The same for scoped names.
+/// The interface `Pull<I>` of an I.
+pub(super) fn pulled_interface_of(events: &str) -> String {
+    match split_id(events) {
+        Some((before, name, after)) => format!("{before}Pull{name}{after}"),
+        None => events.to_owned(),
+    }
+}
+
+/// The same as [`event_interface_of`] for scoped names.
 fn event_scope_of(pulled: &str) -> String {
     match pulled.rsplit_once("::") {
         Some((before, name)) => format!("{before}::{}", without_pull(name).unwrap_or(name)),

@@ -20,6 +20,12 @@ impl InterfaceTable {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(description.id.clone(), Arc::new(description));
     }
+
+    /// All that it has, by repository id.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<InterfaceDescription>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
 }
 
 impl FromIterator<InterfaceDescription> for InterfaceTable {

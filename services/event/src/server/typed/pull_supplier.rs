@@ -105,6 +105,10 @@ impl Servant for Called {
         self.interface.is_a(repository_id)
     }
 
+    fn _interface(&self) -> Option<&Object> {
+        self.interface.definition()
+    }
+
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         let called = request.operation();
         let (waits, signature) = match self.interface.signature(called) {

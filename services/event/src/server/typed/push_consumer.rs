@@ -120,6 +120,10 @@ impl Servant for Called {
         self.interface.is_a(repository_id)
     }
 
+    fn _interface(&self) -> Option<&Object> {
+        self.interface.definition()
+    }
+
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         let Some(signature) = self.interface.signature(request.operation()) else {
             return Err(request.unknown_operation());

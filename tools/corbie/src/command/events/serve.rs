@@ -3,11 +3,13 @@
 //! Its channels are those that are named here and those that clients have its factory make.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use corbie_event::corbie_events::event_channel_factory::CreateChannelError;
 use corbie_event::cos_event_channel_admin::EventChannel;
+use corbie_event::interfaces::InterfaceRepository;
 use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits, Retention};
 
 use super::{naming, typed};
@@ -50,6 +52,12 @@ pub(super) fn table() -> Command {
         .args(limit_arguments())
         .args(typed::idl_arguments())
         .arg(
+            Arg::new("interface-repository")
+                .long("interface-repository")
+                .value_name("REFERENCE")
+                .help("Which Interface Repository typed channels ask for interfaces, if any"),
+        )
+        .arg(
             Arg::new("print-reference")
                 .long("print-reference")
                 .action(ArgAction::SetTrue)
@@ -77,6 +85,11 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     };
     let server = server.map_err(|e| cannot(&e))?;
     interfaces.into_iter().for_each(|interface| server.interfaces().add(interface));
+    if let Some(url) = matches.get_one::<String>("interface-repository") {
+        let repository =
+            InterfaceRepository::new(&session.resolve(url)?).map_err(|e| cannot(&e))?;
+        server.add_interfaces(Arc::new(repository));
+    }
     let made = make(&server, matches).map_err(|e| cannot(&e))?;
     // Requests for objects that were never here are refused, and do not wait for one.
     let root = session.orb().root_poa();
