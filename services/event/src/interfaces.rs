@@ -2,8 +2,9 @@
 //! parameters are, and whether events can be calls of them (Event Service 1.2 §2.6, §2.7).
 //!
 //! Asked by `server::typed` when proxies are made. [`Interfaces`] is where descriptions come from:
-//! an [`InterfaceTable`] of what was compiled in or handed over, or an [`InterfaceRepository`]. Whether an interface follows the
-//! rules of `<I>` or `Pull<I>` is decided in `rules`, wherever it comes from.
+//! an [`InterfaceTable`] of what was compiled in or handed over, or an [`InterfaceRepository`].
+//! Whether an interface follows the rules of `<I>` or `Pull<I>` is decided in `rules`, wherever it
+//! comes from.
 
 mod event_interface;
 mod known;

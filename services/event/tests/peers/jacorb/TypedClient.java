@@ -303,6 +303,8 @@ public class TypedClient {
 
     for (int i = 0; i < 6; ++i) System.out.println("from the test: " + next());
     pullAll(pulls);
+    // The test closes our input when its own consumers have heard everything, too.
+    System.in.read();
     channel.destroy();
     System.out.println("destroyed: " + next());
   }

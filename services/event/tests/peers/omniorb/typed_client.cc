@@ -301,6 +301,9 @@ static void use(CORBA::ORB_ptr orb, const char* reference) {
 
   for (int i = 0; i < 6; ++i) std::cout << "from the test: " << next() << std::endl;
   pull_all(pulls);
+  // The test closes our input when its own consumers have heard everything, too.
+  std::string rest;
+  std::getline(std::cin, rest);
   channel->destroy();
   std::cout << "destroyed: " << next() << std::endl;
 }
