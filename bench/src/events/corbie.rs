@@ -8,12 +8,12 @@ use super::{Tally, now, number_event};
 use crate::driver::Failure;
 use corbie::idl::Sequence;
 use corbie::policy::{Policy, SetOverrideType, SyncScope};
-use corbie::{Any, Marshal as _, Object, Operation, Orb, ReplySink};
+use corbie::{Any, Marshal as _, Operation, Orb, ReplySink};
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::cos_event_comm::{
     PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
 };
-use corbie_event::{ChannelQos, EventServer, Limits, Overflow};
+use corbie_event::{Bundled, ChannelQos, EventServer, Limits, Overflow, Supplier};
 use std::io::{BufRead as _, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub(crate) enum Mode {
     Acknowledged,
     /// The supplier asks for no answer (`SYNC_NONE`).
     Oneway,
+    /// Many events in one request, which is answered: to the channel and to the consumers.
+    Bundles,
 }
 
 impl FromStr for Mode {
@@ -38,7 +40,8 @@ impl FromStr for Mode {
         match word {
             "acknowledged" => Ok(Mode::Acknowledged),
             "oneway" => Ok(Mode::Oneway),
-            _ => Err(format!("events do not travel as `{word}` (acknowledged, oneway)")),
+            "bundles" => Ok(Mode::Bundles),
+            _ => Err(format!("events do not travel as `{word}` (acknowledged, oneway, bundles)")),
         }
     }
 }
@@ -72,7 +75,7 @@ impl Part {
     pub(crate) fn play(&self) -> Result<(), Failure> {
         match self.role.as_str() {
             "supply" => supply(&self.reference, self.number, self.mode),
-            "consume" => consume(&self.reference, self.number),
+            "consume" => consume(&self.reference, self.number, self.mode),
             other => Err(format!("nobody plays `{other}` (supply, consume)").into()),
         }
     }
@@ -112,8 +115,8 @@ struct Consumer {
 
 impl PushConsumerServant for Consumer {
     fn push(&self, data: &Any) -> Result<(), PushError> {
-        let octets = data.extract::<Sequence<u8>>()?;
-        if let Some(text) = self.tally.took(self.number, &octets) {
+        let octets = data.octets().unwrap_or_default();
+        if let Some(text) = self.tally.took(self.number, octets) {
             // Whoever measures is gone when it cannot be said.
             let _ = say(&text);
         }
@@ -125,7 +128,7 @@ impl PushConsumerServant for Consumer {
     }
 }
 
-fn consume(reference: &str, count: usize) -> Result<(), Failure> {
+fn consume(reference: &str, count: usize, mode: Mode) -> Result<(), Failure> {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
     let poa = orb.root_poa()?;
     poa.the_poa_manager().activate()?;
@@ -133,7 +136,11 @@ fn consume(reference: &str, count: usize) -> Result<(), Failure> {
     let tally = Arc::new(Tally::new(count));
     for number in 0..count {
         let tally = Arc::clone(&tally);
-        let consumer = poa.activate(PushConsumerSkeleton::new(Consumer { tally, number }))?;
+        let servant = Consumer { tally, number };
+        let consumer = match mode {
+            Mode::Bundles => poa.activate(Bundled::new(servant))?,
+            _ => poa.activate(PushConsumerSkeleton::new(servant))?,
+        };
         let proxy = admin.obtain_push_supplier()?.ok_or("no proxy")?;
         proxy.connect_push_consumer(Some(&consumer))?;
     }
@@ -144,11 +151,11 @@ fn consume(reference: &str, count: usize) -> Result<(), Failure> {
 
 fn supply(reference: &str, octets: usize, mode: Mode) -> Result<(), Failure> {
     let orb = Orb::init(Vec::<String>::new())?;
-    let admin = channel(&orb, reference)?.for_suppliers()?.ok_or("no supplier admin")?;
-    let proxy = admin.obtain_push_consumer()?.ok_or("no proxy")?;
-    proxy.connect_push_supplier(None)?;
+    let channel = channel(&orb, reference)?;
+    let supplier = Supplier::connect(&channel)?;
     let scope = Policy::SyncScope(SyncScope::None);
-    let object = proxy.as_object().set_policy_overrides(&[scope], SetOverrideType::Add)?;
+    let object = supplier.consumer().as_object();
+    let object = object.set_policy_overrides(&[scope], SetOverrideType::Add)?;
     let mut event = vec![0; octets];
     say("ready")?;
     for line in std::io::stdin().lock().lines() {
@@ -156,31 +163,32 @@ fn supply(reference: &str, octets: usize, mode: Mode) -> Result<(), Failure> {
         let count = line.strip_prefix("publish ").ok_or("not an order to publish")?;
         let count: u64 = count.parse()?;
         let start = now();
-        publish(&object, &mut event, count, mode)?;
+        let refused = Arc::new(AtomicU64::new(0));
+        for number in 0..count {
+            number_event(&mut event, number, number + 1 == count);
+            let data = Any::from_value::<Sequence<u8>>(&event)?;
+            match mode {
+                Mode::Bundles => supplier.push(&data)?,
+                Mode::Acknowledged => {
+                    object.invoke_async(&PUSH, &|e| Any::encode(&data, e), counting(&refused))?;
+                }
+                Mode::Oneway => object.invoke_oneway(&PUSH, &|e| Any::encode(&data, e))?,
+            }
+        }
+        supplier.flush()?;
+        if refused.load(Ordering::Relaxed) > 0 {
+            return Err("the channel refused events".into());
+        }
         say(&format!("sent {count} {start}"))?;
     }
     Ok(())
 }
 
-fn publish(object: &Object, event: &mut Vec<u8>, count: u64, mode: Mode) -> Result<(), Failure> {
-    let refused = Arc::new(AtomicU64::new(0));
-    for number in 0..count {
-        number_event(event, number, number + 1 == count);
-        let data = Any::from_value::<Sequence<u8>>(event)?;
-        match mode {
-            Mode::Acknowledged => {
-                let refused = Arc::clone(&refused);
-                let sink = ReplySink::function(move |outcome| {
-                    let is_taken = outcome.is_ok_and(|mut reply| reply.user_exception().is_none());
-                    refused.fetch_add(u64::from(!is_taken), Ordering::Relaxed);
-                });
-                object.invoke_async(&PUSH, &|e| Any::encode(&data, e), sink)?;
-            }
-            Mode::Oneway => object.invoke_oneway(&PUSH, &|e| Any::encode(&data, e))?,
-        }
-    }
-    match refused.load(Ordering::Relaxed) {
-        0 => Ok(()),
-        refused => Err(format!("the channel refused {refused} events").into()),
-    }
+/// Takes the answer to a push, and counts those that are exceptions.
+fn counting(refused: &Arc<AtomicU64>) -> ReplySink {
+    let refused = Arc::clone(refused);
+    ReplySink::function(move |outcome| {
+        let is_taken = outcome.is_ok_and(|mut reply| reply.user_exception().is_none());
+        refused.fetch_add(u64::from(!is_taken), Ordering::Relaxed);
+    })
 }

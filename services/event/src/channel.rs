@@ -13,11 +13,12 @@ mod ticket;
 
 pub(crate) use pulled::PulledSupplier;
 pub(crate) use pulling::{Pull, PullingConsumer};
-pub(crate) use push::PushConsumer;
+pub(crate) use push::{PushConsumer, is_passing};
 pub(crate) use selection::Selection;
 pub use ticket::Ticket;
 
 use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
+use crate::bundle::Bundle;
 use crate::durable::{Journal, Progress};
 use crate::event::Event;
 use crate::log::{Log, Place};
@@ -73,6 +74,20 @@ struct Listed {
     id: u64,
     selection: Selection,
     consumer: Consumer,
+}
+
+impl Listed {
+    fn offer(&self, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        let event = match self.selection.form_of(event) {
+            Form::Given(event) => event,
+            Form::NotForIt => return,
+            Form::Unreadable => return count(&self.consumer.counters().refused, 1),
+        };
+        match &self.consumer {
+            Consumer::Push(consumer) => consumer.offer(event, ticket),
+            Consumer::Pulling(consumer) => consumer.offer(event, ticket),
+        }
+    }
 }
 
 /// A channel.
@@ -208,19 +223,24 @@ impl Channel {
             return journal.take(event, ticket);
         }
         self.received.fetch_add(1, Ordering::Relaxed);
-        let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
-        for Listed { selection, consumer, .. } in consumers.iter() {
-            let event = match selection.form_of(event) {
-                Form::Given(event) => event,
-                Form::NotForIt => continue,
-                Form::Unreadable => {
-                    count(&consumer.counters().refused, 1);
-                    continue;
+        for listed in self.listed().iter() {
+            listed.offer(event, ticket);
+        }
+    }
+
+    /// Gives all events of `bundle` to every consumer's queue, as [`Channel::publish`] does: as they
+    /// are to those that take bundles, and one by one to the others.
+    pub fn publish_bundle(&self, bundle: &Arc<Bundle>, ticket: &Arc<Ticket>) {
+        if let Some(journal) = &self.journal {
+            return bundle.events().iter().for_each(|event| journal.take(event, ticket));
+        }
+        self.received.fetch_add(bundle.count() as u64, Ordering::Relaxed);
+        for listed in self.listed().iter() {
+            match &listed.consumer {
+                Consumer::Push(consumer) if matches!(listed.selection, Selection::Untyped) => {
+                    consumer.offer_bundle(bundle, ticket);
                 }
-            };
-            match consumer {
-                Consumer::Push(consumer) => consumer.offer(event, ticket),
-                Consumer::Pulling(consumer) => consumer.offer(event, ticket),
+                _ => bundle.events().iter().for_each(|event| listed.offer(event, ticket)),
             }
         }
     }
@@ -247,6 +267,10 @@ impl Channel {
             progress.map(|progress| (*id, progress))
         };
         consumers.iter().filter_map(progress).collect()
+    }
+
+    fn listed(&self) -> Arc<[Listed]> {
+        Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether it was destroyed.
@@ -359,7 +383,7 @@ impl Channel {
     /// Counters of the channel and its consumers.
     #[must_use]
     pub fn statistics(&self) -> ChannelStatistics {
-        let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
+        let consumers = self.listed();
         let counters = |Listed { id, consumer, .. }: &Listed| match consumer {
             Consumer::Push(consumer) => consumer.statistics(*id),
             Consumer::Pulling(consumer) => consumer.statistics(*id),

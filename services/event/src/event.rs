@@ -6,12 +6,13 @@
 
 pub(crate) mod properties;
 
+use crate::bundle;
 use crate::interfaces::Signature;
 use corbie::cdr::{Direction, Error, ErrorKind};
 use corbie::{
     Any, ByteOrder, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode, Version,
 };
-use corbie::{CodeSet, Operation};
+use corbie::Operation;
 use std::sync::{Arc, OnceLock};
 
 /// The operation of an untyped event.
@@ -87,7 +88,7 @@ impl Event {
         write: impl FnOnce(&mut Encoder<'a>) -> Result<(), Error>,
     ) -> Result<Self, SystemException> {
         let mut e = Encoder::native();
-        let code_sets = CodeSets { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
+        let code_sets = bundle::CODE_SETS;
         e.set_version(Version::V1_2);
         e.set_code_sets(code_sets);
         write(&mut e)?;
@@ -125,6 +126,16 @@ impl Event {
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         self.octets.get(self.lead..).unwrap_or_default()
+    }
+
+    /// Whether its octets can stand in a bundle of ours as they are.
+    pub(crate) fn is_frame(&self) -> bool {
+        matches!(self.shape, Shape::Any)
+            && self.lead == 0
+            && self.order == ByteOrder::NATIVE
+            && self.version.of_values() == Version::V1_2.of_values()
+            && self.code_sets == bundle::CODE_SETS
+            && self.octets.len() < bundle::FULL_OCTETS
     }
 
     /// The value of an untyped event.

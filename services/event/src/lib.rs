@@ -19,6 +19,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bundle;
+mod bundled;
 pub mod channel;
 mod durable;
 mod event;
@@ -26,6 +28,7 @@ pub mod interfaces;
 pub mod log;
 mod qos;
 pub mod server;
+mod supplier;
 mod workers;
 
 #[allow(
@@ -37,6 +40,8 @@ mod generated {
     corbie::include_idl!("CorbieEvents");
 }
 
+pub use bundle::Bundle;
+pub use bundled::Bundled;
 pub use channel::{Channel, Ticket};
 pub use event::{Event, Shape};
 pub use generated::{
@@ -46,6 +51,7 @@ pub use generated::{
 pub use log::Retention;
 pub use qos::{ChannelQos, Limits, Overflow};
 pub use server::EventServer;
+pub use supplier::Supplier;
 
 /// The object key under which the factory of a server can be reached, as
 /// `corbaloc::HOST:PORT/EventChannelFactory`.

@@ -182,6 +182,17 @@ impl Any {
         })?)
     }
 
+    /// The value of a `sequence<octet>` where it lies; `None` when it holds another type.
+    #[must_use]
+    pub fn octets(&self) -> Option<&[u8]> {
+        let plain = self.type_code.plain()?;
+        if plain.kind() != TcKind::Sequence || plain.content_type()?.plain()?.kind() != TcKind::Octet
+        {
+            return None;
+        }
+        self.encoded.decoder(None).read_octet_sequence().ok()
+    }
+
     /// Its value, dynamically.
     ///
     /// # Errors
@@ -217,7 +228,7 @@ impl Default for Any {
 /// The repository id that stands before the members of an exception (CORBA 3.3 P2 §9.3.5.2);
 /// generated code encodes the members only, since in replies the id is read separately.
 fn exception_id(type_code: &TypeCode) -> Option<String> {
-    let plain = type_code.unaliased().filter(|plain| plain.kind() == TcKind::Except)?;
+    let plain = type_code.plain().filter(|plain| plain.kind() == TcKind::Except)?;
     Some(plain.id())
 }
 

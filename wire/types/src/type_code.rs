@@ -10,9 +10,11 @@ mod build;
 mod check;
 mod equality;
 mod kind;
+mod memo;
 mod shape;
 mod wire;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use access::{Member, UnionMember, ValueMember};
@@ -101,6 +103,16 @@ impl TypeCode {
             current = current.content_type()?.resolved()?;
         }
         Some(current)
+    }
+
+    /// As [`TypeCode::unaliased`], without a copy where there is nothing to look through.
+    pub(crate) fn plain(&self) -> Option<Cow<'_, Self>> {
+        let is_plain = match &self.0 {
+            Repr::Basic(_) => true,
+            Repr::Shared(shape, _) => shape.kind != TcKind::Alias,
+            Repr::Recursive(..) => false,
+        };
+        if is_plain { Some(Cow::Borrowed(self)) } else { self.unaliased().map(Cow::Owned) }
     }
 
     /// Whether every placeholder in it can be resolved.

@@ -8,13 +8,14 @@
 mod following;
 
 use super::cursor::Cursor;
-use super::queue::{Offered, Queue};
+use super::queue::{Item, Offered, Parcel, Queue};
 use super::{Channel, Counters, Ticket, count};
+use crate::bundle::{BUNDLE_CONSUMER, Bundle, Frames, PUSH_BUNDLE};
 use crate::event::Event;
 use crate::qos::ChannelQos;
 use corbie::policy::{Policy, SetOverrideType};
-use corbie::{Object, Reply, ReplySink, SystemException, SystemExceptionKind};
-use std::sync::atomic::Ordering;
+use corbie::{CompletionStatus, Object, Reply, ReplySink, SystemException, SystemExceptionKind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ pub(crate) struct PushConsumer {
     qos: ChannelQos,
     /// What is to be done when the consumer is to be disconnected.
     give_up: Box<dyn Fn() + Send + Sync>,
+    /// Whether it is sent many events in one request.
+    takes_bundles: AtomicBool,
     pub(crate) counters: Counters,
     /// Lock "push consumer": not held in calls.
     state: Mutex<State>,
@@ -84,7 +87,9 @@ impl PushConsumer {
         let object = object
             .set_policy_overrides(&[timeout], SetOverrideType::Add)
             .map_err(super::no_policy)?;
+        let takes_bundles = AtomicBool::new(object.ior().type_id == BUNDLE_CONSUMER);
         Ok(Arc::new(Self {
+            takes_bundles,
             object,
             workers: Arc::downgrade(channel.workers()),
             qos,
@@ -94,18 +99,38 @@ impl PushConsumer {
         }))
     }
 
+    /// Whether it takes bundles, as far as is known.
+    pub(super) fn takes_bundles(&self) -> bool {
+        self.takes_bundles.load(Ordering::Relaxed)
+    }
+
     /// Takes an event.
     pub(super) fn offer(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+        self.offer_item(Item::One(Arc::clone(event)), ticket);
+    }
+
+    /// Takes many events, one by one where they would be much of the queue.
+    pub(super) fn offer_bundle(self: &Arc<Self>, bundle: &Arc<Bundle>, ticket: &Arc<Ticket>) {
+        let ChannelQos { queue_events, queue_octets, .. } = self.qos;
+        let is_much = bundle.count() > queue_events / 8 || bundle.octets() > queue_octets / 8;
+        if self.takes_bundles() && !is_much {
+            return self.offer_item(Item::Many(Arc::clone(bundle)), ticket);
+        }
+        bundle.events().iter().for_each(|event| self.offer(event, ticket));
+    }
+
+    fn offer_item(self: &Arc<Self>, item: Item, ticket: &Arc<Ticket>) {
+        let (octets, events) = (item.octets(), item.count());
         let mut released = Vec::new();
         let mut state = self.lock();
         if state.phase == Phase::Ended {
             return;
         }
-        let offered = state.queue.offer(event, Some(ticket), &self.qos, &mut released);
+        let offered = state.queue.offer(item, Some(ticket), &self.qos, &mut released);
         match offered {
             Offered::Taken => {}
             Offered::DroppedOldest(dropped) => count(&self.counters.dropped, dropped),
-            Offered::DroppedNewest => count(&self.counters.dropped, 1),
+            Offered::DroppedNewest => count(&self.counters.dropped, events),
             Offered::Overflowed => {
                 drop(state);
                 tracing::info!("a push consumer is disconnected: its queue is full");
@@ -147,13 +172,11 @@ impl PushConsumer {
         if state.phase != Phase::Trying || state.queue.pending() > 0 {
             return;
         }
-        match state.queue.next(1) {
+        match state.queue.next(1, self.takes_bundles()) {
             None => state.phase = Phase::Untried,
-            Some((number, event)) => {
+            Some(parcel) => {
                 drop(state);
-                if let Err(exception) = self.send(number, &event) {
-                    self.failed(number, &exception);
-                }
+                self.send(parcel);
             }
         }
     }
@@ -165,69 +188,177 @@ impl PushConsumer {
         }
         state.is_sending = true;
         while state.phase == Phase::Ready
-            && let Some((number, event)) = state.queue.next(self.qos.window)
+            && let Some(parcel) = state.queue.next(self.qos.window, self.takes_bundles())
         {
             drop(state);
-            if let Err(exception) = self.send(number, &event) {
-                self.failed(number, &exception);
-            }
+            self.send(parcel);
             state = self.lock();
         }
         state.is_sending = false;
         self.recover(state);
     }
 
-    /// # Errors
-    /// The push was not accepted, and is not answered.
-    fn send(self: &Arc<Self>, number: u64, event: &Arc<Event>) -> Result<(), SystemException> {
+    fn send(self: &Arc<Self>, parcel: Parcel) {
+        match parcel {
+            Parcel::One(number, event) => self.send_event(number, &event),
+            Parcel::Bundle(items) => self.send_bundle(items),
+        }
+    }
+
+    fn send_event(self: &Arc<Self>, number: u64, event: &Arc<Event>) {
         let consumer = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| consumer.answered(number, outcome));
-        self.object.invoke_async(event.operation(), &|e| event.write(e), sink)
+        let sent = self.object.invoke_async(event.operation(), &|e| event.write(e), sink);
+        if let Err(exception) = sent {
+            // It is not answered.
+            self.failed(&[number], &exception);
+        }
+    }
+
+    fn send_bundle(self: &Arc<Self>, items: Vec<(u64, Item)>) {
+        let bundle = match &items[..] {
+            [(_, Item::Many(bundle))] => Arc::clone(bundle),
+            items => {
+                let mut frames = Frames::default();
+                for (_, item) in items {
+                    match item {
+                        Item::One(event) => frames.add_octets(event.octets()),
+                        Item::Many(bundle) => frames.add_all(bundle),
+                    }
+                }
+                Arc::new(frames.take())
+            }
+        };
+        let parts: Arc<[(u64, usize)]> = items.iter().map(|(n, item)| (*n, item.count())).collect();
+        let (consumer, sent) = (Arc::clone(self), Arc::clone(&parts));
+        let sink = ReplySink::function(move |outcome| consumer.bundle_answered(&sent, outcome));
+        if let Err(exception) =
+            self.object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink)
+        {
+            self.failed(&numbers(&parts), &exception);
+        }
     }
 
     fn answered(self: &Arc<Self>, number: u64, outcome: Result<Reply, SystemException>) {
+        let counters = &self.counters;
         match outcome {
             Ok(mut reply) => match reply.user_exception() {
-                None => self.taken(number, &self.counters.delivered),
+                None => {
+                    count(&counters.delivered, 1);
+                    self.taken(&[number], &[]);
+                }
                 Some(DISCONNECTED) => (self.give_up)(),
-                Some(_) => self.taken(number, &self.counters.refused),
+                Some(_) => self.refused(number),
             },
             Err(exception) if self.qos.durable.is_some() && is_durably_tried(&exception) => {
-                self.failed(number, &exception);
+                self.failed(&[number], &exception);
             }
             Err(exception) if is_gone(&exception) => (self.give_up)(),
-            Err(exception) if is_passing(&exception) => self.failed(number, &exception),
+            Err(exception) if is_passing(&exception) => self.failed(&[number], &exception),
             Err(exception) => {
                 tracing::info!(%exception, "a push consumer refused an event");
-                self.taken(number, &self.counters.refused);
+                self.refused(number);
             }
         }
     }
 
-    /// The consumer is done with an event.
-    fn taken(self: &Arc<Self>, number: u64, counter: &std::sync::atomic::AtomicU64) {
-        counter.fetch_add(1, Ordering::Relaxed);
+    fn refused(self: &Arc<Self>, number: u64) {
+        count(&self.counters.refused, 1);
+        self.taken(&[number], &[]);
+    }
+
+    /// `parts`: the numbers of what the bundle was made of, and how many events each is.
+    fn bundle_answered(
+        self: &Arc<Self>,
+        parts: &[(u64, usize)],
+        outcome: Result<Reply, SystemException>,
+    ) {
+        let exception = match outcome {
+            Ok(mut reply) => {
+                if reply.user_exception() == Some(DISCONNECTED) {
+                    return (self.give_up)();
+                }
+                match reply.results_only(|d| Ok((d.read_ulong()?, d.read_ulong()?))) {
+                    Ok((taken, refused)) => return self.bundle_taken(parts, taken, refused),
+                    Err(exception) => exception,
+                }
+            }
+            Err(exception) if self.qos.durable.is_none() && is_gone(&exception) => {
+                return (self.give_up)();
+            }
+            Err(exception) => exception,
+        };
+        let is_durable = self.qos.durable.is_some();
+        if !is_passing(&exception) && !(is_durable && is_durably_tried(&exception)) {
+            tracing::info!(%exception, "a push consumer takes no bundles");
+            self.takes_bundles.store(false, Ordering::Relaxed);
+        }
+        self.failed(&numbers(parts), &exception);
+    }
+
+    /// The consumer has taken so many of the events of a bundle, from the first.
+    fn bundle_taken(self: &Arc<Self>, parts: &[(u64, usize)], taken: u32, refused: u32) {
+        let (mut left, mut split) = (taken as usize, 0);
+        for (_, events) in parts {
+            if *events > left {
+                break;
+            }
+            left -= events;
+            split += 1;
+        }
+        let (done, again) = parts.split_at(split);
+        let done_events: usize = done.iter().map(|(_, events)| events).sum();
+        let refused = done_events.min(refused as usize);
+        count(&self.counters.refused, refused);
+        count(&self.counters.delivered, done_events - refused);
+        self.taken(&numbers(done), &numbers(again));
+    }
+
+    /// A request was answered: the consumer is done with these, and is to get those again.
+    fn taken(self: &Arc<Self>, done: &[u64], again: &[u64]) {
         let mut released = Vec::new();
         let mut state = self.lock();
-        state.queue.done(number, &self.qos, &mut released);
-        state.last_taken = Some(Instant::now());
-        (state.failing_since, state.gone_since, state.delay) = (None, None, Duration::ZERO);
-        if state.phase == Phase::Trying {
-            state.phase = Phase::Ready;
+        state.queue.answered();
+        for number in done {
+            state.queue.done(*number, &self.qos, &mut released);
+        }
+        if !done.is_empty() {
+            state.last_taken = Some(Instant::now());
+            (state.failing_since, state.gone_since, state.delay) = (None, None, Duration::ZERO);
         }
         let reads_on = state.cursor.is_some() && state.reads_on();
-        self.send_what_fits(state);
+        if again.is_empty() {
+            if state.phase == Phase::Trying {
+                state.phase = Phase::Ready;
+            }
+            self.send_what_fits(state);
+        } else {
+            count(&self.counters.failed, 1);
+            again.iter().for_each(|number| state.queue.failed(*number));
+            let why = SystemException::transient(0, CompletionStatus::Maybe);
+            self.fail(state, &why.with_detail("it took the first part of a bundle"));
+        }
         if reads_on {
             self.read_on();
         }
         drop(released);
     }
 
-    fn failed(self: &Arc<Self>, number: u64, exception: &SystemException) {
+    /// A request was not answered, or not accepted.
+    fn failed(self: &Arc<Self>, numbers: &[u64], exception: &SystemException) {
         tracing::debug!(%exception, "a push failed; it will be tried again");
         count(&self.counters.failed, 1);
         let mut state = self.lock();
-        state.queue.failed(number);
+        state.queue.answered();
+        numbers.iter().for_each(|number| state.queue.failed(*number));
+        self.fail(state, exception);
+    }
+
+    fn fail(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        exception: &SystemException,
+    ) {
         if state.phase == Phase::Ended {
             return;
         }
@@ -251,6 +382,9 @@ impl PushConsumer {
             return;
         }
         state.queue.rewind();
+        if !self.takes_bundles() {
+            state.queue.take_apart();
+        }
         let delay = state.delay.max(FIRST_DELAY);
         state.delay = (2 * delay).min(LONGEST_DELAY);
         self.try_soon(state, delay);
@@ -281,6 +415,10 @@ impl PushConsumer {
 
 pub(super) const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
+fn numbers(parts: &[(u64, usize)]) -> Vec<u64> {
+    parts.iter().map(|(number, _)| *number).collect()
+}
+
 fn is_long_ago(state: &State) -> bool {
     state.last_taken.is_none_or(|then| then.elapsed() > LATELY)
 }
@@ -298,7 +436,7 @@ fn is_durably_tried(exception: &SystemException) -> bool {
 }
 
 /// Whether the same call may succeed later.
-pub(super) fn is_passing(exception: &SystemException) -> bool {
+pub(crate) fn is_passing(exception: &SystemException) -> bool {
     use SystemExceptionKind as K;
     matches!(
         exception.kind,

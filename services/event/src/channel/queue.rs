@@ -1,14 +1,54 @@
-//! The events that wait for one push consumer, and those on their way to it: a window over a
-//! queue. No input, output or lock is here.
+//! What waits for one push consumer, and what is on its way to it: a window over a queue. No input,
+//! output or lock is here.
 //!
 //! Events leave in the order they came. What was sent stays until it is answered, so that after a
 //! failure all that may not have arrived is sent again, in order.
 
 use super::Ticket;
+use crate::bundle::{self, Bundle};
 use crate::event::Event;
 use crate::qos::{ChannelQos, Overflow};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// An event, or many that came together and need not be told apart.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    One(Arc<Event>),
+    Many(Arc<Bundle>),
+}
+
+impl Item {
+    /// How many events it is.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Item::One(_) => 1,
+            Item::Many(bundle) => bundle.count(),
+        }
+    }
+
+    pub(super) fn octets(&self) -> usize {
+        match self {
+            Item::One(event) => event.len(),
+            Item::Many(bundle) => bundle.octets(),
+        }
+    }
+
+    /// Whether it can stand in a bundle with others as it is.
+    fn can_be_joined(&self) -> bool {
+        match self {
+            Item::One(event) => event.is_frame(),
+            Item::Many(bundle) => bundle.is_ours(),
+        }
+    }
+}
+
+/// What goes in one request, each with its number.
+#[derive(Debug)]
+pub(super) enum Parcel {
+    One(u64, Arc<Event>),
+    Bundle(Vec<(u64, Item)>),
+}
 
 /// The queue of one consumer.
 #[derive(Default)]
@@ -16,48 +56,80 @@ pub(super) struct Queue {
     entries: VecDeque<Entry>,
     /// How many of the first entries were sent since the last failure.
     sent: usize,
-    /// Sent, and neither answered nor failed.
+    /// Requests that were sent and neither answered nor failed, and their octets.
     pending: usize,
     pending_octets: usize,
-    octets: usize,
+    /// Of all entries.
+    size: Size,
+    /// How many of the first entries are within the limits, and what they are together. Of those
+    /// behind, the suppliers wait.
+    within: usize,
+    size_within: Size,
     next_number: u64,
 }
 
 struct Entry {
     number: u64,
-    event: Arc<Event>,
+    item: Item,
     /// Kept while the supplier is to wait.
     ticket: Option<Arc<Ticket>>,
     is_done: bool,
 }
 
-/// What became of an event.
+/// Events and their octets.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    events: usize,
+    octets: usize,
+}
+
+impl Size {
+    fn add(&mut self, item: &Item) {
+        self.events += item.count();
+        self.octets += item.octets();
+    }
+
+    fn subtract(&mut self, item: &Item) {
+        self.events -= item.count();
+        self.octets -= item.octets();
+    }
+
+    /// Whether `item` is within the limits behind these.
+    fn has_room(self, item: &Item, qos: &ChannelQos) -> bool {
+        // One alone is taken, however large it is.
+        self.events == 0
+            || (self.events.saturating_add(item.count()) <= qos.queue_events
+                && self.octets.saturating_add(item.octets()) <= qos.queue_octets)
+    }
+}
+
+/// What became of an event, or of a bundle.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Offered {
     Taken,
-    /// It was taken, and so many were dropped for it.
+    /// It was taken, and so many events were dropped for it.
     DroppedOldest(usize),
     DroppedNewest,
     /// The consumer is to be disconnected.
     Overflowed,
 }
 
-/// Octets on their way to one consumer, unless it is one event: what the buffers of a connection
+/// Octets on their way to one consumer, unless it is one request: what the buffers of a connection
 /// take, so that a consumer that reads nothing keeps no thread waiting.
 const WINDOW_OCTETS: usize = 128 << 10;
 
 impl Queue {
-    /// Puts an event in. What is dropped may be the last to hold a ticket; it goes to `released`.
+    /// Puts something in. What is dropped may be the last to hold a ticket; it goes to `released`.
     pub(super) fn offer(
         &mut self,
-        event: &Arc<Event>,
+        item: Item,
         ticket: Option<&Arc<Ticket>>,
         qos: &ChannelQos,
         released: &mut Vec<Arc<Ticket>>,
     ) -> Offered {
         let mut dropped = 0;
         let mut blocked = None;
-        while self.is_full(event.len(), qos) {
+        while !self.size.has_room(&item, qos) {
             match qos.when_full {
                 Overflow::DropNewest => return Offered::DroppedNewest,
                 Overflow::Disconnect => return Offered::Overflowed,
@@ -70,66 +142,101 @@ impl Queue {
                     let Some(oldest) = self.entries.remove(self.sent) else {
                         return Offered::DroppedNewest;
                     };
-                    self.octets -= oldest.event.len();
+                    self.left(self.sent, &oldest.item);
                     released.extend(oldest.ticket);
-                    dropped += 1;
+                    dropped += oldest.item.count();
                 }
             }
         }
-        self.octets += event.len();
-        let (number, event) = (self.next_number, Arc::clone(event));
+        if blocked.is_none() {
+            self.within = self.entries.len() + 1;
+            self.size_within.add(&item);
+        }
+        self.size.add(&item);
+        let number = self.next_number;
         self.next_number += 1;
-        self.entries.push_back(Entry { number, event, ticket: blocked, is_done: false });
+        self.entries.push_back(Entry { number, item, ticket: blocked, is_done: false });
         if dropped == 0 { Offered::Taken } else { Offered::DroppedOldest(dropped) }
     }
 
-    fn is_full(&self, octets: usize, qos: &ChannelQos) -> bool {
-        // One event alone is taken, however large it is.
-        !self.entries.is_empty()
-            && (self.entries.len() >= qos.queue_events
-                || self.octets.saturating_add(octets) > qos.queue_octets)
+    /// The entry that was at this place is not there any more.
+    fn left(&mut self, place: usize, item: &Item) {
+        self.size.subtract(item);
+        if place < self.within {
+            self.within -= 1;
+            self.size_within.subtract(item);
+        }
     }
 
-    /// The next event to send, when the window has room; from now on it is pending.
-    pub(super) fn next(&mut self, window: usize) -> Option<(u64, Arc<Event>)> {
+    /// What is to be sent next, when the window has room; from now on it is pending. In bundles, if
+    /// the consumer takes them.
+    pub(super) fn next(&mut self, window: usize, bundles: bool) -> Option<Parcel> {
+        if self.pending >= window {
+            return None;
+        }
+        let (number, first) = self.waiting()?;
+        let mut octets = first.octets();
+        if self.pending > 0 && self.pending_octets.saturating_add(octets) > WINDOW_OCTETS {
+            return None;
+        }
+        self.sent += 1;
+        let mut items = Vec::new();
+        if bundles && first.can_be_joined() {
+            while let Some((number, item)) = self.waiting()
+                && item.can_be_joined()
+                && octets + item.octets() <= bundle::FULL_OCTETS
+                && items.len() < bundle::FULL_EVENTS
+            {
+                octets += item.octets();
+                self.sent += 1;
+                items.push((number, item));
+            }
+        }
+        self.pending += 1;
+        self.pending_octets = self.pending_octets.saturating_add(octets);
+        match first {
+            Item::One(event) if items.is_empty() => Some(Parcel::One(number, event)),
+            first => {
+                items.insert(0, (number, first));
+                Some(Parcel::Bundle(items))
+            }
+        }
+    }
+
+    /// The first that was not sent.
+    fn waiting(&mut self) -> Option<(u64, Item)> {
         // What was done before a failure is not sent again.
         while self.entries.get(self.sent).is_some_and(|entry| entry.is_done) {
             self.sent += 1;
         }
-        let entry = self.entries.get(self.sent)?;
-        let octets = self.pending_octets.saturating_add(entry.event.len());
-        if self.pending >= window || (self.pending > 0 && octets > WINDOW_OCTETS) {
-            return None;
-        }
-        self.sent += 1;
-        self.pending += 1;
-        self.pending_octets = octets;
-        Some((entry.number, Arc::clone(&entry.event)))
+        self.entries.get(self.sent).map(|entry| (entry.number, entry.item.clone()))
     }
 
-    /// A pending event was taken, or refused for good: it goes. Suppliers for whose events there
-    /// is room now are in `released`.
+    /// A request is pending no more; what became of its parts is told next.
+    pub(super) fn answered(&mut self) {
+        self.pending = self.pending.saturating_sub(1);
+    }
+
+    /// A part of a request was taken, or refused for good: it goes. Suppliers for whose events
+    /// there is room now are in `released`.
     pub(super) fn done(&mut self, number: u64, qos: &ChannelQos, released: &mut Vec<Arc<Ticket>>) {
         self.ends(number, true);
         while self.entries.front().is_some_and(|entry| entry.is_done) {
             let Some(entry) = self.entries.pop_front() else { break };
-            self.octets -= entry.event.len();
+            self.left(0, &entry.item);
             self.sent = self.sent.saturating_sub(1);
             released.extend(entry.ticket);
-            // One more is within the limit, and when all octets are, all are.
-            let within = qos.queue_events.saturating_sub(1);
-            if self.octets <= qos.queue_octets
-                && let Some(entry) = self.entries.get_mut(within)
-            {
-                released.extend(entry.ticket.take());
-            }
         }
-        if self.entries.len() < qos.queue_events && self.octets <= qos.queue_octets {
-            released.extend(self.entries.iter_mut().rev().map_while(|entry| entry.ticket.take()));
+        while let Some(next) = self.entries.get_mut(self.within)
+            && self.size_within.has_room(&next.item, qos)
+        {
+            self.within += 1;
+            self.size_within.add(&next.item);
+            released.extend(next.ticket.take());
         }
     }
 
-    /// A pending event did not arrive, as far as is known: it stays.
+    /// A part of a request did not arrive, as far as is known: it stays.
     pub(super) fn failed(&mut self, number: u64) {
         self.ends(number, false);
     }
@@ -145,8 +252,7 @@ impl Queue {
         let Some(entry) = found.and_then(|at| self.entries.get_mut(at)) else { return };
         if entry.number == number {
             entry.is_done = is_done;
-            self.pending = self.pending.saturating_sub(1);
-            self.pending_octets = self.pending_octets.saturating_sub(entry.event.len());
+            self.pending_octets = self.pending_octets.saturating_sub(entry.item.octets());
         }
     }
 
@@ -155,26 +261,54 @@ impl Queue {
         self.sent = 0;
     }
 
+    /// The consumer takes no bundles after all. Nothing is to be pending.
+    pub(super) fn take_apart(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        (self.within, self.size_within, self.size) = Default::default();
+        for entry in entries.into_iter().filter(|entry| !entry.is_done) {
+            match entry.item {
+                one @ Item::One(_) => self.append(one, entry.ticket),
+                Item::Many(bundle) => {
+                    for event in bundle.events() {
+                        self.append(Item::One(Arc::clone(event)), entry.ticket.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    fn append(&mut self, item: Item, ticket: Option<Arc<Ticket>>) {
+        self.size.add(&item);
+        if ticket.is_none() {
+            self.within += 1;
+            self.size_within.add(&item);
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        self.entries.push_back(Entry { number, item, ticket, is_done: false });
+    }
+
     /// Gives all up: how many events, with their tickets in `released`.
     pub(super) fn clear(&mut self, released: &mut Vec<Arc<Ticket>>) -> usize {
-        let entries = std::mem::take(&mut self.entries);
-        (self.sent, self.pending, self.pending_octets, self.octets) = (0, 0, 0, 0);
-        let left = entries.iter().filter(|entry| !entry.is_done).count();
-        released.extend(entries.into_iter().filter_map(|entry| entry.ticket));
+        let queue = std::mem::take(self);
+        self.next_number = queue.next_number;
+        let left = queue.entries.iter().filter(|entry| !entry.is_done);
+        let left = left.map(|entry| entry.item.count()).sum();
+        released.extend(queue.entries.into_iter().filter_map(|entry| entry.ticket));
         left
     }
 
-    /// How many are pending.
+    /// How many requests are pending.
     pub(super) fn pending(&self) -> usize {
         self.pending
     }
 
-    /// How many are not done.
+    /// How many events are not done.
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.size.events
     }
 
     pub(super) fn octets(&self) -> usize {
-        self.octets
+        self.size.octets
     }
 }

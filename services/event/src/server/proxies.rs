@@ -21,6 +21,7 @@ use crate::cos_event_comm::{
     pull_supplier::{PullError, TryPullError},
     push_consumer::PushError,
 };
+use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::durable::{Progress, ProxyRow};
 use crate::event::{Event, PUSH, Shape};
 use corbie::cdr::Error;
@@ -57,7 +58,8 @@ pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, Sys
 fn make_push_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
     let side = Side::supplier(PUSH_CONSUMER, &DISCONNECT_PUSH_SUPPLIER);
     Proxy::activate_as(place, side, before, |proxy| {
-        let rest = ProxyPushConsumerSkeleton::new(TakesPushes { proxy: Arc::clone(&proxy) });
+        let servant = TakesPushes { proxy: Arc::clone(&proxy) };
+        let rest = AndBundles(ProxyPushConsumerSkeleton::new(servant));
         ByHand { proxy, by_hand: push, rest }
     })
 }
@@ -179,6 +181,23 @@ where
     }
 }
 
+/// A proxy push consumer that says that it takes bundles, too.
+struct AndBundles(ProxyPushConsumerSkeleton<TakesPushes>);
+
+impl Servant for AndBundles {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &[
+            ProxyPushConsumer::REPOSITORY_ID,
+            PushConsumerReference::REPOSITORY_ID,
+            BUNDLE_CONSUMER,
+        ]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        self.0._dispatch(request)
+    }
+}
+
 /// The answer of a proxy that is not connected.
 pub(super) fn refuse(request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     request.reply_exception(DISCONNECTED, &|_| Ok(()))
@@ -188,7 +207,11 @@ fn push(
     proxy: &Arc<Proxy>,
     request: &mut ServerRequest<'_>,
 ) -> Option<Result<(), SystemException>> {
-    if request.operation() != PUSH.name() {
+    let name = request.operation();
+    if name == PUSH_BUNDLE.name() {
+        return Some(push_bundle(proxy, request));
+    }
+    if name != PUSH.name() {
         return None;
     }
     if !proxy.is_connected() {
@@ -204,19 +227,46 @@ pub(super) fn take(
     event: Event,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    let event = Arc::new(event);
-    let mut ticket = Arc::new(Ticket::default());
-    proxy.channel().publish(&event, &ticket);
+    let ticket = Arc::new(Ticket::default());
+    proxy.channel().publish(&Arc::new(event), &ticket);
+    answer(ticket, request, |_| Ok(()))
+}
+
+/// As [`take`], for many events.
+fn push_bundle(
+    proxy: &Arc<Proxy>,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    if !proxy.is_connected() {
+        return refuse(request);
+    }
+    let bundle = Arc::new(Bundle::read(&mut request.arguments())?);
+    let ticket = Arc::new(Ticket::default());
+    proxy.channel().publish_bundle(&bundle, &ticket);
+    let count = bundle.count();
+    answer(ticket, request, move |e| {
+        e.write_length(count)?;
+        e.write_ulong(0);
+        Ok(())
+    })
+}
+
+/// Answers with `results` when nobody keeps `ticket` any more.
+fn answer(
+    mut ticket: Arc<Ticket>,
+    request: &mut ServerRequest<'_>,
+    results: impl Fn(&mut Encoder<'_>) -> Result<(), Error> + Send + 'static,
+) -> Result<(), SystemException> {
     if let Some(ticket) = Arc::get_mut(&mut ticket) {
         return match ticket.take_failure() {
-            None => request.reply(&|_| Ok(())),
+            None => request.reply(&|e| results(e)),
             Some(failure) => Err(failure),
         };
     }
     let response = request.defer();
     ticket.then(move |outcome| {
         let answered = match outcome {
-            Ok(()) => response.reply(&|_| Ok(())),
+            Ok(()) => response.reply(&|e| results(e)),
             Err(failure) => response.raise(&failure),
         };
         if let Err(gone) = answered {

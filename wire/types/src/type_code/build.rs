@@ -1,7 +1,7 @@
 //! Constructors of TypeCodes, one for each kind (CORBA 3.3 P1 §14.8.4). Called by generated code,
 //! once for each type, and by `corbie call`. Names and ids are taken as they are.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::shape::{Body, Case, Field, Named, Shape};
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
@@ -13,6 +13,9 @@ static STRING: LazyLock<TypeCode> =
     LazyLock::new(|| TypeCode::shared(TcKind::String, Body::Bounded { bound: 0 }));
 static WSTRING: LazyLock<TypeCode> =
     LazyLock::new(|| TypeCode::shared(TcKind::WString, Body::Bounded { bound: 0 }));
+
+/// Unbounded sequences of those without parameters, by the number of their kind.
+static BASIC_SEQUENCES: [OnceLock<TypeCode>; 32] = [const { OnceLock::new() }; 32];
 
 macro_rules! basic {
     ($($name:ident $kind:ident $idl:literal;)+) => {$(
@@ -105,6 +108,13 @@ impl TypeCode {
     /// `sequence<element, bound>`; 0: unbounded.
     #[must_use]
     pub fn sequence(element: Self, bound: u32) -> Self {
+        if let (Repr::Basic(kind), 0) = (&element.0, bound)
+            && let Some(known) = BASIC_SEQUENCES.get(*kind as usize)
+        {
+            let length = bound;
+            let new = || Self::shared(TcKind::Sequence, Body::Repeated { element, length });
+            return known.get_or_init(new).clone();
+        }
         Self::shared(TcKind::Sequence, Body::Repeated { element, length: bound })
     }
 

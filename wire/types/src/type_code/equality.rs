@@ -12,6 +12,9 @@ use super::{Repr, TcKind, TypeCode};
 impl PartialEq for TypeCode {
     /// CORBA's `equal`: the same kinds, ids, names and parameters; aliases count.
     fn eq(&self, other: &Self) -> bool {
+        if self.is_same(other) {
+            return true;
+        }
         Comparison { exact: true, assumed: HashSet::new() }.alike(self, other)
     }
 }
@@ -21,7 +24,21 @@ impl TypeCode {
     /// equivalent when the ids are the same; without, when they have the same structure.
     #[must_use]
     pub fn equivalent(&self, other: &Self) -> bool {
+        if self.is_same(other) {
+            return true;
+        }
         Comparison { exact: false, assumed: HashSet::new() }.alike(self, other)
+    }
+}
+
+impl TypeCode {
+    /// Whether it is surely the same: one look, in the usual case.
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Basic(a), Repr::Basic(b)) => a == b,
+            (Repr::Shared(a, _), Repr::Shared(b, _)) => Arc::ptr_eq(a, b) && a.free.is_empty(),
+            _ => false,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
 use super::shape::{Body, Case, Field, Named, Shape};
+use super::memo;
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
 
 const INDIRECTION: u32 = 0xffff_ffff;
@@ -24,7 +25,27 @@ impl Marshal for TypeCode {
     }
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
-        Reader::default().read(d)
+        d.align(4)?;
+        let mut ahead = d.clone();
+        let number = ahead.read_ulong()?;
+        match TcKind::from_number(number) {
+            Some(kind) if kind.is_basic() => {
+                *d = ahead;
+                Ok(TypeCode(Repr::Basic(kind)))
+            }
+            // What has an encapsulation is known by its octets.
+            Some(kind)
+                if !matches!(kind, TcKind::String | TcKind::WString | TcKind::Fixed)
+                    && let Ok(length) = ahead.read_ulong() =>
+            {
+                let octets = (length as usize).saturating_add(8);
+                match memo::read(octets, d) {
+                    Some(type_code) => Ok(type_code),
+                    None => read_and_remember(octets, d),
+                }
+            }
+            _ => Reader::default().read(d),
+        }
     }
 }
 
@@ -34,8 +55,39 @@ impl TypeCode {
     /// # Errors
     /// `BadTypeCode` when it is incomplete.
     pub fn write(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
-        Writer::default().write(self, e)
+        match &self.0 {
+            Repr::Basic(kind) => {
+                e.write_ulong(*kind as u32);
+                Ok(())
+            }
+            _ if memo::write(self, e) => Ok(()),
+            _ => self.write_and_remember(e),
+        }
     }
+
+    #[cold]
+    fn write_and_remember(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        // By itself, to be remembered: what stands in an outermost TypeCode does not depend on
+        // what is before it.
+        let mut own = Encoder::new(Vec::new(), e.order());
+        own.set_version(e.version());
+        own.set_code_sets(e.code_sets());
+        Writer::default().write(self, &mut own)?;
+        e.align(4);
+        e.write_octets(own.own_octets());
+        memo::was_written(self, own.own_octets(), e);
+        Ok(())
+    }
+}
+
+#[cold]
+fn read_and_remember(octets: usize, d: &mut Decoder<'_>) -> Result<TypeCode, Error> {
+    let whole = d.rest();
+    let type_code = Reader::default().read(d)?;
+    if let Some(whole) = whole.get(..octets) {
+        memo::was_read(&type_code, whole, d);
+    }
+    Ok(type_code)
 }
 
 /// Where TypeCodes stand in the outermost TypeCode.
@@ -196,7 +248,10 @@ impl Reader {
         };
         let type_code = match kind {
             TcKind::String | TcKind::WString => {
-                TypeCode::shared(kind, Body::Bounded { bound: d.read_ulong()? })
+                match (kind, d.read_ulong()?) {
+                    (TcKind::String, bound) => TypeCode::string(bound),
+                    (_, bound) => TypeCode::wstring(bound),
+                }
             }
             TcKind::Fixed => {
                 let (digits, scale) = (d.read_ushort()?, d.read_short()?);
@@ -205,8 +260,12 @@ impl Reader {
             kind if kind.is_basic() => return Ok(TypeCode(Repr::Basic(kind))),
             kind => {
                 let mut inner = d.encapsulation()?;
-                let body = self.read_body(kind, at, &mut inner)?;
-                TypeCode::shared(kind, body)
+                match self.read_body(kind, at, &mut inner)? {
+                    Body::Repeated { element, length } if kind == TcKind::Sequence => {
+                        TypeCode::sequence(element, length)
+                    }
+                    body => TypeCode::shared(kind, body),
+                }
             }
         };
         if type_code.weight() > d.limits().type_code_nodes {

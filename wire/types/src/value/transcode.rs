@@ -73,7 +73,7 @@ impl Walk<'_, '_> {
     }
 
     fn plain_value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
-        let Some(plain) = type_code.unaliased() else {
+        let Some(plain) = type_code.plain() else {
             return Err(incomplete(type_code, d));
         };
         match plain.kind() {
@@ -188,7 +188,7 @@ impl Walk<'_, '_> {
         length: usize,
         d: &mut Decoder<'_>,
     ) -> Result<(), Error> {
-        let kind = element.unaliased().map_or(TcKind::Null, |plain| plain.kind());
+        let kind = element.plain().map_or(TcKind::Null, |plain| plain.kind());
         let size = match kind {
             TcKind::Octet => 1,
             TcKind::Short | TcKind::UShort => 2,
