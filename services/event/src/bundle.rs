@@ -6,9 +6,10 @@
 //! multiple of eight octets: so that an event is cut out and put in without being decoded.
 
 use crate::event::Event;
+use corbie::buffers;
 use corbie::cdr::{Error, ErrorKind};
 use corbie::payload::SharedOctets;
-use corbie::{Any, ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal as _, Operation, Version};
+use corbie::{Any, ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Operation, Version};
 use std::sync::{Arc, OnceLock};
 
 /// The operation that takes a bundle.
@@ -32,12 +33,41 @@ const HEAD: usize = 8;
 pub(crate) const CODE_SETS: CodeSets =
     CodeSets { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
 
+/// Room for a full bundle, whose last event may be large.
+const BUFFER_OCTETS: usize = 2 * FULL_OCTETS;
+
+/// Octets in a buffer of the pool, to which it goes back.
+struct Pooled(Vec<u8>);
+
+impl AsRef<[u8]> for Pooled {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Pooled {
+    fn drop(&mut self) {
+        buffers::give(std::mem::take(&mut self.0));
+    }
+}
+
 /// A bundle that is being put together, in this machine's order.
-#[derive(Debug, Default)]
 pub(crate) struct Frames {
-    octets: Vec<u8>,
+    e: Encoder<'static>,
     count: usize,
-    scratch: Vec<u8>,
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self { e: encoder(Vec::new()), count: 0 }
+    }
+}
+
+fn encoder(buffer: Vec<u8>) -> Encoder<'static> {
+    let mut e = Encoder::new(buffer, ByteOrder::NATIVE);
+    e.set_version(Version::V1_2);
+    e.set_code_sets(CODE_SETS);
+    e
 }
 
 impl Frames {
@@ -46,42 +76,39 @@ impl Frames {
     /// # Errors
     /// When the value cannot be written; nothing was put in then.
     pub(crate) fn add(&mut self, any: &Any) -> Result<(), Error> {
-        let mut e = Encoder::new(std::mem::take(&mut self.scratch), ByteOrder::NATIVE);
-        e.set_version(Version::V1_2);
-        e.set_code_sets(CODE_SETS);
-        let written = Any::encode(any, &mut e);
-        if written.is_ok() {
-            self.put(e.len(), e.segments());
+        let begin = self.e.len();
+        let length = self.e.reserve_ulong();
+        self.e.write_ulong(0);
+        if let Err(error) = any.encode_copied(&mut self.e) {
+            self.e.truncate(begin);
+            return Err(error);
         }
-        self.scratch = e.into_buffer();
-        written
+        // What does not fit is not bundled: see `FULL_OCTETS`.
+        let octets = u32::try_from(self.e.len() - begin - HEAD).unwrap_or(u32::MAX);
+        self.e.patch_ulong(length, octets);
+        self.e.align(8);
+        self.count += 1;
+        Ok(())
     }
 
     /// Puts the octets of an event behind the others.
     pub(crate) fn add_octets(&mut self, octets: &[u8]) {
-        self.put(octets.len(), std::iter::once(octets));
+        self.e.write_ulong(u32::try_from(octets.len()).unwrap_or(u32::MAX));
+        self.e.write_ulong(0);
+        self.e.write_octets(octets);
+        self.e.align(8);
+        self.count += 1;
     }
 
     /// Puts all events of another bundle in.
     pub(crate) fn add_all(&mut self, other: &Bundle) {
-        self.octets.extend_from_slice(&other.octets);
+        self.e.write_octets(&other.octets);
         self.count += other.count;
-    }
-
-    fn put<'o>(&mut self, length: usize, octets: impl Iterator<Item = &'o [u8]>) {
-        // What does not fit is not bundled: see `FULL_OCTETS`.
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
-        self.octets.extend_from_slice(&length.to_ne_bytes());
-        self.octets.extend_from_slice(&[0; 4]);
-        octets.for_each(|piece| self.octets.extend_from_slice(piece));
-        let whole = self.octets.len().next_multiple_of(8);
-        self.octets.resize(whole, 0);
-        self.count += 1;
     }
 
     /// Takes back what was put in last: what begins at this octet.
     pub(crate) fn take_back(&mut self, begin: usize) {
-        self.octets.truncate(begin);
+        self.e.truncate(begin);
         self.count = self.count.saturating_sub(1);
     }
 
@@ -90,21 +117,20 @@ impl Frames {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.octets.len()
+        self.e.len()
     }
 
     /// Whether it is to be sent.
     pub(crate) fn is_full(&self) -> bool {
-        self.octets.len() >= FULL_OCTETS || self.count >= FULL_EVENTS
+        self.e.len() >= FULL_OCTETS || self.count >= FULL_EVENTS
     }
 
     /// Takes what was put together; nothing is left.
     pub(crate) fn take(&mut self) -> Bundle {
-        let octets = std::mem::replace(&mut self.octets, Vec::with_capacity(FULL_OCTETS + 1024));
-        let count = std::mem::take(&mut self.count);
+        let full = std::mem::replace(&mut self.e, encoder(buffers::take(BUFFER_OCTETS)));
         Bundle {
-            octets: SharedOctets::new(octets),
-            count,
+            octets: SharedOctets::new(Pooled(full.into_buffer())),
+            count: std::mem::take(&mut self.count),
             order: ByteOrder::NATIVE,
             code_sets: CODE_SETS,
             events: OnceLock::new(),
@@ -130,7 +156,9 @@ impl Bundle {
     /// When it is none, or too large.
     pub fn read(d: &mut Decoder<'_>) -> Result<Self, Error> {
         let View { cut, count, code_sets } = View::read(d)?;
-        let (octets, events) = (SharedOctets::new(cut.octets.to_vec()), OnceLock::new());
+        let mut own = buffers::take(cut.octets.len());
+        own.extend_from_slice(cut.octets);
+        let (octets, events) = (SharedOctets::new(Pooled(own)), OnceLock::new());
         Ok(Self { octets, count, order: cut.order, code_sets, events })
     }
 
@@ -256,6 +284,7 @@ impl<'b> Iterator for Cut<'b> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corbie::Marshal as _;
 
     fn frames(values: &[i32]) -> Frames {
         let mut frames = Frames::default();

@@ -5,13 +5,9 @@
 
 use crate::bundle::{BUNDLE_CONSUMER, PUSH_BUNDLE, View};
 use crate::cos_event_comm::{
-    Disconnected, PushConsumer, PushConsumerServant, PushConsumerSkeleton,
-    push_consumer::PushError,
+    Disconnected, PushConsumer, PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
 };
-use corbie::{
-    Any, Decoder, Marshal as _, Servant, ServerRequest,
-    SystemException, TypedServant,
-};
+use corbie::{Any, Decoder, Marshal as _, Servant, ServerRequest, SystemException, TypedServant};
 
 /// Serves a push consumer whose `push` is called for each event, whether events come one by one or
 /// many in one request. Their order is kept, and each is counted as if it had come alone.

@@ -17,8 +17,8 @@ pub(crate) use push::{PushConsumer, is_passing};
 pub(crate) use selection::Selection;
 pub use ticket::Ticket;
 
-use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
 use crate::bundle::Bundle;
+use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
 use crate::durable::{Journal, Progress};
 use crate::event::Event;
 use crate::log::{Log, Place};

@@ -8,11 +8,11 @@ pub(crate) mod properties;
 
 use crate::bundle;
 use crate::interfaces::Signature;
+use corbie::Operation;
 use corbie::cdr::{Direction, Error, ErrorKind};
 use corbie::{
     Any, ByteOrder, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode, Version,
 };
-use corbie::Operation;
 use std::sync::{Arc, OnceLock};
 
 /// The operation of an untyped event.

@@ -9,9 +9,7 @@ use crate::bundle::{BUNDLE_CONSUMER, FULL_OCTETS, Frames, PUSH_BUNDLE};
 use crate::cos_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
 use crate::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use crate::cos_event_comm::{Disconnected, PushConsumer, push_consumer::PushError};
-use corbie::{
-    Any, CompletionStatus, Object, Reply, ReplySink, SystemException,
-};
+use corbie::{Any, CompletionStatus, Object, Reply, ReplySink, SystemException};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -192,7 +190,8 @@ impl Shared {
             if reply.user_exception().is_some() {
                 return Err(Disconnected {}.into());
             }
-            let (taken, refused) = reply.results_only(|d| Ok((d.read_ulong()?, d.read_ulong()?)))?;
+            let (taken, refused) =
+                reply.results_only(|d| Ok((d.read_ulong()?, d.read_ulong()?)))?;
             if taken as usize == count && refused == 0 {
                 return Ok(());
             }

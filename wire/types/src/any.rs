@@ -75,6 +75,21 @@ impl Any {
         transcode(&self.type_code, &mut self.encoded.decoder(None), Some(e))
     }
 
+    /// Writes it as an `any`, without borrowing from it: for encoders that live longer.
+    ///
+    /// # Errors
+    /// As [`Any::encode_value`].
+    pub fn encode_copied(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        self.type_code.write(e)?;
+        if !self.has_value() {
+            return Err(self.no_value(e));
+        }
+        if self.encoded.copy_as_is(&self.type_code, e) {
+            return Ok(());
+        }
+        transcode(&self.type_code, &mut self.encoded.decoder(None), Some(e))
+    }
+
     /// Writes the members of the exception that it holds, without the repository id that stands
     /// before them.
     ///
@@ -186,7 +201,8 @@ impl Any {
     #[must_use]
     pub fn octets(&self) -> Option<&[u8]> {
         let plain = self.type_code.plain()?;
-        if plain.kind() != TcKind::Sequence || plain.content_type()?.plain()?.kind() != TcKind::Octet
+        if plain.kind() != TcKind::Sequence
+            || plain.content_type()?.plain()?.kind() != TcKind::Octet
         {
             return None;
         }

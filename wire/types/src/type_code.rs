@@ -95,6 +95,14 @@ impl TypeCode {
         None
     }
 
+    /// As [`TypeCode::resolved`], without a copy where it is no placeholder.
+    pub(crate) fn into_resolved(self) -> Result<Self, Self> {
+        match &self.0 {
+            Repr::Recursive(..) => self.resolved().ok_or(self),
+            Repr::Basic(_) | Repr::Shared(..) => Ok(self),
+        }
+    }
+
     /// It without `typedef`s and placeholders; `None` when it is incomplete.
     #[must_use]
     pub fn unaliased(&self) -> Option<Self> {

@@ -137,7 +137,7 @@ impl PushConsumer {
                 return (self.give_up)();
             }
         }
-        self.go_on(state, event.len());
+        self.go_on(state, octets);
         drop(released);
     }
 
@@ -232,9 +232,7 @@ impl PushConsumer {
         let parts: Arc<[(u64, usize)]> = items.iter().map(|(n, item)| (*n, item.count())).collect();
         let (consumer, sent) = (Arc::clone(self), Arc::clone(&parts));
         let sink = ReplySink::function(move |outcome| consumer.bundle_answered(&sent, outcome));
-        if let Err(exception) =
-            self.object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink)
-        {
+        if let Err(exception) = self.object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink) {
             self.failed(&numbers(&parts), &exception);
         }
     }

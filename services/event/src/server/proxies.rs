@@ -5,6 +5,7 @@
 
 use super::administration::Place;
 use super::proxy::{Flow, NotConnected, Proxy, Side};
+use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
     Channel, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
 };
@@ -21,7 +22,6 @@ use crate::cos_event_comm::{
     pull_supplier::{PullError, TryPullError},
     push_consumer::PushError,
 };
-use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::durable::{Progress, ProxyRow};
 use crate::event::{Event, PUSH, Shape};
 use corbie::cdr::Error;
@@ -186,11 +186,7 @@ struct AndBundles(ProxyPushConsumerSkeleton<TakesPushes>);
 
 impl Servant for AndBundles {
     fn _interfaces(&self) -> &'static [&'static str] {
-        &[
-            ProxyPushConsumer::REPOSITORY_ID,
-            PushConsumerReference::REPOSITORY_ID,
-            BUNDLE_CONSUMER,
-        ]
+        &[ProxyPushConsumer::REPOSITORY_ID, PushConsumerReference::REPOSITORY_ID, BUNDLE_CONSUMER]
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
@@ -233,10 +229,7 @@ pub(super) fn take(
 }
 
 /// As [`take`], for many events.
-fn push_bundle(
-    proxy: &Arc<Proxy>,
-    request: &mut ServerRequest<'_>,
-) -> Result<(), SystemException> {
+fn push_bundle(proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     if !proxy.is_connected() {
         return refuse(request);
     }

@@ -148,6 +148,20 @@ impl Encoded {
 
     /// Writes the octets as they are when an encoder would write the same ones; whether it did.
     pub(super) fn write_as_is<'a>(&'a self, of: &TypeCode, e: &mut Encoder<'a>) -> bool {
+        self.write_by(of, e, |e, octets| e.write_borrowed_octets(octets))
+    }
+
+    /// As [`Encoded::write_as_is`], without borrowing from it.
+    pub(super) fn copy_as_is(&self, of: &TypeCode, e: &mut Encoder<'_>) -> bool {
+        self.write_by(of, e, |e, octets| e.write_octets(octets))
+    }
+
+    fn write_by<'s, 'e>(
+        &'s self,
+        of: &TypeCode,
+        e: &mut Encoder<'e>,
+        write: impl FnOnce(&mut Encoder<'e>, &'s [u8]),
+    ) -> bool {
         let (mine, other) = (self.code_sets, e.code_sets());
         let text = of.text();
         if self.order != e.order()
@@ -167,7 +181,7 @@ impl Encoded {
         // Without octets there is no padding either.
         if let Some(octets @ [_, ..]) = self.octets.all().get(start..) {
             e.align(first);
-            e.write_borrowed_octets(octets);
+            write(e, octets);
         }
         true
     }

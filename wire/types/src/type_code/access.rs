@@ -47,8 +47,14 @@ impl TypeCode {
     }
 
     fn ask<T>(&self, question: impl FnOnce(&Self, &Body) -> Option<T>) -> Option<T> {
-        let definition = self.resolved()?;
-        question(&definition, definition.body()?)
+        match &self.0 {
+            Repr::Basic(_) => None,
+            Repr::Shared(shape, _) => question(self, &shape.body),
+            Repr::Recursive(..) => {
+                let definition = self.resolved()?;
+                question(&definition, definition.body()?)
+            }
+        }
     }
 
     /// Its repository id; empty when it has none.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
-use super::shape::{Body, Case, Field, Named, Shape};
 use super::memo;
+use super::shape::{Body, Case, Field, Named, Shape};
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
 
 const INDIRECTION: u32 = 0xffff_ffff;
@@ -247,12 +247,10 @@ impl Reader {
             return Err(d.error(ErrorKind::BadTypeCode, "TypeCode", found, "0 to 36"));
         };
         let type_code = match kind {
-            TcKind::String | TcKind::WString => {
-                match (kind, d.read_ulong()?) {
-                    (TcKind::String, bound) => TypeCode::string(bound),
-                    (_, bound) => TypeCode::wstring(bound),
-                }
-            }
+            TcKind::String | TcKind::WString => match (kind, d.read_ulong()?) {
+                (TcKind::String, bound) => TypeCode::string(bound),
+                (_, bound) => TypeCode::wstring(bound),
+            },
             TcKind::Fixed => {
                 let (digits, scale) = (d.read_ushort()?, d.read_short()?);
                 TypeCode::fixed(digits, scale)

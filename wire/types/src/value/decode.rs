@@ -33,7 +33,7 @@ fn decode_plain(
     d: &mut Decoder<'_>,
     budget: &mut Budget,
 ) -> Result<Value, Error> {
-    let Some(plain) = type_code.unaliased() else {
+    let Some(plain) = type_code.plain() else {
         return Err(incomplete(type_code, d));
     };
     Ok(match plain.kind() {
@@ -166,7 +166,7 @@ pub(crate) fn skip_exception_id(of: &TypeCode, d: &mut Decoder<'_>) -> Result<()
 /// The element type of a sequence or array.
 pub(super) fn element_of(of: &TypeCode, d: &Decoder<'_>) -> Result<TypeCode, Error> {
     let element = of.content_type().unwrap_or_default();
-    element.resolved().ok_or_else(|| incomplete(&element, d))
+    element.into_resolved().map_err(|element| incomplete(&element, d))
 }
 
 /// The length of an array, whose octets must be there.

@@ -15,7 +15,7 @@ impl Value {
     /// strings and references; `BadTypeCode` when the TypeCode is incomplete; `NotImplemented`
     /// for value types.
     pub fn encode<'a>(&'a self, type_code: &TypeCode, e: &mut Encoder<'a>) -> Result<(), Error> {
-        let Some(plain) = type_code.unaliased() else {
+        let Some(plain) = type_code.plain() else {
             let found = format!("the placeholder {type_code}");
             let needed = "an enclosing definition with this repository id";
             return Err(e.error(ErrorKind::BadTypeCode, "value", found, needed));

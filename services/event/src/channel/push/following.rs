@@ -2,6 +2,7 @@
 //! log. It is not given up as others are: it keeps its place until it disconnects.
 
 use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};
+use super::super::queue::Item;
 use super::super::{Selection, count};
 use super::{Phase, PushConsumer, State, is_gone};
 use crate::corbie_events::ConsumerCounters;
@@ -62,8 +63,9 @@ impl PushConsumer {
         let State { queue, cursor: Some(cursor), .. } = state else { return 0 };
         match cursor.take(number, event) {
             Coming::Event(event) => {
-                queue.offer(&event, None, &self.qos, &mut Vec::new());
-                event.len()
+                let octets = event.len();
+                queue.offer(Item::One(event), None, &self.qos, &mut Vec::new());
+                octets
             }
             Coming::Unreadable => {
                 count(&self.counters.refused, 1);
