@@ -135,7 +135,7 @@ impl Event {
             && self.order == ByteOrder::NATIVE
             && self.version.of_values() == Version::V1_2.of_values()
             && self.code_sets == bundle::CODE_SETS
-            && self.octets.len() < bundle::FULL_OCTETS
+            && self.len() < bundle::FULL_OCTETS
     }
 
     /// The value of an untyped event.

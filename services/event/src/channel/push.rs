@@ -352,11 +352,7 @@ impl PushConsumer {
         self.fail(state, exception);
     }
 
-    fn fail(
-        self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
-        exception: &SystemException,
-    ) {
+    fn fail(self: &Arc<Self>, mut state: MutexGuard<'_, State>, exception: &SystemException) {
         if state.phase == Phase::Ended {
             return;
         }
