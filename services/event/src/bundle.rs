@@ -1,9 +1,10 @@
 //! Bundles: many untyped events in one request, answered once (`CorbieEvents::BundleConsumer`).
 //!
-//! Made by [`crate::Supplier`] and by the channel for consumers that take them ([`crate::Bundled`]);
-//! who does not is sent each event as a `push` of its own. In a bundle stand, for each event, its
-//! octets' number, a reserved `unsigned long`, and the octets as they would stand in a `push`, at a
-//! multiple of eight octets: so that an event is cut out and put in without being decoded.
+//! Made by [`crate::Supplier`], and by the channel for consumers that take them
+//! ([`crate::Bundled`]); who does not is sent each event as a `push` of its own. In a bundle stand,
+//! for each event, how many octets it has, a reserved `unsigned long`, and the octets as they would
+//! stand in a `push`, at a multiple of eight: so that an event is cut out and put in without being
+//! decoded.
 
 use crate::event::Event;
 use corbie::buffers;

@@ -228,8 +228,8 @@ impl Channel {
         }
     }
 
-    /// Gives all events of `bundle` to every consumer's queue, as [`Channel::publish`] does: as they
-    /// are to those that take bundles, and one by one to the others.
+    /// Gives all events of `bundle` to every consumer's queue, as [`Channel::publish`] does: as
+    /// they are to those that take bundles, and one by one to the others.
     pub fn publish_bundle(&self, bundle: &Arc<Bundle>, ticket: &Arc<Ticket>) {
         if let Some(journal) = &self.journal {
             return bundle.events().iter().for_each(|event| journal.take(event, ticket));
