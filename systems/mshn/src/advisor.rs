@@ -6,6 +6,7 @@
 
 mod journal;
 mod planning;
+mod retention;
 mod work;
 
 use crate::idl::{Accepted, Job, Outcome, Phase, Violation};
@@ -36,6 +37,10 @@ pub struct AdvisorOptions {
     pub interval: Duration,
     /// How often a job is moved or started again at most.
     pub starts_max: u32,
+    /// How long the outcome of a job that has ended is kept, here and in the journal.
+    pub keep_ended: Duration,
+    /// Outcomes kept at most; the oldest go first.
+    pub keep_ended_max: usize,
 }
 
 impl AdvisorOptions {
@@ -50,6 +55,8 @@ impl AdvisorOptions {
             pause: Duration::ZERO,
             interval: Duration::from_millis(200),
             starts_max: 20,
+            keep_ended: Duration::from_secs(24 * 3600),
+            keep_ended_max: 10_000,
         }
     }
 }
@@ -84,6 +91,13 @@ struct Shared {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Accepted>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a new job down. Submitted twice at once, it is one job.
+    fn accept(&self, job: Accepted) -> Result<(), redb::Error> {
+        self.journal.write(std::slice::from_ref(&job))?;
+        self.lock().entry(job.what.id.clone()).or_insert(job);
+        Ok(())
     }
 
     /// Writes a job down and then changes what is known of it.
@@ -125,8 +139,8 @@ impl Advisor {
         }
         let state = Outcome { job: job.id.clone(), state: Phase::Waiting, ..Outcome::default() };
         let accepted_at = now_s();
-        let entry = Accepted { what: job, state, accepted_at, expected_s: 0.0, format: 0 };
-        if let Err(error) = self.shared.change(entry) {
+        let entry = Accepted { what: job, state, accepted_at, ..Accepted::default() };
+        if let Err(error) = self.shared.accept(entry) {
             return done(Err(corbie::SystemException::persist_store(
                 0,
                 corbie::CompletionStatus::Maybe,

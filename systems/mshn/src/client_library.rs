@@ -8,9 +8,11 @@ use crate::messages::{Done, Reply, Request, Role};
 use crate::peers::{Address, Peers};
 use corbie::{CompletionStatus, SystemException};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// How often a run is looked at; also how late its end is noticed.
@@ -25,6 +27,8 @@ pub struct Used {
     pub processor_s: f64,
     /// Most memory that was resident at one time, in KiB, as seen.
     pub memory_kib: u64,
+    /// Read and written, by itself and by children that it waited for, in KiB.
+    pub io_kib: u64,
     /// The exit status; none when a signal ended it.
     pub exit_status: Option<i32>,
     /// Whether it was ended because `stop` said so.
@@ -61,6 +65,7 @@ pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     while waitid(WaitId::Pid(pid), options)?.is_none() {
         used.memory_kib = used.memory_kib.max(memory(id).unwrap_or(0));
+        used.io_kib = used.io_kib.max(io(id).unwrap_or(0));
         if !used.is_stopped && stop.load(Ordering::Acquire) {
             used.is_stopped = true;
             end(&mut child)?;
@@ -69,6 +74,7 @@ pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
     }
     used.wall_s = began.elapsed().as_secs_f64();
     used.processor_s = processor_time(id).unwrap_or(0.0);
+    used.io_kib = used.io_kib.max(io(id).unwrap_or(0));
     used.exit_status = child.wait()?.code();
     Ok(used)
 }
@@ -88,6 +94,16 @@ fn memory(id: u32) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
+/// What went through `read` and `write`, files and sockets alike, in KiB.
+fn io(id: u32) -> Option<u64> {
+    let io = std::fs::read_to_string(format!("/proc/{id}/io")).ok()?;
+    let field = |name: &str| -> Option<u64> {
+        let line = io.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().parse().ok()
+    };
+    Some((field("rchar:")? + field("wchar:")?) / 1024)
+}
+
 /// Seconds of processors: what `getrusage` would say of the process once it was waited for.
 fn processor_time(id: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
@@ -105,30 +121,28 @@ fn ticks(stat: &str) -> Option<u64> {
 #[derive(Clone)]
 pub struct ClientLibrary {
     peers: Peers,
-    advisor: Address,
 }
 
 impl ClientLibrary {
-    /// Asks one of the advisors there are, always the same.
+    /// For an application that talks to these.
     ///
     /// # Errors
-    /// `TRANSIENT` when there is none, and what the naming service says.
+    /// `TRANSIENT` when there is no advisor, and what the naming service says.
     pub fn new(peers: Peers) -> Result<Self, SystemException> {
-        let transient =
-            |why: String| SystemException::transient(0, CompletionStatus::No).with_detail(why);
-        let names = peers.names(Role::Advisor).map_err(|error| transient(error.to_string()))?;
-        let chosen = names.get(std::process::id() as usize % names.len().max(1));
-        let name = chosen.ok_or_else(|| transient("there is no advisor".to_owned()))?;
-        let advisor = Address::named(Role::Advisor, name.clone());
-        Ok(Self { peers, advisor })
+        if peers.replicas(Role::Advisor)?.is_empty() {
+            return Err(SystemException::transient(0, CompletionStatus::No)
+                .with_detail("there is no advisor"));
+        }
+        Ok(Self { peers })
     }
 
-    /// Where and how a job should run; the application starts it (figure 5, arrows 1 and 6).
+    /// Where and how a job should run; the application starts it (figure 5, arrows 1 and 6). The
+    /// advisors there are take turns.
     ///
     /// # Errors
     /// What came instead of an answer.
     pub fn schedule(&self, job: &Job) -> Result<Placement, SystemException> {
-        self.peers.ask(&self.advisor, &Request::Schedule(job.clone()))
+        self.peers.ask(&Address::any(Role::Advisor), &Request::Schedule(job.clone()))
     }
 
     /// The same without waiting.
@@ -140,16 +154,25 @@ impl ClientLibrary {
         let done: Done = Box::new(move |outcome: Result<Reply, SystemException>| {
             done(outcome.and_then(Placement::try_from));
         });
-        self.peers.start(&self.advisor, Request::Schedule(job), done);
+        self.peers.start(&Address::any(Role::Advisor), Request::Schedule(job), done);
     }
 
     /// Has a job run (figure 5, arrows 1a and 6a). Once this returns a receipt that says yes, it
-    /// will run, whatever component fails.
+    /// will run, whatever component fails. The id decides which advisor is asked, so that the same
+    /// job submitted again is the same job; only when that one stays away, another is asked.
     ///
     /// # Errors
     /// What came instead of an answer; the job may be submitted again under the same id.
     pub fn submit(&self, job: &Job) -> Result<Receipt, SystemException> {
-        self.peers.ask(&self.advisor, &Request::Submit(job.clone()))
+        let request = Request::Submit(job.clone());
+        let mut last = None;
+        for advisor in self.advisors(&job.id)? {
+            match self.peers.ask(&advisor, &request) {
+                Err(exception) => last = Some(exception),
+                receipt => return receipt,
+            }
+        }
+        Err(last.unwrap_or_else(nobody))
     }
 
     /// How a job is.
@@ -157,7 +180,29 @@ impl ClientLibrary {
     /// # Errors
     /// What came instead of an answer.
     pub fn outcome(&self, job: &str) -> Result<Outcome, SystemException> {
-        self.peers.ask(&self.advisor, &Request::OutcomeOf(JobId { id: job.to_owned() }))
+        let request = Request::OutcomeOf(JobId { id: job.to_owned() });
+        let mut last = None;
+        for advisor in self.advisors(job)? {
+            match self.peers.ask::<Outcome>(&advisor, &request) {
+                // Another one may have accepted it.
+                Ok(outcome) if outcome.state == Phase::UnknownJob => {
+                    last.get_or_insert(Ok(outcome));
+                }
+                Ok(outcome) => return Ok(outcome),
+                Err(exception) => last = Some(Err(exception)),
+            }
+        }
+        last.unwrap_or_else(|| Err(nobody()))
+    }
+
+    /// The advisors, that of the job first.
+    fn advisors(&self, job: &str) -> Result<Vec<Address>, SystemException> {
+        let names = self.peers.replicas(Role::Advisor)?;
+        let mut hasher = DefaultHasher::new();
+        job.hash(&mut hasher);
+        let first = hasher.finish() as usize % names.len().max(1);
+        let in_turn = names.iter().cycle().skip(first).take(names.len());
+        Ok(in_turn.map(|name| Address::named(Role::Advisor, name.clone())).collect())
     }
 
     /// Waits until a job has ended.
@@ -194,16 +239,35 @@ impl ClientLibrary {
             usage.wall_s = used.wall_s;
             usage.processor_s = used.processor_s;
             usage.memory_kib = used.memory_kib;
+            usage.io_kib = used.io_kib;
             usage.samples = 1;
-            record(peers, usage);
+            if let Err(exception) = record(peers, usage) {
+                tracing::warn!(%exception, "what a run used could not be recorded");
+            }
         }
         Ok(used)
     }
 }
 
-/// Tells all replicas of the requirement database.
-pub(crate) fn record(peers: &Peers, usage: Usage) {
-    peers.tell_all(Role::RequirementDatabase, &Request::Record(usage));
+/// Tells a replica of the requirement database what was used, or a proxy in front of them.
+///
+/// # Errors
+/// What came instead of an answer.
+pub fn record(peers: &Peers, usage: Usage) -> Result<Receipt, SystemException> {
+    let (sender, receiver) = channel();
+    let done = move |outcome: Result<Reply, SystemException>| {
+        // The receiver waits below.
+        let _ = sender.send(outcome.and_then(Receipt::try_from));
+    };
+    peers.update_one(Role::RequirementDatabase, Request::Record(usage), Box::new(done));
+    receiver.recv().unwrap_or_else(|_| {
+        let maybe = CompletionStatus::Maybe;
+        Err(SystemException::no_response(0, maybe).with_detail("the answer was forgotten"))
+    })
+}
+
+fn nobody() -> SystemException {
+    SystemException::transient(0, CompletionStatus::No).with_detail("there is no advisor")
 }
 
 #[cfg(test)]
@@ -222,6 +286,15 @@ mod tests {
         assert_eq!(used.exit_status, Some(7));
         assert!(used.processor_s > 0.0 && used.wall_s > 0.0, "{used:?}");
         assert!(used.memory_kib > 0 && !used.is_stopped, "{used:?}");
+    }
+
+    #[test]
+    fn what_a_run_reads_and_writes_is_measured() {
+        let stop = AtomicBool::new(false);
+        let script = "head -c 4194304 /dev/zero > /dev/null";
+        let used = run(&shell(script), &stop).unwrap();
+        // Read and written by a child.
+        assert!(used.io_kib >= 8192, "{used:?}");
     }
 
     #[test]

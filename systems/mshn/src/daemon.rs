@@ -189,6 +189,7 @@ fn outcome_of(order: &StartOrder, machine: &str) -> Outcome {
         machine: machine.to_owned(),
         format: format.map(|format| format.name.clone()).unwrap_or_default(),
         exit_status: 0,
+        late_by_s: 0.0,
         starts: order.attempt,
         why: String::new(),
     }
@@ -200,7 +201,7 @@ fn report(daemon: &Weak<Daemon>, interval: Duration) {
         match host.measure(&daemon.options.machine) {
             Ok(mut status) => {
                 status.running = daemon.running();
-                daemon.peers.tell_all(Role::StatusServer, &Request::Report(status));
+                daemon.peers.update_all(Role::StatusServer, &Request::Report(status));
             }
             Err(error) => tracing::warn!(%error, "the machine cannot be measured"),
         }

@@ -10,6 +10,7 @@ mod statically;
 
 pub use asynchronous::Asynchronous;
 pub use dynamic::Dynamic;
+pub(crate) use events::unique;
 pub use events::{CHANNEL_SERVERS, EventCounts, EventOptions, Events};
 pub use statically::Static;
 

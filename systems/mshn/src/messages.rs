@@ -131,7 +131,8 @@ replies!(
     Receipt = answer_receipt,
     Outcome = answer_outcome,
     StatusReport = answer_status,
-    Requirements = answer_requirements
+    Requirements = answer_requirements,
+    News = answer_news
 );
 
 #[cold]
@@ -366,6 +367,7 @@ operations! {
     ) {
         Record = record, record_async, RecordResponse (Usage) -> Receipt;
         MeansOf = means_of, means_of_async, MeansOfResponse (Application) -> Requirements;
+        NewsSince = news_since, news_since_async, NewsSinceResponse (Known) -> News;
     }
     Daemon (AmhDaemonServant, AmhDaemonSkeleton, amh_daemon, DaemonEvents) {
         Start = start, start_async, StartResponse (StartOrder) -> Receipt;

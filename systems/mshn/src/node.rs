@@ -40,12 +40,12 @@ pub enum Kind {
     Advisor(AdvisorOptions),
     /// A Resource Status Server.
     StatusServer(StatusOptions),
-    /// A proxy of it, in front of the component of that name.
-    StatusProxy(String),
+    /// A proxy of it, in front of the component of that name, or of all.
+    StatusProxy(Option<String>),
     /// A Resource Requirement Database.
     RequirementDatabase,
-    /// A proxy of it, in front of the component of that name.
-    RequirementProxy(String),
+    /// A proxy of it, in front of the component of that name, or of any.
+    RequirementProxy(Option<String>),
     /// The daemon of a machine.
     Daemon(DaemonOptions),
 }
@@ -59,6 +59,14 @@ impl Kind {
             Kind::StatusServer(_) | Kind::StatusProxy(_) => Role::StatusServer,
             Kind::RequirementDatabase | Kind::RequirementProxy(_) => Role::RequirementDatabase,
             Kind::Daemon(_) => Role::Daemon,
+        }
+    }
+
+    /// Under which name others find it.
+    fn address(&self, name: &str) -> Address {
+        match self {
+            Kind::StatusProxy(_) | Kind::RequirementProxy(_) => Address::proxy(self.role(), name),
+            _ => Address::named(self.role(), name),
         }
     }
 
@@ -84,17 +92,22 @@ impl Kind {
                 Arc::new(Serving(StatusServer::new(options.clone(), Some(peers))))
             }
             Kind::StatusProxy(upstream) => {
-                Arc::new(StatusProxy::new(peers, Address::named(role, upstream)))
+                let upstream = upstream.as_ref().map(|name| Address::named(role, name));
+                Arc::new(StatusProxy::new(peers, upstream))
             }
-            Kind::RequirementDatabase => Arc::new(
-                match store {
+            Kind::RequirementDatabase => {
+                let opened = match store {
                     Some(path) => RequirementDatabase::open(path),
                     None => RequirementDatabase::in_memory(),
-                }
-                .map_err(failed)?,
-            ),
+                };
+                let database = opened.map_err(failed)?;
+                database.exchange(peers);
+                Arc::new(database)
+            }
             Kind::RequirementProxy(upstream) => {
-                Arc::new(RequirementProxy::new(peers, Address::named(role, upstream)))
+                let named = upstream.as_ref().map(|name| Address::named(role, name));
+                let upstream = named.unwrap_or_else(|| Address::any(role));
+                Arc::new(RequirementProxy::new(peers, upstream))
             }
             Kind::Daemon(options) => Arc::new(DaemonComponent(Daemon::new(options.clone(), peers))),
         })
@@ -140,5 +153,5 @@ pub fn join(
     store: Option<&Path>,
 ) -> Result<(), NodeError> {
     let component = kind.component(store, peers)?;
-    peers.serve(orb, &Address::named(kind.role(), name), &component)
+    peers.serve(orb, &kind.address(name), &component)
 }

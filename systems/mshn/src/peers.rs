@@ -6,6 +6,8 @@
 //! or to another replica. All operations of MSHN may be made twice.
 
 mod again;
+mod known;
+mod local;
 
 use crate::mechanism::{Link, Mechanism};
 use crate::messages::{Component, Done, Reply, Request, Role};
@@ -13,9 +15,10 @@ use crate::node::NodeError;
 use again::{Again, Retries};
 use corbie::{Object, Orb, SystemException, SystemExceptionKind};
 use corbie_naming::{Naming, NamingError};
-use std::collections::{BTreeMap, HashMap};
+use known::{Group, Known};
+use local::Here;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Which component: a certain one, or any of its kind.
@@ -25,19 +28,37 @@ pub struct Address {
     pub role: Role,
     /// Its name; none: any replica.
     pub name: Option<String>,
+    /// Whether it is a proxy in front of such components.
+    pub is_proxy: bool,
 }
 
 impl Address {
     /// Any component of this kind.
     #[must_use]
     pub fn any(role: Role) -> Self {
-        Self { role, name: None }
+        Self { role, name: None, is_proxy: false }
     }
 
     /// The component of that kind and name.
     #[must_use]
     pub fn named(role: Role, name: impl Into<String>) -> Self {
-        Self { role, name: Some(name.into()) }
+        Self { role, name: Some(name.into()), is_proxy: false }
+    }
+
+    /// The proxy of that name in front of components of this kind.
+    #[must_use]
+    pub fn proxy(role: Role, name: impl Into<String>) -> Self {
+        Self { role, name: Some(name.into()), is_proxy: true }
+    }
+
+    fn group(&self) -> Group {
+        Group { role: self.role, is_proxy: self.is_proxy }
+    }
+
+    /// What its channels are called: nobody else has that name.
+    pub(crate) fn label(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("0");
+        format!("{}/{name}", self.group().context("mshn"))
     }
 }
 
@@ -47,13 +68,7 @@ const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How old a list of replicas may be: new ones are found after so long.
-const LIST_AGE: Duration = Duration::from_secs(5);
-
-/// A replica that failed is passed over for so long, if there are others.
-const AVOIDED: Duration = Duration::from_secs(1);
-
-/// See the module. Clones share references.
+/// See the module.
 #[derive(Clone)]
 pub struct Peers {
     shared: Arc<Shared>,
@@ -67,41 +82,20 @@ struct Shared {
     retries: Retries,
 }
 
-/// Components of this process, by kind and name.
-type Here = Mutex<BTreeMap<(Role, String), Weak<dyn Component>>>;
-
 enum Way {
-    Remote {
-        naming: Naming,
-        mechanism: Arc<dyn Mechanism>,
-    },
-    /// The paper's "non-CORBA" case: all components in one process, calling each other's functions.
+    Remote { naming: Naming, mechanism: Arc<dyn Mechanism> },
     Here(Here),
-}
-
-#[derive(Default)]
-struct Known {
-    links: HashMap<(Role, String), Arc<dyn Link>>,
-    replicas: HashMap<Role, Replicas>,
-}
-
-/// The components of one kind, as they were when last asked for.
-struct Replicas {
-    names: Arc<[String]>,
-    listed: Instant,
-    /// The next choice is another one.
-    choices: usize,
-    failed: HashMap<String, Instant>,
 }
 
 /// Whom a request goes to.
 struct Chosen {
+    group: Group,
     name: String,
     link: Arc<dyn Link>,
 }
 
 impl Peers {
-    /// Components found in `naming`, called by `mechanism`.
+    /// Components found in `naming`, called by `mechanism`. Clones share references.
     #[must_use]
     pub fn new(naming: Naming, mechanism: Arc<dyn Mechanism>) -> Self {
         Self::by(Way::Remote { naming, mechanism })
@@ -111,7 +105,7 @@ impl Peers {
     /// [`Peers::register`].
     #[must_use]
     pub fn local() -> Self {
-        Self::by(Way::Here(Mutex::default()))
+        Self::by(Way::Here(Here::default()))
     }
 
     fn by(way: Way) -> Self {
@@ -123,8 +117,7 @@ impl Peers {
     /// Makes a component of this process known to those of [`Peers::local`], as long as it lives.
     pub fn register(&self, role: Role, name: &str, component: &Arc<dyn Component>) {
         if let Way::Here(here) = &self.shared.way {
-            let key = (role, name.to_owned());
-            lock(here).insert(key, Arc::downgrade(component));
+            here.register(role, name, component);
         }
     }
 
@@ -152,21 +145,21 @@ impl Peers {
         Ok(())
     }
 
-    /// The names of all components of a kind.
+    /// The names of all components of a kind, proxies aside.
     ///
     /// # Errors
     /// What the naming service says.
     pub fn names(&self, role: Role) -> Result<Vec<String>, NamingError> {
+        self.list(Group { role, is_proxy: false })
+    }
+
+    fn list(&self, group: Group) -> Result<Vec<String>, NamingError> {
         let (naming, mechanism) = match &self.shared.way {
             Way::Remote { naming, mechanism } => (naming, mechanism),
-            Way::Here(here) => {
-                let here = lock(here);
-                let of_role = here.keys().filter(|(found, _)| *found == role);
-                return Ok(of_role.map(|(_, name)| name.clone()).collect());
-            }
+            Way::Here(_) if group.is_proxy => return Ok(Vec::new()),
+            Way::Here(here) => return Ok(here.names(group.role)),
         };
-        let context = format!("{}/{role}", mechanism.context());
-        let listed = match naming.list(&context) {
+        let listed = match naming.list(&group.context(mechanism.context())) {
             // Nobody of that kind has been there yet.
             Err(NamingError::NotFound { .. }) => return Ok(Vec::new()),
             listed => listed?,
@@ -175,7 +168,17 @@ impl Peers {
             let parsed = corbie_naming::parse(&entry.name).ok()?;
             Some(parsed.into_iter().next()?.id)
         };
-        Ok(listed.into_iter().filter_map(name).collect())
+        let mut names: Vec<String> = listed.into_iter().filter_map(name).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The same as they were a moment ago, in alphabetical order.
+    ///
+    /// # Errors
+    /// What the naming service says, when it never said anything else.
+    pub(crate) fn replicas(&self, role: Role) -> Result<Arc<[String]>, SystemException> {
+        self.members(Group { role, is_proxy: false })
     }
 
     /// Makes a request and waits for its answer; tries again and elsewhere as long as nobody is
@@ -185,13 +188,13 @@ impl Peers {
     /// What the last attempt said.
     pub fn call(&self, to: &Address, request: &Request) -> Result<Reply, SystemException> {
         if let Way::Here(here) = &self.shared.way {
-            return call_here(here, to, request);
+            return here.call(to, request);
         }
         let ends = Instant::now() + self.patience;
         loop {
             let outcome = self.find(to).and_then(|chosen| {
                 let outcome = chosen.link.call(request);
-                outcome.inspect_err(|exception| self.forget_if_stale(to.role, &chosen, exception))
+                outcome.inspect_err(|exception| self.forget_if_stale(&chosen, exception))
             });
             match outcome {
                 Err(exception) if is_stale(&exception) && Instant::now() + PAUSE < ends => {
@@ -203,7 +206,25 @@ impl Peers {
         }
     }
 
-    /// The same with the answer as what it should be.
+    /// Makes a request, once, and waits for its answer.
+    ///
+    /// # Errors
+    /// What came instead.
+    pub(crate) fn ask_once<T>(&self, to: &Address, request: &Request) -> Result<T, SystemException>
+    where
+        T: TryFrom<Reply, Error = SystemException>,
+    {
+        let outcome = match &self.shared.way {
+            Way::Here(here) => here.call(to, request),
+            Way::Remote { .. } => self.find(to).and_then(|chosen| {
+                let outcome = chosen.link.call(request);
+                outcome.inspect_err(|exception| self.forget_if_stale(&chosen, exception))
+            }),
+        };
+        outcome.and_then(T::try_from)
+    }
+
+    /// The same as [`Peers::call`] with the answer as what it should be.
     ///
     /// # Errors
     /// As [`Peers::call`].
@@ -218,7 +239,7 @@ impl Peers {
     /// [`Peers::call`] does it.
     pub fn start(&self, to: &Address, request: Request, done: Done) {
         if let Way::Here(here) = &self.shared.way {
-            return start_here(here, to, request, done);
+            return here.start(to, request, done);
         }
         let ends = Instant::now() + self.patience;
         self.attempt(Again { peers: self.clone(), to: to.clone(), request, done, ends });
@@ -235,7 +256,7 @@ impl Peers {
         let (link, copy) = (Arc::clone(&chosen.link), request.clone());
         let finish: Done = Box::new(move |outcome| match outcome {
             Err(exception) if is_stale(&exception) => {
-                peers.forget_if_stale(to.role, &chosen, &exception);
+                peers.forget_if_stale(&chosen, &exception);
                 let here = peers.clone();
                 here.later(Again { peers, to, request: copy, done, ends }, exception);
             }
@@ -284,122 +305,117 @@ impl Peers {
     /// Makes the same request of every component of a kind: of all replicas. Failures are left to
     /// the next time.
     pub fn tell_all(&self, role: Role, request: &Request) {
-        if let Way::Here(here) = &self.shared.way {
-            for name in self.names(role).unwrap_or_default() {
-                let to = Address::named(role, name);
-                start_here(here, &to, request.clone(), Box::new(|_| ()));
-            }
-            return;
-        }
         let names = self.replicas(role).unwrap_or_default();
         for name in names.iter() {
-            let Ok(chosen) = self.link(role, name.clone()) else { continue };
-            let (peers, link) = (self.clone(), Arc::clone(&chosen.link));
-            let done = move |outcome: Result<Reply, SystemException>| {
-                if let Err(exception) = outcome {
-                    peers.forget_if_stale(role, &chosen, &exception);
-                }
-            };
-            link.start(request, Box::new(done));
+            self.tell(&Address::named(role, name.clone()), request);
         }
+    }
+
+    /// Passes an update on that the next one makes up for: to a proxy, if there is one, which
+    /// filters, else to all replicas.
+    pub fn update_all(&self, role: Role, request: &Request) {
+        match self.proxy(role) {
+            Some(proxy) if self.tell(&proxy, request) => {}
+            _ => self.tell_all(role, request),
+        }
+    }
+
+    /// Passes an update on that must not be lost: to a proxy, if there is one, else to one of the
+    /// replicas, which tell the others. `done` hears when it was taken.
+    pub fn update_one(&self, role: Role, request: Request, done: Done) {
+        let Some(proxy) = self.proxy(role) else {
+            return self.start(&Address::any(role), request, done);
+        };
+        let (peers, copy) = (self.clone(), request.clone());
+        let otherwise = move |outcome| match outcome {
+            Err(exception) if is_stale(&exception) => peers.start(&Address::any(role), copy, done),
+            outcome => done(outcome),
+        };
+        // A proxy may be gone for good.
+        self.clone().with_patience(Duration::ZERO).start(&proxy, request, Box::new(otherwise));
+    }
+
+    /// A proxy that did not fail just now.
+    fn proxy(&self, role: Role) -> Option<Address> {
+        let group = Group { role, is_proxy: true };
+        self.members(group).ok()?;
+        let name = self.lock().choose(group)?;
+        Some(Address::proxy(role, name))
+    }
+
+    /// Makes a request whose answer matters to nobody. Whether somebody is known to be there.
+    fn tell(&self, to: &Address, request: &Request) -> bool {
+        if let Way::Here(here) = &self.shared.way {
+            here.start(to, request.clone(), Box::new(|_| ()));
+            return true;
+        }
+        let Ok(chosen) = self.find(to) else { return false };
+        let (peers, link) = (self.clone(), Arc::clone(&chosen.link));
+        let done = move |outcome: Result<Reply, SystemException>| {
+            if let Err(exception) = outcome {
+                peers.forget_if_stale(&chosen, &exception);
+            }
+        };
+        link.start(request, Box::new(done));
+        true
     }
 
     fn find(&self, to: &Address) -> Result<Chosen, SystemException> {
+        let group = to.group();
         let name = match &to.name {
             Some(name) => name.clone(),
-            None => self.choose(to.role)?,
+            None => {
+                self.members(group)?;
+                let chosen = self.lock().choose(group);
+                chosen.ok_or_else(|| nobody(&format!("there is no {}", to.role)))?
+            }
         };
-        self.link(to.role, name)
+        self.link(group, name)
     }
 
-    fn link(&self, role: Role, name: String) -> Result<Chosen, SystemException> {
+    fn link(&self, group: Group, name: String) -> Result<Chosen, SystemException> {
         let Way::Remote { naming, mechanism } = &self.shared.way else {
             return Err(nobody(&"components of this process have no references"));
         };
-        let key = (role, name);
+        let key = (group, name);
         if let Some(link) = self.lock().links.get(&key) {
-            return Ok(Chosen { link: Arc::clone(link), name: key.1 });
+            return Ok(Chosen { group, link: Arc::clone(link), name: key.1 });
         }
-        let path = format!("{}/{role}/{}", mechanism.context(), escaped(&key.1));
+        let path = format!("{}/{}", group.context(mechanism.context()), escaped(&key.1));
         let found = naming.resolve_object(&path).map_err(|e| nobody(&e))?;
         let made = mechanism.link(&found);
         let link = Arc::clone(self.lock().links.entry(key.clone()).or_insert(made));
-        Ok(Chosen { link, name: key.1 })
+        Ok(Chosen { group, link, name: key.1 })
     }
 
-    /// The replicas there are; the list may be a little old.
-    fn replicas(&self, role: Role) -> Result<Arc<[String]>, SystemException> {
-        let known = self.lock().replicas.get(&role).map(|r| (Arc::clone(&r.names), r.listed));
-        if let Some((names, listed)) = &known
-            && listed.elapsed() < LIST_AGE
-        {
-            return Ok(Arc::clone(names));
+    /// Who is in a group; the list may be a little old.
+    fn members(&self, group: Group) -> Result<Arc<[String]>, SystemException> {
+        let known = self.lock().names(group);
+        if let Some((names, true)) = known {
+            return Ok(names);
         }
-        let names: Arc<[String]> = match (self.names(role), known) {
+        let names: Arc<[String]> = match (self.list(group), known) {
             (Ok(names), _) => names.into(),
             // Whoever was there may still be, although nobody says so.
             (Err(_), Some((names, _))) => names,
             (Err(error), None) => return Err(nobody(&error)),
         };
-        if names.is_empty() {
-            self.lock().replicas.remove(&role);
-            return Ok(names);
+        // That there is nobody need not be remembered of those who have to be there.
+        if !names.is_empty() || group.is_proxy {
+            self.lock().listed(group, &names);
         }
-        let mut known = self.lock();
-        let now = Instant::now();
-        let replicas = known.replicas.entry(role).or_insert_with(|| Replicas {
-            names: Arc::clone(&names),
-            listed: now,
-            // Not every process begins with the same one.
-            choices: std::process::id() as usize,
-            failed: HashMap::new(),
-        });
-        (replicas.names, replicas.listed) = (Arc::clone(&names), now);
         Ok(names)
-    }
-
-    /// The replicas in turns, those that failed just now aside.
-    fn choose(&self, role: Role) -> Result<String, SystemException> {
-        let names = self.replicas(role)?;
-        let mut known = self.lock();
-        let Some(replicas) = known.replicas.get_mut(&role) else {
-            return Err(nobody(&format!("there is no {role}")));
-        };
-        replicas.failed.retain(|_, at| at.elapsed() < AVOIDED);
-        replicas.choices = replicas.choices.wrapping_add(1);
-        let (first, count) = (replicas.choices, names.len().max(1));
-        let turns = (0..count).filter_map(|turn| names.get(first.wrapping_add(turn) % count));
-        let mut sound = turns.clone().filter(|name| !replicas.failed.contains_key(*name));
-        let chosen = sound.next().or_else(|| turns.clone().next());
-        chosen.cloned().ok_or_else(|| nobody(&format!("there is no {role}")))
     }
 
     /// Resolves anew whom it calls next at that address, as the Client Library of the paper does
     /// before each request (§4.3).
     pub fn forget(&self, to: &Address) {
-        let mut known = self.lock();
-        match &to.name {
-            Some(name) => {
-                known.links.remove(&(to.role, name.clone()));
-            }
-            None => {
-                known.links.retain(|(role, _), _| *role != to.role);
-                known.replicas.remove(&to.role);
-            }
-        }
+        self.lock().forget(to.group(), to.name.as_deref());
     }
 
-    fn forget_if_stale(&self, role: Role, asked: &Chosen, exception: &SystemException) {
-        if !is_stale(exception) {
-            return;
-        }
-        let key = (role, asked.name.clone());
-        let mut known = self.lock();
-        if known.links.get(&key).is_some_and(|link| Arc::ptr_eq(link, &asked.link)) {
-            known.links.remove(&key);
-        }
-        if let Some(replicas) = known.replicas.get_mut(&role) {
-            replicas.failed.insert(key.1, Instant::now());
+    fn forget_if_stale(&self, asked: &Chosen, exception: &SystemException) {
+        if is_stale(exception) {
+            self.lock().failed(asked.group, &asked.name, &asked.link);
         }
     }
 
@@ -412,30 +428,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn start_here(here: &Here, to: &Address, request: Request, done: Done) {
-    let found = {
-        let here = lock(here);
-        let is_asked = |(role, name): &&(Role, String)| {
-            *role == to.role && to.name.as_ref().is_none_or(|wanted| wanted == name)
-        };
-        here.keys().find(is_asked).and_then(|key| here.get(key)?.upgrade())
-    };
-    match found {
-        Some(component) => component.serve(request, done),
-        None => done(Err(nobody(&format!("there is no {} here", to.role)))),
-    }
-}
-
-fn call_here(here: &Here, to: &Address, request: &Request) -> Result<Reply, SystemException> {
-    let (sender, receiver) = channel();
-    let done = move |outcome| {
-        // The receiver waits below.
-        let _ = sender.send(outcome);
-    };
-    start_here(here, to, request.clone(), Box::new(done));
-    receiver.recv().unwrap_or_else(|_| Err(forgotten()))
-}
-
 /// Puts `reference` where others look for this component, in place of what was there.
 pub(crate) fn announce(
     naming: &Naming,
@@ -443,7 +435,7 @@ pub(crate) fn announce(
     me: &Address,
     reference: &Object,
 ) -> Result<(), NamingError> {
-    let context = format!("{context}/{}", me.role);
+    let context = me.group().context(context);
     naming.make_contexts(&context)?;
     let name = me.name.as_deref().unwrap_or("0");
     naming.rebind(&format!("{context}/{}", escaped(name)), reference)

@@ -1,27 +1,29 @@
 //! The Resource Requirement Database: what applications used, by format and machine, in one `redb`
-//! file; and the proxy that gathers before it passes on (paper MSHN §2).
+//! file; its replicas, which tell each other what is new; and the proxy that gathers before it
+//! passes on (paper MSHN §2).
 //!
 //! Client Libraries record; the Scheduling Advisor asks for means.
 
 mod gather;
+mod shares;
 
 pub use gather::RequirementProxy;
 
-use crate::idl::{Requirements, Usage};
-use crate::messages::{Component, Done, Request, accepted, not_mine, refused};
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use crate::idl::{News, Usage};
+use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
+use crate::peers::{Address, Peers};
+use redb::Database;
+use shares::Shares;
 use std::path::Path;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-/// Application, format, machine.
-type Key = (&'static str, &'static str, &'static str);
-/// Mean wall seconds, mean processor seconds, largest memory in KiB, samples.
-type Means = (f64, f64, u64, u64);
-
-const USED: TableDefinition<'_, Key, Means> = TableDefinition::new("used");
+/// Between two questions to the other replicas what is new.
+const EXCHANGE_EVERY: Duration = Duration::from_millis(500);
 
 /// See the module.
 pub struct RequirementDatabase {
-    database: Database,
+    shares: Arc<Shares>,
 }
 
 impl RequirementDatabase {
@@ -43,56 +45,57 @@ impl RequirementDatabase {
     }
 
     fn prepare(database: Database) -> Result<Self, redb::Error> {
-        let transaction = database.begin_write()?;
-        transaction.open_table(USED)?;
-        transaction.commit()?;
-        Ok(Self { database })
+        Ok(Self { shares: Arc::new(Shares::prepare(database)?) })
     }
 
-    fn record(&self, used: &Usage) -> Result<(), redb::Error> {
-        let transaction = self.database.begin_write()?;
-        {
-            let mut table = transaction.open_table(USED)?;
-            let key = (used.application.as_str(), used.format.as_str(), used.machine.as_str());
-            let before = table.get(key)?.map(|means| means.value());
-            table.insert(key, joined(before, used))?;
-        }
-        transaction.commit()?;
-        Ok(())
-    }
-
-    fn means_of(&self, application: &str) -> Result<Requirements, redb::Error> {
-        let table = self.database.begin_read()?.open_table(USED)?;
-        let mut means = Vec::new();
-        for entry in table.range((application, "", "")..)? {
-            let (key, value) = entry?;
-            let (name, format, machine) = key.value();
-            if name != application {
-                break;
-            }
-            let (wall_s, processor_s, memory_kib, samples) = value.value();
-            means.push(Usage {
-                application: name.to_owned(),
-                format: format.to_owned(),
-                machine: machine.to_owned(),
-                wall_s,
-                processor_s,
-                memory_kib,
-                samples: u32::try_from(samples).unwrap_or(u32::MAX),
-            });
-        }
-        Ok(Requirements { means })
+    /// Asks the other replicas what is new, again and again as long as this is there.
+    pub fn exchange(&self, peers: Peers) {
+        let shares = Arc::downgrade(&self.shares);
+        std::thread::spawn(move || exchange(&shares, &peers));
     }
 }
 
-/// The mean with one more, or several more, in it.
-fn joined(before: Option<Means>, used: &Usage) -> Means {
-    let (wall, processor, memory, samples) = before.unwrap_or((0.0, 0.0, 0, 0));
-    let more = u64::from(used.samples.max(1));
-    let all = samples.saturating_add(more);
-    let mean = |old: f64, new: f64| (old * samples as f64 + new * more as f64) / all as f64;
-    let memory = memory.max(used.memory_kib);
-    (mean(wall, used.wall_s), mean(processor, used.processor_s), memory, all)
+fn exchange(shares: &Weak<Shares>, peers: &Peers) {
+    // Our own name among the replicas, once we have asked ourselves.
+    let mut own: Option<String> = None;
+    loop {
+        std::thread::sleep(EXCHANGE_EVERY);
+        let names = peers.replicas(Role::RequirementDatabase).unwrap_or_default();
+        let Some(shares) = shares.upgrade() else { return };
+        if names.len() < 2 {
+            continue;
+        }
+        for name in names.iter() {
+            if own.as_ref() == Some(name) {
+                continue;
+            }
+            let to = Address::named(Role::RequirementDatabase, name.clone());
+            let news: Result<News, _> = peers.ask_once(&to, &Request::NewsSince(shares.known()));
+            match news {
+                Ok(news) if news.origin == shares.origin() => own = Some(name.clone()),
+                Ok(news) => {
+                    if let Err(error) = shares.learn(&news) {
+                        tracing::error!(%error, "the requirement database");
+                    }
+                }
+                Err(exception) => tracing::debug!(%exception, name, "no news of a replica"),
+            }
+        }
+    }
+}
+
+/// The mean of both, weighted by their samples; of what `before` is about.
+fn joined(before: &Usage, used: &Usage) -> Usage {
+    let (old, new) = (f64::from(before.samples), f64::from(used.samples.max(1)));
+    let mean = |a: f64, b: f64| (a * old + b * new) / (old + new);
+    Usage {
+        wall_s: mean(before.wall_s, used.wall_s),
+        processor_s: mean(before.processor_s, used.processor_s),
+        memory_kib: before.memory_kib.max(used.memory_kib),
+        io_kib: mean(before.io_kib as f64, used.io_kib as f64) as u64,
+        samples: before.samples.saturating_add(used.samples.max(1)),
+        ..before.clone()
+    }
 }
 
 /// Whether the numbers are such as a run can give.
@@ -107,8 +110,9 @@ impl Component for RequirementDatabase {
             Request::Record(used) if !is_sound(&used) => {
                 Ok(refused("a time is negative or not finite").into())
             }
-            Request::Record(used) => self.record(&used).map(|()| accepted().into()),
-            Request::MeansOf(which) => self.means_of(&which.name).map(Into::into),
+            Request::Record(used) => self.shares.record(&used).map(|()| accepted().into()),
+            Request::MeansOf(which) => self.shares.means_of(&which.name).map(Into::into),
+            Request::NewsSince(known) => self.shares.news_since(&known).map(Into::into),
             other => return done(Err(not_mine(&other))),
         };
         done(outcome.map_err(|error| {

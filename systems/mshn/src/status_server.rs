@@ -9,9 +9,10 @@ mod watching;
 
 pub use filter::StatusProxy;
 
-use crate::idl::{MachineStatus, MachineStatuses, StatusReport, Violation};
+use crate::idl::{MachineStatus, MachineStatuses, StatusReport, Violation, WatchOrder};
 use crate::messages::{Component, Done, Request, Role, accepted, not_mine};
 use crate::peers::{Address, Peers};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -68,6 +69,16 @@ impl StatusServer {
         self.look();
     }
 
+    fn watch(&self, order: WatchOrder) {
+        let now = Instant::now();
+        match self.lock().watched.entry(order.job.clone()) {
+            Entry::Occupied(mut known) => known.get_mut().again(order, now),
+            Entry::Vacant(place) => {
+                place.insert(Watched::new(order, now));
+            }
+        }
+    }
+
     fn status(&self, machine: &str) -> StatusReport {
         let state = self.lock();
         let now = Instant::now();
@@ -91,6 +102,7 @@ impl StatusServer {
         {
             let mut state = self.lock();
             let State { machines, watched } = &mut *state;
+            watched.retain(|_, watched| watched.is_wanted(now));
             for watched in watched.values_mut() {
                 let machine = machines.get(watched.machine());
                 late.extend(watched.look(now, machine, self.options.silence));
@@ -123,8 +135,7 @@ impl Component for StatusServer {
             }
             Request::Status(which) => self.status(&which.machine).into(),
             Request::Watch(order) => {
-                let watched = Watched::new(order, Instant::now());
-                self.lock().watched.insert(watched.job().to_owned(), watched);
+                self.watch(order);
                 accepted().into()
             }
             Request::Unwatch(which) => {

@@ -271,10 +271,10 @@ fn proxies_pass_on_what_changes_something() {
     let mut system = System::start(MechanismName::Static);
     system.join(&Kind::StatusServer(StatusOptions::default()), "s");
     system.join(&Kind::RequirementDatabase, "r");
-    system.join(&Kind::StatusProxy("s".to_owned()), "near");
-    system.join(&Kind::RequirementProxy("r".to_owned()), "near");
+    system.join(&Kind::StatusProxy(Some("s".to_owned())), "near");
+    system.join(&Kind::RequirementProxy(None), "near");
     let (_, peers) = system.peers();
-    let near = |role| Address::named(role, "near");
+    let near = |role| Address::proxy(role, "near");
     let far = Address::named(Role::StatusServer, "s");
     let report = |load: f64| {
         let machine = "m".to_owned();

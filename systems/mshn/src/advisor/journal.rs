@@ -44,7 +44,20 @@ impl Journal {
         Ok(())
     }
 
-    /// Every job that was ever accepted.
+    /// Forgets these, in one transaction.
+    pub(super) fn remove(&self, ids: &[String]) -> Result<(), redb::Error> {
+        let transaction = self.0.begin_write()?;
+        {
+            let mut table = transaction.open_table(JOBS)?;
+            for id in ids {
+                table.remove(id.as_str())?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Every job that was accepted and not removed.
     pub(super) fn read(&self) -> Result<Vec<Accepted>, redb::Error> {
         let table = self.0.begin_read()?.open_table(JOBS)?;
         let mut jobs = Vec::new();

@@ -5,6 +5,7 @@ use crate::idl::{Job, MachineStatus, Placement, Usage};
 use crate::schedule::{EtcMatrix, Heuristic, Problem, Quiet};
 use crate::status_server::rate;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// What an application is taken to need that never ran, in seconds.
 const UNKNOWN_S: f64 = 1.0;
@@ -45,23 +46,83 @@ impl Knowledge {
         given / f64::from(machine.processors.max(1)) / rate(machine)
     }
 
-    /// A placement for each job, all of them together.
+    /// A placement for each job, all of them together, in this order.
     pub(super) fn place(&self, jobs: &[Job], heuristic: &dyn Heuristic) -> Vec<Placement> {
         match self.problem(jobs) {
             Ok(problem) => {
                 let mapping = heuristic.map(&problem, &mut Quiet);
-                let mut done = problem.ready().to_vec();
-                let place = |(job, machine): (&Job, &u32)| {
-                    let machine = *machine as usize;
-                    let before = done[machine];
-                    let placement = self.choose_format(job, machine, before);
-                    done[machine] = placement.completes_in_s;
+                let mut ready = problem.ready().to_vec();
+                let settle = |(job, machine): (&Job, &u32)| {
+                    if job.formats.is_empty() {
+                        return nowhere(job, "the job has no format");
+                    }
+                    let (machine, placement) = self.settle(job, *machine as usize, &ready);
+                    ready[machine] = placement.completes_in_s;
                     placement
                 };
-                jobs.iter().zip(mapping.machines()).map(place).collect()
+                jobs.iter().zip(mapping.machines()).map(settle).collect()
             }
             Err(why) => jobs.iter().map(|job| nowhere(job, &why)).collect(),
         }
+    }
+
+    /// Where the heuristic wants it, in the preferred format, if that is in time; else in the most
+    /// preferred format that some machine has done in time; else wherever it is done first.
+    fn settle(&self, job: &Job, machine: usize, ready: &[f64]) -> (usize, Placement) {
+        let wanted = self.on(job, 0, machine, ready);
+        if job.deadline_s <= 0.0 || wanted.completes_in_s <= job.deadline_s {
+            return (machine, wanted);
+        }
+        let all = 0..job.formats.len();
+        if let Some(found) = self.in_time(job, all.clone(), ready, Some(job.deadline_s), None) {
+            return found;
+        }
+        let each = all.filter_map(|format| self.first(job, format, ready, None));
+        let first = each.min_by(|a, b| a.1.completes_in_s.total_cmp(&b.1.completes_in_s));
+        first.unwrap_or((machine, wanted))
+    }
+
+    /// The job on that machine in that format.
+    fn on(&self, job: &Job, format: usize, machine: usize, ready: &[f64]) -> Placement {
+        let status = &self.machines[machine];
+        let (expected_s, takes_s) = self.expected(job, format, status);
+        Placement {
+            job: job.id.clone(),
+            machine: status.machine.clone(),
+            format: u32::try_from(format).unwrap_or(u32::MAX),
+            expected_s,
+            completes_in_s: ready[machine] + takes_s,
+            why: String::new(),
+        }
+    }
+
+    /// The machine that has the job done first in that format.
+    fn first(
+        &self,
+        job: &Job,
+        format: usize,
+        ready: &[f64],
+        avoid: Option<&str>,
+    ) -> Option<(usize, Placement)> {
+        let is_allowed = |machine: &usize| avoid != Some(self.machines[*machine].machine.as_str());
+        let allowed = (0..self.machines.len()).filter(is_allowed);
+        let all = allowed.map(|machine| (machine, self.on(job, format, machine, ready)));
+        all.min_by(|a, b| a.1.completes_in_s.total_cmp(&b.1.completes_in_s))
+    }
+
+    /// The first of these formats that some machine has done in time.
+    fn in_time(
+        &self,
+        job: &Job,
+        mut formats: Range<usize>,
+        ready: &[f64],
+        left_s: Option<f64>,
+        avoid: Option<&str>,
+    ) -> Option<(usize, Placement)> {
+        formats.find_map(|format| {
+            let found = self.first(job, format, ready, avoid)?;
+            left_s.is_none_or(|left_s| found.1.completes_in_s <= left_s).then_some(found)
+        })
     }
 
     fn problem(&self, jobs: &[Job]) -> Result<Problem, String> {
@@ -75,30 +136,6 @@ impl Knowledge {
         etc.and_then(|etc| Problem::with_ready(etc, ready)).map_err(|error| error.to_string())
     }
 
-    /// The most preferred format that is done in time on that machine; else the quickest one.
-    fn choose_format(&self, job: &Job, machine: usize, ready: f64) -> Placement {
-        let machine = &self.machines[machine];
-        let mut best: Option<Placement> = None;
-        for format in 0..job.formats.len() {
-            let (expected_s, takes_s) = self.expected(job, format, machine);
-            let completes_in_s = ready + takes_s;
-            if best.as_ref().is_none_or(|best| completes_in_s < best.completes_in_s) {
-                best = Some(Placement {
-                    job: job.id.clone(),
-                    machine: machine.machine.clone(),
-                    format: u32::try_from(format).unwrap_or(u32::MAX),
-                    expected_s,
-                    completes_in_s,
-                    why: String::new(),
-                });
-            }
-            if job.deadline_s <= 0.0 || completes_in_s <= job.deadline_s {
-                break;
-            }
-        }
-        best.unwrap_or_else(|| nowhere(job, "the job has no format"))
-    }
-
     /// Where a job is done in time after all, if anywhere: formats in the order of preference, from
     /// `format` on; for each the machine that has it done first. `left_s` is the time there is.
     /// Without a deadline, wherever it is done first but on `avoid`.
@@ -109,27 +146,9 @@ impl Knowledge {
         left_s: Option<f64>,
         avoid: Option<&str>,
     ) -> Option<Placement> {
-        for format in format as usize..job.formats.len() {
-            let on = |(index, machine): (usize, &MachineStatus)| {
-                let (expected_s, takes_s) = self.expected(job, format, machine);
-                (index, expected_s, self.ready(machine) + takes_s)
-            };
-            let others = |(_, m): &(usize, &MachineStatus)| avoid != Some(m.machine.as_str());
-            let all = self.machines.iter().enumerate().filter(others).map(on);
-            let first = all.min_by(|a, b| a.2.total_cmp(&b.2));
-            let (index, expected_s, completes_in_s) = first?;
-            if left_s.is_none_or(|left_s| completes_in_s <= left_s) {
-                return Some(Placement {
-                    job: job.id.clone(),
-                    machine: self.machines[index].machine.clone(),
-                    format: u32::try_from(format).unwrap_or(u32::MAX),
-                    expected_s,
-                    completes_in_s,
-                    why: String::new(),
-                });
-            }
-        }
-        None
+        let ready: Vec<f64> = self.machines.iter().map(|machine| self.ready(machine)).collect();
+        let formats = format as usize..job.formats.len();
+        self.in_time(job, formats, &ready, left_s, avoid).map(|(_, placement)| placement)
     }
 }
 
@@ -141,7 +160,7 @@ pub(super) fn nowhere(job: &Job, why: &str) -> Placement {
 mod tests {
     use super::*;
     use crate::idl::Format;
-    use crate::schedule::MinMin;
+    use crate::schedule::{Mapping, MinMin};
 
     fn machine(name: &str, load: f64) -> MachineStatus {
         let machine = name.to_owned();
@@ -184,6 +203,34 @@ mod tests {
         assert_eq!(knowledge().place(&[job(9.0)], &MinMin)[0].format, 0);
         let placed = &knowledge().place(&[job(2.0)], &MinMin)[0];
         assert_eq!((placed.machine.as_str(), placed.format), ("a", 1));
+    }
+
+    /// Wants all on the machine called b.
+    struct Stubborn;
+
+    impl Heuristic for Stubborn {
+        fn map(&self, problem: &Problem, _: &mut dyn crate::schedule::Progress) -> Mapping {
+            Mapping::new(vec![1; problem.tasks()])
+        }
+    }
+
+    #[test]
+    fn another_machine_is_tried_before_another_format() {
+        // 16 s on b: with 9 s left, fine is in time on a only; with 20 s, where it is wanted.
+        let on = |deadline_s| knowledge().place(&[job(deadline_s)], &Stubborn).remove(0);
+        assert_eq!((on(9.0).machine.as_str(), on(9.0).format), ("a", 0));
+        assert_eq!((on(20.0).machine.as_str(), on(20.0).format), ("b", 0));
+        // In no format in time: the quickest there is.
+        assert_eq!((on(0.1).machine.as_str(), on(0.1).format), ("a", 1));
+    }
+
+    #[test]
+    fn what_the_first_takes_is_missing_to_the_second() {
+        // Both want a in the fine format, which is free for one of them within 9 s.
+        let (first, second) = (job(9.0), job(9.0));
+        let placed = knowledge().place(&[first, second], &MinMin);
+        assert_eq!((placed[0].machine.as_str(), placed[0].format), ("a", 0));
+        assert_eq!((placed[1].machine.as_str(), placed[1].format), ("b", 1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! (paper MSHN §2). Started by `Advisor::new`; ends with the advisor.
 
 use super::planning::{Knowledge, nowhere};
+use super::retention;
 use super::{Shared, Work, now_s};
 use crate::idl::{
     Accepted, Application, Job, JobId, Outcome, Phase, Placement, Receipt, Requirements, Scope,
@@ -19,13 +20,29 @@ const SILENT_S: f64 = 5.0;
 /// Jobs that are asked after in one round.
 const ASKED_AT_A_TIME: usize = 256;
 
+/// Between two looks at what is to be forgotten.
+const FORGET_EVERY: Duration = Duration::from_secs(1);
+
+/// Status servers are told again so often what to watch.
+const WATCH_EVERY: Duration = Duration::from_secs(2);
+
+/// What the rounds remember.
+struct Rounds {
+    next: Instant,
+    forget: Instant,
+    /// Jobs up to this one were asked after.
+    asked_until: String,
+    /// When status servers were last told to watch a job.
+    watched: HashMap<String, Instant>,
+}
+
 /// Until the advisor is dropped.
 pub(super) fn work(shared: &Shared, todo: &Receiver<Work>) {
-    let interval = shared.options.interval;
-    let mut next_round = Instant::now();
-    let mut asked_until = String::new();
+    let now = Instant::now();
+    let (asked_until, watched) = (String::new(), HashMap::new());
+    let mut rounds = Rounds { next: now, forget: now, asked_until, watched };
     loop {
-        let left = next_round.saturating_duration_since(Instant::now());
+        let left = rounds.next.saturating_duration_since(Instant::now());
         let mut schedules: Vec<(Job, Done)> = Vec::new();
         match todo.recv_timeout(left) {
             Ok(first) => {
@@ -33,7 +50,7 @@ pub(super) fn work(shared: &Shared, todo: &Receiver<Work>) {
                 while let Some(work) = next {
                     match work {
                         Work::Schedule(job, done) => schedules.push((job, done)),
-                        Work::Submitted => next_round = Instant::now(),
+                        Work::Submitted => rounds.next = Instant::now(),
                         Work::Violated(violation) => violated(shared, &violation),
                     }
                     let is_full = schedules.len() >= shared.options.batch_max;
@@ -46,10 +63,15 @@ pub(super) fn work(shared: &Shared, todo: &Receiver<Work>) {
         if !schedules.is_empty() {
             answer(shared, schedules);
         }
-        if Instant::now() >= next_round {
+        if Instant::now() >= rounds.next {
             start_waiting(shared);
-            look_after(shared, &mut asked_until);
-            next_round = Instant::now() + interval;
+            look_after(shared, &mut rounds);
+            rounds.next = Instant::now() + shared.options.interval;
+        }
+        if Instant::now() >= rounds.forget {
+            retention::forget(shared);
+            rounds.watched.retain(|_, at| at.elapsed() < 2 * WATCH_EVERY);
+            rounds.forget = Instant::now() + FORGET_EVERY;
         }
     }
 }
@@ -103,17 +125,34 @@ fn learn(shared: &Shared, jobs: &[Job]) -> Result<Knowledge, String> {
     Ok(Knowledge { machines, means, given })
 }
 
-/// Places and starts the jobs that wait, a batch at a time.
+/// When a job is to be done, in seconds since 1970; never, without a deadline.
+fn due(job: &Accepted) -> f64 {
+    if job.what.deadline_s > 0.0 { job.accepted_at + job.what.deadline_s } else { f64::INFINITY }
+}
+
+/// How much of a job's deadline is left; not 0, which would be none.
+fn left_s(job: &Accepted) -> Option<f64> {
+    (job.what.deadline_s > 0.0).then(|| (due(job) - now_s()).max(1e-6))
+}
+
+/// Places and starts the jobs that wait, a batch at a time: the earliest deadline first, then
+/// those without one, each as they came.
 fn start_waiting(shared: &Shared) {
     let is_waiting = |job: &&Accepted| job.state.state == Phase::Waiting;
     let waiting: Vec<Accepted> = {
         let jobs = shared.lock();
-        jobs.values().filter(is_waiting).take(shared.options.batch_max).cloned().collect()
+        let mut waiting: Vec<&Accepted> = jobs.values().filter(is_waiting).collect();
+        let order = |a: &&Accepted, b: &&Accepted| {
+            due(a).total_cmp(&due(b)).then(a.accepted_at.total_cmp(&b.accepted_at))
+        };
+        waiting.sort_by(order);
+        waiting.into_iter().take(shared.options.batch_max).cloned().collect()
     };
     if waiting.is_empty() {
         return;
     }
-    let jobs: Vec<Job> = waiting.iter().map(|job| job.what.clone()).collect();
+    let job = |job: &Accepted| Job { deadline_s: left_s(job).unwrap_or(0.0), ..job.what.clone() };
+    let jobs: Vec<Job> = waiting.iter().map(job).collect();
     let placements = place(shared, &jobs);
     start(shared, waiting.into_iter().zip(placements).collect());
 }
@@ -129,6 +168,7 @@ fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
         job.state.state = Phase::Running;
         job.state.machine = placement.machine.clone();
         job.state.starts += 1;
+        job.started_at = now_s();
         let format = job.what.formats.get(placement.format as usize);
         job.state.format = format.map(|format| format.name.clone()).unwrap_or_default();
         job.expected_s = placement.expected_s;
@@ -155,7 +195,7 @@ fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
     let answers = shared.daemons.call_all(requests);
     for ((job, placement), answer) in placed.into_iter().zip(answers) {
         match answer.and_then(Receipt::try_from) {
-            Ok(receipt) if receipt.accepted => watch(shared, &job, &placement),
+            Ok(receipt) if receipt.accepted => watch(shared, &job, placement.completes_in_s, 0.0),
             other => {
                 tracing::warn!(job = job.what.id, ?other, "the daemon did not take the job");
                 again(shared, &job.what.id, job.state.starts);
@@ -164,17 +204,16 @@ fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
     }
 }
 
-/// Has the status server watch a job that runs.
-fn watch(shared: &Shared, job: &Accepted, placement: &Placement) {
-    let elapsed_s = now_s() - job.accepted_at;
-    let has_deadline = job.what.deadline_s > 0.0;
+/// Has the status servers watch a job that runs.
+fn watch(shared: &Shared, job: &Accepted, needs_s: f64, done_s: f64) {
     let order = WatchOrder {
         job: job.what.id.clone(),
-        machine: placement.machine.clone(),
+        attempt: job.state.starts,
+        machine: job.state.machine.clone(),
         advisor: shared.options.name.clone(),
-        needs_s: placement.completes_in_s,
-        // Not 0, which would be none.
-        deadline_s: if has_deadline { (job.what.deadline_s - elapsed_s).max(1e-6) } else { 0.0 },
+        needs_s,
+        done_s,
+        deadline_s: left_s(job).unwrap_or(0.0),
     };
     shared.peers.tell_all(Role::StatusServer, &Request::Watch(order));
 }
@@ -188,6 +227,7 @@ fn again(shared: &Shared, id: &str, attempt: u32) {
     job.state.state = Phase::Waiting;
     if job.state.starts >= shared.options.starts_max {
         job.state.state = Phase::Failed;
+        job.ended_at = now_s();
         job.state.why = format!("it was started {} times in vain", job.state.starts);
     }
     if let Err(error) = shared.change(job) {
@@ -202,6 +242,8 @@ pub(super) fn finished(shared: &Shared, end: &Outcome) {
         return;
     }
     job.state = end.clone();
+    job.ended_at = now_s();
+    job.state.late_by_s = (job.ended_at - due(&job)).max(0.0);
     if let Err(error) = shared.change(job) {
         // The round asks the daemon again.
         tracing::error!(%error, "the advisor's journal");
@@ -213,35 +255,46 @@ pub(super) fn finished(shared: &Shared, end: &Outcome) {
 
 /// Asks daemons after jobs that run: what they told may be lost, and a daemon that was replaced
 /// knows nothing of them.
-fn look_after(shared: &Shared, asked_until: &mut String) {
-    let running: Vec<(String, String, u32)> = {
+fn look_after(shared: &Shared, rounds: &mut Rounds) {
+    let running: Vec<Accepted> = {
         let jobs = shared.lock();
-        let after = jobs.range(asked_until.clone()..);
-        let running = after.filter(|(_, job)| job.state.state == Phase::Running);
-        let text = |(id, job): (&String, &Accepted)| {
-            (id.clone(), job.state.machine.clone(), job.state.starts)
-        };
-        running.take(ASKED_AT_A_TIME).map(text).collect()
+        let after = jobs.range(rounds.asked_until.clone()..).map(|(_, job)| job);
+        let running = after.filter(|job| job.state.state == Phase::Running);
+        running.take(ASKED_AT_A_TIME).cloned().collect()
     };
-    *asked_until = match running.last() {
-        Some((id, _, _)) if running.len() == ASKED_AT_A_TIME => format!("{id}\0"),
+    rounds.asked_until = match running.last() {
+        Some(job) if running.len() == ASKED_AT_A_TIME => format!("{}\0", job.what.id),
         _ => String::new(),
     };
-    let request = |(id, machine, _): &(String, String, u32)| {
-        let daemon = Address::named(Role::Daemon, machine.clone());
-        (daemon, Request::State(JobId { id: id.clone() }))
+    let request = |job: &Accepted| {
+        let daemon = Address::named(Role::Daemon, job.state.machine.clone());
+        (daemon, Request::State(JobId { id: job.what.id.clone() }))
     };
     let answers = shared.daemons.call_all(running.iter().map(request).collect());
-    for ((id, _, attempt), answer) in running.into_iter().zip(answers) {
+    for (job, answer) in running.into_iter().zip(answers) {
+        watch_again(shared, rounds, &job);
+        let (id, attempt) = (&job.what.id, job.state.starts);
         match answer.and_then(Outcome::try_from) {
             Ok(outcome) if matches!(outcome.state, Phase::Done | Phase::Failed) => {
                 finished(shared, &outcome);
             }
-            Ok(outcome) if outcome.state == Phase::UnknownJob => again(shared, &id, attempt),
+            Ok(outcome) if outcome.state == Phase::UnknownJob => again(shared, id, attempt),
             // It runs, or nobody answers: then the status server will say that it is silent.
             _ => {}
         }
     }
+}
+
+/// A status server that was replaced has forgotten what it watched.
+fn watch_again(shared: &Shared, rounds: &mut Rounds, job: &Accepted) {
+    let told = rounds.watched.get(&job.what.id);
+    if told.is_some_and(|at| at.elapsed() < WATCH_EVERY) {
+        return;
+    }
+    rounds.watched.insert(job.what.id.clone(), Instant::now());
+    // What it does not know it takes to have gone as expected.
+    let done_s = (now_s() - job.started_at).clamp(0.0, job.expected_s);
+    watch(shared, job, job.expected_s, done_s);
 }
 
 /// Figure 6: another machine or another format for a job that will be late.
@@ -253,8 +306,7 @@ fn violated(shared: &Shared, violation: &Violation) {
     }
     let Ok(knowledge) = learn(shared, std::slice::from_ref(&job.what)) else { return };
     let is_silent = !knowledge.machines.iter().any(|m| m.machine == violation.machine);
-    let has_deadline = job.what.deadline_s > 0.0;
-    let left_s = has_deadline.then(|| job.what.deadline_s - (now_s() - job.accepted_at));
+    let left_s = left_s(&job);
     let avoid = is_silent.then_some(violation.machine.as_str());
     let rescued = knowledge.rescue(&job.what, job.format, left_s, avoid);
     // Late is better than never.

@@ -131,7 +131,7 @@ fn is_gone(exception: &SystemException) -> bool {
 }
 
 /// A number that is unlike all others, here and in other processes.
-fn unique() -> u64 {
+pub(crate) fn unique() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     static COUNT: AtomicU64 = AtomicU64::new(0);
     // Its seed is the system's random number.

@@ -3,7 +3,7 @@
 //! information and update … when necessary").
 
 use crate::idl::MachineStatus;
-use crate::messages::{Component, Done, Request, accepted};
+use crate::messages::{Component, Done, Request, Role, accepted};
 use crate::peers::{Address, Peers};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,8 @@ const AT_LEAST_EVERY: Duration = Duration::from_secs(2);
 /// See the module.
 pub struct StatusProxy {
     peers: Peers,
-    upstream: Address,
+    /// None: all status servers.
+    upstream: Option<Address>,
     /// Lock "proxy": not held while somebody is called.
     passed: Mutex<HashMap<String, (Instant, MachineStatus)>>,
     received: AtomicU64,
@@ -24,9 +25,9 @@ pub struct StatusProxy {
 }
 
 impl StatusProxy {
-    /// A proxy in front of `upstream`.
+    /// A proxy in front of `upstream`, or of all status servers.
     #[must_use]
-    pub fn new(peers: Peers, upstream: Address) -> Self {
+    pub fn new(peers: Peers, upstream: Option<Address>) -> Self {
         let (received, forwarded) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { peers, upstream, passed: Mutex::default(), received, forwarded }
     }
@@ -69,6 +70,15 @@ impl Component for StatusProxy {
             }
             self.forwarded.fetch_add(1, Ordering::Relaxed);
         }
-        self.peers.start(&self.upstream, request, done);
+        match (&self.upstream, &request) {
+            (Some(upstream), _) => self.peers.start(upstream, request, done),
+            (None, Request::Status(_)) => {
+                self.peers.start(&Address::any(Role::StatusServer), request, done);
+            }
+            (None, _) => {
+                self.peers.tell_all(Role::StatusServer, &request);
+                done(Ok(accepted().into()));
+            }
+        }
     }
 }

@@ -7,22 +7,38 @@ use std::time::{Duration, Instant};
 /// Between two callbacks about one job.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
+/// What is not said again for so long is not watched any more: who said so is gone.
+const LEASE: Duration = Duration::from_secs(30);
+
 pub(super) struct Watched {
     order: WatchOrder,
     since: Instant,
     /// Until when progress was counted, and the progress: seconds of an idle processor.
     looked: Instant,
     progress_s: f64,
+    renewed: Instant,
     told: Option<Instant>,
 }
 
 impl Watched {
     pub(super) fn new(order: WatchOrder, now: Instant) -> Self {
-        Self { order, since: now, looked: now, progress_s: 0.0, told: None }
+        let progress_s = order.done_s;
+        Self { order, since: now, looked: now, progress_s, renewed: now, told: None }
     }
 
-    pub(super) fn job(&self) -> &str {
-        &self.order.job
+    /// The same order again keeps what was seen so far; another one begins anew.
+    pub(super) fn again(&mut self, order: WatchOrder, now: Instant) {
+        let is_same = (self.order.attempt, &self.order.advisor) == (order.attempt, &order.advisor);
+        if is_same {
+            self.renewed = now;
+        } else {
+            *self = Self::new(order, now);
+        }
+    }
+
+    /// Whether somebody still wants it watched.
+    pub(super) fn is_wanted(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.renewed) < LEASE
     }
 
     pub(super) fn machine(&self) -> &str {
@@ -73,7 +89,8 @@ mod tests {
     fn order(needs_s: f64, deadline_s: f64) -> WatchOrder {
         let text = |s: &str| s.to_owned();
         let (job, machine, advisor) = (text("j"), text("m"), text("a"));
-        WatchOrder { job, machine, advisor, needs_s, deadline_s }
+        let (attempt, done_s) = (1, 0.0);
+        WatchOrder { job, attempt, machine, advisor, needs_s, done_s, deadline_s }
     }
 
     fn loaded(load: f64) -> MachineStatus {
@@ -107,5 +124,19 @@ mod tests {
         assert!(watched.look(start, None, silence).is_none());
         let (_, violation) = watched.look(later, None, silence).unwrap();
         assert!(violation.why.contains("silent"), "{violation:?}");
+    }
+
+    #[test]
+    fn what_is_said_again_is_watched_on_and_another_attempt_anew() {
+        let start = Instant::now();
+        let at = |s| start + Duration::from_secs(s);
+        let mut watched = Watched::new(order(10.0, 100.0), start);
+        let idle = (at(4), loaded(1.0));
+        assert!(watched.look(at(4), Some(&idle), Duration::from_secs(5)).is_none());
+        watched.again(WatchOrder { done_s: 1.0, ..order(10.0, 96.0) }, at(4));
+        assert_eq!(watched.progress_s, 4.0);
+        assert!(watched.is_wanted(at(33)) && !watched.is_wanted(at(34)));
+        watched.again(WatchOrder { attempt: 2, done_s: 1.0, ..order(10.0, 96.0) }, at(4));
+        assert_eq!(watched.progress_s, 1.0);
     }
 }

@@ -63,8 +63,7 @@ impl Serving {
     }
 
     fn open(&self, consumer: &PushConsumer) -> Result<Arc<Line>, SystemException> {
-        let name = format!("{}/{}", self.me.role, self.me.name.as_deref().unwrap_or("0"));
-        self.hub.open(&name, self.me.role.event_interfaces(), consumer).map(Arc::new)
+        self.hub.open(&self.me.label(), self.me.role.event_interfaces(), consumer).map(Arc::new)
     }
 
     /// Opens another line when ours is gone, and has others find it.

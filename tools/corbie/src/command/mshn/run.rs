@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use corbie_mshn::idl::{Receipt, Usage};
-use corbie_mshn::messages::{Request, Role};
-use corbie_mshn::{Address, client_library, node};
+use corbie_mshn::idl::Usage;
+use corbie_mshn::{client_library, node};
 use corbie_naming::Naming;
 
 use crate::failure::{Failure, Report};
@@ -59,6 +58,7 @@ pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), F
             wall_s: used.wall_s,
             processor_s: used.processor_s,
             memory_kib: used.memory_kib,
+            io_kib: used.io_kib,
             samples: 1,
         };
         // The run counts, whether or not it could be recorded.
@@ -78,11 +78,6 @@ fn record(matches: &ArgMatches, usage: Usage) -> Result<(), Failure> {
     let url = matches.get_one::<String>("name-service").map_or("", String::as_str);
     let naming = Naming::at(session.orb(), url).map_err(|error| failed(error.to_string()))?;
     let peers = node::peers(session.orb(), naming, super::mechanism_of(matches));
-    let names = peers.names(Role::RequirementDatabase).map_err(|e| failed(e.to_string()))?;
-    for name in names {
-        let to = Address::named(Role::RequirementDatabase, name);
-        let receipt: Result<Receipt, _> = peers.ask(&to, &Request::Record(usage.clone()));
-        receipt.map_err(|exception| failed(exception.to_string()))?;
-    }
-    Ok(())
+    let receipt = client_library::record(&peers, usage).map_err(|e| failed(e.to_string()))?;
+    if receipt.accepted { Ok(()) } else { Err(failed(receipt.why)) }
 }

@@ -40,7 +40,11 @@ pub(super) fn table() -> Command {
         .arg(super::name_service())
         .arg(super::mechanism())
         .arg(text("store", "FILE", "Keeps what must outlive the process [default: in memory]"))
-        .arg(text("upstream", "NAME", "Of a proxy: the component that it stands in front of"))
+        .arg(text(
+            "upstream",
+            "NAME",
+            "Of a proxy: whom it stands in front of [default: all of them]",
+        ))
         .arg(text("listen", "HOST:PORT", "Where to listen [default: a free port of loopback]"))
         .arg(number("slots", "Of a daemon: jobs at a time").default_value("2"))
         .arg(
@@ -134,18 +138,12 @@ fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<(), F
 }
 
 fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Kind, Failure> {
-    let upstream = given(matches, "upstream").to_owned();
-    let needs_upstream = || {
-        if upstream.is_empty() {
-            return Err(Failure::usage("a proxy needs --upstream NAME"));
-        }
-        Ok(upstream.clone())
-    };
+    let upstream = matches.get_one::<String>("upstream").cloned();
     Ok(match given(matches, "component") {
         "status" => Kind::StatusServer(StatusOptions::default()),
-        "status-proxy" => Kind::StatusProxy(needs_upstream()?),
+        "status-proxy" => Kind::StatusProxy(upstream),
         "requirements" => Kind::RequirementDatabase,
-        "requirements-proxy" => Kind::RequirementProxy(needs_upstream()?),
+        "requirements-proxy" => Kind::RequirementProxy(upstream),
         "daemon" => {
             let slots = matches.get_one::<u16>("slots").copied().unwrap_or(2).into();
             let wrapper = wrapper(given(matches, "name-service"), mechanism)?;

@@ -1,0 +1,120 @@
+//! What is known of the others: a link to each that was called, and which replicas there are of a
+//! kind, so that requests go to them in turns. Used by `peers.rs`.
+
+use crate::mechanism::Link;
+use crate::messages::Role;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How old a list of replicas may be: new ones are found after so long.
+const LIST_AGE: Duration = Duration::from_secs(5);
+
+/// A replica that failed is passed over for so long, if there are others.
+const AVOIDED: Duration = Duration::from_secs(1);
+
+/// Components that can stand for each other: those of a kind, or the proxies in front of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Group {
+    pub(super) role: Role,
+    pub(super) is_proxy: bool,
+}
+
+impl Group {
+    /// Its context in the naming service, below that of the mechanism.
+    pub(super) fn context(self, mechanism: &str) -> String {
+        let proxies = if self.is_proxy { "-proxy" } else { "" };
+        format!("{mechanism}/{}{proxies}", self.role)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) links: HashMap<(Group, String), Arc<dyn Link>>,
+    replicas: HashMap<Group, Replicas>,
+}
+
+/// The components of one group, as they were when last asked for.
+struct Replicas {
+    names: Arc<[String]>,
+    listed: Instant,
+    /// The next choice is another one.
+    choices: usize,
+    failed: HashMap<String, Instant>,
+}
+
+impl Known {
+    /// The names of the group, and whether they are fresh.
+    pub(super) fn names(&self, group: Group) -> Option<(Arc<[String]>, bool)> {
+        let replicas = self.replicas.get(&group)?;
+        Some((Arc::clone(&replicas.names), replicas.listed.elapsed() < LIST_AGE))
+    }
+
+    /// The names of the group are these now.
+    pub(super) fn listed(&mut self, group: Group, names: &Arc<[String]>) {
+        let replicas = self.replicas.entry(group).or_insert_with(|| Replicas {
+            names: Arc::clone(names),
+            listed: Instant::now(),
+            // Not every process begins with the same one.
+            choices: std::process::id() as usize,
+            failed: HashMap::new(),
+        });
+        (replicas.names, replicas.listed) = (Arc::clone(names), Instant::now());
+    }
+
+    /// The next of the group, those that failed just now aside, if there are others.
+    pub(super) fn choose(&mut self, group: Group) -> Option<String> {
+        let replicas = self.replicas.get_mut(&group)?;
+        replicas.failed.retain(|_, at| at.elapsed() < AVOIDED);
+        replicas.choices = replicas.choices.wrapping_add(1);
+        let (names, first, failed) = (&replicas.names, replicas.choices, &replicas.failed);
+        let count = names.len().max(1);
+        let turn = |turn: usize| names.get(first.wrapping_add(turn) % count);
+        let sound = (0..count).filter_map(turn).find(|name| !failed.contains_key(*name));
+        sound.or_else(|| turn(0)).cloned()
+    }
+
+    /// That one did not answer, by that link.
+    pub(super) fn failed(&mut self, group: Group, name: &str, link: &Arc<dyn Link>) {
+        let key = (group, name.to_owned());
+        if self.links.get(&key).is_some_and(|known| Arc::ptr_eq(known, link)) {
+            self.links.remove(&key);
+        }
+        if let Some(replicas) = self.replicas.get_mut(&group) {
+            replicas.failed.insert(key.1, Instant::now());
+        }
+    }
+
+    /// All is looked up again, of one or of the whole group.
+    pub(super) fn forget(&mut self, group: Group, name: Option<&str>) {
+        match name {
+            Some(name) => {
+                self.links.remove(&(group, name.to_owned()));
+            }
+            None => {
+                self.links.retain(|(of, _), _| *of != group);
+                self.replicas.remove(&group);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_are_taken_in_turns_and_failed_ones_passed_over() {
+        let group = Group { role: Role::StatusServer, is_proxy: false };
+        let mut known = Known::default();
+        assert_eq!(known.choose(group), None);
+        let names: Arc<[String]> = ["a", "b", "c"].map(str::to_owned).into();
+        known.listed(group, &names);
+        let mut turns: Vec<_> = (0..3).filter_map(|_| known.choose(group)).collect();
+        turns.sort();
+        assert_eq!(turns, ["a", "b", "c"]);
+        let replicas = known.replicas.get_mut(&group).unwrap();
+        replicas.failed.insert("b".to_owned(), Instant::now());
+        assert!((0..6).all(|_| known.choose(group).unwrap() != "b"));
+    }
+}

@@ -1,0 +1,262 @@
+//! What a replica of the requirement database keeps: of every replica a share, as that one counted
+//! it; means are over all shares.
+//!
+//! A share is changed by its origin only and numbered there, so replicas that hand each other what
+//! is new come to have the same shares, in whatever order and however often they do it.
+
+use crate::idl::{Known, News, Requirements, Seen, Share, Usage};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Application, format, machine, origin.
+type Key = (&'static str, &'static str, &'static str, &'static str);
+/// Version, mean wall seconds, mean processor seconds, largest memory in KiB, mean octets read and
+/// written in KiB, samples.
+type Value = (u64, f64, f64, u64, u64, u64);
+
+const SHARES: TableDefinition<'_, Key, Value> = TableDefinition::new("shares");
+/// Origin and version to application, format and machine.
+const VERSIONS: TableDefinition<'_, (&str, u64), (&str, &str, &str)> =
+    TableDefinition::new("versions");
+/// Who we are.
+const SELF: TableDefinition<'_, (), &str> = TableDefinition::new("self");
+
+/// Shares in one answer.
+const NEWS_MAX: usize = 500;
+
+pub(super) struct Shares {
+    database: Database,
+    origin: String,
+    /// The latest version of each origin. Lock "seen": held while shares are written.
+    seen: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Shares {
+    pub(super) fn prepare(database: Database) -> Result<Self, redb::Error> {
+        let transaction = database.begin_write()?;
+        let mut seen = BTreeMap::new();
+        let origin;
+        {
+            transaction.open_table(SHARES)?;
+            let mut own = transaction.open_table(SELF)?;
+            let known = own.get(())?.map(|known| known.value().to_owned());
+            origin = known.unwrap_or_else(|| format!("{:016x}", crate::mechanism::unique()));
+            own.insert((), origin.as_str())?;
+            for entry in transaction.open_table(VERSIONS)?.iter()? {
+                let (key, _) = entry?;
+                let (origin, version) = key.value();
+                // Versions of one origin ascend.
+                seen.insert(origin.to_owned(), version);
+            }
+        }
+        transaction.commit()?;
+        Ok(Self { database, origin, seen: Mutex::new(seen) })
+    }
+
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Counts a run, or several, to our own share.
+    pub(super) fn record(&self, used: &Usage) -> Result<(), redb::Error> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = seen.get(&self.origin).copied().unwrap_or(0) + 1;
+        let transaction = self.database.begin_write()?;
+        let before = {
+            let shares = transaction.open_table(SHARES)?;
+            let found = shares.get(key(used, &self.origin))?;
+            found.map(|value| usage(used, value.value()))
+        };
+        let used = match before {
+            Some(before) => super::joined(&before, used),
+            None => Usage { samples: used.samples.max(1), ..used.clone() },
+        };
+        write(&transaction, &self.origin, version, &used)?;
+        transaction.commit()?;
+        seen.insert(self.origin.clone(), version);
+        Ok(())
+    }
+
+    /// The means of an application over all shares.
+    pub(super) fn means_of(&self, application: &str) -> Result<Requirements, redb::Error> {
+        let shares = self.database.begin_read()?.open_table(SHARES)?;
+        let mut means: Vec<Usage> = Vec::new();
+        for entry in shares.range((application, "", "", "")..)? {
+            let (key, value) = entry?;
+            let (name, format, machine, _) = key.value();
+            if name != application {
+                break;
+            }
+            let text = |text: &str| text.to_owned();
+            let (application, format, machine) = (text(name), text(format), text(machine));
+            let of = Usage { application, format, machine, ..Usage::default() };
+            let share = usage(&of, value.value());
+            match means.last_mut() {
+                Some(last) if last.format == share.format && last.machine == share.machine => {
+                    *last = super::joined(last, &share);
+                }
+                _ => means.push(share),
+            }
+        }
+        Ok(Requirements { means })
+    }
+
+    /// What we have seen, for others to say what we have not.
+    pub(super) fn known(&self) -> Known {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let one =
+            |(origin, version): (&String, &u64)| Seen { origin: origin.clone(), version: *version };
+        Known { asker: self.origin.clone(), seen: seen.iter().map(one).collect() }
+    }
+
+    /// What the asker has not seen, oldest first by origin; some of it, when it is much.
+    pub(super) fn news_since(&self, known: &Known) -> Result<News, redb::Error> {
+        let seen: BTreeMap<&str, u64> =
+            known.seen.iter().map(|seen| (seen.origin.as_str(), seen.version)).collect();
+        let origins = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let reading = self.database.begin_read()?;
+        let (versions, shares) = (reading.open_table(VERSIONS)?, reading.open_table(SHARES)?);
+        let mut changed = Vec::new();
+        for (origin, latest) in origins {
+            let after = seen.get(origin.as_str()).copied().unwrap_or(0);
+            if after >= latest || origin == known.asker {
+                continue;
+            }
+            for entry in versions.range((origin.as_str(), after + 1)..=(origin.as_str(), latest))? {
+                if changed.len() >= NEWS_MAX {
+                    break;
+                }
+                let (key, of) = entry?;
+                let (application, format, machine) = of.value();
+                let Some(value) = shares.get((application, format, machine, origin.as_str()))?
+                else {
+                    continue;
+                };
+                let text = |text: &str| text.to_owned();
+                let (application, format, machine) =
+                    (text(application), text(format), text(machine));
+                let of = Usage { application, format, machine, ..Usage::default() };
+                let (_, version) = key.value();
+                let (origin, used) = (origin.clone(), usage(&of, value.value()));
+                changed.push(Share { origin, version, used });
+            }
+        }
+        Ok(News { origin: self.origin.clone(), changed })
+    }
+
+    /// Takes over what another one has told. How much of it was new.
+    pub(super) fn learn(&self, news: &News) -> Result<usize, redb::Error> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = seen.clone();
+        let mut learnt = 0;
+        let transaction = self.database.begin_write()?;
+        for share in news.changed.iter().filter(|share| share.origin != self.origin) {
+            let latest = now.entry(share.origin.clone()).or_default();
+            if share.version > *latest && super::is_sound(&share.used) {
+                *latest = share.version;
+                write(&transaction, &share.origin, share.version, &share.used)?;
+                learnt += 1;
+            }
+        }
+        if learnt == 0 {
+            transaction.abort()?;
+            return Ok(0);
+        }
+        transaction.commit()?;
+        *seen = now;
+        Ok(learnt)
+    }
+}
+
+fn key<'a>(of: &'a Usage, origin: &'a str) -> (&'a str, &'a str, &'a str, &'a str) {
+    (of.application.as_str(), of.format.as_str(), of.machine.as_str(), origin)
+}
+
+/// A share as it is kept, for what is known of it.
+fn usage(of: &Usage, value: (u64, f64, f64, u64, u64, u64)) -> Usage {
+    let (_, wall_s, processor_s, memory_kib, io_kib, samples) = value;
+    let samples = u32::try_from(samples).unwrap_or(u32::MAX);
+    Usage { wall_s, processor_s, memory_kib, io_kib, samples, ..of.clone() }
+}
+
+fn write(
+    transaction: &WriteTransaction,
+    origin: &str,
+    version: u64,
+    used: &Usage,
+) -> Result<(), redb::Error> {
+    let mut shares = transaction.open_table(SHARES)?;
+    let mut versions = transaction.open_table(VERSIONS)?;
+    let value = (
+        version,
+        used.wall_s,
+        used.processor_s,
+        used.memory_kib,
+        used.io_kib,
+        u64::from(used.samples),
+    );
+    let before = shares.insert(key(used, origin), value)?.map(|before| before.value().0);
+    if let Some(before) = before {
+        versions.remove((origin, before))?;
+    }
+    let of = (used.application.as_str(), used.format.as_str(), used.machine.as_str());
+    versions.insert((origin, version), of)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replica() -> Shares {
+        let backend = redb::backends::InMemoryBackend::new();
+        Shares::prepare(Database::builder().create_with_backend(backend).unwrap()).unwrap()
+    }
+
+    fn run(format: &str, wall_s: f64) -> Usage {
+        let (application, format) = ("app".to_owned(), format.to_owned());
+        Usage { application, format, wall_s, samples: 1, ..Usage::default() }
+    }
+
+    fn exchange(from: &Shares, to: &Shares) -> usize {
+        to.learn(&from.news_since(&to.known()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn replicas_that_exchange_agree() {
+        let (a, b, c) = (replica(), replica(), replica());
+        a.record(&run("fine", 1.0)).unwrap();
+        a.record(&run("fine", 3.0)).unwrap();
+        b.record(&run("fine", 8.0)).unwrap();
+        c.record(&run("coarse", 2.0)).unwrap();
+        // By way of b, and twice: nothing is counted twice.
+        for _ in 0..2 {
+            exchange(&a, &b);
+            exchange(&c, &b);
+            exchange(&b, &a);
+            exchange(&b, &c);
+        }
+        assert_eq!(exchange(&b, &c), 0);
+        let means = a.means_of("app").unwrap();
+        assert_eq!(means, b.means_of("app").unwrap());
+        assert_eq!(means, c.means_of("app").unwrap());
+        let of = |format: &str| {
+            let mean = means.means.iter().find(|mean| mean.format == format).unwrap();
+            (mean.wall_s, mean.samples)
+        };
+        assert_eq!((of("fine"), of("coarse")), ((4.0, 3), (2.0, 1)));
+    }
+
+    #[test]
+    fn much_news_comes_in_parts() {
+        let (a, b) = (replica(), replica());
+        for number in 0..NEWS_MAX + 7 {
+            a.record(&run(&format!("f{number}"), 1.0)).unwrap();
+        }
+        assert_eq!(exchange(&a, &b), NEWS_MAX);
+        assert_eq!(exchange(&a, &b), 7);
+        assert_eq!(exchange(&a, &b), 0);
+        assert_eq!(b.means_of("app").unwrap().means.len(), NEWS_MAX + 7);
+    }
+}
