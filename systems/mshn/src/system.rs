@@ -118,6 +118,19 @@ impl Shared {
     }
 }
 
+/// A port for the naming service, so that references to names outlive its process: below those
+/// that the system gives to outgoing connections, of which one may have it while nobody listens.
+fn fixed_port() -> io::Result<u16> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+    let first = range.ok().and_then(|text| text.split_whitespace().next()?.parse().ok());
+    let (lowest, end) = (10_000u16, first.unwrap_or(32_768u16).max(10_001));
+    let count = u64::from(end - lowest);
+    let some = |_| u16::try_from(crate::mechanism::unique() % count).ok().map(|n| lowest + n);
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let found = (0..1_000).filter_map(some).find(is_free);
+    found.ok_or_else(|| io::Error::other("no port is free for the naming service"))
+}
+
 impl System {
     /// Starts everything, the naming service first; returns when all serve.
     ///
@@ -126,8 +139,7 @@ impl System {
     pub fn start(options: &SystemOptions) -> io::Result<Self> {
         let store = |name: &str| options.folder.join(format!("{name}.redb")).display().to_string();
         let words = |words: &[&str]| words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
-        // A fixed port: references to names outlive the process.
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = fixed_port()?;
         let listen = format!("127.0.0.1:{port}");
         let names = words(&[
             "mshn",
@@ -178,6 +190,7 @@ impl System {
             let slots = options.slots.to_string();
             begin("daemon", &format!("m{machine}"), &["--slots", &slots])?;
         }
+        let naming = format!("corbaloc::{listen}/NameService");
         let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
         let shared = Arc::new(Shared { is_ending, restarts, processes: Mutex::new(processes) });
         let watched = Arc::clone(&shared);
@@ -190,7 +203,7 @@ impl System {
         Ok(Self { shared, naming })
     }
 
-    /// The reference of the naming service.
+    /// A reference of the naming service that people can copy.
     #[must_use]
     pub fn naming_url(&self) -> &str {
         &self.naming

@@ -3,115 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use corbie::Orb;
-use corbie_mshn::channel_server::{self, ChannelServer};
-use corbie_mshn::idl::{Format, Job, MachineStatus, Phase, Scope, StatusReport, Usage};
+mod fixture;
+
+use corbie_mshn::idl::{MachineStatus, Phase, Scope, StatusReport, Usage};
 use corbie_mshn::messages::{Request, Role};
-use corbie_mshn::node::{self, Kind};
-use corbie_mshn::{
-    Address, AdvisorOptions, ClientLibrary, DaemonOptions, EventOptions, MechanismName, Peers,
-    StatusOptions,
-};
-use corbie_naming::store::embedded::Embedded;
-use corbie_naming::{Limits, Naming, NamingServer};
-use std::sync::Arc;
+use corbie_mshn::node::Kind;
+use corbie_mshn::{Address, AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
+use fixture::{ENDLESS, PATIENCE, System, await_machines, shell, until};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn orb() -> Orb {
-    Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap()
-}
-
-/// A naming server and components, each in an ORB of its own.
-struct System {
-    mechanism: MechanismName,
-    url: String,
-    _names: NamingServer,
-    _channels: Option<ChannelServer>,
-    orbs: Vec<Orb>,
-}
-
-impl System {
-    fn start(mechanism: MechanismName) -> Self {
-        let names_orb = orb();
-        let store = Arc::new(Embedded::in_memory().unwrap());
-        let names = NamingServer::start(&names_orb, store, Limits::default()).unwrap();
-        names_orb.root_poa().unwrap().the_poa_manager().activate().unwrap();
-        let url = names.root().as_object().to_string();
-        let mut orbs = vec![names_orb];
-        let channels = mechanism.needs_channels().then(|| {
-            let orb = orb();
-            orbs.push(orb.clone());
-            channel_server::serve(&orb, &Naming::at(&orb, &url).unwrap(), "e0").unwrap()
-        });
-        Self { mechanism, url, _names: names, _channels: channels, orbs }
-    }
-
-    fn peers(&mut self) -> (Orb, Peers) {
-        let orb = orb();
-        self.orbs.push(orb.clone());
-        let naming = Naming::at(&orb, &self.url).unwrap();
-        // Nobody dies here; on a busy machine who lives may say nothing for a while.
-        let options = EventOptions { silence: PATIENCE, ..EventOptions::default() };
-        let peers = node::peers_with(&orb, naming, self.mechanism, options);
-        (orb, peers)
-    }
-
-    fn join(&mut self, kind: &Kind, name: &str) -> Orb {
-        let (orb, peers) = self.peers();
-        node::join(&orb, &peers, kind, name, None).unwrap();
-        orb
-    }
-
-    fn servers(&mut self) {
-        self.join(&Kind::StatusServer(StatusOptions::default()), "s");
-        self.join(&Kind::RequirementDatabase, "r");
-        self.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
-    }
-
-    fn daemon(&mut self, machine: &str) -> Orb {
-        let interval = Duration::from_millis(50);
-        self.join(&Kind::Daemon(DaemonOptions { interval, ..DaemonOptions::new(machine) }), machine)
-    }
-
-    fn client(&mut self) -> (Peers, ClientLibrary) {
-        let (_, peers) = self.peers();
-        (peers.clone(), ClientLibrary::new(peers).unwrap())
-    }
-}
-
-impl Drop for System {
-    fn drop(&mut self) {
-        for orb in self.orbs.drain(..).rev() {
-            orb.shutdown(true);
-        }
-    }
-}
-
-fn shell(id: &str, scripts: &[(&str, &str)]) -> Job {
-    let format = |(name, script): &(&str, &str)| Format {
-        name: (*name).to_owned(),
-        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-    };
-    let formats = scripts.iter().map(format).collect();
-    Job { id: id.to_owned(), application: "test".to_owned(), formats, deadline_s: 0.0 }
-}
-
-/// Waits until so many machines have reported.
-fn await_machines(peers: &Peers, count: usize) -> Vec<MachineStatus> {
-    let ends = Instant::now() + PATIENCE;
-    loop {
-        let request = Request::Status(Scope::default());
-        let report: StatusReport = peers.ask(&Address::any(Role::StatusServer), &request).unwrap();
-        if report.machines.len() >= count {
-            return report.machines;
-        }
-        assert!(Instant::now() < ends, "{report:?}");
-        std::thread::yield_now();
-    }
-}
 
 #[test]
 fn jobs_run_to_their_end_by_every_mechanism() {
@@ -240,8 +140,8 @@ fn a_job_that_would_be_late_changes_its_format() {
         let to = Address::any(Role::RequirementDatabase);
         peers.call(&to, &Request::Record(used)).unwrap();
     }
-    let formats = [("fine", "exec sleep 1000"), ("coarse", "exit 0")];
-    let job = Job { deadline_s: 300.0, ..shell("late", &formats) };
+    let formats = [("fine", ENDLESS), ("coarse", "exit 0")];
+    let job = corbie_mshn::idl::Job { deadline_s: 300.0, ..shell("late", &formats) };
     client.submit(&job).unwrap();
     let ends = Instant::now() + PATIENCE;
     while client.outcome("late").unwrap().state != Phase::Running {
@@ -315,4 +215,84 @@ fn proxies_pass_on_what_changes_something() {
     assert_eq!(samples(), 1);
     record(1.0);
     assert_eq!(samples(), 11);
+}
+
+#[test]
+fn the_status_server_calls_back_and_the_format_changes() {
+    for mechanism in MechanismName::ALL {
+        let mut system = System::start(*mechanism);
+        let silence = Duration::from_secs(600);
+        let options = StatusOptions { silence, ..StatusOptions::default() };
+        system.join(&Kind::StatusServer(options), "s");
+        system.join(&Kind::RequirementDatabase, "r");
+        system.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
+        // It reports once; what is reported then is said here.
+        let interval = Duration::from_secs(3600);
+        system.join(&Kind::Daemon(DaemonOptions { interval, ..DaemonOptions::new("m1") }), "m1");
+        let (peers, client) = system.client();
+        let mut machine = await_machines(&peers, 1).remove(0);
+        for (format, wall_s) in [("fine", 50.0), ("coarse", 0.01)] {
+            let text = |s: &str| s.to_owned();
+            let (application, format, machine) = (text("test"), text(format), text("m1"));
+            let used =
+                Usage { application, format, machine, wall_s, samples: 1, ..Default::default() };
+            peers.call(&Address::any(Role::RequirementDatabase), &Request::Record(used)).unwrap();
+        }
+        let mut report = |load: f64| {
+            machine.load = load;
+            peers.tell_all(Role::StatusServer, &Request::Report(machine.clone()));
+        };
+        let formats = [("fine", ENDLESS), ("coarse", "exit 0")];
+        let mut job = shell("late", &formats);
+        job.deadline_s = 600.0;
+        client.submit(&job).unwrap();
+        until("the start", || {
+            report(0.0);
+            client.outcome("late").unwrap().state == Phase::Running
+        });
+        assert_eq!(client.outcome("late").unwrap().format, "fine");
+        // A hundredth of a processor: what is left of the work takes longer than there is.
+        until("the change of format", || {
+            report(1e6);
+            client.outcome("late").unwrap().format == "coarse"
+        });
+        let end = client.wait("late", PATIENCE).unwrap();
+        assert_eq!((end.state, end.late_by_s), (Phase::Done, 0.0), "{mechanism}: {end:?}");
+    }
+}
+
+#[test]
+fn a_job_that_ends_after_its_deadline_says_so() {
+    let mut system = System::start(MechanismName::Static);
+    system.servers();
+    system.daemon("m1");
+    let (peers, client) = system.client();
+    await_machines(&peers, 1);
+    let mut job = shell("late", &[("only", "sleep 0.3")]);
+    job.deadline_s = 0.1;
+    client.submit(&job).unwrap();
+    let end = client.wait("late", PATIENCE).unwrap();
+    assert!(end.state == Phase::Done && end.late_by_s > 0.0, "{end:?}");
+}
+
+#[test]
+fn the_advisor_forgets_what_ended_long_ago() {
+    let mut system = System::start(MechanismName::Static);
+    system.join(&Kind::StatusServer(StatusOptions::default()), "s");
+    system.join(&Kind::RequirementDatabase, "r");
+    let options = AdvisorOptions { keep_ended_max: 2, ..AdvisorOptions::new("a") };
+    system.join(&Kind::Advisor(options), "a");
+    system.daemon("m1");
+    let (peers, client) = system.client();
+    await_machines(&peers, 1);
+    let ids: Vec<String> = (0..5).map(|number| format!("job-{number}")).collect();
+    for id in &ids {
+        client.submit(&shell(id, &[("only", "exit 0")])).unwrap();
+        client.wait(id, PATIENCE).unwrap();
+    }
+    until("forgetting", || {
+        let known = |id: &&String| client.outcome(id).unwrap().state != Phase::UnknownJob;
+        let known: Vec<&String> = ids.iter().filter(known).collect();
+        known == [&ids[3], &ids[4]]
+    });
 }

@@ -2,17 +2,24 @@
 //!
 //! One file per subcommand; the work is done by `corbie_mshn`.
 
+mod client;
 mod emulate;
 mod generate;
+mod job;
+mod machines;
 mod run;
 mod schedule;
 mod serve;
+mod submit;
 mod up;
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use corbie::{Orb, SystemException};
 use corbie_mshn::MechanismName;
+use corbie_naming::{Naming, NamingError};
 
 use crate::failure::Failure;
 
@@ -24,6 +31,9 @@ pub(super) fn table() -> Command {
         .subcommand(schedule::table())
         .subcommand(generate::table())
         .subcommand(up::table())
+        .subcommand(submit::table())
+        .subcommand(job::table())
+        .subcommand(machines::table())
         .subcommand(serve::table())
         .subcommand(run::table())
         .subcommand(emulate::table())
@@ -34,6 +44,9 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("schedule", rest)) => schedule::run(rest, output),
         Some(("generate", rest)) => generate::run(rest, output),
         Some(("up", rest)) => up::run(rest, output),
+        Some(("submit", rest)) => submit::run(rest, output),
+        Some(("job", rest)) => job::run(rest, output),
+        Some(("machines", rest)) => machines::run(rest, output),
         Some(("serve", rest)) => serve::run(rest, output),
         Some(("run", rest)) => run::run(rest, output),
         Some(("emulate", rest)) => emulate::run(rest, output),
@@ -57,6 +70,33 @@ fn mechanism() -> Arg {
         .value_parser(value_parser!(MechanismName))
         .help("How components talk: sii, dii, ami, or by untyped or typed events")
 }
+
+/// The naming service that the command line names. One that is being replaced is waited for.
+fn naming(orb: &Orb, matches: &ArgMatches) -> Result<Naming, Failure> {
+    let url = matches.get_one::<String>("name-service").map_or("", String::as_str);
+    if url.is_empty() {
+        return Err(Failure::usage("which system? --name-service REFERENCE says it"));
+    }
+    let ends = Instant::now() + NAMING_PATIENCE;
+    loop {
+        match Naming::at(orb, url) {
+            Err(NamingError::System { exception, .. })
+                if is_away(&exception) && Instant::now() < ends =>
+            {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            outcome => return outcome.map_err(|error| Failure::new(error.to_string())),
+        }
+    }
+}
+
+fn is_away(exception: &SystemException) -> bool {
+    use corbie::SystemExceptionKind as Kind;
+    matches!(exception.kind, Kind::Transient | Kind::CommFailure)
+}
+
+/// How long a naming service may be away.
+const NAMING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// For ORBs that are called back on the same machine.
 fn local_endpoint() -> [String; 2] {

@@ -170,7 +170,7 @@ impl Letter {
     /// # Errors
     /// When the any is malformed or holds something else.
     pub(super) fn decode_any(mut d: Decoder<'_>) -> Result<Self, SystemException> {
-        let is_alike = d.order() == ByteOrder::NATIVE && d.position() % 4 == 0;
+        let is_alike = d.order() == ByteOrder::NATIVE && d.position().is_multiple_of(4);
         if is_alike && !TYPE_OCTETS.is_empty() && d.rest().starts_with(&TYPE_OCTETS) {
             d.read_octets(TYPE_OCTETS.len())?;
             return Ok(Self::decode(&mut d)?);

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use corbie_mshn::idl::Usage;
 use corbie_mshn::{client_library, node};
-use corbie_naming::Naming;
 
 use crate::failure::{Failure, Report};
 use crate::session::{self, Session};
@@ -75,8 +74,7 @@ pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), F
 fn record(matches: &ArgMatches, usage: Usage) -> Result<(), Failure> {
     let session = Session::start_with(matches, &super::local_endpoint())?;
     let failed = |why: String| Failure::new(format!("cannot record what it used: {why}"));
-    let url = matches.get_one::<String>("name-service").map_or("", String::as_str);
-    let naming = Naming::at(session.orb(), url).map_err(|error| failed(error.to_string()))?;
+    let naming = super::naming(session.orb(), matches)?;
     let peers = node::peers(session.orb(), naming, super::mechanism_of(matches));
     let receipt = client_library::record(&peers, usage).map_err(|e| failed(e.to_string()))?;
     if receipt.accepted { Ok(()) } else { Err(failed(receipt.why)) }

@@ -13,7 +13,7 @@ use corbie_mshn::node::{self, Kind};
 use corbie_mshn::schedule::HeuristicName;
 use corbie_mshn::{AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
 use corbie_naming::store::embedded::Embedded;
-use corbie_naming::{Limits, Naming, NamingServer};
+use corbie_naming::{Limits, NamingServer};
 
 use crate::failure::Failure;
 use crate::session::{self, Session};
@@ -107,8 +107,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 }
 
 fn serve_channels(matches: &ArgMatches, orb: &Orb) -> Result<ChannelServer, Failure> {
-    let naming = Naming::at(orb, given(matches, "name-service"));
-    let naming = naming.map_err(|error| Failure::new(error.to_string()))?;
+    let naming = super::naming(orb, matches)?;
     channel_server::serve(orb, &naming, given(matches, "name"))
         .map_err(|error| Failure::new(error.to_string()))
 }
@@ -127,8 +126,7 @@ fn serve_names(orb: &Orb, store: Option<PathBuf>) -> Result<NamingServer, Failur
 }
 
 fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<(), Failure> {
-    let naming = Naming::at(orb, given(matches, "name-service"));
-    let naming = naming.map_err(|error| Failure::new(error.to_string()))?;
+    let naming = super::naming(orb, matches)?;
     let mechanism = super::mechanism_of(matches);
     let peers = node::peers(orb, naming, mechanism);
     let name = given(matches, "name");

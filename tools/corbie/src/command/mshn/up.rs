@@ -1,25 +1,27 @@
 //! `corbie mshn up`: the whole system on one machine, and jobs for it: emulated applications in two
 //! formats each. A component that ends is replaced.
 
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::{Arg, ArgMatches, Command, value_parser};
-use corbie_mshn::idl::{Format, Job, Outcome, Phase};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use corbie_mshn::idl::{Format, Job, Phase};
 use corbie_mshn::system::{System, SystemOptions};
 use corbie_mshn::{ClientLibrary, node};
 
+use super::client;
 use crate::failure::Failure;
 use crate::session::{self, Session, seconds};
 
 pub(super) fn table() -> Command {
     let number = |name: &'static str, default: &'static str, help: &'static str| {
+        let least = if name == "jobs" { 0 } else { 1 };
         Arg::new(name)
             .long(name)
             .value_name("N")
             .default_value(default)
-            .value_parser(value_parser!(u16).range(1..))
+            .value_parser(value_parser!(u16).range(least..))
             .help(help)
     };
     Command::new("up")
@@ -37,6 +39,19 @@ pub(super) fn table() -> Command {
                 .default_value("0.1")
                 .value_parser(seconds)
                 .help("How long each computes in its finer format"),
+        )
+        .arg(
+            Arg::new("deadline")
+                .long("deadline")
+                .value_name("SECONDS")
+                .value_parser(seconds)
+                .help("When each is to be done [default: whenever]"),
+        )
+        .arg(
+            Arg::new("stay")
+                .long("stay")
+                .action(ArgAction::SetTrue)
+                .help("Keep the system running until standard input ends"),
         )
         .arg(
             Arg::new("folder")
@@ -74,9 +89,10 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let peers = node::peers(session.orb(), naming, mechanism);
     let client = ClientLibrary::new(peers).map_err(|e| Failure::new(e.to_string()))?;
     let compute = matches.get_one::<Duration>("compute").copied().unwrap_or_default();
+    let deadline = matches.get_one::<Duration>("deadline").copied().unwrap_or_default();
     let began = Instant::now();
     let jobs: Vec<Job> = (1..=number("jobs"))
-        .map(|n| job(&program, &format!("job-{}-{n}", std::process::id()), compute))
+        .map(|n| job(&program, &format!("job-{}-{n}", std::process::id()), compute, deadline))
         .collect();
     let failed = |exception| Failure::new(format!("the system does not answer: {exception}"));
     for job in &jobs {
@@ -85,24 +101,38 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
             return Err(Failure::new(format!("job {} was refused: {}", job.id, receipt.why)));
         }
     }
-    let mut lost = 0;
+    let (mut lost, mut late) = (0, 0);
     for job in &jobs {
         let patience = Duration::from_secs(60) + compute * u32::from(number("jobs"));
         let end = client.wait(&job.id, patience).map_err(failed)?;
         lost += u32::from(end.state != Phase::Done);
-        writeln!(output, "{}", line(&end))?;
+        late += u32::from(end.late_by_s > 0.0);
+        writeln!(output, "{}", client::line(&end))?;
         output.flush()?;
     }
     let seconds = began.elapsed().as_secs_f64();
-    writeln!(output, "{} jobs in {seconds:.2} s, {} not done", jobs.len(), lost)?;
+    let of_late = if deadline.is_zero() { String::new() } else { format!(", {late} late") };
+    writeln!(output, "{} jobs in {seconds:.2} s, {lost} not done{of_late}", jobs.len())?;
+    if matches.get_flag("stay") {
+        stay(system.naming_url(), output)?;
+    }
     if lost > 0 {
         return Err(Failure::silent());
     }
     Ok(())
 }
 
+/// Waits for the end of standard input.
+fn stay(naming: &str, output: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(output, "it runs on until standard input ends; try, in another terminal:")?;
+    writeln!(output, "corbie mshn submit --wait -n {naming} -- uname -a")?;
+    output.flush()?;
+    let read = std::io::stdin().lock().read_to_end(&mut Vec::new());
+    read.map(|_| ()).map_err(|error| Failure::new(format!("cannot read standard input: {error}")))
+}
+
 /// An application that computes, and a format of it that does less.
-fn job(program: &std::path::Path, id: &str, compute: Duration) -> Job {
+fn job(program: &std::path::Path, id: &str, compute: Duration, deadline: Duration) -> Job {
     let format = |name: &str, compute: Duration| {
         let compute = compute.as_secs_f64().to_string();
         let words = ["mshn", "emulate", "--compute", &compute].map(str::to_owned);
@@ -111,22 +141,7 @@ fn job(program: &std::path::Path, id: &str, compute: Duration) -> Job {
     };
     let formats = vec![format("fine", compute), format("coarse", compute / 4)];
     let (id, application) = (id.to_owned(), "emulated".to_owned());
-    Job { id, application, formats, deadline_s: 0.0 }
-}
-
-fn line(end: &Outcome) -> String {
-    let state = match end.state {
-        Phase::Done => "done",
-        _ => "failed",
-    };
-    let mut line = format!("{}: {state} on {} as {}", end.job, end.machine, end.format);
-    if end.starts > 1 {
-        line.push_str(&format!(", started {} times", end.starts));
-    }
-    if !end.why.is_empty() {
-        line.push_str(&format!(": {}", end.why));
-    }
-    line
+    Job { id, application, formats, deadline_s: deadline.as_secs_f64() }
 }
 
 /// Where stores are.
