@@ -245,6 +245,11 @@ fn the_status_server_calls_back_and_the_format_changes() {
         let formats = [("fine", ENDLESS), ("coarse", "exit 0")];
         let mut job = shell("late", &formats);
         job.deadline_s = 600.0;
+        // However busy the machine of the test is.
+        until("the report", || {
+            report(0.0);
+            await_machines(&peers, 1)[0].load == 0.0
+        });
         client.submit(&job).unwrap();
         until("the start", || {
             report(0.0);

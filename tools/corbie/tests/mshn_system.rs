@@ -6,9 +6,10 @@
 mod process;
 
 use corbie::Orb;
-use corbie_mshn::idl::{Format, Job, Phase};
+use corbie_mshn::idl::{Application, Format, Job, Phase, Requirements};
+use corbie_mshn::messages::{Request, Role};
 use corbie_mshn::system::{System, SystemOptions};
-use corbie_mshn::{ClientLibrary, MechanismName, node};
+use corbie_mshn::{Address, ClientLibrary, MechanismName, Peers, node};
 use corbie_testkit::servers::ScratchFolder;
 use process::corbie;
 use std::time::{Duration, Instant};
@@ -37,6 +38,26 @@ fn no_accepted_job_is_lost_when_components_are_killed() {
     }
 }
 
+/// Every job was recorded, at least once, and both replicas know it.
+fn databases_agree(peers: &Peers, jobs: usize) {
+    let means = |name: &str| -> Requirements {
+        let which = Application { name: "test".to_owned() };
+        peers
+            .ask(&Address::named(Role::RequirementDatabase, name), &Request::MeansOf(which))
+            .unwrap()
+    };
+    let ends = Instant::now() + PATIENCE;
+    loop {
+        let (first, second) = (means("r0"), means("r1"));
+        let recorded: u32 = first.means.iter().map(|mean| mean.samples).sum();
+        if first == second && recorded as usize >= jobs {
+            return;
+        }
+        assert!(Instant::now() < ends, "{first:?} {second:?}");
+        std::thread::sleep(Duration::from_millis(20)); // tidy: sleep: the other processes work
+    }
+}
+
 /// One of each kind, under a stream of jobs.
 fn kill_components(mechanism: MechanismName) {
     let folder = ScratchFolder::new("mshn");
@@ -44,17 +65,18 @@ fn kill_components(mechanism: MechanismName) {
         program: env!("CARGO_BIN_EXE_corbie").into(),
         folder: folder.path().to_owned(),
         mechanism,
-        event_servers: 1,
+        event_servers: 2,
         machines: 2,
-        replicas: 1,
+        replicas: 2,
         slots: 4,
     })
     .unwrap();
     let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
     let orb = Orb::init([["-ORBRequestTimeout", "20s"], endpoint].concat()).unwrap();
     let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
-    let client = ClientLibrary::new(peers.with_patience(PATIENCE)).unwrap();
-    let mut victims = vec!["advisor a0", "daemon m1", "status s0", "requirements r0", "naming"];
+    let peers = peers.with_patience(PATIENCE);
+    let client = ClientLibrary::new(peers.clone()).unwrap();
+    let mut victims = vec!["advisor a1", "daemon m1", "status s0", "requirements r1", "naming"];
     if mechanism.needs_channels() {
         victims.push("events e0");
     }
@@ -76,9 +98,44 @@ fn kill_components(mechanism: MechanismName) {
         assert_eq!(end.state, Phase::Done, "{mechanism}: {end:?}");
     }
     let ends = Instant::now() + PATIENCE;
+    databases_agree(&peers, accepted.len());
     while (system.restarts() as usize) < victims.len() {
         assert!(Instant::now() < ends, "{mechanism}: {} were replaced", system.restarts());
         std::thread::yield_now();
     }
     orb.shutdown(true);
+}
+
+#[test]
+fn a_system_that_stays_takes_jobs_of_others() {
+    let folder = ScratchFolder::new("mshn-stays");
+    let system = System::start(&SystemOptions {
+        program: env!("CARGO_BIN_EXE_corbie").into(),
+        folder: folder.path().to_owned(),
+        mechanism: MechanismName::Typed,
+        machines: 1,
+        event_servers: 1,
+        replicas: 1,
+        slots: 2,
+    })
+    .unwrap();
+    let naming = system.naming_url();
+    let submit = |more: &[&str]| corbie(&[&["mshn", "submit", "-n", naming], more].concat());
+    // Nobody says by which mechanism.
+    let outcome = submit(&["--wait", "100", "--deadline", "100", "--", "/bin/true"]);
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    assert!(outcome.stdout.contains(": done on m1 as given"), "{outcome:?}");
+    let outcome = submit(&["--id", "mine", "--wait", "100", "--", "/bin/sh", "-c", "exit 3"]);
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    assert!(outcome.stdout.contains("it exited with status 3"), "{outcome:?}");
+    let outcome = corbie(&["mshn", "job", "-n", naming, "mine"]);
+    assert!(outcome.status == 1 && outcome.stdout.starts_with("mine: failed on m1"), "{outcome:?}");
+    let outcome = corbie(&["mshn", "machines", "-n", naming]);
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    assert!(
+        outcome.stdout.contains("m1: ") && outcome.stdout.contains("advisor: a0"),
+        "{outcome:?}"
+    );
+    let nowhere = corbie(&["mshn", "job", "mine"]);
+    assert!(nowhere.status == 64 && nowhere.stderr.contains("--name-service"), "{nowhere:?}");
 }

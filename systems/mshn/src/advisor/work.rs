@@ -304,7 +304,11 @@ fn violated(shared: &Shared, violation: &Violation) {
     if is_old || job.state.starts >= shared.options.starts_max {
         return;
     }
-    let Ok(knowledge) = learn(shared, std::slice::from_ref(&job.what)) else { return };
+    let Ok(mut knowledge) = learn(shared, std::slice::from_ref(&job.what)) else { return };
+    // It does not wait for itself.
+    if let Some(given) = knowledge.given.get_mut(&job.state.machine) {
+        *given = (*given - job.expected_s).max(0.0);
+    }
     let is_silent = !knowledge.machines.iter().any(|m| m.machine == violation.machine);
     let left_s = left_s(&job);
     let avoid = is_silent.then_some(violation.machine.as_str());
