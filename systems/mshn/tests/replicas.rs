@@ -14,6 +14,7 @@ use corbie_naming::Naming;
 use fixture::{PATIENCE, System, await_machines, orb, shell, until};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 fn used(wall_s: f64) -> Usage {
     let (application, format) = ("test".to_owned(), "only".to_owned());
@@ -89,6 +90,8 @@ fn requests_are_spread_over_the_advisors_by_every_mechanism() {
 fn a_replica_that_goes_leaves_its_requests_to_the_others() {
     for mechanism in MechanismName::ALL {
         let mut system = System::start(*mechanism);
+        // Here somebody does die.
+        system.silence = Duration::from_secs(3);
         let serve = |system: &mut System, name| {
             let (orb, peers) = system.peers();
             let component: Arc<dyn Component> = Arc::new(Named(name));
