@@ -1,5 +1,5 @@
-//! `corbie mshn job`: how jobs are that were submitted (`corbie mshn submit` prints their ids). Asks
-//! every advisor of the system until one knows the job.
+//! `corbie mshn job`: how jobs are that were submitted; `corbie mshn submit` prints their ids.
+//! Asks every advisor of the system until one knows the job.
 
 use std::io::Write;
 
