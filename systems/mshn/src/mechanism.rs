@@ -115,12 +115,8 @@ impl MechanismName {
             MechanismName::Static => Arc::new(Static::new()),
             MechanismName::Dynamic => Arc::new(Dynamic),
             MechanismName::Asynchronous => Arc::new(Asynchronous),
-            MechanismName::Untyped => {
-                Arc::new(Events::new(orb, naming, events::Form::Untyped, options))
-            }
-            MechanismName::Typed => {
-                Arc::new(Events::new(orb, naming, events::Form::Typed, options))
-            }
+            MechanismName::Untyped => Arc::new(Events::untyped(orb, naming, options)),
+            MechanismName::Typed => Arc::new(Events::typed(orb, naming, options)),
         }
     }
 }

@@ -12,6 +12,8 @@ mod line;
 mod link;
 mod outlet;
 mod serving;
+#[cfg(test)]
+mod tests;
 
 pub use calls::EventCounts;
 pub use line::CHANNEL_SERVERS;
@@ -143,7 +145,19 @@ fn comm_failure(text: impl Into<String>) -> SystemException {
 }
 
 impl Events {
-    pub(crate) fn new(orb: &Orb, naming: &Naming, form: Form, options: EventOptions) -> Self {
+    /// Untyped events. Answers come to the root POA of `orb`.
+    #[must_use]
+    pub fn untyped(orb: &Orb, naming: &Naming, options: EventOptions) -> Self {
+        Self::new(orb, naming, Form::Untyped, options)
+    }
+
+    /// Typed events.
+    #[must_use]
+    pub fn typed(orb: &Orb, naming: &Naming, options: EventOptions) -> Self {
+        Self::new(orb, naming, Form::Typed, options)
+    }
+
+    fn new(orb: &Orb, naming: &Naming, form: Form, options: EventOptions) -> Self {
         let calls = Calls::new(options.time_limit);
         let hub = Arc::new(Hub {
             orb: orb.clone(),

@@ -199,6 +199,12 @@ impl Calls {
         change(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// Correlations of those that wait.
+    #[cfg(test)]
+    pub(super) fn pending(&self) -> Vec<u64> {
+        self.lock().pending.keys().copied().collect()
+    }
+
     pub(super) fn counts(&self) -> EventCounts {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,166 @@
+//! What comes late, twice, in another form or in too great numbers, with a channel server and a
+//! component that answers when the test says so.
+
+use super::*;
+use crate::channel_server::{self, ChannelServer};
+use crate::idl::Job;
+use crate::idl::events::Header;
+use crate::messages::{Done, Request, Role, accepted};
+use corbie::{ByteOrder, Decoder, Encoder, Marshal, SystemExceptionKind, Typed};
+use corbie_naming::store::embedded::Embedded;
+use corbie_naming::{Limits, NamingServer};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Keeps what answers its requests.
+struct Kept(Mutex<Sender<Done>>);
+
+impl Component for Kept {
+    fn serve(&self, _: crate::messages::Request, done: Done) {
+        lock(&self.0).send(done).unwrap();
+    }
+}
+
+struct World {
+    orbs: Vec<Orb>,
+    _names: NamingServer,
+    _channels: ChannelServer,
+    caller: Events,
+    serving: Events,
+    link: Arc<dyn Link>,
+    target: Object,
+    kept: Receiver<Done>,
+}
+
+fn world(form: Form, options: &EventOptions) -> World {
+    let orb = || Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
+    let orbs: Vec<Orb> = (0..4).map(|_| orb()).collect();
+    let store = Arc::new(Embedded::in_memory().unwrap());
+    let names = NamingServer::start(&orbs[0], store, Limits::default()).unwrap();
+    orbs[0].root_poa().unwrap().the_poa_manager().activate().unwrap();
+    let url = names.root().as_object().to_string();
+    let naming = |orb: &Orb| Naming::at(orb, &url).unwrap();
+    let channels = channel_server::serve(&orbs[1], &naming(&orbs[1]), "e0").unwrap();
+    let serving = Events::new(&orbs[2], &naming(&orbs[2]), form, options.clone());
+    let (keep, kept) = channel();
+    let component: Arc<dyn Component> = Arc::new(Kept(Mutex::new(keep)));
+    let me = Address::named(Role::Advisor, "a");
+    let entrance = serving.serve(&orbs[2], &me, &component).unwrap();
+    let caller = Events::new(&orbs[3], &naming(&orbs[3]), form, options.clone());
+    let target = Object::new(&orbs[3], entrance.ior().clone());
+    let link = caller.link(&target);
+    World { orbs, _names: names, _channels: channels, caller, serving, link, target, kept }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.orbs.iter().rev().for_each(|orb| orb.shutdown(true));
+    }
+}
+
+fn request() -> Request {
+    Request::Schedule(Job::default())
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let ends = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < ends, "{what} did not happen");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn an_answer_that_comes_late_is_counted_and_dropped() {
+    let time_limit = Duration::from_millis(200);
+    for form in [Form::Untyped, Form::Typed] {
+        let world = world(form, &EventOptions { time_limit, ..EventOptions::default() });
+        let exception = world.link.call(&request()).unwrap_err();
+        assert_eq!(exception.kind, SystemExceptionKind::Timeout, "{exception}");
+        assert!(exception.to_string().contains("no answer came as an event"), "{exception}");
+        world.kept.recv_timeout(PATIENCE).unwrap()(Ok(accepted().into()));
+        until("the late answer", || world.caller.counts().late == 1);
+        assert_eq!((world.caller.counts().timed_out, world.caller.counts().answered), (1, 0));
+    }
+}
+
+#[test]
+fn a_request_that_comes_twice_is_served_once() {
+    for form in [Form::Untyped, Form::Typed] {
+        let world = world(form, &EventOptions::default());
+        let (sender, receiver) = channel();
+        let done = move |outcome| sender.send(outcome).unwrap();
+        world.link.start(&request(), Box::new(done));
+        let served = world.kept.recv_timeout(PATIENCE).unwrap();
+        let correlation = world.caller.hub.calls.pending()[0];
+        let reply_to = world.caller.hub.inbox().unwrap().reply_to.clone();
+        let head = Header { correlation, reply_to };
+        let again = Letter { head, body: Body::Asks(request()) };
+        let outlet = Outlet::new(world.target.clone(), form, 1, Box::new(|_, _| ()));
+        outlet.send_now(&again).unwrap();
+        until("the duplicate", || world.serving.counts().duplicates == 1);
+        served(Ok(accepted().into()));
+        assert_eq!(receiver.recv_timeout(PATIENCE).unwrap().unwrap(), accepted().into());
+        assert!(world.kept.try_recv().is_err());
+    }
+}
+
+#[test]
+fn a_component_that_has_enough_to_do_keeps_its_callers_waiting() {
+    let options = EventOptions {
+        window: 4,
+        queue_events: 8,
+        in_progress_max: 4,
+        silence: PATIENCE,
+        ..EventOptions::default()
+    };
+    for form in [Form::Untyped, Form::Typed] {
+        let world = world(form, &options);
+        let (sender, receiver) = channel();
+        for _ in 0..500 {
+            let sender = sender.clone();
+            let done = move |outcome: Result<Reply, _>| sender.send(outcome.unwrap()).unwrap();
+            world.link.start(&request(), Box::new(done));
+        }
+        drop(sender);
+        // Those in progress, and no more of the channel's than are on their way at once.
+        let mut most = 0;
+        let mut held = std::collections::VecDeque::new();
+        for _ in 0..500 {
+            if held.is_empty() {
+                held.push_back(world.kept.recv_timeout(PATIENCE).unwrap());
+            }
+            held.extend(world.kept.try_iter());
+            most = most.max(held.len());
+            held.pop_front().unwrap()(Ok(accepted().into()));
+        }
+        assert!(most <= 4 + 4, "{form:?}: {most} at a time");
+        assert_eq!(receiver.iter().count(), 500);
+    }
+}
+
+#[test]
+fn an_envelope_of_another_byte_order_is_read_and_another_any_refused() {
+    let letter = Letter {
+        head: Header { correlation: 7, reply_to: "IOR:00".to_owned() },
+        body: Body::Asks(request()),
+    };
+    for order in [ByteOrder::BigEndian, ByteOrder::LittleEndian] {
+        let mut e = Encoder::new(Vec::new(), order);
+        letter.encode(Form::Untyped, &mut e).unwrap();
+        let octets = e.to_vec();
+        let read = Letter::decode_any(Decoder::new(&octets, order)).unwrap();
+        assert_eq!((read.head.correlation, read.head.reply_to.as_str()), (7, "IOR:00"));
+        assert!(matches!(read.body, Body::Asks(read) if read == request()));
+    }
+    let code = <i32 as Typed>::type_code();
+    let mut e = Encoder::native();
+    <corbie::TypeCode as Marshal>::encode(&code, &mut e).unwrap();
+    e.write_long(7);
+    let octets = e.to_vec();
+    let refused = Letter::decode_any(Decoder::new(&octets, ByteOrder::NATIVE)).unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::BadParam);
+    assert!(refused.to_string().contains("should be an MSHN envelope"), "{refused}");
+}
