@@ -80,7 +80,8 @@ fn an_answer_that_comes_late_is_counted_and_dropped() {
         let exception = world.link.call(&request()).unwrap_err();
         assert_eq!(exception.kind, SystemExceptionKind::Timeout, "{exception}");
         assert!(exception.to_string().contains("no answer came as an event"), "{exception}");
-        world.kept.recv_timeout(PATIENCE).unwrap()(Ok(accepted().into()));
+        let served = world.kept.recv_timeout(PATIENCE).unwrap();
+        served(Ok(accepted().into()));
         until("the late answer", || world.caller.counts().late == 1);
         assert_eq!((world.caller.counts().timed_out, world.caller.counts().answered), (1, 0));
     }
@@ -134,7 +135,8 @@ fn a_component_that_has_enough_to_do_keeps_its_callers_waiting() {
             }
             held.extend(world.kept.try_iter());
             most = most.max(held.len());
-            held.pop_front().unwrap()(Ok(accepted().into()));
+            let served = held.pop_front().unwrap();
+            served(Ok(accepted().into()));
         }
         assert!(most <= 4 + 4, "{form:?}: {most} at a time");
         assert_eq!(receiver.iter().count(), 500);
