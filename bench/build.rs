@@ -1,6 +1,6 @@
 //! Run by cargo before the crate is compiled.
 //! Makes `cubit.rs` (stubs, skeletons and their asynchronous forms) of `idl/cubit.idl`, which
-//! includes `idl/bench.idl`.
+//! includes `idl/bench.idl`, and `ticks.rs` of `idl/ticks.idl`.
 
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::Builder::new()
@@ -8,5 +8,6 @@ fn main() -> Result<(), corbie_build::Error> {
         .ami_poller(true)
         .amh(true)
         .async_servants(true)
-        .compile(&["idl/cubit.idl", "idl/cuber.idl"])
+        .compile(&["idl/cubit.idl", "idl/cuber.idl"])?;
+    corbie_build::Builder::new().descriptions(true).compile(&["idl/ticks.idl"])
 }

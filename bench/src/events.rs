@@ -8,6 +8,12 @@
 
 mod channels;
 pub(crate) mod corbie;
+mod typed;
+
+/// What `build.rs` made of `idl/ticks.idl`.
+mod typed_idl {
+    corbie::include_idl!("ticks");
+}
 
 use crate::driver::Failure;
 use crate::local::Task;

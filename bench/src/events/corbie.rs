@@ -4,7 +4,7 @@
 //! Started by `events/channels.rs` as `corbie-bench serve events MODE` and
 //! `corbie-bench events supply|consume REFERENCE NUMBER MODE`.
 
-use super::{Tally, now, number_event};
+use super::{Tally, now, number_event, typed};
 use crate::driver::Failure;
 use corbie::idl::Sequence;
 use corbie::policy::{Policy, SetOverrideType, SyncScope};
@@ -29,6 +29,8 @@ pub(crate) enum Mode {
     Acknowledged,
     /// The supplier asks for no answer (`SYNC_NONE`).
     Oneway,
+    /// As acknowledged, through a typed channel.
+    Typed,
     /// Many events in one request, which is answered: to the channel and to the consumers.
     Bundles,
 }
@@ -41,7 +43,10 @@ impl FromStr for Mode {
             "acknowledged" => Ok(Mode::Acknowledged),
             "oneway" => Ok(Mode::Oneway),
             "bundles" => Ok(Mode::Bundles),
-            _ => Err(format!("events do not travel as `{word}` (acknowledged, oneway, bundles)")),
+            "typed" => Ok(Mode::Typed),
+            _ => Err(format!(
+                "events do not travel as `{word}` (acknowledged, oneway, bundles, typed)"
+            )),
         }
     }
 }
@@ -86,19 +91,22 @@ impl Part {
 ///
 /// # Errors
 /// When it cannot serve.
-pub(crate) fn serve(_mode: Mode) -> Result<(), Failure> {
+pub(crate) fn serve(mode: Mode) -> Result<(), Failure> {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
     let server = EventServer::start(&orb, Limits::default())?;
     let qos =
         ChannelQos { when_full: Overflow::BlockSupplier, window: 1024, ..ChannelQos::default() };
-    let channel = server.create("events", qos)?;
+    let reference = match mode {
+        Mode::Typed => typed::create(&server, qos)?,
+        _ => server.create("events", qos)?.as_object().to_string(),
+    };
     orb.root_poa()?.the_poa_manager().activate()?;
-    say(&channel.as_object().to_string())?;
+    say(&reference)?;
     orb.run();
     Ok(())
 }
 
-fn say(text: &str) -> std::io::Result<()> {
+pub(super) fn say(text: &str) -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
     writeln!(output, "{text}")?;
     output.flush()
@@ -132,11 +140,22 @@ fn consume(reference: &str, count: usize, mode: Mode) -> Result<(), Failure> {
     let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"])?;
     let poa = orb.root_poa()?;
     poa.the_poa_manager().activate()?;
-    let admin = channel(&orb, reference)?.for_consumers()?.ok_or("no consumer admin")?;
+    if mode == Mode::Typed {
+        typed::connect(&orb, reference, count)?;
+    } else {
+        connect(&orb, reference, count, mode)?;
+    }
+    say("ready")?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
+    Ok(())
+}
+
+fn connect(orb: &Orb, reference: &str, count: usize, mode: Mode) -> Result<(), Failure> {
+    let poa = orb.root_poa()?;
+    let admin = channel(orb, reference)?.for_consumers()?.ok_or("no consumer admin")?;
     let tally = Arc::new(Tally::new(count));
     for number in 0..count {
-        let tally = Arc::clone(&tally);
-        let servant = Consumer { tally, number };
+        let servant = Consumer { tally: Arc::clone(&tally), number };
         let consumer = match mode {
             Mode::Bundles => poa.activate(Bundled::new(servant))?,
             _ => poa.activate(PushConsumerSkeleton::new(servant))?,
@@ -144,18 +163,49 @@ fn consume(reference: &str, count: usize, mode: Mode) -> Result<(), Failure> {
         let proxy = admin.obtain_push_supplier()?.ok_or("no proxy")?;
         proxy.connect_push_consumer(Some(&consumer))?;
     }
-    say("ready")?;
-    std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
     Ok(())
 }
 
 fn supply(reference: &str, octets: usize, mode: Mode) -> Result<(), Failure> {
     let orb = Orb::init(Vec::<String>::new())?;
+    if mode == Mode::Typed {
+        return typed::supply(&orb, reference, octets);
+    }
     let channel = channel(&orb, reference)?;
     let supplier = Supplier::connect(&channel)?;
     let scope = Policy::SyncScope(SyncScope::None);
     let object = supplier.consumer().as_object();
     let object = object.set_policy_overrides(&[scope], SetOverrideType::Add)?;
+    let refused = Arc::new(AtomicU64::new(0));
+    let push = |event: &Vec<u8>| -> Result<(), Failure> {
+        let data = Any::from_value::<Sequence<u8>>(event)?;
+        match mode {
+            Mode::Bundles => supplier.push(&data)?,
+            Mode::Oneway => object.invoke_oneway(&PUSH, &|e| Any::encode(&data, e))?,
+            Mode::Acknowledged | Mode::Typed => {
+                object.invoke_async(&PUSH, &|e| Any::encode(&data, e), counting(&refused))?;
+            }
+        }
+        Ok(())
+    };
+    supply_by(octets, push, || {
+        supplier.flush()?;
+        match refused.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            refused => Err(format!("the channel refused {refused} events").into()),
+        }
+    })
+}
+
+/// Obeys orders to publish: `push` sends an event, `finish` comes after the last of a run.
+///
+/// # Errors
+/// Theirs, and when an order is none.
+pub(super) fn supply_by(
+    octets: usize,
+    push: impl Fn(&Vec<u8>) -> Result<(), Failure>,
+    finish: impl Fn() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut event = vec![0; octets];
     say("ready")?;
     for line in std::io::stdin().lock().lines() {
@@ -163,29 +213,18 @@ fn supply(reference: &str, octets: usize, mode: Mode) -> Result<(), Failure> {
         let count = line.strip_prefix("publish ").ok_or("not an order to publish")?;
         let count: u64 = count.parse()?;
         let start = now();
-        let refused = Arc::new(AtomicU64::new(0));
         for number in 0..count {
             number_event(&mut event, number, number + 1 == count);
-            let data = Any::from_value::<Sequence<u8>>(&event)?;
-            match mode {
-                Mode::Bundles => supplier.push(&data)?,
-                Mode::Acknowledged => {
-                    object.invoke_async(&PUSH, &|e| Any::encode(&data, e), counting(&refused))?;
-                }
-                Mode::Oneway => object.invoke_oneway(&PUSH, &|e| Any::encode(&data, e))?,
-            }
+            push(&event)?;
         }
-        supplier.flush()?;
-        if refused.load(Ordering::Relaxed) > 0 {
-            return Err("the channel refused events".into());
-        }
+        finish()?;
         say(&format!("sent {count} {start}"))?;
     }
     Ok(())
 }
 
 /// Takes the answer to a push, and counts those that are exceptions.
-fn counting(refused: &Arc<AtomicU64>) -> ReplySink {
+pub(super) fn counting(refused: &Arc<AtomicU64>) -> ReplySink {
     let refused = Arc::clone(refused);
     ReplySink::function(move |outcome| {
         let is_taken = outcome.is_ok_and(|mut reply| reply.user_exception().is_none());

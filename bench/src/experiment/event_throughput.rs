@@ -21,7 +21,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
          consumer got every event, in order.",
         "corbie bundles: many events in one request, which is answered once, by the channel and by \
          each consumer (decision 28). corbie-untyped: a request and an answer for each event, \
-         many on their way at once. corbie oneway: the supplier asks for no answer.",
+         many on their way at once. corbie oneway: the supplier asks for no answer. corbie-typed: \
+         as acknowledged, events are calls of an interface instead of an any.",
         "nats: the C client, which writes many messages in one go; nothing is acknowledged, and \
          the limits above which server and client drop messages are raised. Subscriptions are \
          served by a thread each, or by a pool of two.",
@@ -39,6 +40,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         "corbie / icestorm : events_per_s @ 10 @ 64",
         "corbie / icestorm : events_per_s @ 100 @ 64",
         "corbie / omnievents : events_per_s @ 1 @ 64",
+        "corbie-typed / corbie-untyped : events_per_s @ 1 @ 64",
+        "corbie-typed / corbie-untyped : events_per_s @ 10 @ 64",
+        "corbie-typed / corbie-untyped : events_per_s @ 100 @ 64",
         "corbie / nats : events_per_s @ 1000 @ 64",
         "corbie / icestorm : events_per_s @ 1000 @ 64",
         "corbie / nats : events_per_s @ 1 @ 1024",
@@ -61,6 +65,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const CONTENDERS: &[(&str, &str, &[&str], bool)] = &[
     ("corbie", "bundles", &["events", "corbie", "bundles"], true),
     ("corbie-untyped", "acknowledged", &["events", "corbie", "acknowledged"], true),
+    ("corbie-typed", "acknowledged", &["events", "corbie", "typed"], true),
     ("corbie", "oneway", &["events", "corbie", "oneway"], false),
     ("nats", "pool of threads", &["events", "nats", "pool"], true),
     ("nats", "thread each", &["events", "nats", "thread"], false),

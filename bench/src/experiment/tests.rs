@@ -58,6 +58,7 @@ const REQUIRED: &[(&str, &[&str])] = &[
             "corbie / nats : events_per_s @ 100 @ 64",
             "corbie / icestorm : events_per_s @ 1 @ 64",
             "corbie / omnievents : events_per_s @ 1 @ 64",
+            "corbie-typed / corbie-untyped : events_per_s @ 1 @ 64",
         ],
     ),
     (

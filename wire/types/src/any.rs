@@ -120,6 +120,11 @@ impl Any {
     /// # Errors
     /// When the octets are no such value or a limit is exceeded, see [`Value::decode`].
     pub fn decode_value(type_code: TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
+        if type_code.is_octets() {
+            let start = d.position();
+            d.read_octet_sequence()?;
+            return Ok(Self { type_code, encoded: Encoded::read_since(start, d) });
+        }
         if exception_id(&type_code).is_some() {
             // With its repository id, even when the peer left it out.
             return Self::written(type_code.clone(), |e| transcode(&type_code, d, Some(e)));
@@ -200,6 +205,9 @@ impl Any {
     /// The value of a `sequence<octet>` where it lies; `None` when it holds another type.
     #[must_use]
     pub fn octets(&self) -> Option<&[u8]> {
+        if self.type_code.is_octets() {
+            return self.encoded.decoder(None).read_octet_sequence().ok();
+        }
         let plain = self.type_code.plain()?;
         if plain.kind() != TcKind::Sequence
             || plain.content_type()?.plain()?.kind() != TcKind::Octet

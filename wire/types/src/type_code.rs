@@ -95,6 +95,17 @@ impl TypeCode {
         None
     }
 
+    /// Whether it is `sequence<octet>`, without a bound or a name.
+    pub(crate) fn is_octets(&self) -> bool {
+        let Repr::Shared(shape, _) = &self.0 else { return false };
+        match &shape.body {
+            Body::Repeated { element: Self(Repr::Basic(TcKind::Octet)), length: 0 } => {
+                shape.kind == TcKind::Sequence
+            }
+            _ => false,
+        }
+    }
+
     /// As [`TypeCode::resolved`], without a copy where it is no placeholder.
     pub(crate) fn into_resolved(self) -> Result<Self, Self> {
         match &self.0 {
