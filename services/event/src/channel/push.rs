@@ -287,7 +287,7 @@ impl PushConsumer {
             Err(exception) => exception,
         };
         let is_durable = self.qos.durable.is_some();
-        if !is_passing(&exception) && !(is_durable && is_durably_tried(&exception)) {
+        if !(is_passing(&exception) || is_durable && is_durably_tried(&exception)) {
             tracing::info!(%exception, "a push consumer takes no bundles");
             self.takes_bundles.store(false, Ordering::Relaxed);
         }
