@@ -1,17 +1,23 @@
 //! Static invocation (SII): generated stubs; the thread that calls waits.
 //!
-//! Where nobody is to wait, a few threads make the calls, so many at a time.
+//! Where nobody is to wait, threads make the calls: so many at a time to one target, and targets
+//! take turns, so that what is for one component does not wait behind a burst for another, nor
+//! behind one that does not answer.
 
 use super::{Link, Mechanism};
 use crate::messages::{Done, Reply, Request};
 use corbie::{Object, SystemException};
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Calls that are under way at a time for callers that do not wait.
+/// Calls of one target that are under way at a time for callers that do not wait.
 const CALLS_AT_A_TIME: usize = 16;
 
-type Call = (Object, Request, Done);
+/// The same of all targets together.
+const THREADS_MAX: usize = 128;
+
+type Call = Box<dyn FnOnce() + Send>;
 
 /// See the module.
 #[derive(Default)]
@@ -19,12 +25,9 @@ pub struct Static {
     calls: Arc<Calls>,
 }
 
-/// The threads for callers that do not wait.
+/// The calls that nobody waits for. Their threads end when this is dropped.
 #[derive(Default)]
-struct Calls {
-    /// Made by the first such call. The threads end when this is dropped.
-    queue: OnceLock<Arc<Queue>>,
-}
+struct Calls(Arc<Queue>);
 
 /// What the threads take calls from.
 #[derive(Default)]
@@ -36,10 +39,68 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
-    calls: VecDeque<Call>,
-    /// Threads that wait for a call: nobody is woken when there is none.
+    /// By target: those that have calls, waiting or under way.
+    targets: HashMap<u64, Target>,
+    /// Targets of which a call may begin, the next one first; each once.
+    turns: VecDeque<u64>,
+    /// Calls that may begin.
+    due: usize,
+    threads: usize,
+    /// Threads that wait for a call.
     idle: usize,
     is_ending: bool,
+}
+
+#[derive(Default)]
+struct Target {
+    waiting: VecDeque<Call>,
+    under_way: usize,
+}
+
+impl Target {
+    fn may_begin(&self) -> bool {
+        !self.waiting.is_empty() && self.under_way < CALLS_AT_A_TIME
+    }
+}
+
+impl State {
+    fn put(&mut self, target: u64, call: Call) {
+        let at = self.targets.entry(target).or_default();
+        let (had_turn, all) = (at.may_begin(), at.waiting.len() + at.under_way);
+        at.waiting.push_back(call);
+        if all < CALLS_AT_A_TIME {
+            self.due += 1;
+        }
+        if !had_turn && at.may_begin() {
+            self.turns.push_back(target);
+        }
+    }
+
+    fn take(&mut self) -> Option<(u64, Call)> {
+        let target = self.turns.pop_front()?;
+        let at = self.targets.get_mut(&target)?;
+        let call = at.waiting.pop_front()?;
+        at.under_way += 1;
+        self.due -= 1;
+        if at.may_begin() {
+            self.turns.push_back(target);
+        }
+        Some((target, call))
+    }
+
+    fn ended(&mut self, target: u64) {
+        let Some(at) = self.targets.get_mut(&target) else { return };
+        let had_turn = at.may_begin();
+        if at.waiting.len() + at.under_way > CALLS_AT_A_TIME {
+            self.due += 1;
+        }
+        at.under_way -= 1;
+        if at.may_begin() && !had_turn {
+            self.turns.push_back(target);
+        } else if at.under_way == 0 && at.waiting.is_empty() {
+            self.targets.remove(&target);
+        }
+    }
 }
 
 impl Static {
@@ -51,30 +112,26 @@ impl Static {
 }
 
 impl Calls {
-    fn put(&self, call: Call) {
-        let queue = self.queue.get_or_init(|| {
-            let queue = Arc::new(Queue::default());
-            for _ in 0..CALLS_AT_A_TIME {
-                let queue = Arc::clone(&queue);
-                std::thread::spawn(move || queue.work());
-            }
-            queue
-        });
-        let mut state = queue.lock();
-        state.calls.push_back(call);
-        let has_idle = state.idle > 0;
+    fn put(&self, target: u64, call: Call) {
+        let mut state = self.0.lock();
+        state.put(target, call);
+        // Those that are idle may have been woken for calls before this one.
+        let is_short = state.idle < state.due && state.threads < THREADS_MAX;
+        state.threads += usize::from(is_short);
         drop(state);
-        if has_idle {
-            queue.ready.notify_one();
+        if is_short {
+            let queue = Arc::clone(&self.0);
+            std::thread::spawn(move || queue.work());
+        } else {
+            self.0.ready.notify_one();
         }
     }
 }
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        let Some(queue) = self.queue.get() else { return };
-        queue.lock().is_ending = true;
-        queue.ready.notify_all();
+        self.0.lock().is_ending = true;
+        self.0.ready.notify_all();
     }
 }
 
@@ -83,37 +140,37 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self) {
-        while let Some((target, request, done)) = self.next() {
-            done(request.invoke(&target));
-        }
-    }
-
     /// What is still to be called is called, also when nobody can ask for more.
-    fn next(&self) -> Option<Call> {
+    fn work(&self) {
         let mut state = self.lock();
         loop {
-            if let Some(call) = state.calls.pop_front() {
-                return Some(call);
+            if let Some((target, call)) = state.take() {
+                drop(state);
+                call();
+                state = self.lock();
+                state.ended(target);
+            } else if state.is_ending {
+                return;
+            } else {
+                state.idle += 1;
+                state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
             }
-            if state.is_ending {
-                return None;
-            }
-            state.idle += 1;
-            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.idle -= 1;
         }
     }
 }
 
 impl Mechanism for Static {
     fn link(&self, target: &Object) -> Arc<dyn Link> {
-        Arc::new(To { target: target.clone(), calls: Arc::clone(&self.calls) })
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Arc::new(To { target: target.clone(), number, calls: Arc::clone(&self.calls) })
     }
 }
 
 struct To {
     target: Object,
+    number: u64,
     calls: Arc<Calls>,
 }
 
@@ -123,6 +180,68 @@ impl Link for To {
     }
 
     fn start(&self, request: &Request, done: Done) {
-        self.calls.put((self.target.clone(), request.clone(), done));
+        let (target, request) = (self.target.clone(), request.clone());
+        self.calls.put(self.number, Box::new(move || done(request.invoke(&target))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_target_that_does_not_answer_keeps_no_other_waiting() {
+        let calls = Calls::default();
+        let (began, begun) = channel();
+        let mut releases = Vec::new();
+        for number in 0..CALLS_AT_A_TIME + 10 {
+            let (began, (release, released)) = (began.clone(), channel::<()>());
+            let released: Receiver<()> = released;
+            releases.push(release);
+            let call = move || {
+                began.send(number).unwrap();
+                // Until the sender is dropped.
+                let _ = released.recv();
+            };
+            calls.put(1, Box::new(call));
+        }
+        let mut first: Vec<_> =
+            (0..CALLS_AT_A_TIME).map(|_| begun.recv_timeout(PATIENCE).unwrap()).collect();
+        first.sort_unstable();
+        assert!(first.into_iter().eq(0..CALLS_AT_A_TIME), "in their order, so many at a time");
+        let (other, answered) = channel();
+        calls.put(2, Box::new(move || other.send(()).unwrap()));
+        answered.recv_timeout(PATIENCE).unwrap();
+        assert!(begun.try_recv().is_err(), "the limit of the first target holds");
+        // Those that waited are made too, also when nobody can ask for more.
+        drop(calls);
+        releases.clear();
+        for _ in 0..10 {
+            begun.recv_timeout(PATIENCE).unwrap();
+        }
+    }
+
+    #[test]
+    fn targets_take_turns() {
+        let mut state = State::default();
+        let numbers = Arc::new(Mutex::new(Vec::new()));
+        let call = |number: u32| -> Call {
+            let numbers = Arc::clone(&numbers);
+            Box::new(move || numbers.lock().unwrap().push(number))
+        };
+        (0..40).for_each(|number| state.put(1, call(number)));
+        state.put(2, call(100));
+        while let Some((target, call)) = state.take() {
+            call();
+            state.ended(target);
+        }
+        let numbers = numbers.lock().unwrap();
+        assert_eq!(numbers[1], 100);
+        assert!(numbers.iter().filter(|&&number| number < 100).copied().eq(0..40));
+        assert_eq!((state.due, state.targets.len(), state.turns.len()), (0, 0, 0));
     }
 }
