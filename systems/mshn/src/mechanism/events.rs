@@ -237,6 +237,11 @@ impl Hub {
         Ok(made)
     }
 
+    /// Whether our answers come there.
+    fn is_inbox(&self, reply_to: &str) -> bool {
+        lock(&self.inbox).as_ref().is_some_and(|inbox| inbox.reply_to == reply_to)
+    }
+
     /// A channel for events of `interfaces`, when they are typed, which `consumer` gets.
     fn open(
         &self,

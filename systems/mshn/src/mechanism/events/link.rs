@@ -51,6 +51,11 @@ impl EventLink {
             String::new()
         };
         let correlation = self.hub.calls.begin(&self.way, is_answered, done);
+        // The channel of the answers may have gone in between, and all who waited there were told.
+        if is_answered && !self.hub.is_inbox(&reply_to) {
+            let gone = super::comm_failure("the event channel of the answers is gone");
+            self.hub.calls.failed(correlation, gone);
+        }
         Ok(Letter { head: Header { correlation, reply_to }, body: Body::Asks(request) })
     }
 

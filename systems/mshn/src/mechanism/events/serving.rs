@@ -121,20 +121,32 @@ impl Serving {
         let (reply_to, correlation) = (head.reply_to, head.correlation);
         let head = Header { correlation, reply_to: String::new() };
         self.hub.answer(&reply_to, Letter { head, body });
-        answer_push(next);
+        answer_pushes(next);
     }
 
-    /// A push that need not be kept back any more.
-    fn released(&self, progress: &mut Progress) -> Option<ResponseHandler> {
-        let is_full = progress.requests.len() >= self.hub.options.in_progress_max;
-        if is_full { None } else { progress.kept.pop_front() }
+    /// Pushes that need not be kept back any more.
+    fn released(&self, progress: &mut Progress) -> Vec<ResponseHandler> {
+        let count = releases(
+            progress.requests.len(),
+            progress.kept.len(),
+            self.hub.options.in_progress_max,
+        );
+        progress.kept.drain(..count).collect()
     }
 }
 
-fn answer_push(push: Option<ResponseHandler>) {
-    let Some(push) = push else { return };
-    if let Err(exception) = push.reply(&|_| Ok(())) {
-        tracing::debug!(%exception, "a channel went while it waited");
+/// How many of `kept` pushes are answered when so many requests are in progress: one for each
+/// place that becomes free, and those for which no answer of ours would come any more.
+fn releases(in_progress: usize, kept: usize, most: usize) -> usize {
+    let one = usize::from(in_progress < most);
+    kept.saturating_sub(in_progress).max(one).min(kept)
+}
+
+fn answer_pushes(pushes: Vec<ResponseHandler>) {
+    for push in pushes {
+        if let Err(exception) = push.reply(&|_| Ok(())) {
+            tracing::debug!(%exception, "a channel went while it waited");
+        }
     }
 }
 
@@ -166,10 +178,35 @@ impl Reader for Serving {
             progress.kept.push_back(push);
             self.released(&mut progress)
         };
-        answer_push(next);
+        answer_pushes(next);
     }
 
     fn ended(&self) {
         self.hub.attention.hurry();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::releases;
+
+    #[test]
+    fn no_push_is_kept_back_for_good() {
+        // As many at once as the channel pushes, with room for one, for half and for all.
+        for (pushed, most) in [(8, 1), (8, 4), (8, 8), (8, 100)] {
+            let (mut kept, mut answered) = (0, 0);
+            for in_progress in 1..=pushed {
+                if in_progress >= most {
+                    kept += 1;
+                    let now = releases(in_progress, kept, most);
+                    (kept, answered) = (kept - now, answered + now);
+                }
+            }
+            assert_eq!(answered, 0, "{most}: answered while it was full");
+            for in_progress in (0..pushed).rev() {
+                kept -= releases(in_progress, kept, most);
+            }
+            assert_eq!(kept, 0, "{most}");
+        }
     }
 }
