@@ -84,6 +84,9 @@ struct Shared {
     /// The same with little patience: a daemon that is gone must not keep the others waiting.
     daemons: Peers,
     journal: Journal,
+    /// Lock "changes": taken before "jobs", held from looking at a job until its change is in the
+    /// journal and known, so that none is undone by another thread's.
+    changes: Mutex<()>,
     /// Lock "jobs": not held while somebody is called or the journal is written.
     jobs: Mutex<BTreeMap<String, Accepted>>,
 }
@@ -95,9 +98,20 @@ impl Shared {
 
     /// Writes a new job down. Submitted twice at once, it is one job.
     fn accept(&self, job: Accepted) -> Result<(), redb::Error> {
-        self.journal.write(std::slice::from_ref(&job))?;
-        self.lock().entry(job.what.id.clone()).or_insert(job);
+        if self.journal.add(&job)? {
+            self.lock().entry(job.what.id.clone()).or_insert(job);
+        }
         Ok(())
+    }
+
+    fn changes(&self) -> MutexGuard<'_, ()> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing became of the job since `seen`. Under the lock "changes".
+    fn is_as(&self, seen: &Accepted) -> bool {
+        let now = self.lock().get(&seen.what.id).map(|job| (job.state.state, job.state.starts));
+        now == Some((seen.state.state, seen.state.starts))
     }
 
     /// Writes a job down and then changes what is known of it.
@@ -122,8 +136,8 @@ impl Advisor {
         let journal = Journal::open(path)?;
         let jobs = journal.read()?.into_iter().map(|job| (job.what.id.clone(), job)).collect();
         let daemons = peers.clone().with_patience(DAEMON_PATIENCE);
-        let jobs = Mutex::new(jobs);
-        let shared = Arc::new(Shared { options, peers, daemons, journal, jobs });
+        let (changes, jobs) = (Mutex::default(), Mutex::new(jobs));
+        let shared = Arc::new(Shared { options, peers, daemons, journal, changes, jobs });
         let (work, todo) = channel();
         let worker = Arc::clone(&shared);
         std::thread::spawn(move || work::work(&worker, &todo));

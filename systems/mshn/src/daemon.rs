@@ -143,8 +143,14 @@ impl Daemon {
                 state.ended.push_back(order.what.id.clone());
             }
             while state.ended.len() > ENDED_MAX {
-                let oldest = state.ended.pop_front();
-                oldest.and_then(|oldest| state.jobs.remove(&oldest));
+                let Some(oldest) = state.ended.pop_front() else { break };
+                // It may have been started again since.
+                let has_ended = state.jobs.get(&oldest).is_some_and(|known| {
+                    matches!(known.outcome.state, Phase::Done | Phase::Failed)
+                });
+                if has_ended {
+                    state.jobs.remove(&oldest);
+                }
             }
         }
         if let Some(outcome) = told {

@@ -6,10 +6,14 @@
 mod fixture;
 
 use corbie_mshn::idl::{MachineStatus, Phase, Scope, StatusReport, Usage};
-use corbie_mshn::messages::{Request, Role};
+use corbie_mshn::messages::{Component, Done, Request, Role, refused};
 use corbie_mshn::node::Kind;
-use corbie_mshn::{Address, AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
+use corbie_mshn::{
+    Address, AdvisorOptions, ClientLibrary, DaemonOptions, MechanismName, Peers, StatusOptions,
+};
 use fixture::{ENDLESS, PATIENCE, System, await_machines, shell, until};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -300,4 +304,50 @@ fn the_advisor_forgets_what_ended_long_ago() {
         let known: Vec<&String> = ids.iter().filter(known).collect();
         known == [&ids[3], &ids[4]]
     });
+}
+
+/// A daemon that refuses jobs for a while.
+struct Reluctant {
+    daemon: Arc<dyn Component>,
+    refusals: AtomicU32,
+}
+
+impl Component for Reluctant {
+    fn serve(&self, request: Request, done: Done) {
+        let is_refused = matches!(request, Request::Start(_))
+            && self
+                .refusals
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1))
+                .is_ok();
+        if is_refused {
+            return done(Ok(refused("no room").into()));
+        }
+        self.daemon.serve(request, done);
+    }
+}
+
+#[test]
+fn a_job_that_no_daemon_takes_for_a_while_is_not_given_up() {
+    let peers = Peers::local();
+    let mut kept: Vec<Arc<dyn Component>> = Vec::new();
+    let mut join = |kind: &Kind| {
+        let component = kind.component(None, &peers).unwrap();
+        kept.push(Arc::clone(&component));
+        component
+    };
+    let status = join(&Kind::StatusServer(StatusOptions::default()));
+    let database = join(&Kind::RequirementDatabase);
+    let daemon = join(&Kind::Daemon(DaemonOptions::new("m")));
+    let options = AdvisorOptions { interval: Duration::from_millis(1), ..AdvisorOptions::new("a") };
+    let refusals = AtomicU32::new(3 * options.starts_max);
+    let advisor = join(&Kind::Advisor(options));
+    let reluctant: Arc<dyn Component> = Arc::new(Reluctant { daemon, refusals });
+    peers.register(Role::StatusServer, "s", &status);
+    peers.register(Role::RequirementDatabase, "r", &database);
+    peers.register(Role::Daemon, "m", &reluctant);
+    peers.register(Role::Advisor, "a", &advisor);
+    let client = ClientLibrary::new(peers.clone()).unwrap();
+    assert!(client.submit(&shell("refused", &[("only", "exit 0")])).unwrap().accepted);
+    let end = client.wait("refused", PATIENCE).unwrap();
+    assert_eq!((end.state, end.starts), (Phase::Done, 1), "{end:?}");
 }

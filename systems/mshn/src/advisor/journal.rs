@@ -26,6 +26,21 @@ impl Journal {
         Ok(Self(database))
     }
 
+    /// Writes a new job, unless one of its id is there. Whether it was new.
+    pub(super) fn add(&self, job: &Accepted) -> Result<bool, redb::Error> {
+        let transaction = self.0.begin_write()?;
+        let is_new = {
+            let mut table = transaction.open_table(JOBS)?;
+            let is_new = table.get(job.what.id.as_str())?.is_none();
+            if is_new {
+                table.insert(job.what.id.as_str(), octets(job)?.as_slice())?;
+            }
+            is_new
+        };
+        transaction.commit()?;
+        Ok(is_new)
+    }
+
     /// Writes all of these, in one transaction.
     pub(super) fn write(&self, jobs: &[Accepted]) -> Result<(), redb::Error> {
         if jobs.is_empty() {
@@ -35,9 +50,7 @@ impl Journal {
         {
             let mut table = transaction.open_table(JOBS)?;
             for job in jobs {
-                let mut encoder = Encoder::new(Vec::new(), ByteOrder::LittleEndian);
-                <Accepted as Marshal>::encode(job, &mut encoder).map_err(|e| other(&e))?;
-                table.insert(job.what.id.as_str(), encoder.to_vec().as_slice())?;
+                table.insert(job.what.id.as_str(), octets(job)?.as_slice())?;
             }
         }
         transaction.commit()?;
@@ -70,7 +83,32 @@ impl Journal {
     }
 }
 
+fn octets(job: &Accepted) -> Result<Vec<u8>, redb::Error> {
+    let mut encoder = Encoder::new(Vec::new(), ByteOrder::LittleEndian);
+    <Accepted as Marshal>::encode(job, &mut encoder).map_err(|e| other(&e))?;
+    Ok(encoder.to_vec())
+}
+
 /// Only a file that something else wrote has octets that are no job.
 fn other(error: &dyn std::fmt::Display) -> redb::Error {
     redb::Error::Corrupted(format!("a job is malformed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idl::{Job, Outcome, Phase};
+
+    #[test]
+    fn a_job_that_is_submitted_twice_does_not_undo_what_became_of_it() {
+        let journal = Journal::open(None).unwrap();
+        let what = Job { id: "j".to_owned(), ..Job::default() };
+        let new = Accepted { what, ..Accepted::default() };
+        assert!(journal.add(&new).unwrap());
+        let state = Outcome { state: Phase::Done, ..Outcome::default() };
+        journal.write(&[Accepted { state, ..new.clone() }]).unwrap();
+        assert!(!journal.add(&new).unwrap());
+        let read = journal.read().unwrap();
+        assert_eq!((read.len(), read[0].state.state), (1, Phase::Done));
+    }
 }

@@ -10,6 +10,7 @@ use crate::idl::{
 };
 use crate::messages::{Done, Request, Role};
 use crate::peers::Address;
+use corbie::{CompletionStatus, SystemException, SystemExceptionKind};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -160,7 +161,12 @@ fn start_waiting(shared: &Shared) {
 /// Starts jobs where they are placed. It is written down first: whoever takes over asks the daemon.
 fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
     let mut placed = Vec::new();
+    let changes = shared.changes();
     for (mut job, placement) in jobs {
+        if !shared.is_as(&job) {
+            // It has ended while it was placed.
+            continue;
+        }
         if placement.machine.is_empty() {
             tracing::debug!(job = job.what.id, why = placement.why, "the job waits on");
             continue;
@@ -181,6 +187,7 @@ fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
         return;
     }
     shared.lock().extend(written.into_iter().map(|job| (job.what.id.clone(), job)));
+    drop(changes);
     let mut requests = Vec::new();
     for (job, placement) in &placed {
         let daemon = Address::named(Role::Daemon, placement.machine.clone());
@@ -198,7 +205,7 @@ fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
             Ok(receipt) if receipt.accepted => watch(shared, &job, placement.completes_in_s, 0.0),
             other => {
                 tracing::warn!(job = job.what.id, ?other, "the daemon did not take the job");
-                again(shared, &job.what.id, job.state.starts);
+                again(shared, &job.what.id, job.state.starts, was_not_begun(&other));
             }
         }
     }
@@ -218,13 +225,33 @@ fn watch(shared: &Shared, job: &Accepted, needs_s: f64, done_s: f64) {
     shared.peers.tell_all(Role::StatusServer, &Request::Watch(order));
 }
 
+/// Whether it is certain that a job was not begun: its daemon said so, or was not there. Such an
+/// attempt does not count.
+fn was_not_begun(answer: &Result<Receipt, SystemException>) -> bool {
+    use SystemExceptionKind as Kind;
+    match answer {
+        Ok(receipt) => !receipt.accepted,
+        Err(exception) => {
+            let is_absent = matches!(
+                exception.kind,
+                Kind::Transient | Kind::CommFailure | Kind::ObjectNotExist
+            );
+            is_absent && exception.completed == CompletionStatus::No
+        }
+    }
+}
+
 /// The attempt came to nothing: the job waits for the next one, or has failed for good.
-fn again(shared: &Shared, id: &str, attempt: u32) {
+fn again(shared: &Shared, id: &str, attempt: u32, was_not_begun: bool) {
+    let _changes = shared.changes();
     let Some(mut job) = shared.lock().get(id).cloned() else { return };
     if job.state.state != Phase::Running || job.state.starts != attempt {
         return;
     }
     job.state.state = Phase::Waiting;
+    if was_not_begun {
+        job.state.starts -= 1;
+    }
     if job.state.starts >= shared.options.starts_max {
         job.state.state = Phase::Failed;
         job.ended_at = now_s();
@@ -237,6 +264,7 @@ fn again(shared: &Shared, id: &str, attempt: u32) {
 
 /// A daemon says that a job has ended.
 pub(super) fn finished(shared: &Shared, end: &Outcome) {
+    let changes = shared.changes();
     let Some(mut job) = shared.lock().get(&end.job).cloned() else { return };
     if job.state.state != Phase::Running || job.state.starts != end.starts {
         return;
@@ -249,6 +277,7 @@ pub(super) fn finished(shared: &Shared, end: &Outcome) {
         tracing::error!(%error, "the advisor's journal");
         return;
     }
+    drop(changes);
     let which = JobId { id: end.job.clone() };
     shared.peers.tell_all(Role::StatusServer, &Request::Unwatch(which));
 }
@@ -278,7 +307,9 @@ fn look_after(shared: &Shared, rounds: &mut Rounds) {
             Ok(outcome) if matches!(outcome.state, Phase::Done | Phase::Failed) => {
                 finished(shared, &outcome);
             }
-            Ok(outcome) if outcome.state == Phase::UnknownJob => again(shared, id, attempt),
+            Ok(outcome) if outcome.state == Phase::UnknownJob => {
+                again(shared, id, attempt, false);
+            }
             // It runs, or nobody answers: then the status server will say that it is silent.
             _ => {}
         }
