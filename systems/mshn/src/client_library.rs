@@ -62,7 +62,7 @@ pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
     let id = child.id();
     let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::other(format!("{id} is no process")))?;
-    // The process is kept as a zombie until it was measured: what it read and wrote is complete then.
+    // Kept as a zombie until it was measured: what it read and wrote is complete only then.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     while waitid(WaitId::Pid(pid), options)?.is_none() {
         used.memory_kib = used.memory_kib.max(memory(id).unwrap_or(0));
