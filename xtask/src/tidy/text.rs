@@ -1,5 +1,5 @@
 //! Rules on plain text: `width` (100 columns in Rust, tests aside), `tabs`, and `unfinished`
-//! (no to-do macro, no fix-me mark: what is not there yet is an issue, not a hole in the code).
+//! (no to-do macro, no fix-me mark, no conflict of a merge: what is not there yet is an issue, not a hole in the code).
 //! rustfmt keeps code within its width but leaves comments and strings alone; this rule does not.
 
 use super::project::{Project, TextFile};
@@ -17,6 +17,8 @@ const COLUMNS: usize = 100;
 /// A word longer than this (a URL, a stringified reference, a hash) cannot be broken.
 const UNBREAKABLE: usize = 60;
 const MARKS: [&str; 2] = [concat!("FIX", "ME"), concat!("X", "XX:")];
+/// What a conflict that was not resolved leaves at the beginning of lines.
+const MERGE_MARKS: [&str; 2] = [concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
 const MACROS: [&str; 2] = ["todo", "unimplemented"];
 
 pub(crate) fn check(project: &Project) -> Vec<Violation> {
@@ -60,6 +62,11 @@ fn check_lines(file: &TextFile, violations: &mut Vec<Violation>) {
             let what = "contains a tab";
             violations.push(Violation::new(TABS_RULE, &file.path, i + 1, what, mend));
         }
+        if MERGE_MARKS.iter().any(|mark| line.starts_with(mark)) {
+            let what = "a merge was not finished here";
+            let mend = "take one side, or both";
+            violations.push(Violation::new(UNFINISHED_RULE, &file.path, i + 1, what, mend));
+        }
         if let Some(mark) = MARKS.into_iter().find(|mark| line.contains(mark)) {
             let what = format!("`{mark}` is left in the text");
             let mend = "mend it now or open an issue; the comment can then cite it";
@@ -98,6 +105,8 @@ mod tests {
         let code = format!("fn f() {{\n    {}!()\n}}\n", MACROS[0]);
         assert_eq!(rules("a/src/x.rs", &code), [(UNFINISHED_RULE, 2)]);
         assert_eq!(rules("a.md", &format!("{} later\n", MARKS[0])), [(UNFINISHED_RULE, 1)]);
+        let conflict = format!("a\n{}HEAD\nb\n", MERGE_MARKS[0]);
+        assert_eq!(rules("README.md", &conflict), [(UNFINISHED_RULE, 2)]);
         // The words themselves, as a name or in prose, are no offence.
         assert_eq!(rules("a/src/x.rs", "fn todo() {}\n"), []);
     }
