@@ -1,5 +1,6 @@
 //! Rules on plain text: `width` (100 columns in Rust, tests aside), `tabs`, and `unfinished`
-//! (no to-do macro, no fix-me mark, no conflict of a merge: what is not there yet is an issue, not a hole in the code).
+//! (no to-do macro, no fix-me mark, no conflict of a merge: what is not there yet is an issue, not
+//! a hole in the code).
 //! rustfmt keeps code within its width but leaves comments and strings alone; this rule does not.
 
 use super::project::{Project, TextFile};
