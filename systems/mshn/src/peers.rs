@@ -55,10 +55,11 @@ impl Address {
         Group { role: self.role, is_proxy: self.is_proxy }
     }
 
-    /// What its channels are called: nobody else has that name.
-    pub(crate) fn label(&self) -> String {
+    /// What its channels are called, by the mechanism with that context: nobody else's name is the
+    /// same, or begins so and goes on with a slash.
+    pub(crate) fn label(&self, mechanism: &str) -> String {
         let name = self.name.as_deref().unwrap_or("0");
-        format!("{}/{name}", self.group().context("mshn"))
+        format!("{}/{}", self.group().context(mechanism), escaped(name))
     }
 }
 
@@ -468,4 +469,27 @@ fn is_stale(exception: &SystemException) -> bool {
             | Kind::NoResponse
             | Kind::Timeout
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_ends_the_channels_of_another() {
+        let named = |name: &str| Address::named(Role::Advisor, name);
+        let labels = [
+            named("a").label("mshn-untyped"),
+            named("a").label("mshn-typed"),
+            named("a/b").label("mshn-typed"),
+            named("a/b/").label("mshn-typed"),
+            Address::proxy(Role::Advisor, "a").label("mshn-typed"),
+            Address::named(Role::Daemon, "a").label("mshn-typed"),
+        ];
+        for (at, own) in labels.iter().enumerate() {
+            let is_ended = |other: &&String| format!("{other}/").starts_with(&format!("{own}/"));
+            let ended: Vec<_> = labels.iter().filter(is_ended).collect();
+            assert_eq!(ended, [&labels[at]]);
+        }
+    }
 }

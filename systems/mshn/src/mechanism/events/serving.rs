@@ -63,7 +63,8 @@ impl Serving {
     }
 
     fn open(&self, consumer: &PushConsumer) -> Result<Arc<Line>, SystemException> {
-        self.hub.open(&self.me.label(), self.me.role.event_interfaces(), consumer).map(Arc::new)
+        let name = self.me.label(self.hub.context());
+        self.hub.open(&name, self.me.role.event_interfaces(), consumer).map(Arc::new)
     }
 
     /// Opens another line when ours is gone, and has others find it.
