@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 use watching::Watched;
 pub(crate) use watching::rate;
 
+/// A machine that did not report for so long is not known any more.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(3600);
+
 /// How a status server judges.
 #[derive(Clone, Debug)]
 pub struct StatusOptions {
@@ -103,6 +106,7 @@ impl StatusServer {
             let mut state = self.lock();
             let State { machines, watched } = &mut *state;
             watched.retain(|_, watched| watched.is_wanted(now));
+            machines.retain(|_, (at, _)| now.saturating_duration_since(*at) < FORGOTTEN_AFTER);
             for watched in watched.values_mut() {
                 let machine = machines.get(watched.machine());
                 late.extend(watched.look(now, machine, self.options.silence));

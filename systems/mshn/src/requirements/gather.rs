@@ -18,6 +18,9 @@ const DIFFERENCE: f64 = 0.2;
 /// How long a run waits for others at most.
 const WAITS_AT_MOST: Duration = Duration::from_secs(5);
 
+/// Applications, formats and machines that are remembered.
+const KNOWN_MAX: usize = 10_000;
+
 /// See the module.
 pub struct RequirementProxy {
     peers: Peers,
@@ -62,11 +65,22 @@ fn pass_on(gathered: &Weak<Mutex<All>>, peers: &Peers, upstream: &Address) {
         std::thread::sleep(WAITS_AT_MOST / 5);
         let Some(gathered) = gathered.upgrade() else { return };
         let now = Instant::now();
-        let due: Vec<Usage> =
-            lock(&gathered).values_mut().filter_map(|gathered| gathered.due(now)).collect();
+        let due: Vec<Usage> = {
+            let mut all = lock(&gathered);
+            let due = all.values_mut().filter_map(|gathered| gathered.due(now)).collect();
+            forget(&mut all, KNOWN_MAX);
+            due
+        };
         for mean in due {
             peers.start(upstream, Request::Record(mean), Box::new(|_| ()));
         }
+    }
+}
+
+/// When there are more than `most`: those with nothing to pass on. Their next run is passed on.
+fn forget(all: &mut All, most: usize) {
+    if all.len() > most {
+        all.retain(|_, gathered| gathered.waiting.is_some());
     }
 }
 
@@ -130,6 +144,20 @@ mod tests {
         assert_eq!(together.samples, 10);
         assert!((together.wall_s - 1.1).abs() < 1e-9);
         assert_eq!(gathered.add(run(3.0), now).map(|mean| mean.wall_s), Some(3.0));
+    }
+
+    #[test]
+    fn of_too_many_those_that_wait_stay() {
+        let mut all = All::new();
+        let of = |name: &str| (name.to_owned(), String::new(), String::new());
+        let now = Instant::now();
+        all.entry(of("passed on")).or_default().add(run(1.0), now);
+        all.entry(of("waits")).or_default().add(run(1.0), now);
+        all.entry(of("waits")).or_default().add(run(1.0), now);
+        forget(&mut all, 2);
+        assert_eq!(all.len(), 2);
+        forget(&mut all, 1);
+        assert!(all.keys().eq([&of("waits")]), "{:?}", all.keys());
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl StatusProxy {
             .get(&status.machine)
             .is_none_or(|(at, last)| now - *at >= AT_LEAST_EVERY || differs(last, status));
         if is_news {
+            passed.retain(|_, (at, _)| now - *at < super::FORGOTTEN_AFTER);
             passed.insert(status.machine.clone(), (now, status.clone()));
         }
         is_news
