@@ -6,11 +6,15 @@
 mod fixture;
 
 use corbie::SystemException;
+use corbie_mshn::channel_server;
 use corbie_mshn::idl::{Application, Placement, Requirements, Usage};
 use corbie_mshn::messages::{Component, Done, Reply, Request, Role};
 use corbie_mshn::node::{self, Kind};
-use corbie_mshn::{Address, AdvisorOptions, MechanismName, StatusOptions};
-use corbie_naming::Naming;
+use corbie_mshn::{
+    Address, AdvisorOptions, ClientLibrary, EventOptions, MechanismName, StatusOptions,
+};
+use corbie_naming::store::embedded::Embedded;
+use corbie_naming::{Limits as NamingLimits, Naming, NamingServer};
 use fixture::{PATIENCE, System, await_machines, orb, shell, until};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -158,4 +162,38 @@ fn a_system_is_found_again_by_those_who_come_later() {
     await_machines(&peers, 1);
     drop(peers);
     late.shutdown(true);
+}
+
+#[test]
+fn channels_components_and_callers_may_share_an_orb() {
+    let orb = orb();
+    let store = Arc::new(Embedded::in_memory().unwrap());
+    let names = NamingServer::start(&orb, store, NamingLimits::default()).unwrap();
+    orb.root_poa().unwrap().the_poa_manager().activate().unwrap();
+    let url = names.root().as_object().to_string();
+    let naming = || Naming::at(&orb, &url).unwrap();
+    let _channels = channel_server::serve(&orb, &naming(), "e0").unwrap();
+    for mechanism in [MechanismName::Untyped, MechanismName::Typed] {
+        // Most requests wait before the channel, and many are taken at once when it has room.
+        let options = EventOptions {
+            silence: PATIENCE,
+            window: 4,
+            queue_events: 500,
+            ..EventOptions::default()
+        };
+        let peers = node::peers_with(&orb, naming(), mechanism, options);
+        let component: Arc<dyn Component> = Arc::new(Named("a"));
+        peers.serve(&orb, &Address::named(Role::Advisor, "a"), &component).unwrap();
+        let client = ClientLibrary::new(peers).unwrap();
+        let (sender, receiver) = channel();
+        for number in 0..20_000 {
+            let sender = sender.clone();
+            let done = move |outcome: Result<Placement, SystemException>| {
+                sender.send(outcome.unwrap().job).unwrap();
+            };
+            client.schedule_later(shell(&number.to_string(), &[]), done);
+        }
+        drop(sender);
+        assert_eq!(receiver.iter().count(), 20_000, "{mechanism}");
+    }
 }
