@@ -212,11 +212,14 @@ impl Log {
     pub fn drop_below(&self, needed: u64) -> Result<(), LogError> {
         self.end_old_segment();
         let dropped = self.segments().drop_below(needed, self.retention);
+        let mut outcome = Ok(());
         for segment in dropped {
             let path = segment.path(&self.folder);
-            std::fs::remove_file(&path).map_err(|error| LogError::io("remove", &path, error))?;
+            let removed = std::fs::remove_file(&path);
+            // The others are out of use as well, and nobody comes back for them.
+            outcome = outcome.and(removed.map_err(|error| LogError::io("remove", &path, error)));
         }
-        Ok(())
+        outcome
     }
 
     /// Nothing more is written to a segment of which all events are too old, so that it can go.

@@ -81,6 +81,11 @@ impl Workers {
         let number = jobs.next;
         jobs.next += 1;
         jobs.heap.push(Later { at: Instant::now() + delay, number, job: Box::new(job) });
+        self.wake(jobs);
+    }
+
+    /// Has a thread look at the jobs: one that is idle, else a new one, if there may be one more.
+    fn wake(self: &Arc<Self>, mut jobs: MutexGuard<'_, Jobs>) {
         let needs_thread = jobs.idle == 0 && jobs.threads < self.most;
         if needs_thread {
             jobs.threads += 1;
@@ -107,14 +112,19 @@ impl Workers {
         self.changed.notify_all();
     }
 
-    fn work(&self) {
+    fn work(self: &Arc<Self>) {
         let mut jobs = self.lock();
         while !jobs.is_closed {
             let now = Instant::now();
             match jobs.heap.peek().map(|job| job.at.saturating_duration_since(now)) {
                 Some(Duration::ZERO) => {
                     let next = jobs.heap.pop();
-                    drop(jobs);
+                    // Two jobs that came at once may have woken the same thread: this one may take
+                    // long, and the other is not to wait for it.
+                    match jobs.heap.peek() {
+                        Some(other) if other.at <= now => self.wake(jobs),
+                        _ => drop(jobs),
+                    }
                     if let Some(next) = next {
                         run(next.job);
                     }
@@ -143,5 +153,36 @@ impl Workers {
 fn run(job: Job) {
     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
         tracing::error!("a job of the event service panicked");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_job_does_not_wait_for_one_that_came_at_the_same_time() {
+        for _ in 0..200 {
+            let workers = Workers::new(2);
+            workers.soon(|| {});
+            while workers.lock().idle == 0 {
+                std::thread::yield_now();
+            }
+            // One thread is idle, and both jobs find it so.
+            let ((done, is_done), (go, gate)) = (mpsc::channel(), mpsc::channel::<()>());
+            let again = done.clone();
+            workers.soon(move || {
+                let _ = gate.recv_timeout(Duration::from_secs(60));
+                let _ = again.send("first");
+            });
+            workers.soon(move || {
+                let _ = done.send("second");
+            });
+            assert_eq!(is_done.recv(), Ok("second"));
+            drop(go);
+            assert_eq!(is_done.recv(), Ok("first"));
+            workers.close();
+        }
     }
 }

@@ -3,16 +3,19 @@
 
 mod fixture;
 
-use corbie::{Any, Object, Orb, SystemException, SystemExceptionKind};
+use corbie::{Any, CompletionStatus, Object, Orb, SystemException, SystemExceptionKind};
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::cos_event_comm::{
-    PushConsumer, PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
+    Disconnected, PullSupplierServant, PullSupplierSkeleton, PushConsumer, PushConsumerServant,
+    PushConsumerSkeleton, pull_supplier::PullError, pull_supplier::TryPullError,
+    push_consumer::PushError,
 };
 use corbie_event::{ChannelQos, Limits, Overflow};
 use fixture::{Fixture, PATIENCE, Said, any, block_on, events, until};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -261,4 +264,53 @@ fn alignment_is_the_receivers() {
         old.push(&any(7)).expect("pushed");
         assert_eq!(events(&said, 1), [7], "{version}");
     }
+}
+
+/// A supplier that fails, keeps the next pull for longer than a supplier may be out of reach, fails
+/// again, and then gives an event.
+struct Reluctant {
+    pulls: Arc<AtomicUsize>,
+    disconnected: Arc<AtomicBool>,
+}
+
+const GIVE_UP: Duration = Duration::from_millis(50);
+
+impl PullSupplierServant for Reluctant {
+    fn pull(&self) -> Result<Any, PullError> {
+        let pulls = self.pulls.fetch_add(1, Ordering::SeqCst);
+        if pulls == 1 {
+            // tidy: sleep: a pull that is kept for longer than this is what the test is about.
+            std::thread::sleep(4 * GIVE_UP);
+        }
+        match pulls {
+            0 | 1 => Err(SystemException::transient(0, CompletionStatus::No).into()),
+            2 => Ok(any(7)),
+            _ => Err(Disconnected {}.into()),
+        }
+    }
+
+    fn try_pull(&self) -> Result<(Any, bool), TryPullError> {
+        Ok((Any::default(), false))
+    }
+
+    fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
+        self.disconnected.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_supplier_that_kept_a_pull_was_there_whenever_one_failed_before() {
+    let fixture = Fixture::new(ChannelQos { give_up_after: GIVE_UP, ..ChannelQos::default() });
+    let (said, _proxy) = fixture.consumer();
+    let (pulls, disconnected) = <(Arc<AtomicUsize>, Arc<AtomicBool>)>::default();
+    let servant = Reluctant { pulls: Arc::clone(&pulls), disconnected: Arc::clone(&disconnected) };
+    let supplier = fixture.poa.activate(PullSupplierSkeleton::new(servant)).expect("active");
+    fixture.pull_consumer().connect_pull_supplier(Some(&supplier)).expect("connected");
+    let is_pulled = || pulls.load(Ordering::SeqCst) > 2;
+    until("it is pulled again, or disconnected", || {
+        is_pulled() || disconnected.load(Ordering::SeqCst)
+    });
+    assert!(is_pulled(), "it was disconnected, and was there");
+    assert_eq!(events(&said, 1), [7]);
 }

@@ -7,7 +7,6 @@ mod ticker;
 
 use corbie::types::InterfaceDescription;
 use corbie::{Any, Described, Object, SystemExceptionKind, TypeCode, Value};
-use corbie_event::ChannelQos;
 use corbie_event::corbie_events::event_channel_factory::{
     CreateChannelError, CreateTypedChannelError, FindError, FindTypedError,
 };
@@ -22,6 +21,7 @@ use corbie_event::cos_typed_event_channel_admin::typed_supplier_admin::{
     ObtainTypedPullConsumerError, ObtainTypedPushConsumerError,
 };
 use corbie_event::interfaces::EventInterface;
+use corbie_event::{ChannelQos, Limits};
 use std::sync::{Arc, Mutex, mpsc};
 use ticker::{Clock, Heard, PULL_TICKER, PullTicker, TICKER, Ticker, TypedFixture, next, stock};
 
@@ -239,6 +239,22 @@ fn the_factory_makes_typed_channels_and_refuses_what_they_cannot_be() {
     let typed = factory.create_typed_channel("plain", &qos, &[]);
     assert!(matches!(typed, Err(CreateTypedChannelError::AlreadyExists(_))), "{typed:?}");
     assert_eq!(factory.list().expect("an answer"), ["clocks", "plain", "test"]);
+}
+
+#[test]
+fn a_channel_is_not_given_more_interfaces_bit_by_bit() {
+    let fixture = TypedFixture::new(ChannelQos::default());
+    let give = |number: usize| {
+        let id = format!("IDL:Clock{number}:1.0");
+        let one = InterfaceDescription { id, ..Clock::describe() };
+        fixture.server.create_typed("test", ChannelQos::default(), [one])
+    };
+    let known = 3;
+    let most = Limits::default().interfaces;
+    (known..most).for_each(|number| drop(give(number).expect("there is room")));
+    give(known).expect("it has that one");
+    let Err(CreateTypedChannelError::System(refused)) = give(most) else { panic!("too many") };
+    assert_eq!(refused.kind, SystemExceptionKind::ImpLimit);
 }
 
 /// What an untyped supplier gives for a typed event.

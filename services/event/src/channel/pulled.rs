@@ -12,8 +12,8 @@ use crate::event::{Event, PUSH, Shape};
 use crate::interfaces::Signature;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{Decoder, Object, Operation, Reply, ReplySink, SystemException};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 static PULL: Operation = Operation::twoway("pull");
@@ -31,8 +31,41 @@ pub(crate) struct PulledSupplier {
     /// What is to be done when the supplier is to be disconnected.
     give_up: Box<dyn Fn() + Send + Sync>,
     is_ended: AtomicBool,
-    /// Lock "pulled supplier": since when it fails, and how long to wait before the next attempt.
-    failing: Mutex<Option<(Instant, Duration)>>,
+    /// Events that it has given.
+    given: AtomicU64,
+    /// Lock "pulled supplier": not held in calls.
+    reach: Mutex<Reach>,
+}
+
+/// Whether a supplier can be reached.
+#[derive(Default)]
+struct Reach {
+    /// When the last pull began.
+    began: Option<Instant>,
+    /// Since when no pull reaches it, and how long to wait before the next attempt.
+    failing: Option<(Instant, Duration)>,
+}
+
+impl Reach {
+    /// A pull has failed at `now`; it `was_sent` or not. For how long the supplier was not reached,
+    /// and how long to wait before the next attempt.
+    fn failed(
+        &mut self,
+        now: Instant,
+        was_sent: bool,
+        give_up_after: Duration,
+    ) -> (Duration, Duration) {
+        // While a pull was with it, it was reached; it may keep one for days.
+        let began = self.began.filter(|_| was_sent);
+        let reached = began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
+        if reached >= give_up_after.min(LONGEST_DELAY) {
+            self.failing = None;
+        }
+        let (since, delay) = self.failing.unwrap_or((now, FIRST_DELAY));
+        let since = since.checked_add(reached).map_or(now, |since| since.min(now));
+        self.failing = Some((since, (2 * delay).min(LONGEST_DELAY)));
+        (now.saturating_duration_since(since), delay)
+    }
 }
 
 impl PulledSupplier {
@@ -56,7 +89,8 @@ impl PulledSupplier {
             channel: Arc::downgrade(channel),
             give_up: Box::new(give_up),
             is_ended: AtomicBool::new(false),
-            failing: Mutex::default(),
+            given: AtomicU64::new(0),
+            reach: Mutex::default(),
         }))
     }
 
@@ -79,18 +113,19 @@ impl PulledSupplier {
         if self.is_ended.load(Ordering::SeqCst) {
             return;
         }
+        self.reach().began = Some(Instant::now());
         let supplier = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| supplier.answered(outcome));
         let operation = self.wanted.as_ref().map_or(&PULL, |wanted| wanted.operation());
         if let Err(exception) = self.object.invoke_async_apart(operation, &|_| Ok(()), sink) {
-            self.failed(&exception);
+            self.failed(&exception, false);
         }
     }
 
     fn answered(self: &Arc<Self>, outcome: Result<Reply, SystemException>) {
         let mut reply = match outcome {
             Ok(reply) => reply,
-            Err(exception) => return self.failed(&exception),
+            Err(exception) => return self.failed(&exception, true),
         };
         if reply.user_exception().is_some() {
             return (self.give_up)();
@@ -104,12 +139,14 @@ impl PulledSupplier {
                 drop(reply);
                 self.publish(event);
             }
-            Err(exception) => self.failed(&exception),
+            Err(exception) => self.failed(&exception, true),
         }
     }
 
-    fn publish(self: &Arc<Self>, event: Event) {
-        *self.failing.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    /// It has given an event.
+    pub(crate) fn publish(self: &Arc<Self>, event: Event) {
+        self.reach().failing = None;
+        self.given.fetch_add(1, Ordering::Relaxed);
         if self.is_ended.load(Ordering::SeqCst) {
             return;
         }
@@ -140,16 +177,14 @@ impl PulledSupplier {
         });
     }
 
-    fn failed(self: &Arc<Self>, exception: &SystemException) {
+    fn failed(self: &Arc<Self>, exception: &SystemException, was_sent: bool) {
         let Some(channel) = self.channel.upgrade() else { return };
         if self.is_ended.load(Ordering::SeqCst) {
             return;
         }
-        let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, delay) = failing.unwrap_or_else(|| (Instant::now(), FIRST_DELAY));
-        *failing = Some((since, (2 * delay).min(LONGEST_DELAY)));
-        drop(failing);
-        let is_over = since.elapsed() >= channel.qos().give_up_after;
+        let give_up_after = channel.qos().give_up_after;
+        let (absent, delay) = self.reach().failed(Instant::now(), was_sent, give_up_after);
+        let is_over = absent >= give_up_after;
         if is_gone(exception) || !is_passing(exception) || is_over {
             tracing::info!(%exception, "a pull supplier is disconnected");
             return (self.give_up)();
@@ -157,8 +192,40 @@ impl PulledSupplier {
         self.ask_after(delay);
     }
 
+    /// Events that it has given.
+    pub(crate) fn given(&self) -> u64 {
+        self.given.load(Ordering::Relaxed)
+    }
+
+    fn reach(&self) -> MutexGuard<'_, Reach> {
+        self.reach.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The supplier is disconnected: it is asked no more.
     pub(crate) fn end(&self) {
         self.is_ended.store(true, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIVE_UP: Duration = Duration::from_millis(500);
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_pull_that_was_kept_ends_the_time_in_which_nobody_was_reached() {
+        let (mut reach, now) = (Reach::default(), Instant::now());
+        assert_eq!(reach.failed(now, false, GIVE_UP), (Duration::ZERO, FIRST_DELAY));
+        reach.began = Some(now);
+        let later = now + SECOND;
+        assert_eq!(reach.failed(later, true, GIVE_UP), (Duration::ZERO, FIRST_DELAY));
+        // Who was not reached by it, or had it for a moment, is absent all the time.
+        reach.began = Some(later);
+        assert_eq!(reach.failed(later + SECOND, false, GIVE_UP).0, SECOND);
+        let moment = Duration::from_millis(1);
+        reach.began = Some(later + SECOND);
+        assert_eq!(reach.failed(later + SECOND + moment, true, GIVE_UP).0, SECOND);
     }
 }

@@ -144,7 +144,8 @@ impl Queue {
                     };
                     self.left(self.sent, &oldest.item);
                     released.extend(oldest.ticket);
-                    dropped += oldest.item.count();
+                    // Before a failure it may have arrived.
+                    dropped += if oldest.is_done { 0 } else { oldest.item.count() };
                 }
             }
         }
@@ -261,23 +262,24 @@ impl Queue {
         self.sent = 0;
     }
 
-    /// The consumer takes no bundles after all. Nothing is to be pending.
+    /// The consumer takes no bundles after all. Nothing is to be pending. What is done stays in its
+    /// place: whoever follows a log counts on it.
     pub(super) fn take_apart(&mut self) {
         let entries = std::mem::take(&mut self.entries);
         (self.within, self.size_within, self.size) = Default::default();
-        for entry in entries.into_iter().filter(|entry| !entry.is_done) {
-            match entry.item {
-                one @ Item::One(_) => self.append(one, entry.ticket),
-                Item::Many(bundle) => {
+        for Entry { item, ticket, is_done, .. } in entries {
+            match item {
+                Item::Many(bundle) if !is_done => {
                     for event in bundle.events() {
-                        self.append(Item::One(Arc::clone(event)), entry.ticket.clone());
+                        self.append(Item::One(Arc::clone(event)), ticket.clone(), false);
                     }
                 }
+                item => self.append(item, ticket, is_done),
             }
         }
     }
 
-    fn append(&mut self, item: Item, ticket: Option<Arc<Ticket>>) {
+    fn append(&mut self, item: Item, ticket: Option<Arc<Ticket>>, is_done: bool) {
         self.size.add(&item);
         if ticket.is_none() {
             self.within += 1;
@@ -285,7 +287,7 @@ impl Queue {
         }
         let number = self.next_number;
         self.next_number += 1;
-        self.entries.push_back(Entry { number, item, ticket, is_done: false });
+        self.entries.push_back(Entry { number, item, ticket, is_done });
     }
 
     /// Gives all up: how many events, with their tickets in `released`.
@@ -310,5 +312,66 @@ impl Queue {
 
     pub(super) fn octets(&self) -> usize {
         self.size.octets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corbie::Any;
+
+    fn event(value: i32) -> Arc<Event> {
+        let any = Any::from_value::<i32>(&value).expect("an any");
+        Arc::new(Event::of_any(&any).expect("an event"))
+    }
+
+    /// Three events, all sent; the second was taken, the others are to be sent again.
+    fn with_a_gap(qos: &ChannelQos) -> Queue {
+        let (mut queue, mut released) = (Queue::default(), vec![]);
+        for value in 0..3 {
+            let offered = queue.offer(Item::One(event(value)), None, qos, &mut released);
+            assert_eq!(offered, Offered::Taken);
+            assert!(queue.next(3, false).is_some());
+        }
+        for number in [0, 2] {
+            queue.answered();
+            queue.failed(number);
+        }
+        queue.answered();
+        queue.done(1, qos, &mut released);
+        queue.rewind();
+        queue
+    }
+
+    fn next_number(queue: &mut Queue) -> Option<u64> {
+        match queue.next(3, false)? {
+            Parcel::One(number, _) => Some(number),
+            Parcel::Bundle(_) => None,
+        }
+    }
+
+    #[test]
+    fn what_was_taken_keeps_its_place_when_bundles_are_taken_apart() {
+        let qos = ChannelQos::default();
+        let mut queue = with_a_gap(&qos);
+        assert_eq!(queue.len(), 3);
+        queue.take_apart();
+        assert_eq!(queue.len(), 3, "whoever follows a log takes the difference for the first ones");
+        let first = next_number(&mut queue).expect("the first");
+        assert_eq!(next_number(&mut queue), Some(first + 2), "the second was taken");
+        queue.answered();
+        queue.done(first, &qos, &mut vec![]);
+        assert_eq!(queue.len(), 1);
+    }
+
+    #[test]
+    fn what_was_taken_before_a_failure_is_not_dropped() {
+        let qos = ChannelQos { queue_events: 3, ..ChannelQos::default() };
+        let mut queue = with_a_gap(&qos);
+        for (value, became) in [(3, Offered::DroppedOldest(1)), (4, Offered::Taken)] {
+            let offered = queue.offer(Item::One(event(value)), None, &qos, &mut vec![]);
+            assert_eq!(offered, became, "{value}");
+        }
+        assert_eq!(next_number(&mut queue), Some(2));
     }
 }

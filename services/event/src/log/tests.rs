@@ -132,6 +132,22 @@ fn the_oldest_segments_go_when_nobody_needs_them_or_there_are_too_many() {
 }
 
 #[test]
+fn a_file_that_cannot_be_removed_keeps_no_other() {
+    let folder = ScratchFolder::new("log");
+    let log = open(folder.path());
+    for _ in 0..3 {
+        log.append(&[of_octets(9 << 20)]).expect("appended");
+    }
+    let all = files(folder.path());
+    assert_eq!(all.len(), 3, "one a segment");
+    std::fs::remove_file(&all[0]).expect("removed");
+    std::fs::create_dir(&all[0]).expect("a folder in its place");
+    log.drop_below(3).expect_err("a folder is no file");
+    assert_eq!(files(folder.path()), [all[0].clone(), all[2].clone()]);
+    assert_eq!(log.first(), 2);
+}
+
+#[test]
 fn old_events_go_even_when_nothing_comes() {
     let folder = ScratchFolder::new("log");
     let retention = Retention { age: Duration::ZERO, ..Retention::default() };

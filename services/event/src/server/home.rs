@@ -17,7 +17,7 @@ use corbie::types::InterfaceDescription;
 use corbie::{
     CompletionStatus, IdAssignment, Lifespan, Orb, Poa, PoaPolicy, SystemException, minor,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -217,6 +217,7 @@ impl Home {
         if let Some(found) = found {
             return match &found.reference {
                 Reference::Typed(reference, known) if *found.channel.qos() == qos => {
+                    check_room_for(&interfaces, known, &self.limits)?;
                     interfaces.into_iter().for_each(|interface| known.table.add(interface));
                     Ok(reference.clone())
                 }
@@ -326,16 +327,28 @@ fn too_many(text: String) -> SystemException {
     SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
 }
 
+fn too_many_interfaces(limits: &Limits) -> SystemException {
+    too_many(format!("a channel is given at most {} interfaces", limits.interfaces))
+}
+
+/// With those that a channel has already they are not too many.
+fn check_room_for(
+    interfaces: &[InterfaceDescription],
+    known: &Known,
+    limits: &Limits,
+) -> Result<(), SystemException> {
+    let mut ids: BTreeSet<String> = known.table.all().iter().map(|one| one.id.clone()).collect();
+    ids.extend(interfaces.iter().map(|one| one.id.clone()));
+    if ids.len() > limits.interfaces { Err(too_many_interfaces(limits)) } else { Ok(()) }
+}
+
 /// Each of them follows the rules of `<I>` or of `Pull<I>`, and they are not too many.
 fn check_interfaces(
     interfaces: &[InterfaceDescription],
     limits: &Limits,
 ) -> Result<(), CreateTypedChannelError> {
     if interfaces.len() > limits.interfaces {
-        let text = format!("a channel is given at most {} interfaces", limits.interfaces);
-        return Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
-            .with_detail(text)
-            .into());
+        return Err(too_many_interfaces(limits).into());
     }
     for interface in interfaces {
         let pushed = EventInterface::pushed(interface);

@@ -31,8 +31,8 @@ pub(super) struct Idle {
 struct Watch {
     /// When it was used the last time, or the other side answered, as far as is known.
     since: Instant,
-    /// What a push consumer had taken by then.
-    taken: u64,
+    /// Events that had gone by then, where the proxy itself does not see them.
+    gone: u64,
     /// Since when nobody is there.
     absent_since: Option<Instant>,
     is_asking: bool,
@@ -40,8 +40,8 @@ struct Watch {
 
 impl Default for Idle {
     fn default() -> Self {
-        let (taken, absent_since, is_asking) = (0, None, false);
-        let watch = Watch { since: Instant::now(), taken, absent_since, is_asking };
+        let (gone, absent_since, is_asking) = (0, None, false);
+        let watch = Watch { since: Instant::now(), gone, absent_since, is_asking };
         Self { used: AtomicBool::new(false), watch: Mutex::new(watch) }
     }
 }
@@ -172,16 +172,22 @@ impl Watch {
     /// Whether something goes on that the proxy itself does not see.
     fn is_in_use(&mut self, flow: &Flow) -> bool {
         match flow {
-            Flow::Pushed | Flow::Pulled(_) => false,
+            Flow::Pushed => false,
+            Flow::Pulled(suppliers) => {
+                self.has_moved(suppliers.iter().map(|supplier| supplier.given()).sum())
+            }
             // A pull that waits, of somebody who is there.
             Flow::Pulling(consumer) => consumer.is_waited_for(),
             Flow::Push(consumer) => {
-                let taken = consumer.counters.delivered.load(Ordering::Relaxed);
-                let has_taken = std::mem::replace(&mut self.taken, taken) != taken;
+                let has_moved = self.has_moved(consumer.counters.delivered.load(Ordering::Relaxed));
                 // Pushes find out themselves when nobody is there.
-                has_taken || consumer.queued().0 > 0
+                has_moved || consumer.queued().0 > 0
             }
         }
+    }
+
+    fn has_moved(&mut self, gone: u64) -> bool {
+        std::mem::replace(&mut self.gone, gone) != gone
     }
 }
 
@@ -206,5 +212,33 @@ fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
             // Whoever refuses is there, and who is slow may be.
             _ => Presence::There,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::{Channel, PulledSupplier};
+    use crate::event::Event;
+    use crate::qos::ChannelQos;
+    use crate::workers::Workers;
+    use corbie::{Any, Orb};
+
+    #[test]
+    fn a_supplier_that_gives_events_is_in_use() {
+        let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+        let workers = Workers::new(1);
+        let channel = Channel::new("test", ChannelQos::default(), &Limits::default(), &workers);
+        let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/nobody").expect("a reference");
+        let supplier = PulledSupplier::new(&channel, &nobody, None, || {}).expect("a supplier");
+        let flow = Flow::Pulled([Arc::clone(&supplier)].into());
+        let idle = Idle::default();
+        assert!(!idle.watch().is_in_use(&flow), "it has given nothing");
+        supplier.end();
+        let any = Any::from_value::<i32>(&1).expect("an any");
+        supplier.publish(Event::of_any(&any).expect("an event"));
+        assert!(idle.watch().is_in_use(&flow));
+        assert!(!idle.watch().is_in_use(&flow), "not since then");
+        orb.shutdown(true);
     }
 }

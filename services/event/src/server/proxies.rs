@@ -225,7 +225,7 @@ pub(super) fn take(
 ) -> Result<(), SystemException> {
     let ticket = Arc::new(Ticket::default());
     proxy.channel().publish(&Arc::new(event), &ticket);
-    answer(ticket, request, |_| Ok(()))
+    answer(ticket, request, 1, |_| Ok(()))
 }
 
 /// As [`take`], for many events.
@@ -237,36 +237,46 @@ fn push_bundle(proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>) -> Result<()
     let ticket = Arc::new(Ticket::default());
     proxy.channel().publish_bundle(&bundle, &ticket);
     let count = bundle.count();
-    answer(ticket, request, move |e| {
+    answer(ticket, request, count, move |e| {
         e.write_length(count)?;
         e.write_ulong(0);
         Ok(())
     })
 }
 
-/// Answers with `results` when nobody keeps `ticket` any more.
+/// Answers with `results` when nobody keeps `ticket` of so many events any more.
 fn answer(
     mut ticket: Arc<Ticket>,
     request: &mut ServerRequest<'_>,
+    events: usize,
     results: impl Fn(&mut Encoder<'_>) -> Result<(), Error> + Send + 'static,
 ) -> Result<(), SystemException> {
     if let Some(ticket) = Arc::get_mut(&mut ticket) {
         return match ticket.take_failure() {
             None => request.reply(&|e| results(e)),
-            Some(failure) => Err(failure),
+            Some(failure) => Err(not_taken(failure, events)),
         };
     }
     let response = request.defer();
     ticket.then(move |outcome| {
         let answered = match outcome {
             Ok(()) => response.reply(&|e| results(e)),
-            Err(failure) => response.raise(&failure),
+            Err(failure) => response.raise(&not_taken(failure, events)),
         };
         if let Err(gone) = answered {
             tracing::debug!(%gone, "a supplier went while it waited for its answer");
         }
     });
     Ok(())
+}
+
+/// What a supplier is told of whose events one was not taken, for this reason.
+fn not_taken(mut why: SystemException, events: usize) -> SystemException {
+    // Others may have been, before it and behind it.
+    if events > 1 && why.completed == CompletionStatus::No {
+        why.completed = CompletionStatus::Maybe;
+    }
+    why
 }
 
 pub(super) fn pull(
@@ -436,5 +446,19 @@ impl ProxyPullConsumerServant for Pulls {
         let peer = pull_supplier.ok_or_else(|| is_nil("pull supplier"))?.as_object();
         let (channel, peer) = (self.proxy.channel(), &self.proxy.lasting(peer));
         Ok(self.proxy.connect(Some(peer), |give_up| pull_from(channel, peer, give_up))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_events_some_may_have_been_taken() {
+        use CompletionStatus::{Maybe, No};
+        for (events, completed) in [(1, No), (2, Maybe)] {
+            let told = not_taken(SystemException::no_resources(0, No), events);
+            assert_eq!(told.completed, completed);
+        }
     }
 }
