@@ -172,7 +172,7 @@ impl PushConsumer {
         if state.phase != Phase::Trying || state.queue.pending() > 0 {
             return;
         }
-        match state.queue.next(1, self.takes_bundles()) {
+        match state.queue.next(1, self.takes_bundles(), &self.qos) {
             None => state.phase = Phase::Untried,
             Some(parcel) => {
                 drop(state);
@@ -188,7 +188,7 @@ impl PushConsumer {
         }
         state.is_sending = true;
         while state.phase == Phase::Ready
-            && let Some(parcel) = state.queue.next(self.qos.window, self.takes_bundles())
+            && let Some(parcel) = state.queue.next(self.qos.window, self.takes_bundles(), &self.qos)
         {
             drop(state);
             self.send(parcel);

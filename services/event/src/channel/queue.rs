@@ -171,7 +171,12 @@ impl Queue {
 
     /// What is to be sent next, when the window has room; from now on it is pending. In bundles, if
     /// the consumer takes them.
-    pub(super) fn next(&mut self, window: usize, bundles: bool) -> Option<Parcel> {
+    pub(super) fn next(
+        &mut self,
+        window: usize,
+        bundles: bool,
+        qos: &ChannelQos,
+    ) -> Option<Parcel> {
         if self.pending >= window {
             return None;
         }
@@ -182,13 +187,21 @@ impl Queue {
         }
         self.sent += 1;
         let mut items = Vec::new();
+        // Were all of a queue on its way, the next to be dropped would be the newest.
+        let most = match qos.when_full {
+            Overflow::DropOldest => qos.queue_events / 2 / qos.window.max(1),
+            _ => usize::MAX,
+        };
+        let mut events = first.count();
         if bundles && first.can_be_joined() {
             while let Some((number, item)) = self.waiting()
                 && item.can_be_joined()
                 && octets + item.octets() <= bundle::FULL_OCTETS
                 && items.len() < bundle::FULL_EVENTS
+                && events + item.count() <= most
             {
                 octets += item.octets();
+                events += item.count();
                 self.sent += 1;
                 items.push((number, item));
             }
@@ -331,7 +344,7 @@ mod tests {
         for value in 0..3 {
             let offered = queue.offer(Item::One(event(value)), None, qos, &mut released);
             assert_eq!(offered, Offered::Taken);
-            assert!(queue.next(3, false).is_some());
+            assert!(queue.next(3, false, qos).is_some());
         }
         for number in [0, 2] {
             queue.answered();
@@ -343,8 +356,8 @@ mod tests {
         queue
     }
 
-    fn next_number(queue: &mut Queue) -> Option<u64> {
-        match queue.next(3, false)? {
+    fn next_number(queue: &mut Queue, qos: &ChannelQos) -> Option<u64> {
+        match queue.next(3, false, qos)? {
             Parcel::One(number, _) => Some(number),
             Parcel::Bundle(_) => None,
         }
@@ -357,8 +370,8 @@ mod tests {
         assert_eq!(queue.len(), 3);
         queue.take_apart();
         assert_eq!(queue.len(), 3, "whoever follows a log takes the difference for the first ones");
-        let first = next_number(&mut queue).expect("the first");
-        assert_eq!(next_number(&mut queue), Some(first + 2), "the second was taken");
+        let first = next_number(&mut queue, &qos).expect("the first");
+        assert_eq!(next_number(&mut queue, &qos), Some(first + 2), "the second was taken");
         queue.answered();
         queue.done(first, &qos, &mut vec![]);
         assert_eq!(queue.len(), 1);
@@ -372,6 +385,27 @@ mod tests {
             let offered = queue.offer(Item::One(event(value)), None, &qos, &mut vec![]);
             assert_eq!(offered, became, "{value}");
         }
-        assert_eq!(next_number(&mut queue), Some(2));
+        assert_eq!(next_number(&mut queue, &qos), Some(2));
+    }
+
+    #[test]
+    fn a_bundle_on_its_way_is_not_all_of_a_queue() {
+        let qos = ChannelQos { queue_events: 8, ..ChannelQos::default() };
+        let (mut queue, mut released) = (Queue::default(), vec![]);
+        let mut offer = |queue: &mut Queue, value| {
+            queue.offer(Item::One(event(value)), None, &qos, &mut released)
+        };
+        (0..8).for_each(|value| assert_eq!(offer(&mut queue, value), Offered::Taken));
+        let Some(Parcel::Bundle(sent)) = queue.next(1, true, &qos) else { panic!("a bundle") };
+        assert_eq!(sent.len(), 4);
+        assert_eq!(offer(&mut queue, 8), Offered::DroppedOldest(1));
+        let mut left = vec![];
+        queue.answered();
+        sent.iter().for_each(|(number, _)| queue.done(*number, &qos, &mut vec![]));
+        while let Some(Parcel::Bundle(items)) = queue.next(1, true, &qos) {
+            queue.answered();
+            left.extend(items.iter().map(|(number, _)| *number));
+        }
+        assert_eq!(left, [5, 6, 7, 8], "the oldest that was not sent went");
     }
 }
