@@ -3,6 +3,7 @@
 //!
 //! Proxies (`server`) connect it to CORBA. Untyped and typed events are the same thing here.
 
+mod asking;
 mod cursor;
 mod pulled;
 mod pulling;
@@ -11,7 +12,8 @@ mod queue;
 mod selection;
 mod ticket;
 
-pub(crate) use pulled::PulledSupplier;
+pub(crate) use asking::{NotTyped, Question, Target, ask};
+pub(crate) use pulled::{PATIENCE, PulledSupplier};
 pub(crate) use pulling::{Pull, PullingConsumer};
 pub(crate) use push::{PushConsumer, is_passing};
 pub(crate) use selection::Selection;

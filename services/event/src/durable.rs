@@ -8,7 +8,7 @@ mod commit;
 mod keep;
 mod table;
 
-pub(crate) use table::{Change, ChannelRow, Progress, ProxyRow};
+pub(crate) use table::{Change, ChannelRow, InterfaceRow, Progress, ProxyRow};
 
 use crate::channel::{Channel, Ticket};
 use crate::event::Event;
@@ -89,11 +89,23 @@ impl Store {
         self.table.channels()
     }
 
-    /// Makes a place for a new channel: its number and journal.
+    /// What a typed channel knows.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn interfaces(&self, channel: u64) -> Result<Vec<InterfaceRow>, LogError> {
+        self.table.interfaces(channel)
+    }
+
+    /// Makes a place for a new channel, which knows `interfaces`: its number and journal.
     ///
     /// # Errors
     /// [`LogError::Io`], [`LogError::Table`].
-    pub(crate) fn make(&self, row: &ChannelRow) -> Result<Arc<Journal>, LogError> {
+    pub(crate) fn make(
+        &self,
+        row: &ChannelRow,
+        interfaces: Vec<InterfaceRow>,
+    ) -> Result<Arc<Journal>, LogError> {
         let number = self.table.next_channel()?;
         let folder = self.folder_of(number);
         std::fs::create_dir_all(&folder).map_err(|e| LogError::io("make", &folder, e))?;
@@ -101,7 +113,7 @@ impl Store {
         synced.map_err(|e| LogError::io("flush", &self.folder, e))?;
         let retention = row.qos.durable.unwrap_or_default();
         let journal = self.open_journal(number, retention, 0)?;
-        self.table.change(Change::Made { channel: number, row: row.clone() })?;
+        self.table.change(Change::Made { channel: number, row: row.clone(), interfaces })?;
         Ok(journal)
     }
 
@@ -234,6 +246,14 @@ impl Journal {
     /// Has `event` written, then given to the consumers; the ticket is kept until it is written.
     pub(crate) fn take(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
         self.commit.add(self, event, ticket);
+    }
+
+    /// The channel knows these interfaces, too: returns when that is on the disk.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn knows(&self, interfaces: Vec<InterfaceRow>) -> Result<(), LogError> {
+        self.table.change(Change::Knows { channel: self.number, interfaces })
     }
 
     /// A proxy was connected: returns when that is on the disk. Consumers begin with the events

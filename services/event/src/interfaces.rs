@@ -14,10 +14,11 @@ mod table;
 mod wire;
 
 pub use event_interface::{EventInterface, Signature};
-pub(crate) use known::{Known, Refusal, Sources};
+pub(crate) use known::{Keep, Known, Refusal, Sources, Told};
 pub use repository::InterfaceRepository;
 pub(crate) use rules::TRY;
 pub use table::InterfaceTable;
+pub(crate) use wire::{of_octets, to_octets};
 
 use corbie::types::InterfaceDescription;
 use corbie::{Object, SystemException};

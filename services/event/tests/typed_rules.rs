@@ -194,7 +194,7 @@ fn typed_objects_say_rightly_what_they_are() {
 fn the_factory_makes_typed_channels_and_refuses_what_they_cannot_be() {
     let fixture = TypedFixture::new(ChannelQos::default());
     let ior = fixture.server.factory().as_object().ior().clone();
-    let factory = EventChannelFactory::unchecked_narrow(Object::new(&fixture.client_orb, ior));
+    let factory = EventChannelFactory::unchecked_narrow(Object::new(&fixture.orb, ior));
     let qos = corbie_events::ChannelQos {
         when_full: corbie_events::Overflow::DropOldest,
         queue_events: 0,

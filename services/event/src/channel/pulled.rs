@@ -6,25 +6,26 @@
 //! failure, is made by a worker. The next event is asked for when all consumers for whose sake
 //! suppliers wait have room for the last one.
 
+use super::asking::{NotTyped, Target};
 use super::push::{is_gone, is_passing};
 use super::{Channel, Ticket};
 use crate::event::{Event, PUSH, Shape};
 use crate::interfaces::Signature;
-use corbie::policy::{Policy, SetOverrideType};
-use corbie::{Decoder, Object, Operation, Reply, ReplySink, SystemException};
+use corbie::{Decoder, Operation, Reply, ReplySink, SystemException};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 static PULL: Operation = Operation::twoway("pull");
 /// A supplier may have no event for long; whether it lives tells its connection.
-const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 const FIRST_DELAY: Duration = Duration::from_millis(20);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 /// A supplier that is pulled.
 pub(crate) struct PulledSupplier {
-    object: Object,
+    /// May take [`PATIENCE`] for a call.
+    target: Target,
     /// The only events that it is asked for; none: untyped ones.
     wanted: Option<Arc<Signature>>,
     channel: Weak<Channel>,
@@ -69,29 +70,22 @@ impl Reach {
 }
 
 impl PulledSupplier {
-    /// What pulls events of the kind `wanted` from `object`.
-    ///
-    /// # Errors
-    /// What setting policies says.
+    /// What pulls events of the kind `wanted` from `target`.
     pub(crate) fn new(
         channel: &Arc<Channel>,
-        object: &Object,
+        target: Target,
         wanted: Option<Arc<Signature>>,
         give_up: impl Fn() + Send + Sync + 'static,
-    ) -> Result<Arc<Self>, SystemException> {
-        let patience = Policy::RelativeReplyTimeout(PATIENCE);
-        let object = object
-            .set_policy_overrides(&[patience], SetOverrideType::Add)
-            .map_err(super::no_policy)?;
-        Ok(Arc::new(Self {
-            object,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            target,
             wanted,
             channel: Arc::downgrade(channel),
             give_up: Box::new(give_up),
             is_ended: AtomicBool::new(false),
             given: AtomicU64::new(0),
             reach: Mutex::default(),
-        }))
+        })
     }
 
     /// Begins to pull.
@@ -113,13 +107,30 @@ impl PulledSupplier {
         if self.is_ended.load(Ordering::SeqCst) {
             return;
         }
+        let Some(object) = self.target.object() else { return self.find_target() };
         self.reach().began = Some(Instant::now());
         let supplier = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| supplier.answered(outcome));
         let operation = self.wanted.as_ref().map_or(&PULL, |wanted| wanted.operation());
-        if let Err(exception) = self.object.invoke_async_apart(operation, &|_| Ok(()), sink) {
+        if let Err(exception) = object.invoke_async_apart(operation, &|_| Ok(()), sink) {
             self.failed(&exception, false);
         }
+    }
+
+    /// Asks for the object to pull from, then pulls.
+    fn find_target(self: &Arc<Self>) {
+        let supplier = Arc::clone(self);
+        self.target.find(move |found| match found {
+            Ok(object) => {
+                supplier.target.set(object);
+                supplier.ask_after(Duration::ZERO);
+            }
+            Err(NotTyped::Other(why)) => {
+                tracing::info!(why, "a pull supplier is disconnected");
+                (supplier.give_up)();
+            }
+            Err(NotTyped::System(exception)) => supplier.failed(&exception, false),
+        });
     }
 
     fn answered(self: &Arc<Self>, outcome: Result<Reply, SystemException>) {
@@ -185,7 +196,10 @@ impl PulledSupplier {
         let give_up_after = channel.qos().give_up_after;
         let (absent, delay) = self.reach().failed(Instant::now(), was_sent, give_up_after);
         let is_over = absent >= give_up_after;
-        if is_gone(exception) || !is_passing(exception) || is_over {
+        // Its supplier may have made another object since.
+        let may_be_replaced = self.target.forget() && is_gone(exception);
+        let is_lost = is_gone(exception) || !is_passing(exception);
+        if is_over || (is_lost && !may_be_replaced) {
             tracing::info!(%exception, "a pull supplier is disconnected");
             return (self.give_up)();
         }

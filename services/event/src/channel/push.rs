@@ -7,14 +7,14 @@
 
 mod following;
 
+use super::asking::{NotTyped, Target};
 use super::cursor::Cursor;
 use super::queue::{Item, Offered, Parcel, Queue};
 use super::{Channel, Counters, Ticket, count};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, Frames, PUSH_BUNDLE};
 use crate::event::Event;
 use crate::qos::ChannelQos;
-use corbie::policy::{Policy, SetOverrideType};
-use corbie::{CompletionStatus, Object, Reply, ReplySink, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, Reply, ReplySink, SystemException, SystemExceptionKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ const LARGE: usize = 64 << 10;
 
 /// A consumer that is pushed to.
 pub(crate) struct PushConsumer {
-    object: Object,
+    target: Target,
     workers: Weak<crate::workers::Workers>,
     qos: ChannelQos,
     /// What is to be done when the consumer is to be disconnected.
@@ -74,29 +74,22 @@ enum Phase {
 }
 
 impl PushConsumer {
-    /// # Errors
-    /// What setting policies says.
+    /// What pushes to `target`.
     pub(crate) fn new(
         channel: &Channel,
-        object: &Object,
+        target: Target,
         give_up: impl Fn() + Send + Sync + 'static,
-    ) -> Result<Arc<Self>, SystemException> {
-        let qos = channel.qos().of_queues();
-        // Ours does not travel: clocks need not agree.
-        let timeout = Policy::RelativeReplyTimeout(qos.push_timeout);
-        let object = object
-            .set_policy_overrides(&[timeout], SetOverrideType::Add)
-            .map_err(super::no_policy)?;
-        let takes_bundles = AtomicBool::new(object.ior().type_id == BUNDLE_CONSUMER);
-        Ok(Arc::new(Self {
-            takes_bundles,
-            object,
+    ) -> Arc<Self> {
+        let is_ours = target.object().is_some_and(|object| object.ior().type_id == BUNDLE_CONSUMER);
+        Arc::new(Self {
+            takes_bundles: AtomicBool::new(is_ours),
+            target,
             workers: Arc::downgrade(channel.workers()),
-            qos,
+            qos: channel.qos().of_queues(),
             give_up: Box::new(give_up),
             counters: Counters::default(),
             state: Mutex::default(),
-        }))
+        })
     }
 
     /// Whether it takes bundles, as far as is known.
@@ -172,6 +165,10 @@ impl PushConsumer {
         if state.phase != Phase::Trying || state.queue.pending() > 0 {
             return;
         }
+        if self.target.object().is_none() {
+            drop(state);
+            return self.find_target();
+        }
         match state.queue.next(1, self.takes_bundles(), &self.qos) {
             None => state.phase = Phase::Untried,
             Some(parcel) => {
@@ -179,6 +176,26 @@ impl PushConsumer {
                 self.send(parcel);
             }
         }
+    }
+
+    /// Asks for the object to push to, then tries again.
+    fn find_target(self: &Arc<Self>) {
+        let consumer = Arc::clone(self);
+        self.target.find(move |found| match found {
+            Ok(object) => {
+                consumer.target.set(object);
+                let state = consumer.lock();
+                if state.phase == Phase::Trying {
+                    consumer.try_soon(state, Duration::ZERO);
+                }
+            }
+            // As if it did not exist: whoever is in its place now may be replaced in turn.
+            Err(NotTyped::Other(why)) => {
+                let gone = SystemException::inv_objref(0, CompletionStatus::No).with_detail(why);
+                consumer.failed(&[], &gone);
+            }
+            Err(NotTyped::System(exception)) => consumer.failed(&[], &exception),
+        });
     }
 
     /// Sends until the window is full, unless another thread does already.
@@ -208,7 +225,10 @@ impl PushConsumer {
     fn send_event(self: &Arc<Self>, number: u64, event: &Arc<Event>) {
         let consumer = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| consumer.answered(number, outcome));
-        let sent = self.object.invoke_async(event.operation(), &|e| event.write(e), sink);
+        let sent = match self.target.object() {
+            Some(object) => object.invoke_async(event.operation(), &|e| event.write(e), sink),
+            None => Err(not_known()),
+        };
         if let Err(exception) = sent {
             // It is not answered.
             self.failed(&[number], &exception);
@@ -232,7 +252,11 @@ impl PushConsumer {
         let parts: Arc<[(u64, usize)]> = items.iter().map(|(n, item)| (*n, item.count())).collect();
         let (consumer, sent) = (Arc::clone(self), Arc::clone(&parts));
         let sink = ReplySink::function(move |outcome| consumer.bundle_answered(&sent, outcome));
-        if let Err(exception) = self.object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink) {
+        let sent = match self.target.object() {
+            Some(object) => object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink),
+            None => Err(not_known()),
+        };
+        if let Err(exception) = sent {
             self.failed(&numbers(&parts), &exception);
         }
     }
@@ -357,6 +381,7 @@ impl PushConsumer {
             return;
         }
         state.phase = Phase::Failing;
+        self.target.forget();
         let since = *state.failing_since.get_or_insert_with(Instant::now);
         let is_over = match self.qos.durable {
             None => since.elapsed() >= self.qos.give_up_after,
@@ -411,6 +436,12 @@ pub(super) const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0
 
 fn numbers(parts: &[(u64, usize)]) -> Vec<u64> {
     parts.iter().map(|(number, _)| *number).collect()
+}
+
+/// The object to push to is asked for again.
+fn not_known() -> SystemException {
+    SystemException::transient(0, CompletionStatus::No)
+        .with_detail("its typed object is not known any more")
 }
 
 fn is_long_ago(state: &State) -> bool {

@@ -8,11 +8,11 @@ mod change;
 mod rows;
 
 pub(crate) use change::Change;
-pub(crate) use rows::{ChannelRow, Progress, ProxyRow};
+pub(crate) use rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
 
 use crate::log::LogError;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
-use rows::{ChannelValue, ProgressValue, ProxyValue};
+use rows::{ChannelValue, InterfaceValue, ProgressValue, ProxyValue};
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 /// Channels by number.
 const CHANNELS: TableDefinition<'_, u64, ChannelValue<'static>> = TableDefinition::new("channels");
+/// What typed channels know, by channel and repository id.
+const INTERFACES: TableDefinition<'_, (u64, &str), InterfaceValue<'static>> =
+    TableDefinition::new("interfaces");
 /// Proxies by channel and number.
 const PROXIES: TableDefinition<'_, (u64, u64), ProxyValue<'static>> =
     TableDefinition::new("proxies");
@@ -103,6 +106,21 @@ impl Table {
             let rows = channels.iter()?.map(|row| {
                 let (number, value) = row?;
                 Ok((number.value(), ChannelRow::of(value.value())))
+            });
+            rows.collect()
+        })
+    }
+
+    /// What a typed channel knows.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn interfaces(&self, channel: u64) -> Result<Vec<InterfaceRow>, LogError> {
+        self.with(|database| {
+            let interfaces = database.begin_read()?.open_table(INTERFACES)?;
+            let rows = interfaces.range((channel, "")..(channel + 1, ""))?.map(|row| {
+                let (key, value) = row?;
+                Ok(InterfaceRow::of(key.value().1, value.value()))
             });
             rows.collect()
         })
@@ -220,6 +238,7 @@ fn begin(database: &Database) -> Result<(u64, u64, u64), redb::Error> {
         meta.insert(UID, uid)?;
         meta.insert(LIVES, lives + 1)?;
         transaction.open_table(CHANNELS)?;
+        transaction.open_table(INTERFACES)?;
         transaction.open_table(PROXIES)?;
         transaction.open_table(PROGRESS)?;
         (format, uid, lives)

@@ -1,12 +1,15 @@
 //! What one typed channel knows: the interfaces handed over with it, then those of its server.
 //!
 //! Asked by `server::typed` for each proxy. Here is also what ties `Pull<I>` to I: its name.
+//! A durable channel keeps what it was told, wherever from, since its proxies have to be made again
+//! when nobody can be asked yet.
 
 use super::rules::event_interface_of;
 use super::{EventInterface, InterfaceTable, Interfaces, NotForEvents};
 use corbie::types::InterfaceDescription;
 use corbie::{Object, SystemException};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// What a server knows for all its channels.
 #[derive(Default)]
@@ -28,8 +31,14 @@ impl Sources {
 pub(crate) struct Known {
     /// What was handed over with the channel.
     pub(crate) table: InterfaceTable,
-    pub(crate) sources: Arc<Sources>,
+    sources: Arc<Sources>,
+    /// Of a durable channel: what it was told by its server, and is kept. Lock "interfaces told".
+    told: Mutex<BTreeMap<String, Told>>,
+    keep: Option<Keep>,
 }
+
+/// Keeps what a durable channel was told; returns when it is on the disk.
+pub(crate) type Keep = Box<dyn Fn(&Told) -> Result<(), SystemException> + Send + Sync>;
 
 /// Why there is no interface to work with.
 pub(crate) enum Refusal {
@@ -64,22 +73,62 @@ impl std::fmt::Display for Refusal {
 }
 
 /// What somebody says of an interface.
-struct Told {
-    description: Arc<InterfaceDescription>,
-    definition: Option<Object>,
+#[derive(Clone)]
+pub(crate) struct Told {
+    pub(crate) description: Arc<InterfaceDescription>,
+    pub(crate) definition: Option<Object>,
 }
 
 impl Known {
+    /// What a channel knows that was handed over `table`.
+    pub(crate) fn new(table: InterfaceTable, sources: &Arc<Sources>) -> Self {
+        let sources = Arc::clone(sources);
+        Self { table, sources, told: Mutex::default(), keep: None }
+    }
+
+    /// The same, of a durable channel that was `told` this before.
+    pub(crate) fn kept(self, told: impl IntoIterator<Item = Told>, keep: Keep) -> Self {
+        let by_id = |told: Told| (told.description.id.clone(), told);
+        let told = Mutex::new(told.into_iter().map(by_id).collect());
+        Self { told, keep: Some(keep), ..self }
+    }
+
     fn describe(&self, repository_id: &str) -> Result<Option<Told>, SystemException> {
+        if let Some(description) = self.table.describe(repository_id)? {
+            return Ok(Some(Told { description, definition: None }));
+        }
+        if let Some(description) = self.sources.table.describe(repository_id)? {
+            return self.remember(Told { description, definition: None }).map(Some);
+        }
+        let told = self.told().get(repository_id).cloned();
+        if told.is_some() {
+            return Ok(told);
+        }
         let others = self.sources.others.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let near: [&dyn Interfaces; 2] = [&self.table, &self.sources.table];
-        for source in near.into_iter().chain(others.iter().map(|source| &**source)) {
+        for source in others {
             if let Some(description) = source.describe(repository_id)? {
                 let definition = source.definition(repository_id)?;
-                return Ok(Some(Told { description, definition }));
+                return self.remember(Told { description, definition }).map(Some);
             }
         }
         Ok(None)
+    }
+
+    /// A durable channel keeps what it is told, before anything is made of it.
+    fn remember(&self, told: Told) -> Result<Told, SystemException> {
+        let Some(keep) = &self.keep else { return Ok(told) };
+        let id = &told.description.id;
+        let is_new =
+            self.told().get(id).is_none_or(|before| before.description != told.description);
+        if is_new {
+            keep(&told)?;
+            self.told().insert(id.clone(), told.clone());
+        }
+        Ok(told)
+    }
+
+    fn told(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The interface `<I>` with this repository id.

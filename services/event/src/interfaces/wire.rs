@@ -1,13 +1,43 @@
 //! Descriptions of interfaces as they travel: in what the factory is given, and in what an
-//! Interface Repository answers (CORBA 3.3 P1 §14.5.24).
+//! Interface Repository answers (CORBA 3.3 P1 §14.5.24). Durable channels keep them as they are
+//! given to the factory.
 
 use crate::corba::interface_def::FullInterfaceDescription;
 use crate::corba::{self, AttributeMode, OperationMode};
 use crate::corbie_events::EventInterface;
+use corbie::cdr::Error;
 use corbie::types::{
     AttributeDescription, InterfaceDescription, OperationDescription, ParameterDescription,
     ParameterMode,
 };
+use corbie::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal as _};
+
+const UNICODE: CodeSets = CodeSets { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
+
+/// `known` as a CDR encapsulation of the IDL struct `EventInterface`.
+///
+/// # Errors
+/// Those of encoding.
+pub(crate) fn to_octets(known: &InterfaceDescription) -> Result<Vec<u8>, Error> {
+    let given = EventInterface::from(known);
+    let mut e = Encoder::new(Vec::new(), ByteOrder::LittleEndian);
+    e.set_code_sets(UNICODE);
+    e.write_octet(ByteOrder::LittleEndian.flag());
+    EventInterface::encode(&given, &mut e)?;
+    Ok(e.to_vec())
+}
+
+/// What [`to_octets`] has written.
+///
+/// # Errors
+/// Those of decoding.
+pub(crate) fn of_octets(octets: &[u8]) -> Result<InterfaceDescription, Error> {
+    let order = ByteOrder::from_flag(octets.first().copied().unwrap_or_default());
+    let mut d = Decoder::new(octets, order);
+    d.set_code_sets(UNICODE);
+    d.read_octet()?;
+    EventInterface::decode(&mut d).map(Into::into)
+}
 
 /// Nobody asks for versions here; it is what repositories say of most things.
 const VERSION: &str = "1.0";

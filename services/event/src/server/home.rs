@@ -9,7 +9,7 @@ use crate::corbie_events::event_channel_factory::{CreateChannelError, CreateType
 use crate::corbie_events::{AlreadyExists, BadInterface, BadQos};
 use crate::cos_event_channel_admin::EventChannel;
 use crate::cos_typed_event_channel_admin::TypedEventChannel;
-use crate::durable::{ChannelRow, Journal, Store};
+use crate::durable::{ChannelRow, InterfaceRow, Journal, Store};
 use crate::interfaces::{EventInterface, Known, Sources};
 use crate::qos::{ChannelQos, Limits};
 use crate::workers::Workers;
@@ -113,16 +113,40 @@ impl Home {
         let opened = store.open_channel(number, row);
         let (journal, proxies) = opened.map_err(|error| error.to_exception())?;
         let channel = self.kept_channel(store, &row.name, row.qos.clone(), &journal);
-        let reference = administration::serve(self, &channel, number)?;
+        let known = match row.kind.as_str() {
+            typed::TYPED => Some(self.known_of(store, &journal)?),
+            _ => None,
+        };
+        let reference = match &known {
+            None => Reference::Untyped(administration::serve(self, &channel, number)?),
+            Some(known) => {
+                let served = typed::serve(self, &channel, number, known)?;
+                Reference::Typed(served, Arc::clone(known))
+            }
+        };
         let place = Place::new(self, &channel, number);
         for (id, proxy, progress) in proxies {
-            if let Err(why) = proxies::restore(&place, id, &proxy, progress) {
+            let restored = match &known {
+                None => proxies::restore(&place, id, &proxy, progress),
+                Some(known) => typed::restore(&place, known, id, &proxy, progress),
+            };
+            if let Err(why) = restored {
                 tracing::error!(channel = row.name, id, why, "a proxy cannot be served again");
             }
         }
-        let found = Found { channel, reference: Reference::Untyped(reference) };
+        let found = Found { channel, reference };
         self.channels().insert(row.name.clone(), found);
         Ok(())
+    }
+
+    /// What a typed channel of the store knows.
+    fn known_of(
+        &self,
+        store: &Store,
+        journal: &Arc<Journal>,
+    ) -> Result<Arc<Known>, SystemException> {
+        let rows = store.interfaces(journal.number()).map_err(|error| error.to_exception())?;
+        typed::known(&self.orb, &self.sources, journal, &rows).map(Arc::new)
     }
 
     fn kept_channel(
@@ -191,7 +215,10 @@ impl Home {
         }
         let (channel, number) = match qos.durable {
             None => self.new_channel(name, qos)?,
-            Some(_) => self.new_durable(name, qos)?,
+            Some(_) => {
+                let (channel, journal) = self.new_durable(name, qos, "", Vec::new())?;
+                (channel, journal.number())
+            }
         };
         let reference = administration::serve(self, &channel, number)?;
         let found = Found { channel, reference: Reference::Untyped(reference.clone()) };
@@ -209,24 +236,36 @@ impl Home {
     ) -> Result<TypedEventChannel, CreateTypedChannelError> {
         qos.check()?;
         check_interfaces(&interfaces, &self.limits)?;
-        if qos.durable.is_some() {
-            return Err(BadQos { why: "typed channels cannot be durable".to_owned() }.into());
-        }
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.find(name);
         if let Some(found) = found {
             return match &found.reference {
                 Reference::Typed(reference, known) if *found.channel.qos() == qos => {
                     check_room_for(&interfaces, known, &self.limits)?;
+                    if let Some(journal) = found.channel.journal() {
+                        let rows = typed::handed_over(&interfaces)?;
+                        journal.knows(rows).map_err(|error| error.to_exception())?;
+                    }
                     interfaces.into_iter().for_each(|interface| known.table.add(interface));
                     Ok(reference.clone())
                 }
                 _ => Err(AlreadyExists {}.into()),
             };
         }
-        let (channel, number) = self.new_channel(name, qos)?;
-        let (table, sources) = (interfaces.into_iter().collect(), Arc::clone(&self.sources));
-        let known = Arc::new(Known { table, sources });
+        let (channel, number, known) = match qos.durable {
+            None => {
+                let (channel, number) = self.new_channel(name, qos)?;
+                let table = interfaces.into_iter().collect();
+                (channel, number, Known::new(table, &self.sources))
+            }
+            Some(_) => {
+                let rows = typed::handed_over(&interfaces)?;
+                let (channel, journal) = self.new_durable(name, qos, typed::TYPED, rows.clone())?;
+                let known = typed::known(&self.orb, &self.sources, &journal, &rows)?;
+                (channel, journal.number(), known)
+            }
+        };
+        let known = Arc::new(known);
         let reference = typed::serve(self, &channel, number, &known)?;
         let found = Found { channel, reference: Reference::Typed(reference.clone(), known) };
         self.channels().insert(name.to_owned(), found);
@@ -244,12 +283,14 @@ impl Home {
         Ok((Channel::new(name, qos, &self.limits, &self.workers), number))
     }
 
-    /// The same, of a durable one.
+    /// The same, of a durable one of this kind, which knows `interfaces`.
     fn new_durable(
         &self,
         name: &str,
         qos: ChannelQos,
-    ) -> Result<(Arc<Channel>, u64), CreateChannelError> {
+        kind: &str,
+        interfaces: Vec<InterfaceRow>,
+    ) -> Result<(Arc<Channel>, Arc<Journal>), NoDurable> {
         let Some(kept) = &self.kept else {
             let why = "this server has no store: it cannot make durable channels (start it with \
                        --store)";
@@ -261,10 +302,10 @@ impl Home {
             let text = format!("a server has at most {most} durable channels");
             return Err(too_many(text).into());
         }
-        let row = ChannelRow { name: name.to_owned(), kind: String::new(), qos };
-        let journal = kept.store.make(&row).map_err(|error| error.to_exception())?;
+        let row = ChannelRow { name: name.to_owned(), kind: kind.to_owned(), qos };
+        let journal = kept.store.make(&row, interfaces).map_err(|error| error.to_exception())?;
         let channel = self.kept_channel(&kept.store, name, row.qos, &journal);
-        Ok((channel, journal.number()))
+        Ok((channel, journal))
     }
 
     fn check_room(&self, name: &str) -> Result<(), SystemException> {
@@ -322,6 +363,39 @@ impl Home {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Why there is no durable channel.
+enum NoDurable {
+    BadQos(BadQos),
+    System(SystemException),
+}
+
+impl From<BadQos> for NoDurable {
+    fn from(bad: BadQos) -> Self {
+        NoDurable::BadQos(bad)
+    }
+}
+
+impl From<SystemException> for NoDurable {
+    fn from(exception: SystemException) -> Self {
+        NoDurable::System(exception)
+    }
+}
+
+macro_rules! no_durable {
+    ($($error:ty),*) => { $(
+        impl From<NoDurable> for $error {
+            fn from(no: NoDurable) -> Self {
+                match no {
+                    NoDurable::BadQos(bad) => bad.into(),
+                    NoDurable::System(exception) => exception.into(),
+                }
+            }
+        }
+    )* };
+}
+
+no_durable!(CreateChannelError, CreateTypedChannelError);
 
 fn too_many(text: String) -> SystemException {
     SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)

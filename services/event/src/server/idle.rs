@@ -218,7 +218,7 @@ fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::{Channel, PulledSupplier};
+    use crate::channel::{Channel, PulledSupplier, Target};
     use crate::event::Event;
     use crate::qos::ChannelQos;
     use crate::workers::Workers;
@@ -230,7 +230,8 @@ mod tests {
         let workers = Workers::new(1);
         let channel = Channel::new("test", ChannelQos::default(), &Limits::default(), &workers);
         let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/nobody").expect("a reference");
-        let supplier = PulledSupplier::new(&channel, &nobody, None, || {}).expect("a supplier");
+        let nobody = Target::fixed(&nobody, Duration::from_secs(60)).expect("a target");
+        let supplier = PulledSupplier::new(&channel, nobody, None, || {});
         let flow = Flow::Pulled([Arc::clone(&supplier)].into());
         let idle = Idle::default();
         assert!(!idle.watch().is_in_use(&flow), "it has given nothing");

@@ -7,7 +7,8 @@ use super::administration::Place;
 use super::proxy::{Flow, NotConnected, Proxy, Side};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
-    Channel, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Ticket,
+    Channel, PATIENCE, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Target,
+    Ticket,
 };
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullConsumer, ProxyPullConsumerServant, ProxyPullConsumerSkeleton,
@@ -48,7 +49,8 @@ const PUSH_SUPPLIER: &str = "push supplier";
 const PULL_SUPPLIER: &str = "pull supplier";
 const PULL_CONSUMER: &str = "pull consumer";
 
-type Made = Result<(Arc<Proxy>, Object), SystemException>;
+/// A proxy and its reference.
+pub(super) type Made = Result<(Arc<Proxy>, Object), SystemException>;
 
 /// For a supplier that pushes.
 pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemException> {
@@ -111,10 +113,7 @@ pub(super) fn restore(
 ) -> Result<(), String> {
     let channel = &place.channel;
     let said = |exception: SystemException| exception.to_string();
-    let peer = match row.peer.as_str() {
-        "" => None,
-        peer => Some(place.home.orb().string_to_object(peer).map_err(said)?),
-    };
+    let peer = peer_of(place, row)?;
     let known = || peer.as_ref().ok_or_else(|| "its other side is not known".to_owned());
     let again = |made: Made, begin: &dyn Fn(GiveUp) -> Result<Flow, SystemException>| {
         made.and_then(|(proxy, _)| proxy.connect_again(peer.as_ref(), progress, begin))
@@ -138,11 +137,21 @@ pub(super) fn restore(
     }
 }
 
+/// The other side of a proxy that is kept, if it gave a reference.
+pub(super) fn peer_of(place: &Place, row: &ProxyRow) -> Result<Option<Object>, String> {
+    if row.peer.is_empty() {
+        return Ok(None);
+    }
+    let peer = place.home.orb().string_to_object(&row.peer);
+    peer.map(Some).map_err(|exception| exception.to_string())
+}
+
 /// What ends a proxy.
 pub(super) type GiveUp = Box<dyn Fn() + Send + Sync>;
 
 fn push_to(channel: &Channel, peer: &Object, give_up: GiveUp) -> Result<Flow, SystemException> {
-    PushConsumer::new(channel, peer, give_up).map(Flow::Push)
+    let target = Target::fixed(peer, channel.qos().push_timeout)?;
+    Ok(Flow::Push(PushConsumer::new(channel, target, give_up)))
 }
 
 fn pull_from(
@@ -150,7 +159,8 @@ fn pull_from(
     peer: &Object,
     give_up: GiveUp,
 ) -> Result<Flow, SystemException> {
-    Ok(Flow::Pulled([PulledSupplier::new(channel, peer, None, give_up)?].into()))
+    let target = Target::fixed(peer, PATIENCE)?;
+    Ok(Flow::Pulled([PulledSupplier::new(channel, target, None, give_up)].into()))
 }
 
 /// A servant of which some operations are served by hand: `by_hand` serves a request, or says that

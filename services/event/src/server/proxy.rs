@@ -6,6 +6,7 @@ use super::home::Home;
 use super::idle::Idle;
 use crate::channel::{self, Consumer, PulledSupplier, PullingConsumer, PushConsumer, Selection};
 use crate::durable::{Progress, ProxyRow};
+use crate::interfaces::EventInterface;
 use crate::log::Retention;
 use corbie::{CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, SystemException};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -33,12 +34,15 @@ pub(super) struct Side {
     pub(super) farewell: &'static Operation,
     /// What a consumer is to get.
     pub(super) selection: Selection,
+    /// The repository id of the interface of a typed proxy, else empty.
+    interface: String,
 }
 
 impl Side {
     /// Of a supplier that is told `farewell` at the end.
     pub(super) fn supplier(kind: &'static str, farewell: &'static Operation) -> Self {
-        Side { kind, is_of_supplier: true, farewell, selection: Selection::Untyped }
+        let selection = Selection::Untyped;
+        Side { kind, is_of_supplier: true, farewell, selection, interface: String::new() }
     }
 
     /// Of a consumer that is told `farewell` at the end.
@@ -47,7 +51,13 @@ impl Side {
         farewell: &'static Operation,
         selection: Selection,
     ) -> Self {
-        Side { kind, is_of_supplier: false, farewell, selection }
+        let interface = selection.interface().to_owned();
+        Side { kind, is_of_supplier: false, farewell, selection, interface }
+    }
+
+    /// Its events are calls of `interface`.
+    pub(super) fn calling(self, interface: &EventInterface) -> Self {
+        Side { interface: interface.id().to_owned(), ..self }
     }
 }
 
@@ -107,16 +117,8 @@ impl From<SystemException> for NotConnected {
 }
 
 impl Proxy {
-    /// Makes a proxy of `place`, served by the servant that `serve` makes.
-    pub(super) fn activate<S: Servant>(
-        place: &Arc<Place>,
-        side: Side,
-        serve: impl FnOnce(Arc<Proxy>) -> S,
-    ) -> Result<Object, SystemException> {
-        Self::activate_as(place, side, None, serve).map(|(_, object)| object)
-    }
-
-    /// The same; with the number that it had before the server was started, if it was there.
+    /// Makes a proxy of `place`, served by the servant that `serve` makes; with the number that it
+    /// had before the server was started, if it was there.
     pub(super) fn activate_as<S: Servant>(
         place: &Arc<Place>,
         side: Side,
@@ -217,7 +219,7 @@ impl Proxy {
         let Some(journal) = self.channel().journal() else { return Ok(None) };
         let row = ProxyRow {
             kind: self.side.kind.to_owned(),
-            interface: self.side.selection.interface().to_owned(),
+            interface: self.side.interface.clone(),
             peer: peer.map(Object::to_string).unwrap_or_default(),
         };
         let position = journal.log().end();

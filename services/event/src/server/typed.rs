@@ -4,11 +4,14 @@
 //! events to it and take them from it. Untyped proxies are those of `proxies`.
 
 mod default_values;
+mod kept;
 mod pull_consumer;
 mod pull_supplier;
 mod push_consumer;
 mod push_supplier;
 mod reaching;
+
+pub(super) use kept::{TYPED, handed_over, known, restore};
 
 use super::administration::Place;
 use super::home::Home;

@@ -2,15 +2,17 @@
 //!
 //! Asked for by `Table::change`, which puts those together that come at the same time.
 
-use super::rows::{ChannelRow, Progress, ProxyRow};
-use super::{CHANNELS, PROGRESS, PROXIES};
+use super::rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
+use super::{CHANNELS, INTERFACES, PROGRESS, PROXIES};
 use redb::{Database, ReadableTable as _};
 
 /// One change.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// A channel was made.
-    Made { channel: u64, row: ChannelRow },
+    /// A channel was made, which knows these.
+    Made { channel: u64, row: ChannelRow, interfaces: Vec<InterfaceRow> },
+    /// A typed channel knows these, too.
+    Knows { channel: u64, interfaces: Vec<InterfaceRow> },
     /// A channel was destroyed, and all that is its.
     Destroyed { channel: u64 },
     /// A proxy was connected. Suppliers have no progress.
@@ -28,16 +30,31 @@ pub(super) fn commit(database: &Database, changes: &[Change]) -> Result<(), redb
         let mut channels = transaction.open_table(CHANNELS)?;
         let mut proxies = transaction.open_table(PROXIES)?;
         let mut progress = transaction.open_table(PROGRESS)?;
+        let mut known = transaction.open_table(INTERFACES)?;
         for change in changes {
             match change {
-                Change::Made { channel, row } => {
+                Change::Made { channel, row, interfaces } => {
                     channels.insert(channel, row.value())?;
+                    for interface in interfaces {
+                        known.insert((*channel, interface.id.as_str()), interface.value())?;
+                    }
+                }
+                Change::Knows { channel, interfaces } => {
+                    // Of one that was destroyed meanwhile nothing is to be left.
+                    let interfaces = match channels.get(channel)? {
+                        Some(_) => &interfaces[..],
+                        None => &[],
+                    };
+                    for interface in interfaces {
+                        known.insert((*channel, interface.id.as_str()), interface.value())?;
+                    }
                 }
                 Change::Destroyed { channel } => {
                     channels.remove(channel)?;
                     let all = (*channel, 0)..=(*channel, u64::MAX);
                     proxies.retain_in(all.clone(), |_, _| false)?;
                     progress.retain_in(all, |_, _| false)?;
+                    known.retain_in((*channel, "")..(channel + 1, ""), |_, _| false)?;
                 }
                 Change::Connected { channel, proxy, row, progress: begins } => {
                     proxies.insert((*channel, *proxy), row.value())?;

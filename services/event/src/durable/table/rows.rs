@@ -19,6 +19,9 @@ pub(super) type ProxyValue<'v> = (&'v str, &'v str, &'v str);
 /// Position, delivered, dropped, refused.
 pub(super) type ProgressValue = (u64, u64, u64, u64);
 
+/// Whether it was handed over, its definition, and its description.
+pub(super) type InterfaceValue<'v> = (bool, &'v str, &'v [u8]);
+
 /// A channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChannelRow {
@@ -26,6 +29,30 @@ pub(crate) struct ChannelRow {
     /// Empty for an untyped channel.
     pub(crate) kind: String,
     pub(crate) qos: ChannelQos,
+}
+
+/// An interface that a typed channel knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InterfaceRow {
+    /// Its repository id.
+    pub(crate) id: String,
+    /// With the channel, by who made that; else the server knew it.
+    pub(crate) is_handed_over: bool,
+    /// The reference of its `CORBA::InterfaceDef`, else empty.
+    pub(crate) definition: String,
+    /// As `interfaces` writes it.
+    pub(crate) description: Vec<u8>,
+}
+
+impl InterfaceRow {
+    pub(super) fn of(id: &str, (is_handed_over, definition, octets): InterfaceValue<'_>) -> Self {
+        let (id, definition) = (id.to_owned(), definition.to_owned());
+        Self { id, is_handed_over, definition, description: octets.to_owned() }
+    }
+
+    pub(super) fn value(&self) -> InterfaceValue<'_> {
+        (self.is_handed_over, &self.definition, &self.description)
+    }
 }
 
 impl ChannelRow {

@@ -3,34 +3,70 @@
 //!
 //! Each operation is called on its own, over a connection of its own, since each waits.
 
-use super::reaching::{self, NotReached, Reaching};
-use crate::channel::PulledSupplier;
+use super::reaching::{self, NotReached};
+use crate::channel::{Channel, PATIENCE, PulledSupplier, Question, Target};
 use crate::cos_event_channel_admin::{ProxyPullConsumer, ProxyPullConsumerSkeleton};
 use crate::interfaces::EventInterface;
 use crate::server::administration::Place;
-use crate::server::proxies::{ByHand, DISCONNECT_PULL_SUPPLIER, Pulls, is_nil};
+use crate::server::proxies::{ByHand, DISCONNECT_PULL_SUPPLIER, GiveUp, Made, Pulls, is_nil};
 use crate::server::proxy::{Flow, Proxy, Side};
-use corbie::{Interface as _, Operation, ServerRequest, SystemException};
+use corbie::{Interface as _, Object, Operation, ServerRequest, SystemException};
 use std::sync::Arc;
 
 const CONNECT: &str = "connect_pull_supplier";
 const GET_TYPED_SUPPLIER: Operation = Operation::twoway("get_typed_supplier");
+
+/// The name of the kind, as it is kept.
+pub(super) const KIND: &str = "typed pull consumer";
 
 /// The proxy.
 pub(super) fn obtain(
     place: &Arc<Place>,
     interface: &Arc<EventInterface>,
 ) -> Result<ProxyPullConsumer, SystemException> {
-    let side = Side::supplier("typed pull consumer", &DISCONNECT_PULL_SUPPLIER);
-    let object = Proxy::activate(place, side, |proxy| {
+    make(place, interface, None).map(|(_, object)| ProxyPullConsumer::from_object(object))
+}
+
+/// The same; with the number that it had before the server was started, if it was there.
+pub(super) fn make(
+    place: &Arc<Place>,
+    interface: &Arc<EventInterface>,
+    before: Option<u64>,
+) -> Made {
+    let side = Side::supplier(KIND, &DISCONNECT_PULL_SUPPLIER).calling(interface);
+    Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
         let rest = ProxyPullConsumerSkeleton::new(Pulls { proxy: Arc::clone(&proxy) });
         let by_hand = move |proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>| {
             (request.operation() == CONNECT).then(|| connect(proxy, &interface, request))
         };
         ByHand { proxy, by_hand, rest }
-    })?;
-    Ok(ProxyPullConsumer::from_object(object))
+    })
+}
+
+/// Pulls from what `peer` gives as its typed object: `typed`, if that is known.
+pub(super) fn pull_from(
+    channel: &Arc<Channel>,
+    interface: &EventInterface,
+    peer: &Object,
+    typed: Option<&Object>,
+    give_up: GiveUp,
+) -> Result<Flow, SystemException> {
+    let give_up = Arc::new(give_up);
+    let pulled = interface.signatures().map(|signature| {
+        let target = match typed {
+            Some(typed) if channel.journal().is_none() => Target::fixed(typed, PATIENCE)?,
+            typed => Target::asked(channel, question(interface, peer), typed, PATIENCE)?,
+        };
+        let (give_up, signature) = (Arc::clone(&give_up), Some(Arc::clone(signature)));
+        Ok(PulledSupplier::new(channel, target, signature, move || give_up()))
+    });
+    pulled.collect::<Result<Arc<[_]>, _>>().map(Flow::Pulled)
+}
+
+fn question(interface: &EventInterface, peer: &Object) -> Question {
+    let (peer, interface) = (peer.clone(), interface.id().to_owned());
+    Question { peer, operation: GET_TYPED_SUPPLIER, interface }
 }
 
 fn connect(
@@ -44,21 +80,11 @@ fn connect(
         reaching::answer(response, Err(NotReached::Not(refusal)));
         return Ok(());
     }
-    let (proxy, supplier) = (Arc::clone(proxy), peer.clone());
-    let channel = Arc::clone(proxy.channel());
-    let wanted = Arc::clone(interface);
-    let question = (peer, GET_TYPED_SUPPLIER);
-    Reaching::begin(&channel, question, interface.id(), response, move |typed| {
-        let channel = proxy.channel();
-        proxy.connect(Some(&supplier), |give_up| {
-            let give_up = Arc::new(give_up);
-            let pulled = wanted.signatures().map(|signature| {
-                let give_up = Arc::clone(&give_up);
-                let signature = Some(Arc::clone(signature));
-                PulledSupplier::new(channel, typed, signature, move || give_up())
-            });
-            pulled.collect::<Result<Arc<[_]>, _>>().map(Flow::Pulled)
-        })
+    let (proxy, interface) = (Arc::clone(proxy), Arc::clone(interface));
+    let (channel, question) = (Arc::clone(proxy.channel()), question(&interface, &peer));
+    reaching::begin(&channel, &question, response, move |typed| {
+        let begin = |give_up| pull_from(proxy.channel(), &interface, &peer, Some(typed), give_up);
+        proxy.connect(Some(&peer), begin)
     });
     Ok(())
 }

@@ -21,26 +21,46 @@ use crate::cos_typed_event_comm::TypedPullSupplierServant;
 use crate::event::Event;
 use crate::interfaces::{EventInterface, TRY};
 use crate::server::administration::Place;
-use crate::server::proxies::{self, ByHand, DISCONNECT_PULL_CONSUMER, not_here};
+use crate::server::proxies::{self, ByHand, DISCONNECT_PULL_CONSUMER, Made, not_here};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::cdr::Error;
 use corbie::{Any, Encoder, Interface as _, Object, Servant, ServerRequest, SystemException};
 use std::sync::Arc;
+
+/// The name of the kind, as it is kept.
+pub(super) const KIND: &str = "typed pull supplier";
 
 /// The proxy.
 pub(super) fn obtain(
     place: &Arc<Place>,
     interface: &Arc<EventInterface>,
 ) -> Result<TypedProxyPullSupplier, SystemException> {
+    make(place, interface, None).map(|(_, object)| TypedProxyPullSupplier::from_object(object))
+}
+
+/// The same; with the number that it had before the server was started, if it was there.
+pub(super) fn make(
+    place: &Arc<Place>,
+    interface: &Arc<EventInterface>,
+    before: Option<u64>,
+) -> Made {
     let selection = Selection::Typed(Arc::clone(interface));
-    let side = Side::consumer("typed pull supplier", &DISCONNECT_PULL_CONSUMER, selection);
-    let object = Proxy::activate(place, side, |proxy| {
+    let side = Side::consumer(KIND, &DISCONNECT_PULL_CONSUMER, selection);
+    Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
         let rest = GivesResults { proxy: Arc::clone(&proxy), interface };
         let rest = TypedProxyPullSupplierSkeleton::new(rest);
         ByHand { proxy, by_hand: proxies::pull, rest }
-    })?;
-    Ok(TypedProxyPullSupplier::from_object(object))
+    })
+}
+
+/// The object whose operations give the events of `proxy`.
+pub(super) fn typed_object(
+    proxy: &Arc<Proxy>,
+    interface: &Arc<EventInterface>,
+) -> Result<Object, SystemException> {
+    let (called, interface) = (Arc::clone(proxy), Arc::clone(interface));
+    proxy.typed_object(|| Arc::new(Called { proxy: called, interface }))
 }
 
 struct GivesResults {
@@ -78,8 +98,7 @@ impl ProxyPullSupplierServant for GivesResults {
 
 impl TypedPullSupplierServant for GivesResults {
     fn get_typed_supplier(&self) -> Result<Option<Object>, SystemException> {
-        let (proxy, interface) = (Arc::clone(&self.proxy), Arc::clone(&self.interface));
-        self.proxy.typed_object(|| Arc::new(Called { proxy, interface })).map(Some)
+        typed_object(&self.proxy, &self.interface).map(Some)
     }
 }
 

@@ -12,20 +12,32 @@ use crate::cos_typed_event_comm::TypedPushConsumerServant;
 use crate::event::{Event, PUSH, Shape, properties};
 use crate::interfaces::EventInterface;
 use crate::server::administration::Place;
-use crate::server::proxies::{self, ByHand, DISCONNECT_PUSH_SUPPLIER, not_here};
+use crate::server::proxies::{self, ByHand, DISCONNECT_PUSH_SUPPLIER, Made, not_here};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::{
     Any, CompletionStatus, Interface as _, Object, Servant, ServerRequest, SystemException,
 };
 use std::sync::Arc;
 
+/// The name of the kind, as it is kept.
+pub(super) const KIND: &str = "typed push consumer";
+
 /// The proxy.
 pub(super) fn obtain(
     place: &Arc<Place>,
     interface: &Arc<EventInterface>,
 ) -> Result<TypedProxyPushConsumer, SystemException> {
-    let side = Side::supplier("typed push consumer", &DISCONNECT_PUSH_SUPPLIER);
-    let object = Proxy::activate(place, side, |proxy| {
+    make(place, interface, None).map(|(_, object)| TypedProxyPushConsumer::from_object(object))
+}
+
+/// The same; with the number that it had before the server was started, if it was there.
+pub(super) fn make(
+    place: &Arc<Place>,
+    interface: &Arc<EventInterface>,
+    before: Option<u64>,
+) -> Made {
+    let side = Side::supplier(KIND, &DISCONNECT_PUSH_SUPPLIER).calling(interface);
+    Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
         let rest = TakesCalls { proxy: Arc::clone(&proxy), interface: Arc::clone(&interface) };
         let rest = TypedProxyPushConsumerSkeleton::new(rest);
@@ -33,8 +45,16 @@ pub(super) fn obtain(
             push(proxy, &interface, request)
         };
         ByHand { proxy, by_hand, rest }
-    })?;
-    Ok(TypedProxyPushConsumer::from_object(object))
+    })
+}
+
+/// The object whose operations are the events of `proxy`.
+pub(super) fn typed_object(
+    proxy: &Arc<Proxy>,
+    interface: &Arc<EventInterface>,
+) -> Result<Object, SystemException> {
+    let (called, interface) = (Arc::clone(proxy), Arc::clone(interface));
+    proxy.typed_object(|| Arc::new(Called { proxy: called, interface }))
 }
 
 /// An untyped event.
@@ -93,8 +113,7 @@ impl ProxyPushConsumerServant for TakesCalls {
 
 impl TypedPushConsumerServant for TakesCalls {
     fn get_typed_consumer(&self) -> Result<Option<Object>, SystemException> {
-        let (proxy, interface) = (Arc::clone(&self.proxy), Arc::clone(&self.interface));
-        self.proxy.typed_object(|| Arc::new(Called { proxy, interface })).map(Some)
+        typed_object(&self.proxy, &self.interface).map(Some)
     }
 }
 
