@@ -102,6 +102,23 @@ fn proxies_for_them_are_refused_as_the_specification_says() {
 }
 
 #[test]
+fn no_pull_interface_is_made_of_one_with_an_operation_and_its_try() {
+    let fixture = TypedFixture::new(ChannelQos::default());
+    fixture.server.interfaces().add(stock::Twice::describe());
+    let twice = stock::Twice::REPOSITORY_ID;
+    let pull = twice.replace("Twice", "PullTwice");
+    let refused = fixture.consumers().obtain_typed_pull_supplier(&pull);
+    let is_refused = matches!(refused, Err(ObtainTypedPullSupplierError::InterfaceNotSupported(_)));
+    assert!(is_refused, "{refused:?}");
+    let refused = fixture.suppliers().obtain_typed_pull_consumer(&pull);
+    let is_refused = matches!(refused, Err(ObtainTypedPullConsumerError::NoSuchImplementation(_)));
+    assert!(is_refused, "{refused:?}");
+    // Its calls are events as any.
+    fixture.suppliers().obtain_typed_push_consumer(twice).expect("supported");
+    fixture.consumers().obtain_typed_push_supplier(twice).expect("supported");
+}
+
+#[test]
 fn what_is_connected_has_to_have_the_interface() {
     let fixture = TypedFixture::new(ChannelQos::default());
     let (say, _heard) = mpsc::channel();

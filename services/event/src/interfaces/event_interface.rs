@@ -4,7 +4,7 @@
 //! Proxies look operations up here; channels compare signatures to tell which events are for whom.
 
 use super::NotForEvents;
-use super::rules::pulled_interface_of;
+use super::rules::{TRY, pulled_interface_of};
 use corbie::types::ParameterDescription;
 use corbie::{Object, Operation, OperationName, TypeCode};
 use std::collections::HashMap;
@@ -127,11 +127,25 @@ impl EventInterface {
     }
 
     /// The `Pull<I>` of this I, with the repository id `id`.
-    pub(super) fn as_pulled(&self, id: &str) -> Self {
+    ///
+    /// # Errors
+    /// [`NotForEvents`] names an `op` beside which I has `try_op`: that would be two operations.
+    pub(super) fn as_pulled(&self, id: &str) -> Result<Self, NotForEvents> {
+        let both = self.signatures.keys().find_map(|name| {
+            let tries = format!("{TRY}{name}");
+            self.signatures.contains_key(&tries).then_some((name, tries))
+        });
+        if let Some((name, tries)) = both {
+            let why = format!(
+                "{} has {name} and {tries}: a call of {tries} could be meant for either",
+                self.id()
+            );
+            return Err(NotForEvents { interface: id.to_owned(), why });
+        }
         let signatures = self.signatures.clone();
         let bases = self.ids.iter().skip(1).map(|base| pulled_interface_of(base));
         let ids = std::iter::once(id.to_owned()).chain(bases).collect();
-        Self { ids, signatures, is_pulled: true, definition: None }
+        Ok(Self { ids, signatures, is_pulled: true, definition: None })
     }
 
     /// This `Pull<I>`, where `events` is I: its events are those of I, whichever interface declares

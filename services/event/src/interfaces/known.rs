@@ -164,7 +164,7 @@ impl Known {
                 }
                 Ok(Arc::new(pulled.defined_by(definition)))
             }
-            (None, Some(events)) => Ok(Arc::new(events?.as_pulled(repository_id))),
+            (None, Some(events)) => Ok(Arc::new(events?.as_pulled(repository_id)?)),
             (None, None) => Err(Refusal::Unknown(repository_id.to_owned())),
         }
     }
