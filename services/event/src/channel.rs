@@ -13,7 +13,7 @@ mod selection;
 mod ticket;
 
 pub(crate) use asking::{NotTyped, Question, Target, ask};
-pub(crate) use pulled::{PATIENCE, PulledSupplier};
+pub(crate) use pulled::{Loss, PATIENCE, PulledSupplier};
 pub(crate) use pulling::{Pull, PullingConsumer};
 pub(crate) use push::{PushConsumer, is_passing};
 pub(crate) use selection::Selection;

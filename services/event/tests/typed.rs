@@ -9,8 +9,8 @@ use corbie::Any;
 use corbie_event::ChannelQos;
 use fixture::{block_on, until};
 use ticker::{
-    Clock, Heard, PULL_TICKER, PullClock, PullTicker, Quote, Reason, TICKER, Ticker, TypedFixture,
-    Venue, next, quote,
+    Clock, Giving, Heard, PULL_TICKER, PullClock, PullTicker, Quote, Reason, TICKER, Ticker,
+    TypedFixture, Venue, next, quote,
 };
 
 #[test]
@@ -74,6 +74,23 @@ fn all_models_meet_in_one_channel() {
     assert_eq!(pulls.try_halt().expect("an answer"), (true, 7, -0.5));
     pulled.disconnect_pull_consumer().expect("disconnected");
     assert_eq!(next(&giving.heard), Heard::Disconnected);
+}
+
+#[test]
+fn a_pulled_supplier_without_an_operation_is_pulled_for_the_others() {
+    let fixture = TypedFixture::new(ChannelQos::default());
+    let (heard, _proxy) = fixture.consumer(TICKER);
+    let (source, giving) = fixture.source_of_ticks();
+    let pulled = fixture.pull_consumer(PULL_TICKER);
+    pulled.connect_pull_supplier(Some(&source)).expect("connected");
+    for number in 0..100 {
+        giving.tick.send(number).expect("it is pulled");
+        assert_eq!(next(&heard), Heard::Tick(number));
+    }
+    // Its last one.
+    let Giving { tick, heard, .. } = giving;
+    drop(tick);
+    assert_eq!(next(&heard), Heard::Disconnected);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::push::{is_gone, is_passing};
 use super::{Channel, Ticket};
 use crate::event::{Event, PUSH, Shape};
 use crate::interfaces::Signature;
-use corbie::{Decoder, Operation, Reply, ReplySink, SystemException};
+use corbie::{Decoder, Operation, Reply, ReplySink, SystemException, SystemExceptionKind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -29,13 +29,22 @@ pub(crate) struct PulledSupplier {
     /// The only events that it is asked for; none: untyped ones.
     wanted: Option<Arc<Signature>>,
     channel: Weak<Channel>,
-    /// What is to be done when the supplier is to be disconnected.
-    give_up: Box<dyn Fn() + Send + Sync>,
+    /// What is to be done when it is not to be pulled any more.
+    give_up: Box<dyn Fn(Loss) + Send + Sync>,
     is_ended: AtomicBool,
     /// Events that it has given.
     given: AtomicU64,
     /// Lock "pulled supplier": not held in calls.
     reach: Mutex<Reach>,
+}
+
+/// What is not pulled any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The supplier, which is to be disconnected.
+    Supplier,
+    /// The operation of a typed supplier, which does not have it; others may be there.
+    Operation,
 }
 
 /// Whether a supplier can be reached.
@@ -75,7 +84,7 @@ impl PulledSupplier {
         channel: &Arc<Channel>,
         target: Target,
         wanted: Option<Arc<Signature>>,
-        give_up: impl Fn() + Send + Sync + 'static,
+        give_up: impl Fn(Loss) + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             target,
@@ -127,7 +136,7 @@ impl PulledSupplier {
             }
             Err(NotTyped::Other(why)) => {
                 tracing::info!(why, "a pull supplier is disconnected");
-                (supplier.give_up)();
+                (supplier.give_up)(Loss::Supplier);
             }
             Err(NotTyped::System(exception)) => supplier.failed(&exception, false),
         });
@@ -139,7 +148,7 @@ impl PulledSupplier {
             Err(exception) => return self.failed(&exception, true),
         };
         if reply.user_exception().is_some() {
-            return (self.give_up)();
+            return (self.give_up)(Loss::Supplier);
         }
         let read = |d: &mut Decoder<'_>| match &self.wanted {
             None => Ok(Event::read(PUSH, Shape::Any, d)),
@@ -193,6 +202,11 @@ impl PulledSupplier {
         if self.is_ended.load(Ordering::SeqCst) {
             return;
         }
+        if self.wanted.is_some() && is_unknown(exception) {
+            self.end();
+            tracing::warn!(%exception, "a typed pull supplier does not have an operation");
+            return (self.give_up)(Loss::Operation);
+        }
         let give_up_after = channel.qos().give_up_after;
         let (absent, delay) = self.reach().failed(Instant::now(), was_sent, give_up_after);
         let is_over = absent >= give_up_after;
@@ -201,7 +215,7 @@ impl PulledSupplier {
         let is_lost = is_gone(exception) || !is_passing(exception);
         if is_over || (is_lost && !may_be_replaced) {
             tracing::info!(%exception, "a pull supplier is disconnected");
-            return (self.give_up)();
+            return (self.give_up)(Loss::Supplier);
         }
         self.ask_after(delay);
     }
@@ -219,6 +233,12 @@ impl PulledSupplier {
     pub(crate) fn end(&self) {
         self.is_ended.store(true, Ordering::SeqCst);
     }
+}
+
+/// Whether the object does not have the operation.
+fn is_unknown(exception: &SystemException) -> bool {
+    use SystemExceptionKind as K;
+    matches!(exception.kind, K::BadOperation | K::NoImplement)
 }
 
 #[cfg(test)]

@@ -231,7 +231,7 @@ mod tests {
         let channel = Channel::new("test", ChannelQos::default(), &Limits::default(), &workers);
         let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/nobody").expect("a reference");
         let nobody = Target::fixed(&nobody, Duration::from_secs(60)).expect("a target");
-        let supplier = PulledSupplier::new(&channel, nobody, None, || {});
+        let supplier = PulledSupplier::new(&channel, nobody, None, |_| {});
         let flow = Flow::Pulled([Arc::clone(&supplier)].into());
         let idle = Idle::default();
         assert!(!idle.watch().is_in_use(&flow), "it has given nothing");

@@ -160,7 +160,8 @@ fn pull_from(
     give_up: GiveUp,
 ) -> Result<Flow, SystemException> {
     let target = Target::fixed(peer, PATIENCE)?;
-    Ok(Flow::Pulled([PulledSupplier::new(channel, target, None, give_up)].into()))
+    let supplier = PulledSupplier::new(channel, target, None, move |_| give_up());
+    Ok(Flow::Pulled([supplier].into()))
 }
 
 /// A servant of which some operations are served by hand: `by_hand` serves a request, or says that

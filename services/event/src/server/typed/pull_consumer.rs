@@ -4,7 +4,7 @@
 //! Each operation is called on its own, over a connection of its own, since each waits.
 
 use super::reaching::{self, NotReached};
-use crate::channel::{Channel, PATIENCE, PulledSupplier, Question, Target};
+use crate::channel::{Channel, Loss, PATIENCE, PulledSupplier, Question, Target};
 use crate::cos_event_channel_admin::{ProxyPullConsumer, ProxyPullConsumerSkeleton};
 use crate::interfaces::EventInterface;
 use crate::server::administration::Place;
@@ -12,6 +12,7 @@ use crate::server::proxies::{ByHand, DISCONNECT_PULL_SUPPLIER, GiveUp, Made, Pul
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::{Interface as _, Object, Operation, ServerRequest, SystemException};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const CONNECT: &str = "connect_pull_supplier";
 const GET_TYPED_SUPPLIER: Operation = Operation::twoway("get_typed_supplier");
@@ -53,13 +54,20 @@ pub(super) fn pull_from(
     give_up: GiveUp,
 ) -> Result<Flow, SystemException> {
     let give_up = Arc::new(give_up);
+    let left = Arc::new(AtomicUsize::new(interface.signatures().count()));
     let pulled = interface.signatures().map(|signature| {
         let target = match typed {
             Some(typed) if channel.journal().is_none() => Target::fixed(typed, PATIENCE)?,
             typed => Target::asked(channel, question(interface, peer), typed, PATIENCE)?,
         };
-        let (give_up, signature) = (Arc::clone(&give_up), Some(Arc::clone(signature)));
-        Ok(PulledSupplier::new(channel, target, signature, move || give_up()))
+        let (give_up, left) = (Arc::clone(&give_up), Arc::clone(&left));
+        Ok(PulledSupplier::new(channel, target, Some(Arc::clone(signature)), move |loss| {
+            // One that lacks an operation may have the others.
+            let is_last = || left.fetch_sub(1, Ordering::Relaxed) == 1;
+            if loss == Loss::Supplier || is_last() {
+                give_up();
+            }
+        }))
     });
     pulled.collect::<Result<Arc<[_]>, _>>().map(Flow::Pulled)
 }
