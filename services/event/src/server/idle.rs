@@ -7,7 +7,7 @@
 
 use super::home::Home;
 use super::proxy::{Flow, Proxy};
-use crate::channel::Proxy as _;
+use crate::channel::{self, Proxy as _};
 use crate::qos::Limits;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{Object, Operation, Reply, ReplySink, SystemException, SystemExceptionKind};
@@ -134,10 +134,10 @@ impl Proxy {
         let sink = ReplySink::function(move |outcome| proxy.heard(is_there(outcome)));
         let asked = peer
             .set_policy_overrides(&[timeout], SetOverrideType::Add)
-            .map_err(|error| tracing::error!(%error, "a peer cannot be asked whether it exists"));
-        if let Ok(peer) = asked
-            && let Err(exception) = peer.invoke_async(&NON_EXISTENT, &|_| Ok(()), sink)
-        {
+            .map_err(channel::no_policy)
+            .and_then(|peer| peer.invoke_async(&NON_EXISTENT, &|_| Ok(()), sink));
+        if let Err(exception) = asked {
+            // It is asked again after a while.
             self.heard(is_there(Err(exception)));
         }
     }
