@@ -285,3 +285,21 @@ fn suppliers_share_flushes() {
     clients.shutdown(true);
     served.end();
 }
+
+#[test]
+fn a_channel_that_cannot_be_served_is_not_kept() {
+    let place = Place::new();
+    let served = place.serve();
+    let poa = served.orb.root_poa().expect("a POA").find_poa("DurableEventChannels", false);
+    poa.expect("it is there").destroy(true, true).expect("destroyed");
+    served.server.create("test", qos()).expect_err("no object can be activated");
+    assert!(served.server.channel("test").is_none());
+    served.end();
+    let served = place.serve();
+    assert!(served.server.channel("test").is_none(), "nothing is left of it");
+    served.channel();
+    served.end();
+    let served = place.serve();
+    assert!(served.server.channel("test").is_some(), "it is as any other");
+    served.end();
+}

@@ -6,6 +6,8 @@
 
 mod change;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use change::Change;
 pub(crate) use rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
@@ -13,7 +15,7 @@ pub(crate) use rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
 use crate::log::LogError;
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
 use rows::{ChannelValue, InterfaceValue, ProgressValue, ProxyValue};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
@@ -237,10 +239,13 @@ fn begin(database: &Database) -> Result<(u64, u64, u64), redb::Error> {
         meta.insert(FORMAT, format)?;
         meta.insert(UID, uid)?;
         meta.insert(LIVES, lives + 1)?;
-        transaction.open_table(CHANNELS)?;
         transaction.open_table(INTERFACES)?;
-        transaction.open_table(PROXIES)?;
-        transaction.open_table(PROGRESS)?;
+        let channels = transaction.open_table(CHANNELS)?;
+        let channels = channels.iter()?.map(|row| Ok(row?.0.value()));
+        let channels = channels.collect::<Result<HashSet<u64>, redb::Error>>()?;
+        // Earlier versions could leave proxies of a channel that was destroyed.
+        transaction.open_table(PROXIES)?.retain(|(channel, _), _| channels.contains(&channel))?;
+        transaction.open_table(PROGRESS)?.retain(|(channel, _), _| channels.contains(&channel))?;
         (format, uid, lives)
     };
     transaction.commit()?;

@@ -220,7 +220,8 @@ impl Home {
                 (channel, journal.number())
             }
         };
-        let reference = administration::serve(self, &channel, number)?;
+        let served = administration::serve(self, &channel, number);
+        let reference = self.or_take_back(&channel, number, served)?;
         let found = Found { channel, reference: Reference::Untyped(reference.clone()) };
         self.channels().insert(name.to_owned(), found);
         Ok(reference)
@@ -266,10 +267,21 @@ impl Home {
             }
         };
         let known = Arc::new(known);
-        let reference = typed::serve(self, &channel, number, &known)?;
+        let served = typed::serve(self, &channel, number, &known);
+        let reference = self.or_take_back(&channel, number, served)?;
         let found = Found { channel, reference: Reference::Typed(reference.clone(), known) };
         self.channels().insert(name.to_owned(), found);
         Ok(reference)
+    }
+
+    /// What `served` a new channel; if nothing does, neither is anything left of it in the store.
+    fn or_take_back<T>(
+        self: &Arc<Self>,
+        channel: &Arc<Channel>,
+        number: u64,
+        served: Result<T, SystemException>,
+    ) -> Result<T, SystemException> {
+        served.inspect_err(|_| Place::new(self, channel, number).destroy())
     }
 
     /// A channel and its number, if one more may be.

@@ -57,6 +57,10 @@ pub(super) fn commit(database: &Database, changes: &[Change]) -> Result<(), redb
                     known.retain_in((*channel, "")..(channel + 1, ""), |_, _| false)?;
                 }
                 Change::Connected { channel, proxy, row, progress: begins } => {
+                    // As above: whoever connects learns from the proxy that it has ended.
+                    if channels.get(channel)?.is_none() {
+                        continue;
+                    }
                     proxies.insert((*channel, *proxy), row.value())?;
                     if let Some(begins) = begins {
                         progress.insert((*channel, *proxy), begins.value())?;
