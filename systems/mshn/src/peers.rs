@@ -340,7 +340,7 @@ impl Peers {
     fn proxy(&self, role: Role) -> Option<Address> {
         let group = Group { role, is_proxy: true };
         self.members(group).ok()?;
-        let name = self.lock().choose(group)?;
+        let name = self.lock().choose_sound(group)?;
         Some(Address::proxy(role, name))
     }
 

@@ -32,6 +32,9 @@ pub struct SystemOptions {
     pub machines: usize,
     /// Advisors, status servers and requirement databases, so many of each.
     pub replicas: usize,
+    /// Proxies of status servers and of requirement databases, so many of each; none: updates go to
+    /// all of those themselves.
+    pub proxies: usize,
     /// Jobs at a time on one machine.
     pub slots: usize,
 }
@@ -131,13 +134,42 @@ fn fixed_port() -> io::Result<u16> {
     found.ok_or_else(|| io::Error::other("no port is free for the naming service"))
 }
 
+/// Where a component keeps what must outlive its process.
+fn store(options: &SystemOptions, name: &str) -> String {
+    options.folder.join(format!("{name}.redb")).display().to_string()
+}
+
+/// All components but the naming service, in the order in which they are started: kind, name and
+/// further arguments. Proxies are there before those who would go past them.
+fn components(options: &SystemOptions) -> Vec<(&'static str, String, Vec<String>)> {
+    let mut all = Vec::new();
+    if options.mechanism.needs_channels() {
+        all.extend((0..options.event_servers.max(1)).map(|n| ("events", format!("e{n}"), vec![])));
+    }
+    let stored = |kind, name: String| {
+        let more = vec!["--store".to_owned(), store(options, &name)];
+        (kind, name, more)
+    };
+    for replica in 0..options.replicas.max(1) {
+        all.push(("status", format!("s{replica}"), vec![]));
+        all.push(stored("requirements", format!("r{replica}")));
+    }
+    for proxy in 0..options.proxies {
+        all.push(("status-proxy", format!("p{proxy}"), vec![]));
+        all.push(("requirements-proxy", format!("p{proxy}"), vec![]));
+    }
+    all.extend((0..options.replicas.max(1)).map(|n| stored("advisor", format!("a{n}"))));
+    let slots = vec!["--slots".to_owned(), options.slots.to_string()];
+    all.extend((1..=options.machines.max(1)).map(|n| ("daemon", format!("m{n}"), slots.clone())));
+    all
+}
+
 impl System {
     /// Starts everything, the naming service first; returns when all serve.
     ///
     /// # Errors
     /// When a process cannot be started or does not serve.
     pub fn start(options: &SystemOptions) -> io::Result<Self> {
-        let store = |name: &str| options.folder.join(format!("{name}.redb")).display().to_string();
         let words = |words: &[&str]| words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
         let port = fixed_port()?;
         let listen = format!("127.0.0.1:{port}");
@@ -151,7 +183,7 @@ impl System {
             "--listen",
             &listen,
             "--store",
-            &store("naming"),
+            &store(options, "naming"),
         ]);
         let (first, naming) = Process::start("naming", &options.program, names)?;
         let mut processes = vec![first];
@@ -174,21 +206,9 @@ impl System {
             processes.push(Process::start(&label, &options.program, arguments)?.0);
             Ok(())
         };
-        if options.mechanism.needs_channels() {
-            for server in 0..options.event_servers.max(1) {
-                begin("events", &format!("e{server}"), &[])?;
-            }
-        }
-        for replica in 0..options.replicas.max(1) {
-            begin("status", &format!("s{replica}"), &[])?;
-            let name = format!("r{replica}");
-            begin("requirements", &name, &["--store", &store(&name)])?;
-            let name = format!("a{replica}");
-            begin("advisor", &name, &["--store", &store(&name)])?;
-        }
-        for machine in 1..=options.machines.max(1) {
-            let slots = options.slots.to_string();
-            begin("daemon", &format!("m{machine}"), &["--slots", &slots])?;
+        for (kind, name, more) in components(options) {
+            let more: Vec<&str> = more.iter().map(String::as_str).collect();
+            begin(kind, &name, &more)?;
         }
         let naming = format!("corbaloc::{listen}/NameService");
         let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));

@@ -11,7 +11,7 @@ use corbie_mshn::idl::{Application, Placement, Requirements, Usage};
 use corbie_mshn::messages::{Component, Done, Reply, Request, Role};
 use corbie_mshn::node::{self, Kind};
 use corbie_mshn::{
-    Address, AdvisorOptions, ClientLibrary, EventOptions, MechanismName, StatusOptions,
+    Address, AdvisorOptions, ClientLibrary, EventOptions, MechanismName, StatusOptions, StatusProxy,
 };
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits as NamingLimits, Naming, NamingServer};
@@ -122,7 +122,10 @@ fn updates_go_through_proxies_when_there_are_any() {
         system.join(&Kind::StatusServer(StatusOptions::default()), name);
         system.join(&Kind::RequirementDatabase, name);
     }
-    system.join(&Kind::StatusProxy(None), "near");
+    let (orb, of_proxy) = system.peers();
+    let proxy = Arc::new(StatusProxy::new(of_proxy.clone(), None));
+    let component: Arc<dyn Component> = Arc::clone(&proxy) as _;
+    of_proxy.serve(&orb, &Address::proxy(Role::StatusServer, "near"), &component).unwrap();
     system.join(&Kind::RequirementProxy(None), "near");
     system.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
     system.daemon("m1");
@@ -136,6 +139,7 @@ fn updates_go_through_proxies_when_there_are_any() {
             report.machines.len() == 1
         });
     }
+    until("a report that says nothing new", || proxy.counts().0 > proxy.counts().1);
     await_machines(&peers, 1);
     for number in 0..6 {
         let id = number.to_string();

@@ -64,14 +64,22 @@ impl Known {
 
     /// The next of the group, those that failed just now aside, if there are others.
     pub(super) fn choose(&mut self, group: Group) -> Option<String> {
+        self.choose_sound(group).or_else(|| {
+            let replicas = self.replicas.get(&group)?;
+            let count = replicas.names.len().max(1);
+            replicas.names.get(replicas.choices % count).cloned()
+        })
+    }
+
+    /// The next of the group that did not fail just now.
+    pub(super) fn choose_sound(&mut self, group: Group) -> Option<String> {
         let replicas = self.replicas.get_mut(&group)?;
         replicas.failed.retain(|_, at| at.elapsed() < AVOIDED);
         replicas.choices = replicas.choices.wrapping_add(1);
         let (names, first, failed) = (&replicas.names, replicas.choices, &replicas.failed);
         let count = names.len().max(1);
         let turn = |turn: usize| names.get(first.wrapping_add(turn) % count);
-        let sound = (0..count).filter_map(turn).find(|name| !failed.contains_key(*name));
-        sound.or_else(|| turn(0)).cloned()
+        (0..count).filter_map(turn).find(|name| !failed.contains_key(*name)).cloned()
     }
 
     /// That one did not answer, by that link.
@@ -116,5 +124,9 @@ mod tests {
         let replicas = known.replicas.get_mut(&group).unwrap();
         replicas.failed.insert("b".to_owned(), Instant::now());
         assert!((0..6).all(|_| known.choose(group).unwrap() != "b"));
+        let replicas = known.replicas.get_mut(&group).unwrap();
+        replicas.failed.extend(["a", "c"].map(|name| (name.to_owned(), Instant::now())));
+        assert_eq!(known.choose_sound(group), None);
+        assert!(known.choose(group).is_some());
     }
 }

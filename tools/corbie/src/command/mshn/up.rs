@@ -16,12 +16,12 @@ use crate::session::{self, Session, seconds};
 
 pub(super) fn table() -> Command {
     let number = |name: &'static str, default: &'static str, help: &'static str| {
-        let least = if name == "jobs" { 0 } else { 1 };
+        let least = u16::from(name != "jobs" && name != "proxies");
         Arg::new(name)
             .long(name)
             .value_name("N")
             .default_value(default)
-            .value_parser(value_parser!(u16).range(least..))
+            .value_parser(value_parser!(u16).range(i64::from(least)..))
             .help(help)
     };
     Command::new("up")
@@ -29,6 +29,7 @@ pub(super) fn table() -> Command {
         .arg(super::mechanism())
         .arg(number("machines", "2", "Machines, each with a daemon"))
         .arg(number("replicas", "1", "Advisors, status servers and requirement databases of each"))
+        .arg(number("proxies", "1", "Proxies that filter updates, of each of the two servers"))
         .arg(number("event-servers", "1", "Servers of channels, for mechanisms that need them"))
         .arg(number("slots", "2", "Jobs at a time on one machine"))
         .arg(number("jobs", "8", "Emulated applications to run"))
@@ -77,6 +78,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         event_servers: number("event-servers").into(),
         machines: number("machines").into(),
         replicas: number("replicas").into(),
+        proxies: number("proxies").into(),
         slots: number("slots").into(),
     });
     let system = system.map_err(|e| Failure::new(format!("cannot start the system: {e}")))?;
