@@ -86,7 +86,10 @@ fn requests_are_spread_over_the_advisors_by_every_mechanism() {
         let mut served: Vec<String> = receiver.iter().collect();
         served.sort();
         let of = |name: &str| served.iter().filter(|served| *served == name).count();
-        assert_eq!((of("a0"), of("a1"), of("a2")), (30, 30, 30), "{mechanism}");
+        let each = ["a0", "a1", "a2"].map(of);
+        // A request that had to be made again had another turn, so the last ones are not exact.
+        assert_eq!(each.iter().sum::<usize>(), 90, "{mechanism}: {each:?}");
+        assert!(each.iter().all(|served| *served >= 25), "{mechanism}: {each:?}");
     }
 }
 
