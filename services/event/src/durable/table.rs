@@ -42,8 +42,9 @@ const NEXT_CHANNEL: &str = "next channel";
 
 /// The table.
 pub(crate) struct Table {
-    /// Lock "database": held to take it out at the end.
-    database: RwLock<Option<Database>>,
+    /// Lock "database": held for reading while it is used, for writing to open it again and to
+    /// take it out at the end.
+    database: RwLock<Held>,
     path: PathBuf,
     /// A number of this folder's own.
     pub(crate) uid: u64,
@@ -53,6 +54,13 @@ pub(crate) struct Table {
     changes: Mutex<Changes>,
     /// Signalled when a transaction was written, or not.
     written: Condvar,
+}
+
+enum Held {
+    Open(Database),
+    /// It could not be opened again after a failure; the next who needs it tries.
+    Lost,
+    Closed,
 }
 
 #[derive(Default)]
@@ -81,21 +89,45 @@ impl Table {
         }
         let path = path.to_owned();
         let (changes, written) = (Mutex::default(), Condvar::new());
-        let database = RwLock::new(Some(database));
+        let database = RwLock::new(Held::Open(database));
         Ok(Self { database, path, uid, lives, changes, written })
     }
 
     /// Closes the file, whoever still has the table.
     pub(crate) fn close(&self) {
-        drop(self.database.write().unwrap_or_else(PoisonError::into_inner).take());
+        *self.database.write().unwrap_or_else(PoisonError::into_inner) = Held::Closed;
     }
 
-    fn with<T>(
-        &self,
-        work: impl FnOnce(&Database) -> Result<T, redb::Error>,
-    ) -> Result<T, LogError> {
-        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
-        work(database.as_ref().ok_or(LogError::Closed)?).map_err(|error| self.failed(&error))
+    /// Does `work`. After a failure of the disk, redb refuses all until the file is opened again:
+    /// then that is done first, once.
+    fn with<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, LogError> {
+        let used = || match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Held::Open(database) => work(database).map(Some),
+            Held::Lost => Err(redb::Error::PreviousIo),
+            Held::Closed => Ok(None),
+        };
+        let done = match used() {
+            Err(redb::Error::PreviousIo) => {
+                self.open_again()?;
+                used()
+            }
+            done => done,
+        };
+        done.map_err(|error| self.failed(&error))?.ok_or(LogError::Closed)
+    }
+
+    fn open_again(&self) -> Result<(), LogError> {
+        let mut held = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*held, Held::Closed) {
+            return Err(LogError::Closed);
+        }
+        // The file has one user at a time.
+        *held = Held::Lost;
+        let opened = Database::open(&self.path).map_err(|error| self.failed(&error.into()))?;
+        *held = Held::Open(opened);
+        drop(held);
+        tracing::warn!(path = %self.path.display(), "opened again after a failure of the disk");
+        Ok(())
     }
 
     /// All channels, with their proxies and how far these are.

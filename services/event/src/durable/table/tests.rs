@@ -1,7 +1,13 @@
-//! Proxies without a channel: none is kept, and those of earlier versions go at a start.
+//! Proxies without a channel: none is kept, and those of earlier versions go at a start. A disk
+//! that fails for a while.
 
 use super::*;
 use corbie_testkit::servers::ScratchFolder;
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn connected(channel: u64) -> Change {
     let progress = Some(Progress::default());
@@ -46,4 +52,72 @@ fn proxies_without_a_channel_are_dropped_at_a_start() {
     table.close();
     let table = Table::open(&path).expect("a table");
     assert_eq!((rows(&table), table.proxies(2).expect("read").len()), (2, 1));
+}
+
+/// A file on a disk that is full while the flag is set.
+#[derive(Debug)]
+struct Failing(FileBackend, Arc<AtomicBool>);
+
+impl Failing {
+    fn check(&self) -> io::Result<()> {
+        let is_full = self.1.load(Ordering::SeqCst);
+        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+impl StorageBackend for Failing {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check()?;
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check()?;
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check()?;
+        self.0.write(offset, data)
+    }
+}
+
+#[test]
+fn after_a_failure_of_the_disk_the_file_is_opened_again() {
+    let folder = ScratchFolder::new("table");
+    let path = folder.path().join("channels.redb");
+    let table = Table::open(&path).expect("a table");
+    assert_eq!(table.next_channel().expect("written"), 1);
+    *table.database.write().expect("a lock") = Held::Closed;
+    let file = std::fs::File::options().read(true).write(true).open(&path).expect("a file");
+    let is_full = Arc::new(AtomicBool::new(false));
+    let failing = Failing(FileBackend::new(file).expect("a file"), Arc::clone(&is_full));
+    let database = Database::builder().create_with_backend(failing).expect("a database");
+    *table.database.write().expect("a lock") = Held::Open(database);
+    assert_eq!(table.next_channel().expect("written"), 2);
+    is_full.store(true, Ordering::SeqCst);
+    table.next_channel().expect_err("the disk is full");
+    is_full.store(false, Ordering::SeqCst);
+    let number = table.next_channel().expect("there is room again");
+    assert!(number >= 3, "{number}");
+    // A number that nobody got is not missed; none is given twice.
+    assert_eq!(table.next_channel().expect("written"), number + 1);
+
+    // Away for a while, so that opening fails as well.
+    *table.database.write().expect("a lock") = Held::Lost;
+    let away = folder.path().join("away");
+    std::fs::rename(&path, &away).expect("renamed");
+    table.next_channel().expect_err("it is not there");
+    std::fs::rename(&away, &path).expect("renamed");
+    assert_eq!(table.next_channel().expect("written"), number + 2);
+    table.close();
+    assert!(matches!(table.next_channel(), Err(LogError::Closed)));
 }
