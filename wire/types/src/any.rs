@@ -9,6 +9,7 @@ use std::fmt;
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
+use crate::type_code::write_octets_type;
 use crate::value::{skip_exception_id, transcode, transcode_members};
 use crate::{CompletionStatus, SystemException, TcKind, TypeCode, Typed, Value, minor};
 use encoded::Encoded;
@@ -80,6 +81,13 @@ impl Any {
     /// # Errors
     /// As [`Any::encode_value`].
     pub fn encode_copied(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+        if self.type_code.is_octets()
+            && let Some(octets) = self.encoded.sequence_of_octets(e.order())
+        {
+            write_octets_type(e);
+            e.write_octets(octets);
+            return Ok(());
+        }
         self.type_code.write(e)?;
         if !self.has_value() {
             return Err(self.no_value(e));

@@ -11,6 +11,7 @@ mod check;
 mod equality;
 mod kind;
 mod memo;
+mod octets;
 mod shape;
 mod wire;
 
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 pub use access::{Member, UnionMember, ValueMember};
 pub use kind::{TcKind, ValueModifier, Visibility};
+pub(crate) use octets::write as write_octets_type;
 pub(crate) use shape::{Alignment, TEXT};
 use shape::{Body, Shape};
 pub(crate) use wire::{read_label, write_label};

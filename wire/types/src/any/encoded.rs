@@ -146,6 +146,13 @@ impl Encoded {
         d
     }
 
+    /// Length and elements of a `sequence<octet>`, when they are in this order.
+    pub(super) fn sequence_of_octets(&self, order: ByteOrder) -> Option<&[u8]> {
+        let start = usize::from(self.lead).next_multiple_of(4);
+        let octets = self.octets.all().get(start..)?;
+        (self.order == order && !octets.is_empty()).then_some(octets)
+    }
+
     /// Writes the octets as they are when an encoder would write the same ones; whether it did.
     pub(super) fn write_as_is<'a>(&'a self, of: &TypeCode, e: &mut Encoder<'a>) -> bool {
         self.write_by(of, e, |e, octets| e.write_borrowed_octets(octets))

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
-use super::memo;
 use super::shape::{Body, Case, Field, Named, Shape};
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
+use super::{memo, octets};
 
 const INDIRECTION: u32 = 0xffff_ffff;
 
@@ -26,6 +26,9 @@ impl Marshal for TypeCode {
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
         d.align(4)?;
+        if let Some(type_code) = octets::read(d) {
+            return Ok(type_code);
+        }
         let mut ahead = d.clone();
         let number = ahead.read_ulong()?;
         match TcKind::from_number(number) {
