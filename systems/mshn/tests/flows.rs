@@ -11,6 +11,7 @@ use corbie_mshn::node::Kind;
 use corbie_mshn::{
     Address, AdvisorOptions, ClientLibrary, DaemonOptions, MechanismName, Peers, StatusOptions,
 };
+use corbie_testkit::servers::ScratchFolder;
 use fixture::{ENDLESS, PATIENCE, System, await_machines, shell, until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -116,9 +117,13 @@ fn a_job_whose_machine_falls_silent_is_moved() {
     let first = system.daemon("m1");
     let (peers, client) = system.client();
     await_machines(&peers, 1);
-    client.submit(&shell("moved", &[("only", "exec sleep 3")])).unwrap();
+    let folder = ScratchFolder::new("moved");
+    let begun = folder.path().join("begun");
+    let script = format!("echo > '{}'; exec sleep 3", begun.display());
+    client.submit(&shell("moved", &[("only", &script)])).unwrap();
     let ends = Instant::now() + PATIENCE;
-    while client.outcome("moved").unwrap().state != Phase::Running {
+    // The advisor says that it runs already when it is about to be started.
+    while !begun.exists() {
         assert!(Instant::now() < ends);
         std::thread::yield_now();
     }
