@@ -17,8 +17,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const CALLS: i64 = 2_000;
 
-fn allocations_of(calls: impl Fn()) -> u64 {
-    CountingAllocator::needed(CountingAllocator::of_all_threads, calls)
+fn allocations_of(expected: i64, calls: impl Fn()) -> u64 {
+    CountingAllocator::needed(CountingAllocator::of_all_threads, expected as u64, calls)
 }
 
 fn check(more: &[&str]) {
@@ -27,20 +27,20 @@ fn check(more: &[&str]) {
     let waits = more.iter().copied().filter(|_| more.contains(&"-ORBWaitStrategy"));
     let client = loopback_orb(&waits.collect::<Vec<_>>());
     let echo: Echo = as_client(&client, &echo);
-    let allocations = allocations_of(|| {
+    let allocations = allocations_of(0, || {
         for value in 0..CALLS {
             assert_eq!(echo.double(value).unwrap(), value * 2);
         }
     });
     assert_eq!(allocations, 0, "in {CALLS} calls with {more:?}, client and server together");
-    let allocations = allocations_of(|| {
+    let allocations = allocations_of(0, || {
         for _ in 0..CALLS {
             assert_eq!(echo.length("no allocation for a string either").unwrap(), 33);
         }
     });
     assert_eq!(allocations, 0, "in {CALLS} calls with a string and {more:?}");
     let octets = vec![7; 1000];
-    let allocations = allocations_of(|| {
+    let allocations = allocations_of(2 * CALLS, || {
         for _ in 0..CALLS {
             assert_eq!(echo.octets(&octets).unwrap().len(), 1000);
         }
@@ -103,7 +103,7 @@ fn check_deferred(concurrency: &str) {
     let answering = std::thread::spawn(move || while deferring.answer_one() {});
     let client = loopback_orb(&[]);
     let echo: Echo = as_client(&client, &echo);
-    let allocations = allocations_of(|| {
+    let allocations = allocations_of(0, || {
         for value in 0..CALLS {
             assert_eq!(echo.double(value).unwrap(), value * 2);
         }

@@ -84,7 +84,7 @@ fn check(answers: Answers, more: &[&str]) {
             assert_eq!(echo.double(value).unwrap(), value * 2);
         }
     };
-    let allocations = CountingAllocator::needed(CountingAllocator::of_all_threads, calls);
+    let allocations = CountingAllocator::needed(CountingAllocator::of_all_threads, 0, calls);
     assert_eq!(allocations, 0, "in {CALLS} calls, {answers:?}, with {more:?}");
     client.shutdown(true);
     server.shutdown(true);

@@ -104,9 +104,11 @@ fn get(echo: &Echo, name: &'static str, octets: u32) -> Vec<u8> {
 }
 
 /// Allocations of the process in each call of many.
-fn each(calls: u64, call: impl Fn()) -> f64 {
+fn each(expected: u64, calls: u64, call: impl Fn()) -> f64 {
     let run = || (0..calls).for_each(|_| call());
-    CountingAllocator::needed(CountingAllocator::of_all_threads, run) as f64 / calls as f64
+    let needed =
+        CountingAllocator::needed(CountingAllocator::of_all_threads, expected * calls, run);
+    needed as f64 / calls as f64
 }
 
 fn check(server: &[&str], client: &[&str]) {
@@ -127,14 +129,15 @@ fn check(server: &[&str], client: &[&str]) {
     for size in [100, 5_000, 50_000, 300_000, 2 << 20, LARGEST] {
         let calls = if size > 1 << 20 { 4 } else { 20 };
         for name in ["put", "amh_put"] {
-            let put = each(calls, || assert_eq!(call(&echo, name, &octets[..size]), size as u32));
+            let put =
+                each(0, calls, || assert_eq!(call(&echo, name, &octets[..size]), size as u32));
             assert_eq!(put, 0.0, "{name} of {size} octets, {how}");
         }
         for name in ["get", "amh_get"] {
-            let got = each(calls, || assert_eq!(get(&echo, name, size as u32).len(), size));
+            let got = each(1, calls, || assert_eq!(get(&echo, name, size as u32).len(), size));
             assert_eq!(got, 1.0, "{name} of {size} octets: the result's vector, {how}");
         }
-        let got = each(calls, || {
+        let got = each(1, calls, || {
             let before = REPLIES.load(Ordering::Acquire);
             let sink = ReplySink::handler(handler.as_object(), &GET_STUB);
             let size = size as u32;
@@ -147,7 +150,7 @@ fn check(server: &[&str], client: &[&str]) {
         });
         assert_eq!(got, 1.0, "asynchronous get of {size} octets: the handler's vector, {how}");
     }
-    let sent = each(4, || {
+    let sent = each(0, 4, || {
         let encode = |e: &mut corbie::Encoder<'_>| {
             // What stubs do with a sequence of structures: nothing of it can be borrowed.
             e.write_length(doubles.len())?;
@@ -161,7 +164,7 @@ fn check(server: &[&str], client: &[&str]) {
         assert_eq!(reply.results_only(u32::decode).unwrap(), 100_000);
     });
     assert_eq!(sent, 0.0, "a sequence of structures in linked blocks, {how}");
-    let sent = each(4, || {
+    let sent = each(1, 4, || {
         let mut reply = echo
             .as_object()
             .invoke(&Operation::twoway("doubles"), &|e| Sequence::<f64>::write(&doubles[1..], e))

@@ -40,7 +40,7 @@ fn check(more: &[PoaPolicy]) {
             assert_eq!(echo.double(value).unwrap(), value * 2);
         }
     };
-    let allocations = CountingAllocator::needed(CountingAllocator::of_all_threads, calls);
+    let allocations = CountingAllocator::needed(CountingAllocator::of_all_threads, 0, calls);
     assert_eq!(allocations, 0, "in {CALLS} calls, {more:?}");
     client.shutdown(true);
     server.shutdown(true);

@@ -33,7 +33,7 @@ fn allocate_nothing(what: &str, call: impl Fn(i64), then: impl Fn(i64)) {
             then(value);
         }
     };
-    let allocations = CountingAllocator::needed(|| counted.get(), calls);
+    let allocations = CountingAllocator::needed(|| counted.get(), 0, calls);
     assert_eq!(allocations, 0, "{what}, by the thread that calls, in {CALLS} calls");
 }
 

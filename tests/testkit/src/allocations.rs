@@ -6,6 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// The system's allocator, counting.
 ///
@@ -76,15 +77,18 @@ impl CountingAllocator {
         THREAD.with(Cell::get)
     }
 
-    /// How many allocations a round of `calls` needs, as `count` sees them: the least of eight
-    /// rounds, after two that are not counted.
+    /// How many allocations a round of `calls` needs, as `count` sees them: the least of many
+    /// rounds, after two that are not counted. It ends with the first that needs no more than
+    /// `expected`, or when there was none in eight rounds and a minute.
     ///
     /// What each call needs is needed in every round. What is not counted so is what happens now
     /// and then, when the scheduler wills it: a queue that is longer than ever before, what
-    /// housekeeping does once a second, a thread that ends, the first time that a thread has to
-    /// wait for a channel of the standard library.
-    pub fn needed(count: impl Fn() -> AllocationCounts, calls: impl Fn()) -> u64 {
+    /// housekeeping does once a second, a thread that ends, a block that lies in the pool of the
+    /// thread that served before, the first time that a thread has to wait for a channel of the
+    /// standard library.
+    pub fn needed(count: impl Fn() -> AllocationCounts, expected: u64, calls: impl Fn()) -> u64 {
         const ROUNDS: usize = 8;
+        const PATIENCE: Duration = Duration::from_secs(60);
         // Buffers, threads and the connection are made by the first calls.
         calls();
         calls();
@@ -93,13 +97,11 @@ impl CountingAllocator {
             calls();
             count().since(before).allocations
         };
-        // One without any is enough.
-        let mut least = u64::MAX;
-        for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        let (mut least, mut rounds) = (u64::MAX, 0);
+        while least > expected && (rounds < ROUNDS || begin.elapsed() < PATIENCE) {
             least = least.min(round());
-            if least == 0 {
-                break;
-            }
+            rounds += 1;
         }
         least
     }
