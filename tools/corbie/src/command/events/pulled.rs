@@ -2,12 +2,17 @@
 //!
 //! One thread reads the events, requests of the channel take them, and this thread shows what was
 //! taken: the event before, whenever the channel asks for the next.
+//!
+//! When the channel's server ends, nobody tells us: a pull that waits here is answered to nobody,
+//! and a proxy whose connection was not confirmed may be there again, and pull beside the one that
+//! was connected then. So every attempt to connect has an object of its own, only the last is
+//! answered, and of its pulls only the newest.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use clap::ArgMatches;
-use corbie::{Any, SystemException};
+use corbie::{Any, CompletionStatus, SystemException};
 use corbie_event::cos_event_comm::pull_supplier::{PullError, TryPullError};
 use corbie_event::cos_event_comm::{
     Disconnected, PullSupplier, PullSupplierServant, PullSupplierSkeleton,
@@ -27,7 +32,7 @@ pub(super) fn supply(
     shown: &mut Shown<'_>,
 ) -> Result<(), Failure> {
     let exchange = Arc::new(Exchange::default());
-    connect(session, matches, PullSupplierSkeleton::new(Source(Arc::clone(&exchange))))?;
+    connect(session, matches, &exchange)?;
     let feeding = Arc::clone(&exchange);
     // It may wait for a line for ever; the process does not wait for it.
     std::thread::spawn(move || feeding.feed(events));
@@ -59,18 +64,19 @@ fn wait(exchange: &Exchange, shown: &mut Shown<'_>) -> Result<(), Failure> {
 fn connect(
     session: &Session,
     matches: &ArgMatches,
-    servant: PullSupplierSkeleton<Source>,
+    exchange: &Arc<Exchange>,
 ) -> Result<(), Failure> {
-    let root = session.orb().root_poa();
-    let active = root.and_then(|poa| {
+    let root = session.orb().root_poa().and_then(|poa| {
         poa.the_poa_manager().activate()?;
-        Ok(poa.activate(servant)?)
+        Ok(poa)
     });
-    let supplier: PullSupplier = active.map_err(|e| failed("the ORB", &e))?;
+    let root = root.map_err(|e| failed("the ORB", &e))?;
     Patience::of(matches)?.connect(|| {
         let channel = the_channel(session, matches)?;
         let suppliers = channel.for_suppliers()?.ok_or_else(|| is_nil("the channel"))?;
         let proxy = suppliers.obtain_pull_consumer()?.ok_or_else(|| is_nil("the proxy"))?;
+        let source = PullSupplierSkeleton::new(Exchange::attempt(exchange));
+        let supplier: PullSupplier = root.activate(source).map_err(|e| failed("the ORB", &e))?;
         Ok(proxy.connect_pull_supplier(Some(&supplier))?)
     })
 }
@@ -85,9 +91,14 @@ struct Exchange {
 
 #[derive(Default)]
 struct State {
-    offered: Option<Given>,
+    /// The attempt to connect that counts: the last.
+    attempt: u64,
+    /// The pull that is answered: the newest.
+    pull: u64,
+    /// The next event, behind one that has to be given again.
+    offered: VecDeque<Given>,
     /// What was given to the last pull.
-    last: Option<String>,
+    last: Option<Given>,
     /// What the channel has taken for sure.
     taken: VecDeque<String>,
     /// No event will be offered any more.
@@ -102,11 +113,23 @@ enum End {
 }
 
 impl Exchange {
+    /// The object of the next attempt to connect. Those before it count no more; what they were
+    /// given and may not have taken is given again.
+    fn attempt(exchange: &Arc<Self>) -> Source {
+        let mut state = exchange.lock();
+        state.attempt += 1;
+        if let Some(last) = state.last.take() {
+            state.offered.push_front(last);
+        }
+        exchange.changed.notify_all();
+        Source { exchange: Arc::clone(exchange), attempt: state.attempt }
+    }
+
     fn feed(&self, events: Events) {
         for given in events {
-            let mut state = self.wait_while(|s| s.offered.is_some() && s.end.is_none());
+            let mut state = self.wait_while(|s| !s.offered.is_empty() && s.end.is_none());
             match given {
-                Ok(given) => state.offered = Some(given),
+                Ok(given) => state.offered.push_back(given),
                 Err(failure) => state.end = Some(End::Mistake(failure)),
             }
             self.changed.notify_all();
@@ -115,27 +138,42 @@ impl Exchange {
         self.changed.notify_all();
     }
 
-    /// The channel asks for the next event, for which it waits or not: it has taken the last one.
-    fn next(&self, waits: bool) -> Result<Option<Any>, Disconnected> {
+    /// The channel asks the object of `attempt` for the next event, for which it waits or not: it
+    /// has taken the last one.
+    fn next(&self, attempt: u64, waits: bool) -> Result<Option<Any>, PullError> {
         let mut state = self.lock();
-        if let Some(last) = state.last.take() {
-            state.taken.push_back(last);
-            self.changed.notify_all();
+        if state.attempt != attempt {
+            return Err(Disconnected {}.into());
         }
+        if let Some(last) = state.last.take() {
+            state.taken.push_back(last.text);
+        }
+        state.pull += 1;
+        let pull = state.pull;
+        self.changed.notify_all();
         if waits {
             drop(state);
-            state = self.wait_while(|s| s.offered.is_none() && !s.is_last && s.end.is_none());
+            let is_idle = |s: &State| s.offered.is_empty() && !s.is_last && s.end.is_none();
+            state = self.wait_while(|s| s.pull == pull && s.attempt == attempt && is_idle(s));
         }
-        let given = state.offered.take();
+        if state.attempt != attempt {
+            return Err(Disconnected {}.into());
+        }
+        if state.pull != pull {
+            let superseded = SystemException::transient(0, CompletionStatus::No);
+            return Err(superseded.with_detail("another pull came after this one").into());
+        }
+        let given = state.offered.pop_front();
         if given.is_none() && (state.is_last || state.end.is_some()) {
             state.end.get_or_insert(End::AllTaken);
             self.changed.notify_all();
-            return Err(Disconnected {});
+            return Err(Disconnected {}.into());
         }
         self.changed.notify_all();
         Ok(given.map(|given| {
-            state.last = Some(given.text);
-            given.event
+            let event = given.event.clone();
+            state.last = Some(given);
+            event
         }))
     }
 
@@ -150,22 +188,89 @@ impl Exchange {
 }
 
 /// The object that the channel pulls from.
-struct Source(Arc<Exchange>);
+struct Source {
+    exchange: Arc<Exchange>,
+    /// The attempt to connect that it was made for.
+    attempt: u64,
+}
 
 impl PullSupplierServant for Source {
     fn pull(&self) -> Result<Any, PullError> {
-        Ok(self.0.next(true)?.unwrap_or_default())
+        Ok(self.exchange.next(self.attempt, true)?.unwrap_or_default())
     }
 
     fn try_pull(&self) -> Result<(Any, bool), TryPullError> {
-        let event = self.0.next(false)?;
+        let event = self.exchange.next(self.attempt, false).map_err(|error| match error {
+            PullError::Disconnected(disconnected) => TryPullError::Disconnected(disconnected),
+            PullError::System(exception) => TryPullError::System(exception),
+        })?;
         let has_event = event.is_some();
         Ok((event.unwrap_or_default(), has_event))
     }
 
     fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        self.0.lock().end.get_or_insert(End::Disconnected);
-        self.0.changed.notify_all();
+        let mut state = self.exchange.lock();
+        if state.attempt == self.attempt {
+            state.end.get_or_insert(End::Disconnected);
+            self.exchange.changed.notify_all();
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(exchange: &Exchange, number: i32) {
+        let event = Any::from_value::<i32>(&number).expect("an any");
+        exchange.lock().offered.push_back(Given { event, text: number.to_string() });
+        exchange.changed.notify_all();
+    }
+
+    fn pulled(source: &Source) -> i32 {
+        source.pull().expect("an event").extract::<i32>().expect("a number")
+    }
+
+    fn taken(exchange: &Exchange) -> Vec<String> {
+        exchange.lock().taken.drain(..).collect()
+    }
+
+    #[test]
+    fn an_attempt_to_connect_that_was_not_confirmed_takes_no_events() {
+        let exchange = Arc::new(Exchange::default());
+        let first = Exchange::attempt(&exchange);
+        offer(&exchange, 1);
+        assert_eq!(pulled(&first), 1);
+        // Its server ended before it confirmed the connection, and is there again.
+        let second = Exchange::attempt(&exchange);
+        assert!(matches!(first.pull(), Err(PullError::Disconnected(_))));
+        first.disconnect_pull_supplier().expect("it may");
+        assert!(exchange.lock().end.is_none(), "the other is connected");
+        assert!(taken(&exchange).is_empty(), "nobody said so");
+        assert_eq!(pulled(&second), 1, "it may not have been taken");
+        offer(&exchange, 2);
+        assert_eq!(pulled(&second), 2);
+        assert_eq!(taken(&exchange), ["1"]);
+    }
+
+    #[test]
+    fn the_pull_of_a_server_that_has_ended_takes_no_events() {
+        let exchange = Arc::new(Exchange::default());
+        let source = Arc::new(Exchange::attempt(&exchange));
+        let pull = || {
+            let before = exchange.lock().pull;
+            let source = Arc::clone(&source);
+            let pull = std::thread::spawn(move || source.pull());
+            drop(exchange.wait_while(|state| state.pull == before));
+            pull
+        };
+        let (old, new) = (pull(), pull());
+        assert!(matches!(old.join().expect("it ends"), Err(PullError::System(_))));
+        offer(&exchange, 1);
+        assert!(new.join().expect("it ends").is_ok());
+        offer(&exchange, 2);
+        assert_eq!(pulled(&source), 2);
+        assert_eq!(taken(&exchange), ["1"], "none was passed over");
     }
 }
