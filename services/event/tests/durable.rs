@@ -3,13 +3,16 @@
 //! the tests of `corbie events`.
 
 mod fixture;
+#[path = "fixture/place.rs"]
+mod place;
 
 use corbie::{IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, SystemExceptionKind};
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::PushConsumer;
 use corbie_event::{Channel, ChannelQos, EventServer, Limits, Retention};
-use corbie_testkit::servers::{ScratchFolder, free_port};
+use corbie_testkit::servers::free_port;
 use fixture::{Said, any, events, until};
+use place::{Place, Served, orb_at};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -24,51 +27,10 @@ fn qos() -> ChannelQos {
     }
 }
 
-/// A server of durable channels at one port, in a folder of its own.
-struct Place {
-    folder: ScratchFolder,
-    listen: String,
-}
-
-struct Served {
-    orb: Orb,
-    server: EventServer,
-}
-
-impl Place {
-    fn new() -> Self {
-        let listen = format!("iiop://127.0.0.1:{}", free_port());
-        Self { folder: ScratchFolder::new("durable"), listen }
-    }
-
-    fn serve(&self) -> Served {
-        let orb = orb_at(&self.listen);
-        let server = EventServer::start_with_store(&orb, Limits::default(), self.folder.path());
-        Served { server: server.expect("a server"), orb }
-    }
-}
-
-/// An ORB at an endpoint that somebody may still have for a moment.
-fn orb_at(listen: &str) -> Orb {
-    let mut made = None;
-    until("the port is free", || {
-        let orb = Orb::init(["-ORBListenEndpoints", listen]).expect("an ORB");
-        let is_free = orb.root_poa().is_ok();
-        made = Some(orb).filter(|_| is_free);
-        is_free
-    });
-    made.expect("an ORB")
-}
-
 impl Served {
     fn channel(&self) -> (EventChannel, Arc<Channel>) {
         let reference = self.server.create("test", qos()).expect("a channel");
         (reference, self.server.channel("test").expect("it is there"))
-    }
-
-    fn end(self) {
-        drop(self.server);
-        self.orb.shutdown(true);
     }
 }
 

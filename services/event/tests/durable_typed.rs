@@ -3,18 +3,21 @@
 //! in the tests of `corbie events`.
 
 mod fixture;
+#[path = "fixture/place.rs"]
+mod place;
 #[path = "fixture/ticker.rs"]
 mod ticker;
 
 use corbie::types::InterfaceDescription;
 use corbie::{
-    Described as _, IdAssignment, Lifespan, Object, ObjectId, Orb, PoaPolicy, SystemExceptionKind,
+    Described as _, IdAssignment, Lifespan, Object, ObjectId, PoaPolicy, SystemExceptionKind,
 };
 use corbie_event::cos_event_comm::{PullSupplier, PushConsumer};
 use corbie_event::cos_typed_event_channel_admin::TypedEventChannel;
-use corbie_event::{ChannelQos, EventServer, Limits, Retention};
-use corbie_testkit::servers::{ScratchFolder, free_port};
+use corbie_event::{ChannelQos, Retention};
+use corbie_testkit::servers::free_port;
 use fixture::until;
+use place::{Place, Served, orb_at};
 use std::time::Duration;
 use ticker::{
     Clock, Heard, PULL_TICKER, PullClock, PullTicker, TICKER, Ticker, TypedClient, next, quote,
@@ -27,42 +30,6 @@ fn qos() -> ChannelQos {
         durable: Some(Retention::default()),
         ..ChannelQos::default()
     }
-}
-
-/// A folder and a port, where one server is after the other.
-struct Place {
-    folder: ScratchFolder,
-    listen: String,
-}
-
-struct Served {
-    orb: Orb,
-    server: EventServer,
-}
-
-impl Place {
-    fn new() -> Self {
-        let listen = format!("iiop://127.0.0.1:{}", free_port());
-        Self { folder: ScratchFolder::new("durable-typed"), listen }
-    }
-
-    fn serve(&self) -> Served {
-        let orb = orb_at(&self.listen);
-        let server = EventServer::start_with_store(&orb, Limits::default(), self.folder.path());
-        Served { server: server.expect("a server"), orb }
-    }
-}
-
-/// An ORB at an endpoint that somebody may still have for a moment.
-fn orb_at(listen: &str) -> Orb {
-    let mut made = None;
-    until("the port is free", || {
-        let orb = Orb::init(["-ORBListenEndpoints", listen]).expect("an ORB");
-        let is_free = orb.root_poa().is_ok();
-        made = Some(orb).filter(|_| is_free);
-        is_free
-    });
-    made.expect("an ORB")
 }
 
 impl Served {
@@ -83,11 +50,6 @@ impl Served {
     /// What uses the channel from outside: its references live on.
     fn client(&self, channel: &TypedEventChannel) -> TypedClient {
         TypedClient::new(fixture::orb(), channel.as_object().ior())
-    }
-
-    fn end(self) {
-        drop(self.server);
-        self.orb.shutdown(true);
     }
 }
 

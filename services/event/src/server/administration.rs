@@ -72,9 +72,9 @@ pub(super) fn serve(
 ) -> Result<EventChannel, SystemException> {
     let place = Place::new(home, channel, number);
     let poa = place.poa();
-    let consumers = ConsumerAdminSkeleton::new(Consumers { place: Arc::clone(&place) });
+    let consumers = ConsumerAdminSkeleton::new(Consumers { place: Arc::clone(&place), known: () });
     let consumers = poa.activate_with_id(place.id("consumers"), consumers)?;
-    let suppliers = SupplierAdminSkeleton::new(Suppliers { place: Arc::clone(&place) });
+    let suppliers = SupplierAdminSkeleton::new(Suppliers { place: Arc::clone(&place), known: () });
     let suppliers = poa.activate_with_id(place.id("suppliers"), suppliers)?;
     let servant = Whole { place: Arc::clone(&place), consumers, suppliers };
     Ok(poa.activate_with_id(place.id("channel"), EventChannelSkeleton::new(servant))?)
@@ -101,11 +101,13 @@ impl EventChannelServant for Whole {
     }
 }
 
-struct Consumers {
-    place: Arc<Place>,
+/// The administration of consumers; a typed one also has `known`, the interfaces of its channel.
+pub(super) struct Consumers<K> {
+    pub(super) place: Arc<Place>,
+    pub(super) known: K,
 }
 
-impl ConsumerAdminServant for Consumers {
+impl<K: Send + Sync + 'static> ConsumerAdminServant for Consumers<K> {
     fn obtain_push_supplier(&self) -> Result<Option<ProxyPushSupplier>, SystemException> {
         proxies::push_supplier(&self.place).map(Some)
     }
@@ -115,11 +117,13 @@ impl ConsumerAdminServant for Consumers {
     }
 }
 
-struct Suppliers {
-    place: Arc<Place>,
+/// The administration of suppliers; a typed one also has `known`, the interfaces of its channel.
+pub(super) struct Suppliers<K> {
+    pub(super) place: Arc<Place>,
+    pub(super) known: K,
 }
 
-impl SupplierAdminServant for Suppliers {
+impl<K: Send + Sync + 'static> SupplierAdminServant for Suppliers<K> {
     fn obtain_push_consumer(&self) -> Result<Option<ProxyPushConsumer>, SystemException> {
         proxies::push_consumer(&self.place).map(Some)
     }

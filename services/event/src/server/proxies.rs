@@ -60,7 +60,7 @@ pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, Sys
 fn make_push_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
     let side = Side::supplier(PUSH_CONSUMER, &DISCONNECT_PUSH_SUPPLIER);
     Proxy::activate_as(place, side, before, |proxy| {
-        let servant = TakesPushes { proxy: Arc::clone(&proxy) };
+        let servant = TakesPushes { proxy: Arc::clone(&proxy), interface: () };
         let rest = AndBundles(ProxyPushConsumerSkeleton::new(servant));
         ByHand { proxy, by_hand: push, rest }
     })
@@ -85,7 +85,8 @@ pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, Sys
 fn make_pull_supplier(place: &Arc<Place>, before: Option<u64>) -> Made {
     let side = Side::consumer(PULL_SUPPLIER, &DISCONNECT_PULL_CONSUMER, Selection::Untyped);
     Proxy::activate_as(place, side, before, |proxy| {
-        let rest = ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy) });
+        let rest =
+            ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy), interface: () });
         ByHand { proxy, by_hand: pull, rest }
     })
 }
@@ -193,7 +194,7 @@ where
 }
 
 /// A proxy push consumer that says that it takes bundles, too.
-struct AndBundles(ProxyPushConsumerSkeleton<TakesPushes>);
+struct AndBundles(ProxyPushConsumerSkeleton<TakesPushes<()>>);
 
 impl Servant for AndBundles {
     fn _interfaces(&self) -> &'static [&'static str] {
@@ -359,11 +360,13 @@ refusals! {
     proxy_pull_consumer::ConnectPullSupplierError
 }
 
-struct TakesPushes {
-    proxy: Arc<Proxy>,
+/// What is not served by hand of a proxy that is pushed to; a typed one has an `interface`.
+pub(super) struct TakesPushes<I> {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) interface: I,
 }
 
-impl PushConsumerServant for TakesPushes {
+impl<I: Send + Sync + 'static> PushConsumerServant for TakesPushes<I> {
     fn push(&self, _data: &Any) -> Result<(), PushError> {
         Err(not_here().into())
     }
@@ -374,7 +377,7 @@ impl PushConsumerServant for TakesPushes {
     }
 }
 
-impl ProxyPushConsumerServant for TakesPushes {
+impl<I: Send + Sync + 'static> ProxyPushConsumerServant for TakesPushes<I> {
     fn connect_push_supplier(
         &self,
         push_supplier: Option<&PushSupplier>,
@@ -406,11 +409,13 @@ impl ProxyPushSupplierServant for Pushes {
     }
 }
 
-pub(super) struct IsPulled {
+/// What is not served by hand of a proxy that is pulled; a typed one has an `interface`.
+pub(super) struct IsPulled<I> {
     pub(super) proxy: Arc<Proxy>,
+    pub(super) interface: I,
 }
 
-impl PullSupplierServant for IsPulled {
+impl<I: Send + Sync + 'static> PullSupplierServant for IsPulled<I> {
     fn pull(&self) -> Result<Any, PullError> {
         Err(not_here().into())
     }
@@ -425,7 +430,7 @@ impl PullSupplierServant for IsPulled {
     }
 }
 
-impl ProxyPullSupplierServant for IsPulled {
+impl<I: Send + Sync + 'static> ProxyPullSupplierServant for IsPulled<I> {
     fn connect_pull_consumer(
         &self,
         pull_consumer: Option<&PullConsumer>,

@@ -10,17 +10,14 @@ mod pull_supplier;
 mod push_consumer;
 mod push_supplier;
 mod reaching;
+mod typed_object;
 
 pub(super) use kept::{TYPED, handed_over, known, restore};
 
-use super::administration::Place;
+use super::administration::{Consumers, Place, Suppliers};
 use super::home::Home;
-use super::proxies;
 use crate::channel::Channel;
-use crate::cos_event_channel_admin::{
-    ConsumerAdminServant, ProxyPullConsumer, ProxyPullSupplier, ProxyPushConsumer,
-    ProxyPushSupplier, SupplierAdminServant,
-};
+use crate::cos_event_channel_admin::{ProxyPullConsumer, ProxyPushSupplier};
 use crate::cos_typed_event_channel_admin::typed_consumer_admin::{
     ObtainTypedPullSupplierError, ObtainTypedPushSupplierError,
 };
@@ -78,22 +75,7 @@ impl TypedEventChannelServant for Whole {
     }
 }
 
-struct Consumers {
-    place: Arc<Place>,
-    known: Arc<Known>,
-}
-
-impl ConsumerAdminServant for Consumers {
-    fn obtain_push_supplier(&self) -> Result<Option<ProxyPushSupplier>, SystemException> {
-        proxies::push_supplier(&self.place).map(Some)
-    }
-
-    fn obtain_pull_supplier(&self) -> Result<Option<ProxyPullSupplier>, SystemException> {
-        proxies::pull_supplier(&self.place).map(Some)
-    }
-}
-
-impl TypedConsumerAdminServant for Consumers {
+impl TypedConsumerAdminServant for Consumers<Arc<Known>> {
     fn obtain_typed_pull_supplier(
         &self,
         supported_interface: &str,
@@ -111,22 +93,7 @@ impl TypedConsumerAdminServant for Consumers {
     }
 }
 
-struct Suppliers {
-    place: Arc<Place>,
-    known: Arc<Known>,
-}
-
-impl SupplierAdminServant for Suppliers {
-    fn obtain_push_consumer(&self) -> Result<Option<ProxyPushConsumer>, SystemException> {
-        proxies::push_consumer(&self.place).map(Some)
-    }
-
-    fn obtain_pull_consumer(&self) -> Result<Option<ProxyPullConsumer>, SystemException> {
-        proxies::pull_consumer(&self.place).map(Some)
-    }
-}
-
-impl TypedSupplierAdminServant for Suppliers {
+impl TypedSupplierAdminServant for Suppliers<Arc<Known>> {
     fn obtain_typed_push_consumer(
         &self,
         supported_interface: &str,

@@ -107,7 +107,7 @@ pub(in crate::server) fn restore(
         push_consumer::KIND => {
             let interface = pushed()?;
             let (proxy, _) = push_consumer::make(place, &interface, Some(id)).map_err(said)?;
-            push_consumer::typed_object(&proxy, &interface).map_err(said)?;
+            push_consumer::object_of(&proxy, &interface).map_err(said)?;
             again(&proxy, &|_| Ok(Flow::Pushed))
         }
         push_supplier::KIND => {
@@ -118,7 +118,7 @@ pub(in crate::server) fn restore(
         pull_supplier::KIND => {
             let interface = pulled()?;
             let (proxy, _) = pull_supplier::make(place, &interface, Some(id)).map_err(said)?;
-            pull_supplier::typed_object(&proxy, &interface).map_err(said)?;
+            pull_supplier::object_of(&proxy, &interface).map_err(said)?;
             again(&proxy, &|end| Ok(Flow::Pulling(PullingConsumer::new(channel, end))))
         }
         pull_consumer::KIND => {

@@ -3,12 +3,12 @@
 //!
 //! Each operation is called on its own, over a connection of its own, since each waits.
 
-use super::reaching::{self, NotReached};
+use super::reaching;
 use crate::channel::{Channel, Loss, PATIENCE, PulledSupplier, Question, Target};
 use crate::cos_event_channel_admin::{ProxyPullConsumer, ProxyPullConsumerSkeleton};
 use crate::interfaces::EventInterface;
 use crate::server::administration::Place;
-use crate::server::proxies::{ByHand, DISCONNECT_PULL_SUPPLIER, GiveUp, Made, Pulls, is_nil};
+use crate::server::proxies::{ByHand, DISCONNECT_PULL_SUPPLIER, GiveUp, Made, Pulls};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::{Interface as _, Object, Operation, ServerRequest, SystemException};
 use std::sync::Arc;
@@ -82,17 +82,9 @@ fn connect(
     interface: &Arc<EventInterface>,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    let peer = reaching::peer_of(request)?.ok_or_else(|| is_nil("pull supplier"))?;
-    let response = request.defer();
-    if let Err(refusal) = proxy.check_fresh() {
-        reaching::answer(response, Err(NotReached::Not(refusal)));
-        return Ok(());
-    }
-    let (proxy, interface) = (Arc::clone(proxy), Arc::clone(interface));
-    let (channel, question) = (Arc::clone(proxy.channel()), question(&interface, &peer));
-    reaching::begin(&channel, &question, response, move |typed| {
-        let begin = |give_up| pull_from(proxy.channel(), &interface, &peer, Some(typed), give_up);
-        proxy.connect(Some(&peer), begin)
-    });
-    Ok(())
+    let called = Arc::clone(interface);
+    let begin = move |channel: &Arc<Channel>, peer: &Object, typed: &Object, give_up| {
+        pull_from(channel, &called, peer, Some(typed), give_up)
+    };
+    reaching::connect(proxy, request, "pull supplier", |peer| question(interface, peer), begin)
 }

@@ -5,15 +5,8 @@
 //! events stay where they are. The proxy's own `pull` gives any of them as an untyped one.
 
 use super::default_values;
-use super::push_consumer::not_connected;
-use crate::channel::{Pull, PullingConsumer, Selection};
-use crate::cos_event_channel_admin::{
-    ProxyPullSupplierServant, proxy_pull_supplier::ConnectPullConsumerError,
-};
-use crate::cos_event_comm::{
-    PullConsumer, PullSupplierServant,
-    pull_supplier::{PullError, TryPullError},
-};
+use super::typed_object::{self, not_connected};
+use crate::channel::{Pull, Selection};
 use crate::cos_typed_event_channel_admin::{
     TypedProxyPullSupplier, TypedProxyPullSupplierServant, TypedProxyPullSupplierSkeleton,
 };
@@ -21,10 +14,10 @@ use crate::cos_typed_event_comm::TypedPullSupplierServant;
 use crate::event::Event;
 use crate::interfaces::{EventInterface, TRY};
 use crate::server::administration::Place;
-use crate::server::proxies::{self, ByHand, DISCONNECT_PULL_CONSUMER, Made, not_here};
+use crate::server::proxies::{self, ByHand, DISCONNECT_PULL_CONSUMER, IsPulled, Made};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::cdr::Error;
-use corbie::{Any, Encoder, Interface as _, Object, Servant, ServerRequest, SystemException};
+use corbie::{Encoder, Interface as _, Object, ServerRequest, SystemException};
 use std::sync::Arc;
 
 /// The name of the kind, as it is kept.
@@ -48,115 +41,61 @@ pub(super) fn make(
     let side = Side::consumer(KIND, &DISCONNECT_PULL_CONSUMER, selection);
     Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
-        let rest = GivesResults { proxy: Arc::clone(&proxy), interface };
+        let rest = IsPulled { proxy: Arc::clone(&proxy), interface };
         let rest = TypedProxyPullSupplierSkeleton::new(rest);
         ByHand { proxy, by_hand: proxies::pull, rest }
     })
 }
 
 /// The object whose operations give the events of `proxy`.
-pub(super) fn typed_object(
+pub(super) fn object_of(
     proxy: &Arc<Proxy>,
     interface: &Arc<EventInterface>,
 ) -> Result<Object, SystemException> {
-    let (called, interface) = (Arc::clone(proxy), Arc::clone(interface));
-    proxy.typed_object(|| Arc::new(Called { proxy: called, interface }))
+    typed_object::of(proxy, interface, serve)
 }
 
-struct GivesResults {
-    proxy: Arc<Proxy>,
-    interface: Arc<EventInterface>,
-}
-
-impl PullSupplierServant for GivesResults {
-    fn pull(&self) -> Result<Any, PullError> {
-        Err(not_here().into())
-    }
-
-    fn try_pull(&self) -> Result<(Any, bool), TryPullError> {
-        Err(not_here().into())
-    }
-
-    fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        self.proxy.disconnect();
-        Ok(())
-    }
-}
-
-impl ProxyPullSupplierServant for GivesResults {
-    fn connect_pull_consumer(
-        &self,
-        pull_consumer: Option<&PullConsumer>,
-    ) -> Result<(), ConnectPullConsumerError> {
-        let peer = pull_consumer.map(corbie::Interface::as_object);
-        let channel = self.proxy.channel();
-        Ok(self
-            .proxy
-            .connect(peer, |give_up| Ok(Flow::Pulling(PullingConsumer::new(channel, give_up))))?)
-    }
-}
-
-impl TypedPullSupplierServant for GivesResults {
+impl TypedPullSupplierServant for IsPulled<Arc<EventInterface>> {
     fn get_typed_supplier(&self) -> Result<Option<Object>, SystemException> {
-        typed_object(&self.proxy, &self.interface).map(Some)
+        object_of(&self.proxy, &self.interface).map(Some)
     }
 }
 
-impl TypedProxyPullSupplierServant for GivesResults {}
+impl TypedProxyPullSupplierServant for IsPulled<Arc<EventInterface>> {}
 
-/// The object whose operations give events.
-struct Called {
-    proxy: Arc<Proxy>,
-    interface: Arc<EventInterface>,
-}
-
-impl Servant for Called {
-    /// Not known at build time.
-    fn _interfaces(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn _repository_id(&self) -> &str {
-        self.interface.id()
-    }
-
-    fn _is_a(&self, repository_id: &str) -> bool {
-        self.interface.is_a(repository_id)
-    }
-
-    fn _interface(&self) -> Option<&Object> {
-        self.interface.definition()
-    }
-
-    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        let called = request.operation();
-        let (waits, signature) = match self.interface.signature(called) {
-            Some(signature) => (true, Some(signature)),
-            None => {
-                let tried = called.strip_prefix(TRY);
-                (false, tried.and_then(|name| self.interface.signature(name)))
-            }
-        };
-        let Some(signature) = signature else { return Err(request.unknown_operation()) };
-        let Some(Flow::Pulling(consumer)) = self.proxy.flow() else { return Err(not_connected()) };
-        let wanted = Some(Arc::clone(signature));
-        if waits {
-            let response = request.defer();
-            consumer.wait(Pull { response, wanted, write: Event::write });
-            return Ok(());
+/// A call of the typed object.
+fn serve(
+    proxy: &Arc<Proxy>,
+    interface: &EventInterface,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    let called = request.operation();
+    let (waits, signature) = match interface.signature(called) {
+        Some(signature) => (true, Some(signature)),
+        None => {
+            let tried = called.strip_prefix(TRY);
+            (false, tried.and_then(|name| interface.signature(name)))
         }
-        let nothing = default_values::of(signature.types())?;
+    };
+    let Some(signature) = signature else { return Err(request.unknown_operation()) };
+    let Some(Flow::Pulling(consumer)) = proxy.flow() else { return Err(not_connected()) };
+    let wanted = Some(Arc::clone(signature));
+    if waits {
         let response = request.defer();
-        let pull = Pull { response, wanted, write: write_found };
-        if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
-            // Whoever asks hears that there is nothing, or is gone.
-            let _ = response.reply(&|e| {
-                e.write_boolean(false);
-                default_values::write(&nothing, e)
-            });
-        }
-        Ok(())
+        consumer.wait(Pull { response, wanted, write: Event::write });
+        return Ok(());
     }
+    let nothing = default_values::of(signature.types())?;
+    let response = request.defer();
+    let pull = Pull { response, wanted, write: write_found };
+    if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
+        // Whoever asks hears that there is nothing, or is gone.
+        let _ = response.reply(&|e| {
+            e.write_boolean(false);
+            default_values::write(&nothing, e)
+        });
+    }
+    Ok(())
 }
 
 /// The results of a `try_op` that found an event.

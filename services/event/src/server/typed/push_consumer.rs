@@ -3,8 +3,7 @@
 //!
 //! The proxy also takes untyped events; those that list the properties of a typed one become it.
 
-use crate::cos_event_channel_admin::{ProxyPushConsumerServant, proxy_push_consumer};
-use crate::cos_event_comm::{PushConsumerServant, PushSupplier, push_consumer::PushError};
+use super::typed_object::{self, not_connected};
 use crate::cos_typed_event_channel_admin::{
     TypedProxyPushConsumer, TypedProxyPushConsumerServant, TypedProxyPushConsumerSkeleton,
 };
@@ -12,11 +11,9 @@ use crate::cos_typed_event_comm::TypedPushConsumerServant;
 use crate::event::{Event, PUSH, Shape, properties};
 use crate::interfaces::EventInterface;
 use crate::server::administration::Place;
-use crate::server::proxies::{self, ByHand, DISCONNECT_PUSH_SUPPLIER, Made, not_here};
-use crate::server::proxy::{Flow, Proxy, Side};
-use corbie::{
-    Any, CompletionStatus, Interface as _, Object, Servant, ServerRequest, SystemException,
-};
+use crate::server::proxies::{self, ByHand, DISCONNECT_PUSH_SUPPLIER, Made, TakesPushes};
+use crate::server::proxy::{Proxy, Side};
+use corbie::{Interface as _, Object, ServerRequest, SystemException};
 use std::sync::Arc;
 
 /// The name of the kind, as it is kept.
@@ -39,7 +36,7 @@ pub(super) fn make(
     let side = Side::supplier(KIND, &DISCONNECT_PUSH_SUPPLIER).calling(interface);
     Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
-        let rest = TakesCalls { proxy: Arc::clone(&proxy), interface: Arc::clone(&interface) };
+        let rest = TakesPushes { proxy: Arc::clone(&proxy), interface: Arc::clone(&interface) };
         let rest = TypedProxyPushConsumerSkeleton::new(rest);
         let by_hand = move |proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>| {
             push(proxy, &interface, request)
@@ -49,12 +46,11 @@ pub(super) fn make(
 }
 
 /// The object whose operations are the events of `proxy`.
-pub(super) fn typed_object(
+pub(super) fn object_of(
     proxy: &Arc<Proxy>,
     interface: &Arc<EventInterface>,
 ) -> Result<Object, SystemException> {
-    let (called, interface) = (Arc::clone(proxy), Arc::clone(interface));
-    proxy.typed_object(|| Arc::new(Called { proxy: called, interface }))
+    typed_object::of(proxy, interface, serve)
 }
 
 /// An untyped event.
@@ -85,78 +81,26 @@ fn read_any(
     })
 }
 
-struct TakesCalls {
-    proxy: Arc<Proxy>,
-    interface: Arc<EventInterface>,
-}
-
-impl PushConsumerServant for TakesCalls {
-    fn push(&self, _data: &Any) -> Result<(), PushError> {
-        Err(not_here().into())
-    }
-
-    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        self.proxy.disconnect();
-        Ok(())
-    }
-}
-
-impl ProxyPushConsumerServant for TakesCalls {
-    fn connect_push_supplier(
-        &self,
-        push_supplier: Option<&PushSupplier>,
-    ) -> Result<(), proxy_push_consumer::ConnectPushSupplierError> {
-        let peer = push_supplier.map(corbie::Interface::as_object);
-        Ok(self.proxy.connect(peer, |_| Ok(Flow::Pushed))?)
-    }
-}
-
-impl TypedPushConsumerServant for TakesCalls {
+impl TypedPushConsumerServant for TakesPushes<Arc<EventInterface>> {
     fn get_typed_consumer(&self) -> Result<Option<Object>, SystemException> {
-        typed_object(&self.proxy, &self.interface).map(Some)
+        object_of(&self.proxy, &self.interface).map(Some)
     }
 }
 
-impl TypedProxyPushConsumerServant for TakesCalls {}
+impl TypedProxyPushConsumerServant for TakesPushes<Arc<EventInterface>> {}
 
-/// The object whose operations are the events.
-struct Called {
-    proxy: Arc<Proxy>,
-    interface: Arc<EventInterface>,
-}
-
-impl Servant for Called {
-    /// Not known at build time.
-    fn _interfaces(&self) -> &'static [&'static str] {
-        &[]
+/// A call of the typed object.
+fn serve(
+    proxy: &Arc<Proxy>,
+    interface: &EventInterface,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    let Some(signature) = interface.signature(request.operation()) else {
+        return Err(request.unknown_operation());
+    };
+    if !proxy.is_connected() {
+        return Err(not_connected());
     }
-
-    fn _repository_id(&self) -> &str {
-        self.interface.id()
-    }
-
-    fn _is_a(&self, repository_id: &str) -> bool {
-        self.interface.is_a(repository_id)
-    }
-
-    fn _interface(&self) -> Option<&Object> {
-        self.interface.definition()
-    }
-
-    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        let Some(signature) = self.interface.signature(request.operation()) else {
-            return Err(request.unknown_operation());
-        };
-        if !self.proxy.is_connected() {
-            return Err(not_connected());
-        }
-        let event = Event::read_typed(signature, &request.arguments());
-        proxies::take(&self.proxy, event, request)
-    }
-}
-
-/// Operations of I raise nothing; so it is a system exception.
-pub(super) fn not_connected() -> SystemException {
-    SystemException::bad_inv_order(0, CompletionStatus::No)
-        .with_detail("the proxy is not connected: connect it before events are given or asked for")
+    let event = Event::read_typed(signature, &request.arguments());
+    proxies::take(proxy, event, request)
 }

@@ -1,12 +1,12 @@
 //! For a consumer whose interface is called (Event Service 1.2 §2.9.3): a push supplier that
 //! calls the operations of the consumer's typed object instead of `push`.
 
-use super::reaching::{self, NotReached};
+use super::reaching;
 use crate::channel::{Channel, PushConsumer, Question, Selection, Target};
 use crate::cos_event_channel_admin::{ProxyPushSupplier, ProxyPushSupplierSkeleton};
 use crate::interfaces::EventInterface;
 use crate::server::administration::Place;
-use crate::server::proxies::{ByHand, DISCONNECT_PUSH_CONSUMER, GiveUp, Made, Pushes, is_nil};
+use crate::server::proxies::{ByHand, DISCONNECT_PUSH_CONSUMER, GiveUp, Made, Pushes};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::{Interface as _, Object, Operation, ServerRequest, SystemException};
 use std::sync::Arc;
@@ -69,17 +69,9 @@ fn connect(
     interface: &Arc<EventInterface>,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    let peer = reaching::peer_of(request)?.ok_or_else(|| is_nil("push consumer"))?;
-    let response = request.defer();
-    if let Err(refusal) = proxy.check_fresh() {
-        reaching::answer(response, Err(NotReached::Not(refusal)));
-        return Ok(());
-    }
-    let (proxy, interface) = (Arc::clone(proxy), Arc::clone(interface));
-    let (channel, question) = (Arc::clone(proxy.channel()), question(&interface, &peer));
-    reaching::begin(&channel, &question, response, move |typed| {
-        let begin = |give_up| push_to(proxy.channel(), &interface, &peer, Some(typed), give_up);
-        proxy.connect(Some(&peer), begin)
-    });
-    Ok(())
+    let called = Arc::clone(interface);
+    let begin = move |channel: &Arc<Channel>, peer: &Object, typed: &Object, give_up| {
+        push_to(channel, &called, peer, Some(typed), give_up)
+    };
+    reaching::connect(proxy, request, "push consumer", |peer| question(interface, peer), begin)
 }

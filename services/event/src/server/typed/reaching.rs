@@ -5,31 +5,58 @@
 
 use crate::channel::{self, Channel, NotTyped, Question};
 use crate::cos_event_channel_admin::{AlreadyConnected, TypeError};
-use crate::server::proxy::NotConnected;
+use crate::server::proxies::{GiveUp, is_nil};
+use crate::server::proxy::{Flow, NotConnected, Proxy};
 use corbie::types::Ior;
 use corbie::{
     CompletionStatus, Marshal as _, Object, ResponseHandler, ServerRequest, SystemException,
     SystemExceptionKind,
 };
+use std::sync::Arc;
 
 const ALREADY_CONNECTED: &str = AlreadyConnected::REPOSITORY_ID;
 const TYPE_ERROR: &str = TypeError::REPOSITORY_ID;
 
 /// Why a client's object is not connected.
-pub(super) enum NotReached {
+enum NotReached {
     /// It has not the interface that is needed.
     TypeError(String),
     Not(NotConnected),
 }
 
 /// The reference that is the argument of a request to connect; none for nil.
-pub(super) fn peer_of(request: &ServerRequest<'_>) -> Result<Option<Object>, SystemException> {
+fn peer_of(request: &ServerRequest<'_>) -> Result<Option<Object>, SystemException> {
     let ior = Ior::decode(&mut request.arguments())?;
     Ok((!ior.is_nil()).then(|| Object::new(request.orb(), ior)))
 }
 
+/// Serves a request to connect: asks the peer `question`, connects what `begin` makes of it and its
+/// typed object, and answers. `what`: what the peer is called where it is nil.
+pub(super) fn connect(
+    proxy: &Arc<Proxy>,
+    request: &mut ServerRequest<'_>,
+    what: &str,
+    question: impl FnOnce(&Object) -> Question,
+    begin: impl FnOnce(&Arc<Channel>, &Object, &Object, GiveUp) -> Result<Flow, SystemException>
+    + Send
+    + 'static,
+) -> Result<(), SystemException> {
+    let peer = peer_of(request)?.ok_or_else(|| is_nil(what))?;
+    let response = request.defer();
+    if let Err(refusal) = proxy.check_fresh() {
+        answer(response, Err(NotReached::Not(refusal)));
+        return Ok(());
+    }
+    let (proxy, question) = (Arc::clone(proxy), question(&peer));
+    let channel = Arc::clone(proxy.channel());
+    ask(&channel, &question, response, move |typed| {
+        proxy.connect(Some(&peer), |give_up| begin(proxy.channel(), &peer, typed, give_up))
+    });
+    Ok(())
+}
+
 /// Answers a request to connect.
-pub(super) fn answer(response: ResponseHandler, outcome: Result<(), NotReached>) {
+fn answer(response: ResponseHandler, outcome: Result<(), NotReached>) {
     let answered = match outcome {
         Ok(()) => response.reply(&|_| Ok(())),
         Err(NotReached::TypeError(why)) => {
@@ -47,7 +74,7 @@ pub(super) fn answer(response: ResponseHandler, outcome: Result<(), NotReached>)
 }
 
 /// Asks `question`, connects the typed object, and answers `response`.
-pub(super) fn begin(
+fn ask(
     channel: &Channel,
     question: &Question,
     response: ResponseHandler,
