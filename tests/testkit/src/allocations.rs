@@ -77,9 +77,9 @@ impl CountingAllocator {
         THREAD.with(Cell::get)
     }
 
-    /// How many allocations a round of `calls` needs, as `count` sees them: the least of many
-    /// rounds, after two that are not counted. It ends with the first that needs no more than
-    /// `expected`, or when there was none in eight rounds and a minute.
+    /// How many allocations a round of `calls` needs, as `count` sees them, after two rounds that
+    /// are not counted: the most of three rounds in a row, the least such. It ends with three in a
+    /// row that need no more than `expected`, or when there were none in eight rounds and a minute.
     ///
     /// What each call needs is needed in every round. What is not counted so is what happens now
     /// and then, when the scheduler wills it: a queue that is longer than ever before, what
@@ -98,9 +98,12 @@ impl CountingAllocator {
             count().since(before).allocations
         };
         let begin = Instant::now();
-        let (mut least, mut rounds) = (u64::MAX, 0);
+        let mut last = [round(), round(), round()];
+        let most = |rounds: [u64; 3]| rounds.into_iter().max().unwrap_or(u64::MAX);
+        let (mut least, mut rounds) = (most(last), last.len());
         while least > expected && (rounds < ROUNDS || begin.elapsed() < PATIENCE) {
-            least = least.min(round());
+            last = [last[1], last[2], round()];
+            least = least.min(most(last));
             rounds += 1;
         }
         least
