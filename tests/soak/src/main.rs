@@ -67,6 +67,10 @@ fn soak(Arguments { options, folder }: &Arguments) -> Result<bool, String> {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == "--help" || argument == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     match parse(std::env::args().skip(1)).and_then(|arguments| soak(&arguments)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
