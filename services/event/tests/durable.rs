@@ -6,11 +6,14 @@ mod fixture;
 #[path = "fixture/place.rs"]
 mod place;
 
-use corbie::{IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, SystemExceptionKind};
+use corbie::{
+    Any, IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, SystemExceptionKind,
+};
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::PushConsumer;
 use corbie_event::{Channel, ChannelQos, EventServer, Limits, Retention};
 use corbie_testkit::servers::free_port;
+use corbie_testkit::{RawPeer, RawRequest, object_key_in};
 use fixture::{Said, any, events, until};
 use place::{Place, Served, orb_at};
 use std::sync::Arc;
@@ -192,6 +195,37 @@ fn an_end_in_peace_keeps_everything_and_repeats_nothing() {
     served.end();
     assert_eq!(said.try_recv().ok(), None, "nobody was told of an end");
     clients.shutdown(true);
+}
+
+/// A pull that does not read its reply, whose consumer dies meanwhile and pulls in its next life.
+#[test]
+fn what_a_dead_consumer_did_not_get_does_not_come_out_of_order() {
+    let place = Place::new();
+    let served = place.serve();
+    let (channel, core) = served.channel();
+    let consumers = channel.for_consumers().expect("an answer").expect("not nil");
+    let puller = consumers.obtain_pull_supplier().expect("an answer").expect("not nil");
+    puller.connect_pull_consumer(None).expect("connected");
+    let proxy = supplier(&channel);
+    // More than the buffers of a connection take, so that the reply is under way for long.
+    let large = Any::from_value::<String>(&"0".repeat(48 << 20)).expect("an any");
+    proxy.push(&large).expect("pushed");
+    (1..4).for_each(|number| proxy.push(&any(number)).expect("pushed"));
+    let object_key = object_key_in(&puller.as_object().to_string());
+    let request =
+        RawRequest { object_key: &object_key, operation: "pull", request_id: 1, arguments: &[] };
+    let mut dies = RawPeer::connect(place.listen.trim_start_matches("iiop://")).expect("it");
+    dies.send(&request.octets()).expect("sent");
+    until("the first event is under way", || core.statistics().consumers[0].queued == 3);
+    assert_eq!(puller.pull().expect("pulled"), any(1));
+    assert_eq!(puller.pull().expect("pulled"), any(2));
+    drop(dies);
+    until("it is known not to have got it", || core.statistics().consumers[0].failed == 1);
+    // As after a crash: what came too early comes again.
+    assert_eq!(puller.pull().expect("pulled"), large);
+    (1..4).for_each(|number| assert_eq!(puller.pull().expect("pulled"), any(number)));
+    assert_eq!(core.statistics().consumers[0].dropped, 0);
+    served.end();
 }
 
 #[test]

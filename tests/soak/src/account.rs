@@ -4,7 +4,7 @@
 //! An event is the text `SLOT.LIFE:NUMBER`: the supplier's place, which of its lives (it was killed
 //! and replaced between them), and its number in that life, from 0.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One life of a supplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,14 +53,55 @@ impl Acknowledged {
 #[derive(Clone, Debug)]
 struct Seen {
     first: u64,
+    /// One more than the highest that came.
     next: u64,
-    /// Events between these that never came.
-    missing: u64,
+    /// What came last.
+    last: u64,
+    /// Events between the first and the highest that never came.
+    missing: BTreeSet<u64>,
+    /// How many deaths of the consumer there had been when the last one came.
+    deaths: u64,
 }
 
-/// What one consumer got.
+enum Coming {
+    New,
+    Again,
+    Late,
+}
+
+impl Seen {
+    /// How many events between these two had come before.
+    fn passed_over(&self, last: u64, number: u64) -> u64 {
+        let between = last + 1..number.min(self.next);
+        between.filter(|passed| !self.missing.contains(passed)).count() as u64
+    }
+
+    fn take(&mut self, number: u64) -> Coming {
+        if number < self.first {
+            self.missing.extend(number + 1..self.first);
+            self.first = number;
+            return Coming::Late;
+        }
+        if number < self.next {
+            return if self.missing.remove(&number) { Coming::Late } else { Coming::Again };
+        }
+        self.missing.extend(self.next..number);
+        self.next = number + 1;
+        Coming::New
+    }
+}
+
+/// What one consumer got, over all its lives.
+///
+/// A durable channel gives every event at least once, in the order of its supplier: it may go back,
+/// and gives everything from there again. The event that a consumer had taken when it died is shown
+/// by nobody, and may come after all when the channel goes back: one a death comes late.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Received {
+    /// How often it died with an event that it may have taken and not shown.
+    deaths: u64,
+    /// Events that came for the first time when younger ones of their supplier had.
+    late: u64,
     seen: BTreeMap<Life, Seen>,
     /// All lines.
     pub(crate) events: u64,
@@ -71,26 +112,45 @@ pub(crate) struct Received {
 }
 
 impl Received {
+    /// The consumer was killed, and what it had pulled and not shown is lost: one event.
+    pub(crate) fn died(&mut self) {
+        self.deaths += 1;
+    }
+
     /// An event came.
     ///
     /// # Errors
-    /// It came before those before it: what came again begins with what came already.
+    /// It came out of order: late, or after others were passed over that had come before.
     pub(crate) fn take(&mut self, of: Life, number: u64) -> Result<(), String> {
         self.events += 1;
-        let seen = self.seen.entry(of).or_insert(Seen { first: number, next: number, missing: 0 });
-        if number < seen.first {
-            return Err(format!("{} came after {}", text(of, number), text(of, seen.first)));
-        }
-        if number < seen.next {
-            self.again += 1;
+        let deaths = self.deaths;
+        let Some(seen) = self.seen.get_mut(&of) else {
+            let (next, missing) = (number + 1, BTreeSet::new());
+            self.seen.insert(of, Seen { first: number, next, last: number, missing, deaths });
             return Ok(());
-        }
+        };
+        let last = std::mem::replace(&mut seen.last, number);
+        let deaths_between = deaths - std::mem::replace(&mut seen.deaths, deaths);
+        let place = || format!("{} came after {}", text(of, number), text(of, last));
         if number > seen.next {
-            seen.missing += number - seen.next;
-            let place = format!("{} came after {}", text(of, number), text(of, seen.next - 1));
-            self.first_missing.get_or_insert(place);
+            self.first_missing.get_or_insert_with(place);
         }
-        seen.next = number + 1;
+        let had = seen.passed_over(last, number);
+        match seen.take(number) {
+            Coming::New => {}
+            Coming::Again => self.again += 1,
+            Coming::Late => self.late += 1,
+        }
+        if self.late > deaths {
+            return Err(format!(
+                "{}, the {}. that came late, of {deaths} that may",
+                place(),
+                self.late
+            ));
+        }
+        if had > deaths_between {
+            return Err(format!("{}, though {had} between these had come before", place()));
+        }
         Ok(())
     }
 
@@ -101,8 +161,9 @@ impl Received {
 
     /// What is missing between the first and the last event that came, of each supplier.
     pub(crate) fn gaps(&self) -> Option<String> {
-        let missing: u64 = self.seen.values().map(|seen| seen.missing).sum();
-        self.first_missing.as_ref().map(|place| format!("{missing} are missing: {place}"))
+        let missing: usize = self.seen.values().map(|seen| seen.missing.len()).sum();
+        let place = self.first_missing.as_ref().filter(|_| missing > 0);
+        place.map(|place| format!("{missing} are missing: {place}"))
     }
 
     /// The first event that was acknowledged and did not come, though the consumer was there from
@@ -134,7 +195,7 @@ impl Received {
         let of = acknowledged.0.iter().filter(|(of, _)| is_of(of.slot));
         let lacking = of.map(|(of, count)| match self.seen.get(of) {
             None => *count,
-            Some(seen) => seen.first + seen.missing + count.saturating_sub(seen.next),
+            Some(seen) => seen.first + seen.missing.len() as u64 + count.saturating_sub(seen.next),
         });
         lacking.sum()
     }
@@ -190,5 +251,50 @@ mod tests {
         let again = received(&[3, 4, 5, 4, 5, 6]).unwrap();
         assert_eq!((again.again, again.gaps(), again.events), (2, None, 6));
         assert!(received(&[3, 2]).is_err());
+    }
+
+    /// What a consumer gets that is killed at each `None`.
+    fn mortal(numbers: &[Option<u64>]) -> Result<Received, String> {
+        let mut received = Received::default();
+        numbers.iter().try_for_each(|number| match number {
+            Some(number) => received.take(A, *number),
+            None => {
+                received.died();
+                Ok(())
+            }
+        })?;
+        Ok(received)
+    }
+
+    #[test]
+    fn what_a_dead_consumer_had_taken_may_come_when_the_channel_goes_back() {
+        let acknowledged = Acknowledged(BTreeMap::from([(A, 4)]));
+        let first = [None, Some(1), Some(0), Some(1), Some(2), Some(3)];
+        let middle = [Some(0), None, Some(2), Some(1), Some(2), Some(3)];
+        for numbers in [first, middle] {
+            let got = mortal(&numbers).unwrap();
+            assert_eq!((got.again, got.gaps(), got.lacks(&acknowledged)), (1, None, None));
+            assert_eq!(got.count_lacking(&acknowledged, |_| true), 0);
+            let immortal: Vec<u64> = numbers.iter().copied().flatten().collect();
+            assert!(received(&immortal).is_err(), "nobody died with it");
+        }
+        assert!(mortal(&[None, Some(2), Some(0), Some(1), Some(2)]).is_err(), "it had but one");
+        let never = mortal(&[Some(0), None, Some(2), Some(3)]).unwrap();
+        assert_eq!(never.count_lacking(&acknowledged, |_| true), 1);
+    }
+
+    #[test]
+    fn a_channel_that_goes_back_gives_all_from_there() {
+        assert!(received(&[2, 3, 4, 4, 2, 3, 4, 3, 4, 5]).is_ok());
+        for swapped in [&[1, 0, 2][..], &[0, 1, 3, 2, 4], &[0, 1, 2, 3, 0, 2]] {
+            assert!(received(swapped).is_err(), "{swapped:?}");
+        }
+        let lives = |before: &[u64], behind: &[u64]| {
+            let some = |numbers: &[u64]| numbers.iter().copied().map(Some).collect::<Vec<_>>();
+            mortal(&[some(before), vec![None], some(behind)].concat())
+        };
+        assert!(lives(&[0, 1, 2, 0], &[2, 3]).is_ok(), "it died with 1, as it came again");
+        assert!(lives(&[0, 1, 2, 3, 0], &[3]).is_err(), "it had but one event");
+        assert!(lives(&[], &[1, 0, 2]).is_err(), "1 has to come again behind 0");
     }
 }

@@ -302,6 +302,9 @@ impl System {
         }
         if slot.channel == "durable" {
             slot.received = remains.received;
+            if slot.kind == Kind::Pulling {
+                slot.received.died();
+            }
             return;
         }
         self.events += remains.received.events;

@@ -31,6 +31,8 @@ pub(super) struct Cursor {
     numbers: VecDeque<u64>,
     /// The store reads, or is about to.
     is_reading: bool,
+    /// It went back since that began: what is being read is not what it wants.
+    is_elsewhere: bool,
     /// Why the log cannot be read.
     trouble: Option<String>,
 }
@@ -54,6 +56,7 @@ impl Cursor {
             place: None,
             numbers: VecDeque::new(),
             is_reading: false,
+            is_elsewhere: false,
             trouble: None,
         }
     }
@@ -117,15 +120,34 @@ impl Cursor {
         self.numbers.pop_back()
     }
 
-    /// The event is in the queue again, as the first.
-    pub(super) fn put_back(&mut self, number: u64) {
-        self.numbers.push_front(number);
+    /// The event was taken out and is to go into the queue again: its place there. `None` when it
+    /// is in it already, or comes again.
+    pub(super) fn put_back(&mut self, number: u64) -> Option<usize> {
+        let at = self.numbers.partition_point(|queued| *queued < number);
+        let comes = number >= self.next || self.numbers.get(at) == Some(&number);
+        if comes {
+            return None;
+        }
+        self.numbers.insert(at, number);
+        Some(at)
+    }
+
+    /// Everything behind the event `number`, which is at this place of the queue, comes again.
+    pub(super) fn go_back(&mut self, number: u64, at: usize) {
+        self.numbers.truncate(at + 1);
+        // What the log has not got any more was given once, and is not lost.
+        (self.next, self.place) = ((number + 1).max(self.journal.log().first()), None);
+        self.is_elsewhere = true;
+    }
+
+    /// Whether a part that was read is what it wanted.
+    pub(super) fn is_here(&self) -> bool {
+        !self.is_elsewhere
     }
 
     /// All events with lower numbers are out of the queue.
     pub(super) fn position(&self) -> u64 {
-        // What was put back may stand before what is older.
-        self.numbers.iter().copied().min().unwrap_or(self.next)
+        self.numbers.front().copied().unwrap_or(self.next)
     }
 
     /// Events that are to be read, and their octets in the log.
@@ -150,6 +172,7 @@ impl Cursor {
     /// From where to read on; none, when there is no room or nothing to read, and reading ends.
     pub(super) fn wanted(&mut self, has_room: bool) -> Option<(u64, Option<Place>)> {
         self.is_reading = has_room && self.next < self.journal.log().end();
+        self.is_elsewhere = false;
         self.is_reading.then_some((self.next, self.place))
     }
 

@@ -75,6 +75,8 @@ struct State {
     cursor: Option<Cursor>,
     /// Events of the log that were given since the last pull came.
     given: VecDeque<u64>,
+    /// The youngest event of the log that was given, since it went back in it.
+    youngest_given: Option<u64>,
 }
 
 /// An event that was taken out of the queue.
@@ -204,25 +206,27 @@ impl PullingConsumer {
         match response.reply(&|e| write(&event, e)) {
             Ok(()) => count(&self.counters.delivered, 1),
             Err(exception) if super::push::is_passing(&exception) => {
-                // Nobody has got it: the next pull does.
                 count(&self.counters.failed, 1);
-                let mut state = self.lock();
-                if state.is_ended {
-                    return;
-                }
-                if let Some(pull) = state.next_pull_for(&event) {
-                    drop(state);
-                    return self.give(pull, Out { event, number, released: Vec::new() });
-                }
-                state.octets += event.len();
-                state.events.push_front((event, None));
-                state.put_back(number);
+                self.take_back(event, number);
             }
             Err(exception) => {
                 tracing::info!(%exception, "an event could not be given to a pull consumer");
                 count(&self.counters.refused, 1);
             }
         }
+    }
+
+    /// Nobody has got an event: the next pull does.
+    fn take_back(self: &Arc<Self>, event: Arc<Event>, number: Option<u64>) {
+        let mut state = self.lock();
+        if state.is_ended || !state.put_back(number, Arc::clone(&event)) {
+            return;
+        }
+        let pull = state.next_pull_for(&event);
+        let given = pull.and_then(|pull| Some((self.take_out(&mut state, &pull)?, pull)));
+        drop(state);
+        given.into_iter().for_each(|(out, pull)| self.give(pull, out));
+        self.catch_up();
     }
 
     /// Takes the first event out that `pull` takes, with the tickets of those for which there is

@@ -22,16 +22,34 @@ impl State {
     /// The event at this place was taken out of the queue: its number.
     pub(super) fn take_number(&mut self, at: usize) -> Option<u64> {
         let number = self.cursor.as_mut()?.take_out(at)?;
-        self.given.push_back(number);
+        self.gives(number);
         Some(number)
     }
 
-    /// An event was not given after all.
-    pub(super) fn put_back(&mut self, number: Option<u64>) {
+    fn gives(&mut self, number: u64) {
+        self.given.push_back(number);
+        self.youngest_given = self.youngest_given.max(Some(number));
+    }
+
+    /// An event was not given after all: whether it is in the queue now, and was not before. If
+    /// younger ones were given meanwhile, to who pulls now, they come again behind it: the order of
+    /// a supplier is kept by repeating, as after a crash.
+    pub(super) fn put_back(&mut self, number: Option<u64>, event: Arc<Event>) -> bool {
+        let mut at = 0;
         if let (Some(number), Some(cursor)) = (number, &mut self.cursor) {
             self.given.retain(|given| *given != number);
-            cursor.put_back(number);
+            let Some(place) = cursor.put_back(number) else { return false };
+            at = place;
+            if self.youngest_given > Some(number) {
+                cursor.go_back(number, at);
+                self.youngest_given = None;
+                let behind = self.events.drain(at..).map(|(event, _)| event.len());
+                self.octets -= behind.sum::<usize>();
+            }
         }
+        self.octets += event.len();
+        self.events.insert(at, (event, None));
+        true
     }
 
     /// It has all events with lower numbers.
@@ -82,7 +100,7 @@ impl PullingConsumer {
         match state.next_pull_for(&event) {
             Some(pull) => {
                 let number = state.cursor.as_mut().and_then(Cursor::take_last);
-                state.given.extend(number);
+                number.into_iter().for_each(|number| state.gives(number));
                 Some((pull, Out { event, number, released: Vec::new() }))
             }
             None => {
@@ -138,6 +156,9 @@ impl Follows for PullingConsumer {
             return;
         }
         if let Some(cursor) = &mut state.cursor {
+            if !cursor.is_here() {
+                return;
+            }
             count(&self.counters.dropped, cursor.pass_over(part.first));
         }
         let mut given = Vec::new();
