@@ -2,7 +2,8 @@
 //!
 //! A [`Store`] is a folder: a lock, a table of channels, proxies and positions (`table`), and a
 //! folder for the log of each channel (`crate::log`). `server` opens it and makes again what was
-//! there; a [`Journal`] is what a channel has of it. `commit` writes events, `keep` positions.
+//! there; a [`Journal`] is what a channel has of it. `commit` writes events, `keep` positions
+//! and who has gone.
 
 mod commit;
 mod keep;
@@ -18,7 +19,7 @@ use commit::Commit;
 use keep::Keeper;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use table::Table;
 
@@ -157,6 +158,7 @@ impl Store {
             commit: Arc::clone(&self.commit),
             table: Arc::clone(&self.table),
             readers: Arc::clone(&self.readers),
+            leaving: Mutex::default(),
         }))
     }
 
@@ -222,6 +224,8 @@ pub(crate) struct Journal {
     commit: Arc<Commit>,
     table: Arc<Table>,
     readers: Arc<Workers>,
+    /// Lock "leaving": proxies that have ended and that the table still has.
+    leaving: Mutex<Vec<u64>>,
 }
 
 impl Journal {
@@ -275,6 +279,27 @@ impl Journal {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn ended(&self, proxy: u64) -> Result<(), LogError> {
-        self.table.change(Change::Ended { channel: self.number, proxy })
+        self.table.change(Change::Ended { channel: self.number, proxies: vec![proxy] })
+    }
+
+    /// A proxy has ended, and nobody waits for it: it is on the disk within a second, or when the
+    /// store is closed.
+    pub(crate) fn ends(&self, proxy: u64) {
+        self.leaving().push(proxy);
+    }
+
+    /// Has those kept that have ended.
+    fn keep_ends(&self) -> Result<(), LogError> {
+        let leaving = std::mem::take(&mut *self.leaving());
+        if leaving.is_empty() {
+            return Ok(());
+        }
+        let channel = self.number;
+        let kept = self.table.change(Change::Ended { channel, proxies: leaving.clone() });
+        kept.inspect_err(|_| self.leaving().extend(leaving))
+    }
+
+    fn leaving(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

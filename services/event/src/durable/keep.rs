@@ -1,6 +1,8 @@
-//! Keeps positions of consumers, and drops what nobody needs: by a thread, once a second.
+//! Keeps positions of consumers and which proxies have gone, and drops what nobody needs: by a
+//! thread, once a second.
 //!
-//! A position that is kept late means an event that is delivered twice after a crash. A segment is
+//! A position that is kept late means an event that is delivered twice after a crash, and a proxy
+//! that has gone and is there again goes again. A segment is
 //! dropped only when the positions behind it are on the disk.
 
 use super::Journal;
@@ -76,6 +78,9 @@ impl Keeper {
         let mut now = Kept::new();
         let mut needed = Vec::new();
         for journal in journals {
+            if let Err(error) = journal.keep_ends() {
+                tracing::error!(%error, "proxies that have ended would be there again");
+            }
             // One that nobody serves any more keeps what it has.
             let Some(channel) = journal.channel() else { continue };
             let progress = channel.progress();

@@ -277,10 +277,13 @@ impl Proxy {
         }
         tracing::debug!(kind = self.side.kind, id = self.object_id, "a proxy ends");
         self.deactivate();
+        if matches!(link, Link::Connected { .. }) {
+            // Before anybody sees that it has gone: a server that ends in peace then keeps that.
+            self.forget(is_waited_for);
+        }
         self.place.channel.remove_proxy(self.id);
         let Link::Connected { peer, flow } = link else { return };
         flow.end();
-        self.forget(is_waited_for);
         if let Some(peer) = peer {
             let farewell = self.side.farewell;
             // It may have to be connected to first.
@@ -299,16 +302,10 @@ impl Proxy {
     fn forget(&self, is_waited_for: bool) {
         let channel = self.channel();
         let Some(journal) = channel.journal().filter(|_| !channel.is_destroyed()) else { return };
-        let (journal, id) = (Arc::clone(journal), self.id);
-        let forget = move || {
-            if let Err(error) = journal.ended(id) {
-                tracing::error!(%error, "a proxy that has ended will be there again");
-            }
-        };
-        if is_waited_for {
-            forget();
-        } else {
-            self.place.home.workers().soon(forget);
+        if !is_waited_for {
+            journal.ends(self.id);
+        } else if let Err(error) = journal.ended(self.id) {
+            tracing::error!(%error, "a proxy that has ended will be there again");
         }
     }
 

@@ -17,8 +17,8 @@ pub(crate) enum Change {
     Destroyed { channel: u64 },
     /// A proxy was connected. Suppliers have no progress.
     Connected { channel: u64, proxy: u64, row: ProxyRow, progress: Option<Progress> },
-    /// A proxy has ended.
-    Ended { channel: u64, proxy: u64 },
+    /// Proxies have ended.
+    Ended { channel: u64, proxies: Vec<u64> },
     /// Consumers are further than they were.
     Progressed(Vec<((u64, u64), Progress)>),
 }
@@ -66,9 +66,11 @@ pub(super) fn commit(database: &Database, changes: &[Change]) -> Result<(), redb
                         progress.insert((*channel, *proxy), begins.value())?;
                     }
                 }
-                Change::Ended { channel, proxy } => {
-                    proxies.remove((*channel, *proxy))?;
-                    progress.remove((*channel, *proxy))?;
+                Change::Ended { channel, proxies: ended } => {
+                    for proxy in ended {
+                        proxies.remove((*channel, *proxy))?;
+                        progress.remove((*channel, *proxy))?;
+                    }
                 }
                 Change::Progressed(all) => {
                     for (key, further) in all {
