@@ -174,17 +174,15 @@ fn connect_pulling(
 ) -> Result<ProxyPullSupplier, Failure> {
     // By a reference the channel finds out that this process has ended; a subscription outlives it.
     let identity = if subscription.is_kept() { None } else { Some(identity(session)?) };
-    let proxy = Patience::of(matches)?.connect(|| {
-        let proxy = match matches.get_one::<String>("typed") {
-            Some(interface) => typed::pull_supplier(session, matches, interface)?.into(),
-            None => {
-                let proxy = consumers(session, matches)?.obtain_pull_supplier()?;
-                proxy.ok_or_else(|| is_nil("the proxy"))?
-            }
-        };
-        proxy.connect_pull_consumer(identity.as_ref())?;
-        Ok(proxy)
-    })?;
+    let obtain = || match matches.get_one::<String>("typed") {
+        Some(interface) => Ok(typed::pull_supplier(session, matches, interface)?.into()),
+        None => {
+            let proxy = consumers(session, matches)?.obtain_pull_supplier()?;
+            Ok(proxy.ok_or_else(|| is_nil("the proxy"))?)
+        }
+    };
+    let connect = |proxy: &ProxyPullSupplier| Ok(proxy.connect_pull_consumer(identity.as_ref())?);
+    let proxy = Patience::of(matches)?.connect(obtain, connect)?;
     subscription.keep(proxy.as_object())?;
     patient(&proxy)
 }
@@ -300,10 +298,10 @@ fn connect_pushed(
     matches: &ArgMatches,
     consumer: &PushConsumer,
 ) -> Result<ProxyPushSupplier, Failure> {
-    Patience::of(matches)?.connect(|| {
+    let obtain = || {
         let proxy = consumers(session, matches)?.obtain_push_supplier()?;
-        let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
-        proxy.connect_push_consumer(Some(consumer))?;
-        Ok(proxy)
-    })
+        Ok(proxy.ok_or_else(|| is_nil("the proxy"))?)
+    };
+    let connect = |proxy: &ProxyPushSupplier| Ok(proxy.connect_push_consumer(Some(consumer))?);
+    Patience::of(matches)?.connect(obtain, connect)
 }

@@ -71,45 +71,79 @@ impl Patience {
         self.attempt(is_passing, call)
     }
 
-    /// Connects something to a channel: from the beginning, if it has to be tried again, as a
-    /// proxy may have gone meanwhile.
-    pub(super) fn connect<T>(
+    /// Obtains a proxy and connects it. Whether an attempt that failed connected it, the same proxy
+    /// knows: another one beside it would get, or give, every event once more. When it has gone, it
+    /// was not connected, and another one is obtained.
+    pub(super) fn connect<P>(
         self,
-        mut connect: impl FnMut() -> Result<T, Refusal>,
-    ) -> Result<T, Failure> {
-        let may_pass = |refusal: &Refusal| match &refusal.0 {
-            Ok(exception) => is_passing(exception) || is_gone(exception),
-            Err(_) => false,
-        };
-        self.attempt(may_pass, &mut connect).map_err(|refusal| match refusal.0 {
-            Ok(exception) => super::failed("the channel", &exception),
-            Err(failure) => failure,
+        mut obtain: impl FnMut() -> Result<P, Refusal>,
+        connect: impl Fn(&P) -> Result<(), Refusal>,
+    ) -> Result<P, Failure> {
+        let mut obtained = None;
+        let connected = self.attempt(Refusal::may_pass, || {
+            let is_repeated = obtained.is_some();
+            let proxy = obtained.take().map_or_else(&mut obtain, Ok)?;
+            match connect(&proxy) {
+                Err(Refusal::Already) if is_repeated => Ok(proxy),
+                Err(refusal) if refusal.is_gone() => Err(refusal),
+                Err(refusal) => {
+                    obtained = Some(proxy);
+                    Err(refusal)
+                }
+                Ok(()) => Ok(proxy),
+            }
+        });
+        connected.map_err(|refusal| match refusal {
+            Refusal::Already => super::refused("somebody else is connected there".to_owned()),
+            Refusal::System(exception) => super::failed("the channel", &exception),
+            Refusal::Other(failure) => failure,
         })
     }
 }
 
-/// Why somebody was not connected: what a server raised, or anything else.
-pub(super) struct Refusal(Result<SystemException, Failure>);
+/// Why somebody was not connected.
+pub(super) enum Refusal {
+    /// Somebody is connected.
+    Already,
+    System(SystemException),
+    Other(Failure),
+}
+
+impl Refusal {
+    fn may_pass(&self) -> bool {
+        match self {
+            Refusal::System(exception) => is_passing(exception) || is_gone(exception),
+            Refusal::Already | Refusal::Other(_) => false,
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self, Refusal::System(exception) if is_gone(exception))
+    }
+}
 
 impl From<SystemException> for Refusal {
     fn from(exception: SystemException) -> Self {
-        Self(Ok(exception))
+        Refusal::System(exception)
     }
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self(Err(failure))
+        Refusal::Other(failure)
     }
 }
 
 macro_rules! refusals {
-    ($($module:ident::$error:ident),*) => { $(
+    ($($module:ident::$error:ident $($other:ident)?),*) => { $(
         impl From<$module::$error> for Refusal {
             fn from(error: $module::$error) -> Self {
                 match error {
+                    $module::$error::AlreadyConnected(_) => Refusal::Already,
                     $module::$error::System(exception) => exception.into(),
-                    other => super::failed("the channel", &other).into(),
+                    $( other @ $module::$error::$other(_) => {
+                        super::failed("the channel", &other).into()
+                    } )?
                 }
             }
         }
@@ -118,9 +152,9 @@ macro_rules! refusals {
 
 refusals! {
     proxy_push_consumer::ConnectPushSupplierError,
-    proxy_push_supplier::ConnectPushConsumerError,
+    proxy_push_supplier::ConnectPushConsumerError TypeError,
     proxy_pull_supplier::ConnectPullConsumerError,
-    proxy_pull_consumer::ConnectPullSupplierError
+    proxy_pull_consumer::ConnectPullSupplierError TypeError
 }
 
 /// Whether the same call may succeed later.
@@ -174,5 +208,41 @@ impl<'m> Subscription<'m> {
             "the subscription in `{file}` has ended: the channel does not know it any more. \
              Remove the file to begin anew; events between are lost"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn lost() -> Refusal {
+        SystemException::comm_failure(0, corbie::CompletionStatus::Maybe).into()
+    }
+
+    fn gone() -> Refusal {
+        SystemException::object_not_exist(0, corbie::CompletionStatus::No).into()
+    }
+
+    /// Connects where the attempts have these outcomes: which of the proxies 0, 1, … is connected
+    /// at the end.
+    fn connected(outcomes: Vec<Result<(), Refusal>>) -> Option<u32> {
+        let mut proxies = 0..;
+        let outcomes = RefCell::new(outcomes.into_iter());
+        let obtain = || Ok(proxies.next().expect("one more"));
+        let connect = |_: &u32| outcomes.borrow_mut().next().expect("another attempt");
+        Patience(Duration::from_secs(60)).connect(obtain, connect).ok()
+    }
+
+    #[test]
+    fn a_connection_that_was_not_confirmed_is_looked_for_before_another_one_is_made() {
+        assert_eq!(connected(vec![Err(lost()), Ok(())]), Some(0), "it was not made");
+        assert_eq!(connected(vec![Err(lost()), Err(Refusal::Already)]), Some(0), "it was made");
+        assert_eq!(connected(vec![Err(lost()), Err(gone()), Ok(())]), Some(1), "its server ended");
+        assert_eq!(connected(vec![Err(Refusal::Already)]), None, "by somebody else");
+        let again = vec![Err(lost()), Err(gone()), Err(lost()), Err(Refusal::Already)];
+        assert_eq!(connected(again), Some(1));
+        assert_eq!(connected(vec![Err(gone()), Err(Refusal::Already)]), None);
     }
 }

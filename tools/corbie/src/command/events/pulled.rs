@@ -3,16 +3,15 @@
 //! One thread reads the events, requests of the channel take them, and this thread shows what was
 //! taken: the event before, whenever the channel asks for the next.
 //!
-//! When the channel's server ends, nobody tells us: a pull that waits here is answered to nobody,
-//! and a proxy whose connection was not confirmed may be there again, and pull beside the one that
-//! was connected then. So every attempt to connect has an object of its own, only the last is
-//! answered, and of its pulls only the newest.
+//! When the channel's server ends, nobody tells us, and a pull that waits here is answered to
+//! nobody: of all pulls only the newest is answered.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use clap::ArgMatches;
 use corbie::{Any, CompletionStatus, SystemException};
+use corbie_event::cos_event_channel_admin::ProxyPullConsumer;
 use corbie_event::cos_event_comm::pull_supplier::{PullError, TryPullError};
 use corbie_event::cos_event_comm::{
     Disconnected, PullSupplier, PullSupplierServant, PullSupplierSkeleton,
@@ -71,14 +70,15 @@ fn connect(
         Ok(poa)
     });
     let root = root.map_err(|e| failed("the ORB", &e))?;
-    Patience::of(matches)?.connect(|| {
+    let source = PullSupplierSkeleton::new(Source(Arc::clone(exchange)));
+    let supplier: PullSupplier = root.activate(source).map_err(|e| failed("the ORB", &e))?;
+    let obtain = || {
         let channel = the_channel(session, matches)?;
         let suppliers = channel.for_suppliers()?.ok_or_else(|| is_nil("the channel"))?;
-        let proxy = suppliers.obtain_pull_consumer()?.ok_or_else(|| is_nil("the proxy"))?;
-        let source = PullSupplierSkeleton::new(Exchange::attempt(exchange));
-        let supplier: PullSupplier = root.activate(source).map_err(|e| failed("the ORB", &e))?;
-        Ok(proxy.connect_pull_supplier(Some(&supplier))?)
-    })
+        Ok(suppliers.obtain_pull_consumer()?.ok_or_else(|| is_nil("the proxy"))?)
+    };
+    let connect = |proxy: &ProxyPullConsumer| Ok(proxy.connect_pull_supplier(Some(&supplier))?);
+    Patience::of(matches)?.connect(obtain, connect).map(drop)
 }
 
 /// Where events go from who reads them to who pulls them.
@@ -91,12 +91,10 @@ struct Exchange {
 
 #[derive(Default)]
 struct State {
-    /// The attempt to connect that counts: the last.
-    attempt: u64,
     /// The pull that is answered: the newest.
     pull: u64,
-    /// The next event, behind one that has to be given again.
-    offered: VecDeque<Given>,
+    /// The next event.
+    offered: Option<Given>,
     /// What was given to the last pull.
     last: Option<Given>,
     /// What the channel has taken for sure.
@@ -113,23 +111,11 @@ enum End {
 }
 
 impl Exchange {
-    /// The object of the next attempt to connect. Those before it count no more; what they were
-    /// given and may not have taken is given again.
-    fn attempt(exchange: &Arc<Self>) -> Source {
-        let mut state = exchange.lock();
-        state.attempt += 1;
-        if let Some(last) = state.last.take() {
-            state.offered.push_front(last);
-        }
-        exchange.changed.notify_all();
-        Source { exchange: Arc::clone(exchange), attempt: state.attempt }
-    }
-
     fn feed(&self, events: Events) {
         for given in events {
-            let mut state = self.wait_while(|s| !s.offered.is_empty() && s.end.is_none());
+            let mut state = self.wait_while(|s| s.offered.is_some() && s.end.is_none());
             match given {
-                Ok(given) => state.offered.push_back(given),
+                Ok(given) => state.offered = Some(given),
                 Err(failure) => state.end = Some(End::Mistake(failure)),
             }
             self.changed.notify_all();
@@ -138,13 +124,9 @@ impl Exchange {
         self.changed.notify_all();
     }
 
-    /// The channel asks the object of `attempt` for the next event, for which it waits or not: it
-    /// has taken the last one.
-    fn next(&self, attempt: u64, waits: bool) -> Result<Option<Any>, PullError> {
+    /// The channel asks for the next event, for which it waits or not: it has taken the last one.
+    fn next(&self, waits: bool) -> Result<Option<Any>, PullError> {
         let mut state = self.lock();
-        if state.attempt != attempt {
-            return Err(Disconnected {}.into());
-        }
         if let Some(last) = state.last.take() {
             state.taken.push_back(last.text);
         }
@@ -153,17 +135,14 @@ impl Exchange {
         self.changed.notify_all();
         if waits {
             drop(state);
-            let is_idle = |s: &State| s.offered.is_empty() && !s.is_last && s.end.is_none();
-            state = self.wait_while(|s| s.pull == pull && s.attempt == attempt && is_idle(s));
-        }
-        if state.attempt != attempt {
-            return Err(Disconnected {}.into());
+            let is_idle = |s: &State| s.offered.is_none() && !s.is_last && s.end.is_none();
+            state = self.wait_while(|s| s.pull == pull && is_idle(s));
         }
         if state.pull != pull {
             let superseded = SystemException::transient(0, CompletionStatus::No);
             return Err(superseded.with_detail("another pull came after this one").into());
         }
-        let given = state.offered.pop_front();
+        let given = state.offered.take();
         if given.is_none() && (state.is_last || state.end.is_some()) {
             state.end.get_or_insert(End::AllTaken);
             self.changed.notify_all();
@@ -188,19 +167,15 @@ impl Exchange {
 }
 
 /// The object that the channel pulls from.
-struct Source {
-    exchange: Arc<Exchange>,
-    /// The attempt to connect that it was made for.
-    attempt: u64,
-}
+struct Source(Arc<Exchange>);
 
 impl PullSupplierServant for Source {
     fn pull(&self) -> Result<Any, PullError> {
-        Ok(self.exchange.next(self.attempt, true)?.unwrap_or_default())
+        Ok(self.0.next(true)?.unwrap_or_default())
     }
 
     fn try_pull(&self) -> Result<(Any, bool), TryPullError> {
-        let event = self.exchange.next(self.attempt, false).map_err(|error| match error {
+        let event = self.0.next(false).map_err(|error| match error {
             PullError::Disconnected(disconnected) => TryPullError::Disconnected(disconnected),
             PullError::System(exception) => TryPullError::System(exception),
         })?;
@@ -209,11 +184,8 @@ impl PullSupplierServant for Source {
     }
 
     fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        let mut state = self.exchange.lock();
-        if state.attempt == self.attempt {
-            state.end.get_or_insert(End::Disconnected);
-            self.exchange.changed.notify_all();
-        }
+        self.0.lock().end.get_or_insert(End::Disconnected);
+        self.0.changed.notify_all();
         Ok(())
     }
 }
@@ -224,7 +196,7 @@ mod tests {
 
     fn offer(exchange: &Exchange, number: i32) {
         let event = Any::from_value::<i32>(&number).expect("an any");
-        exchange.lock().offered.push_back(Given { event, text: number.to_string() });
+        exchange.lock().offered = Some(Given { event, text: number.to_string() });
         exchange.changed.notify_all();
     }
 
@@ -237,27 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_to_connect_that_was_not_confirmed_takes_no_events() {
-        let exchange = Arc::new(Exchange::default());
-        let first = Exchange::attempt(&exchange);
-        offer(&exchange, 1);
-        assert_eq!(pulled(&first), 1);
-        // Its server ended before it confirmed the connection, and is there again.
-        let second = Exchange::attempt(&exchange);
-        assert!(matches!(first.pull(), Err(PullError::Disconnected(_))));
-        first.disconnect_pull_supplier().expect("it may");
-        assert!(exchange.lock().end.is_none(), "the other is connected");
-        assert!(taken(&exchange).is_empty(), "nobody said so");
-        assert_eq!(pulled(&second), 1, "it may not have been taken");
-        offer(&exchange, 2);
-        assert_eq!(pulled(&second), 2);
-        assert_eq!(taken(&exchange), ["1"]);
-    }
-
-    #[test]
     fn the_pull_of_a_server_that_has_ended_takes_no_events() {
         let exchange = Arc::new(Exchange::default());
-        let source = Arc::new(Exchange::attempt(&exchange));
+        let source = Arc::new(Source(Arc::clone(&exchange)));
         let pull = || {
             let before = exchange.lock().pull;
             let source = Arc::clone(&source);

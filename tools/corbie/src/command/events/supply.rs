@@ -169,13 +169,13 @@ fn has_no_proxy(error: &PushError) -> bool {
 
 fn proxy(session: &Session, matches: &ArgMatches) -> Result<ProxyPushConsumer, Failure> {
     let identity = identity(session, matches)?;
-    Patience::of(matches)?.connect(|| {
+    let obtain = || {
         let channel = the_channel(session, matches)?;
         let suppliers = channel.for_suppliers()?.ok_or_else(|| is_nil("the channel"))?;
-        let proxy = suppliers.obtain_push_consumer()?.ok_or_else(|| is_nil("the proxy"))?;
-        proxy.connect_push_supplier(identity.as_ref())?;
-        Ok(proxy)
-    })
+        Ok(suppliers.obtain_push_consumer()?.ok_or_else(|| is_nil("the proxy"))?)
+    };
+    let connect = |proxy: &ProxyPushConsumer| Ok(proxy.connect_push_supplier(identity.as_ref())?);
+    Patience::of(matches)?.connect(obtain, connect)
 }
 
 /// By it the channel finds out that this process has ended; the events of a command line are pushed

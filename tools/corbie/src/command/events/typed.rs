@@ -18,7 +18,7 @@ use corbie_event::interfaces::EventInterface;
 use corbie_frontend::{Compilation, Definition, DefinitionKind};
 use serde_json::Value as Json;
 
-use super::persistence::Patience;
+use super::persistence::{Patience, Refusal};
 use super::supply::{Shown, texts};
 use super::surroundings::Plain;
 use super::{failed, is_nil, refused, the_channel};
@@ -147,7 +147,8 @@ fn send(
     shown: &mut Shown<'_>,
 ) -> Result<(), Failure> {
     let patience = Patience::of(matches)?;
-    let proxy = push_consumer(session, matches, &interface.id)?;
+    let obtain = || push_consumer(session, matches, &interface.id);
+    let proxy = patience.connect(obtain, |proxy| Ok(proxy.connect_push_supplier(None)?))?;
     let typed = proxy.get_typed_consumer().map_err(|e| failed("the channel", &e))?;
     let typed = typed.ok_or_else(|| is_nil("the typed object"))?;
     for call in calls {
@@ -220,28 +221,24 @@ impl Call {
     }
 }
 
-fn typed_channel(session: &Session, matches: &ArgMatches) -> Result<TypedEventChannel, Failure> {
+fn typed_channel(session: &Session, matches: &ArgMatches) -> Result<TypedEventChannel, Refusal> {
     let channel: EventChannel = the_channel(session, matches)?;
     let narrowed = TypedEventChannel::narrow(channel.as_object());
-    let narrowed = narrowed.map_err(|e| failed("the channel", &e))?;
-    narrowed.ok_or_else(|| refused("the channel is not for typed events".to_owned()))
+    Ok(narrowed?.ok_or_else(|| refused("the channel is not for typed events".to_owned()))?)
 }
 
 fn push_consumer(
     session: &Session,
     matches: &ArgMatches,
     id: &str,
-) -> Result<TypedProxyPushConsumer, Failure> {
-    let why = |e| failed("the channel", &e);
+) -> Result<TypedProxyPushConsumer, Refusal> {
     let channel = typed_channel(session, matches)?;
-    let suppliers = channel.for_suppliers().map_err(why)?.ok_or_else(|| is_nil("the channel"))?;
+    let suppliers = channel.for_suppliers()?.ok_or_else(|| is_nil("the channel"))?;
     let proxy = suppliers.obtain_typed_push_consumer(id).map_err(|error| match error {
-        ObtainTypedPushConsumerError::InterfaceNotSupported(_) => refused(unsupported(id)),
-        ObtainTypedPushConsumerError::System(exception) => failed("the channel", &exception),
+        ObtainTypedPushConsumerError::InterfaceNotSupported(_) => refused(unsupported(id)).into(),
+        ObtainTypedPushConsumerError::System(exception) => Refusal::from(exception),
     })?;
-    let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
-    proxy.connect_push_supplier(None).map_err(|e| failed("the channel", &e))?;
-    Ok(proxy)
+    Ok(proxy.ok_or_else(|| is_nil("the proxy"))?)
 }
 
 /// A proxy for the events of the interface `--typed` alone, by whose `pull` they come as untyped
@@ -250,17 +247,16 @@ pub(super) fn pull_supplier(
     session: &Session,
     matches: &ArgMatches,
     interface: &str,
-) -> Result<TypedProxyPullSupplier, Failure> {
+) -> Result<TypedProxyPullSupplier, Refusal> {
     let id = pulled_id(matches, interface)?;
-    let why = |e| failed("the channel", &e);
     let channel = typed_channel(session, matches)?;
-    let consumers: Option<TypedConsumerAdmin> = channel.for_consumers().map_err(why)?;
+    let consumers: Option<TypedConsumerAdmin> = channel.for_consumers()?;
     let consumers = consumers.ok_or_else(|| is_nil("the channel"))?;
     let proxy = consumers.obtain_typed_pull_supplier(&id).map_err(|error| match error {
-        ObtainTypedPullSupplierError::InterfaceNotSupported(_) => refused(unsupported(&id)),
-        ObtainTypedPullSupplierError::System(exception) => failed("the channel", &exception),
+        ObtainTypedPullSupplierError::InterfaceNotSupported(_) => refused(unsupported(&id)).into(),
+        ObtainTypedPullSupplierError::System(exception) => Refusal::from(exception),
     })?;
-    proxy.ok_or_else(|| is_nil("the proxy"))
+    Ok(proxy.ok_or_else(|| is_nil("the proxy"))?)
 }
 
 /// The repository id of `Pull<I>`, where `--typed` names I.
