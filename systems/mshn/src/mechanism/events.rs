@@ -1,8 +1,9 @@
 //! Requests and answers as events (paper MSHN §3.2): each component has a channel for its requests,
 //! each caller one for its answers, and the correlation in the header brings them together.
 //!
-//! What a channel or its server loses when it dies is asked again: callers notice that a way is
-//! silent or gone, and fail its requests, which [`crate::Peers`] then makes anew. See decision 29.
+//! What is lost is asked again: callers notice that a way is silent or gone, or that who should
+//! answer knows nothing of a request, and fail what is concerned, which [`crate::Peers`] then makes
+//! anew. See decisions 29 and 32.
 
 mod attending;
 mod calls;
@@ -52,7 +53,8 @@ pub struct EventOptions {
     pub in_progress_max: usize,
     /// How long a request may take, if who serves it gives signs of life.
     pub time_limit: Duration,
-    /// How long a component that is waited for may be silent before it is asked whether it lives.
+    /// How long a component that is waited for may be silent before it is asked whether it lives,
+    /// and a request may wait before it is asked whether it knows of it.
     pub probe_after: Duration,
     /// How long it may be silent before its requests are given up, and made again elsewhere.
     pub silence: Duration,
@@ -321,9 +323,9 @@ impl Reader for Ear {
         match letter.body {
             Body::Answers(reply) => hub.calls.answered(correlation, Ok::<Reply, _>(reply)),
             Body::Refuses(exception) => hub.calls.answered(correlation, Err(exception)),
-            Body::IsAlive => link::lives(&hub, correlation),
+            Body::IsAlive(unknown) => link::lives(&hub, correlation, &unknown),
             // The server of channels looks whether we are there.
-            Body::Probes | Body::Asks(_) => {}
+            Body::Probes(_) | Body::Asks(_) => {}
         }
         false
     }

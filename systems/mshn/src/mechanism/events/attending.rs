@@ -1,5 +1,6 @@
 //! The thread that looks after channels and requests: lines that are gone are opened again, ways
-//! that are silent are probed and given up, and so is what takes too long.
+//! that are silent are probed and given up, requests that take long are asked after, and what takes
+//! too long is given up.
 
 use super::{Hub, comm_failure, lock};
 use corbie::{CompletionStatus, SystemException};
@@ -97,10 +98,11 @@ fn look_at_ways(hub: &Arc<Hub>) {
             let text = format!("no sign of life for {silence:?} from who should answer");
             let exception = SystemException::timeout(0, CompletionStatus::Maybe);
             hub.calls.broken(Some(&link.way), &exception.with_detail(text));
-        } else if silence >= hub.options.probe_after
-            && link.way.is_probed_after(hub.options.probe_after)
-        {
-            link.probe();
+        } else if link.way.was_probed_before(hub.options.probe_after) {
+            let awaited = hub.calls.awaited(&link.way, hub.options.probe_after);
+            if silence >= hub.options.probe_after || !awaited.is_empty() {
+                link.probe(awaited);
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Requests whose answers are to come as events, by correlation; and the ways that they went, of
 //! which one knows when they were last heard of.
 //!
-//! An answer that finds nobody waiting came late, or twice: it is counted and dropped.
+//! An answer that finds nobody waiting came late, or twice: it is counted and dropped. A request
+//! that who should answer does not know of was lost, or its answer was: it fails.
 
 use crate::messages::{Done, Reply, sent};
 use corbie::{CompletionStatus, SystemException};
@@ -17,8 +18,11 @@ pub struct EventCounts {
     pub asked: u64,
     /// Requests answered.
     pub answered: u64,
-    /// Requests that failed: not taken by a channel, or no sign of life from who should answer.
+    /// Requests that failed: not taken by a channel, no sign of life from who should answer, or
+    /// lost.
     pub failed: u64,
+    /// Of these, those that were lost, or whose answer was, while both sides live.
+    pub lost: u64,
     /// Requests that failed since their answer did not come in the time that they had.
     pub timed_out: u64,
     /// Answers that came when nobody waited for them any more.
@@ -37,12 +41,20 @@ pub(super) struct Way {
     /// Milliseconds since `began`: something was heard, or asked when nothing was waited for.
     heard: AtomicU64,
     probed: AtomicU64,
+    /// Requests that the channel has taken, and when, in that order; perhaps answered since.
+    /// Lock "taken": the innermost.
+    taken: Mutex<VecDeque<(Instant, u64)>>,
 }
 
 impl Way {
     pub(super) fn new() -> Self {
-        let (heard, probed) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { began: Instant::now(), waiting: AtomicUsize::new(0), heard, probed }
+        Self {
+            began: Instant::now(),
+            waiting: AtomicUsize::new(0),
+            heard: AtomicU64::new(0),
+            probed: AtomicU64::new(0),
+            taken: Mutex::default(),
+        }
     }
 
     fn now(&self) -> u64 {
@@ -68,11 +80,19 @@ impl Way {
         Duration::from_millis(self.now().saturating_sub(self.heard.load(Ordering::Acquire)))
     }
 
-    /// Whether the last probe was so long ago; from now on it was not.
-    pub(super) fn is_probed_after(&self, pause: Duration) -> bool {
-        let (now, last) = (self.now(), self.probed.load(Ordering::Acquire));
-        let is_due = u128::from(now.saturating_sub(last)) >= pause.as_millis();
-        is_due && self.probed.swap(now, Ordering::AcqRel) == last
+    /// Whether the last probe was so long ago.
+    pub(super) fn was_probed_before(&self, pause: Duration) -> bool {
+        let since = self.now().saturating_sub(self.probed.load(Ordering::Acquire));
+        u128::from(since) >= pause.as_millis()
+    }
+
+    /// A probe is sent.
+    pub(super) fn is_probed(&self) {
+        self.probed.store(self.now(), Ordering::Release);
+    }
+
+    fn taken(&self) -> MutexGuard<'_, VecDeque<(Instant, u64)>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,7 +100,16 @@ struct Pending {
     done: Done,
     way: Arc<Way>,
     is_answered: bool,
+    /// When it was first said not to be known.
+    denied: Option<Instant>,
 }
+
+/// Requests that one probe asks about.
+const ASKED_MAX: usize = 256;
+
+/// Entries of requests that have ended are kept up to so many, and up to as many again as there
+/// are of those that have not.
+const ENDED_MAX: usize = 64;
 
 #[derive(Default)]
 struct Table {
@@ -114,9 +143,14 @@ impl Calls {
         }
         way.begins();
         let ends = Instant::now() + self.time_limit;
+        let pending = Pending { done, way: Arc::clone(way), is_answered, denied: None };
         let mut table = self.lock();
-        table.pending.insert(correlation, Pending { done, way: Arc::clone(way), is_answered });
+        table.pending.insert(correlation, pending);
         table.ends.push_back((ends, correlation));
+        let Table { pending, ends } = &mut *table;
+        if ends.len() > ENDED_MAX + 2 * pending.len() {
+            ends.retain(|(_, correlation)| pending.contains_key(correlation));
+        }
         drop(table);
         self.count(|counts| counts.asked += 1);
         correlation
@@ -155,10 +189,57 @@ impl Calls {
 
     /// The channel has taken the request.
     pub(super) fn taken(&self, correlation: u64) {
-        let is_answered =
-            self.lock().pending.get(&correlation).is_none_or(|pending| pending.is_answered);
-        if !is_answered {
+        let table = self.lock();
+        let Some(pending) = table.pending.get(&correlation) else { return };
+        if !pending.is_answered {
+            drop(table);
             self.end(correlation, Ok(sent()));
+            return;
+        }
+        let mut taken = pending.way.taken();
+        taken.push_back((Instant::now(), correlation));
+        if taken.len() > ENDED_MAX + 2 * pending.way.waiting.load(Ordering::Acquire) {
+            taken.retain(|(_, correlation)| table.pending.contains_key(correlation));
+        }
+    }
+
+    /// The oldest requests that a channel took that long ago, and that are not answered.
+    pub(super) fn awaited(&self, way: &Way, at_least: Duration) -> Vec<u64> {
+        let table = self.lock();
+        let mut taken = way.taken();
+        let is_pending =
+            |(_, correlation): &(Instant, u64)| table.pending.contains_key(correlation);
+        while taken.front().is_some_and(|first| !is_pending(first)) {
+            taken.pop_front();
+        }
+        let old = taken.iter().take_while(|(at, _)| at.elapsed() >= at_least);
+        let pending = old.filter(|entry| is_pending(entry)).map(|(_, correlation)| *correlation);
+        pending.take(ASKED_MAX).collect()
+    }
+
+    /// Who should answer knows nothing of these requests of that way. Said twice, so long apart, it
+    /// holds: what was on its way at the first time has come since.
+    pub(super) fn denied(&self, way: &Arc<Way>, unknown: &[u64], apart: Duration) {
+        let now = Instant::now();
+        let lost: Vec<u64> = {
+            let mut table = self.lock();
+            let mut is_lost = |correlation: &&u64| {
+                let pending = table.pending.get_mut(correlation);
+                pending.filter(|pending| Arc::ptr_eq(&pending.way, way)).is_some_and(|pending| {
+                    now.saturating_duration_since(*pending.denied.get_or_insert(now)) >= apart
+                })
+            };
+            unknown.iter().filter(|correlation| is_lost(correlation)).copied().collect()
+        };
+        for correlation in lost {
+            let text = "the request or its answer was lost: who should answer knows nothing of it";
+            let exception = SystemException::comm_failure(0, CompletionStatus::Maybe);
+            if self.end(correlation, Err(exception.with_detail(text))) {
+                tracing::info!(correlation, "a request, or its answer, was lost as an event");
+                self.count(|counts| {
+                    (counts.failed, counts.lost) = (counts.failed + 1, counts.lost + 1)
+                });
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! union first, and the TypeCode, which is always the same, is compared instead of parsed.
 
 use super::Form;
-use crate::idl::events::{Envelope, Header, Kind, Raised};
+use crate::idl::events::{Correlations, CorrelationsIdl, Envelope, Header, Kind, Raised};
 use crate::messages::{Reply, Request};
 use corbie::cdr::Error;
 use corbie::{
@@ -42,8 +42,10 @@ pub(super) enum Body {
     Asks(Request),
     Answers(Reply),
     Refuses(SystemException),
-    Probes,
-    IsAlive,
+    /// Is anybody there? And what of these requests, which are awaited?
+    Probes(Correlations),
+    /// The answer to it: of those, these are not in work and were not answered just now.
+    IsAlive(Correlations),
 }
 
 impl Body {
@@ -52,8 +54,8 @@ impl Body {
             Body::Asks(request) => request.kind(),
             Body::Answers(reply) => reply.kind(),
             Body::Refuses(_) => Kind::Refusal,
-            Body::Probes => Kind::Probe,
-            Body::IsAlive => Kind::Alive,
+            Body::Probes(_) => Kind::Probe,
+            Body::IsAlive(_) => Kind::Alive,
         }
     }
 
@@ -67,9 +69,8 @@ impl Body {
                 <CompletionStatus as Marshal>::encode(&exception.completed, e)?;
                 e.write_string(exception.detail.as_deref().unwrap_or_default())
             }
-            Body::Probes | Body::IsAlive => {
-                e.write_boolean(true);
-                Ok(())
+            Body::Probes(listed) | Body::IsAlive(listed) => {
+                <CorrelationsIdl as Marshal>::encode(listed, e)
             }
         }
     }
@@ -83,8 +84,8 @@ impl Body {
         }
         match kind {
             Kind::Refusal => Ok(Body::Refuses(exception(<Raised as Marshal>::decode(d)?))),
-            Kind::Alive => d.read_boolean().map(|_| Body::IsAlive),
-            _ => d.read_boolean().map(|_| Body::Probes),
+            Kind::Alive => <CorrelationsIdl as Marshal>::decode(d).map(Body::IsAlive),
+            _ => <CorrelationsIdl as Marshal>::decode(d).map(Body::Probes),
         }
     }
 }
@@ -109,8 +110,8 @@ impl Letter {
                 Body::Asks(request) => request.event(),
                 Body::Answers(reply) => reply.event(),
                 Body::Refuses(_) => &REFUSAL,
-                Body::Probes => &PROBE,
-                Body::IsAlive => &ALIVE,
+                Body::Probes(_) => &PROBE,
+                Body::IsAlive(_) => &ALIVE,
             },
         }
     }
@@ -133,10 +134,7 @@ impl Letter {
             }
             Form::Typed => {
                 <Header as Marshal>::encode(&self.head, e)?;
-                match &self.body {
-                    Body::Probes | Body::IsAlive => Ok(()),
-                    body => body.encode(e),
-                }
+                self.body.encode(e)
             }
         }
     }
@@ -153,16 +151,13 @@ impl Letter {
         let kind = match (member, operation) {
             (Some(kind), _) => Some(kind),
             (None, "answer_refusal") => Some(Kind::Refusal),
-            (None, "answer_alive" | "probe") => None,
-            _ => return Ok(None),
+            (None, "answer_alive") => Some(Kind::Alive),
+            (None, "probe") => Some(Kind::Probe),
+            (None, _) => None,
         };
+        let Some(kind) = kind else { return Ok(None) };
         let head = <Header as Marshal>::decode(&mut d)?;
-        let body = match kind {
-            Some(kind) => Body::decode(kind, &mut d)?,
-            None if operation == ALIVE.name() => Body::IsAlive,
-            None => Body::Probes,
-        };
-        Ok(Some(Self { head, body }))
+        Ok(Some(Self { head, body: Body::decode(kind, &mut d)? }))
     }
 
     /// The letter in an untyped event.

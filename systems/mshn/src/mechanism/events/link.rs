@@ -40,7 +40,11 @@ impl EventLink {
     }
 
     /// The letter of a request, whose answer goes to `done`.
-    fn letter(&self, request: Request, done: Done) -> Result<Letter, (SystemException, Done)> {
+    pub(super) fn letter(
+        &self,
+        request: Request,
+        done: Done,
+    ) -> Result<Letter, (SystemException, Done)> {
         let is_answered = request.is_answered();
         let reply_to = if is_answered {
             match self.hub.inbox() {
@@ -59,11 +63,13 @@ impl EventLink {
         Ok(Letter { head: Header { correlation, reply_to }, body: Body::Asks(request) })
     }
 
-    /// Asks whether somebody is there. When the channel is gone, nobody is.
-    pub(super) fn probe(&self) {
+    /// Asks whether somebody is there, and whether they know of these requests, which their channel
+    /// has taken: so it gives them first. When the channel is gone, nobody is there.
+    pub(super) fn probe(&self, awaited: Vec<u64>) {
+        self.way.is_probed();
         let Ok(inbox) = self.hub.inbox() else { return };
         let head = Header { correlation: self.number, reply_to: inbox.reply_to.clone() };
-        let letter = Letter { head, body: Body::Probes };
+        let letter = Letter { head, body: Body::Probes(awaited) };
         let (hub, way) = (Arc::downgrade(&self.hub), Arc::clone(&self.way));
         let broken = move |outcome: Result<(), SystemException>| {
             if let (Some(hub), Err(exception)) = (hub.upgrade(), outcome)
@@ -80,11 +86,13 @@ impl EventLink {
     }
 }
 
-/// The component behind the link of that number gave a sign of life.
-pub(super) fn lives(hub: &Arc<Hub>, number: u64) {
+/// The component behind the link of that number gave a sign of life, and knows nothing of some of
+/// the requests that it was asked about.
+pub(super) fn lives(hub: &Arc<Hub>, number: u64, unknown: &[u64]) {
     let links: Vec<Arc<EventLink>> = lock(&hub.links).iter().filter_map(Weak::upgrade).collect();
     for link in links.iter().filter(|link| link.number == number) {
         link.way.hears();
+        hub.calls.denied(&link.way, unknown, hub.options.probe_after / 2);
     }
 }
 
@@ -100,7 +108,6 @@ impl Hub {
 
 impl Link for EventLink {
     fn call(&self, request: &Request) -> Result<Reply, SystemException> {
-        let is_answered = request.is_answered();
         let (sender, receiver) = channel();
         let done = move |outcome| {
             // The receiver waits below.
@@ -108,9 +115,7 @@ impl Link for EventLink {
         };
         let letter = self.letter(request.clone(), Box::new(done)).map_err(|(e, _)| e)?;
         let outcome = self.outlet.send_now(&letter);
-        if !is_answered || outcome.is_err() {
-            self.hub.pushed(letter.head.correlation, outcome);
-        }
+        self.hub.pushed(letter.head.correlation, outcome);
         receiver.recv().unwrap_or_else(|_| {
             let maybe = CompletionStatus::Maybe;
             Err(SystemException::no_response(0, maybe).with_detail("the answer was forgotten"))

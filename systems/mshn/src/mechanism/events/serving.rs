@@ -8,7 +8,7 @@ use super::{Hub, lock};
 use crate::idl::events::Header;
 use crate::messages::{Component, Reply, Request};
 use crate::peers::{self, Address};
-use corbie::{Object, ResponseHandler, SystemException};
+use corbie::{CompletionStatus, Object, ResponseHandler, SystemException};
 use corbie_event::cos_event_comm::PushConsumer;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -104,17 +104,13 @@ impl Serving {
             }
             progress.requests.len() >= self.hub.options.in_progress_max
         };
-        let done = move |outcome| this.answered(key, head, outcome);
+        let mut owed = Owed { serving: this, key, head: Some(head) };
+        let done = move |outcome| owed.answer(outcome);
         self.component.serve(request, Box::new(done));
         is_full
     }
 
     fn answered(&self, key: (u64, u64), head: Header, outcome: Result<Reply, SystemException>) {
-        let next = {
-            let mut progress = lock(&self.progress);
-            progress.requests.remove(&key);
-            self.released(&mut progress)
-        };
         let body = match outcome {
             Ok(reply) => Body::Answers(reply),
             Err(exception) => Body::Refuses(exception),
@@ -122,7 +118,22 @@ impl Serving {
         let (reply_to, correlation) = (head.reply_to, head.correlation);
         let head = Header { correlation, reply_to: String::new() };
         self.hub.answer(&reply_to, Letter { head, body });
+        // Not before: who asks after a request that is neither in work nor before them lost it.
+        let next = {
+            let mut progress = lock(&self.progress);
+            progress.requests.remove(&key);
+            self.released(&mut progress)
+        };
         answer_pushes(next);
+    }
+
+    /// Which of a caller's requests are not in work. Their answers, if there are any, are before
+    /// what is sent to it from now on.
+    fn unknown(&self, reply_to: &str, mut awaited: Vec<u64>) -> Vec<u64> {
+        let caller = fingerprint(reply_to);
+        let progress = lock(&self.progress);
+        awaited.retain(|correlation| !progress.requests.contains(&(caller, *correlation)));
+        awaited
     }
 
     /// Pushes that need not be kept back any more.
@@ -133,6 +144,29 @@ impl Serving {
             self.hub.options.in_progress_max,
         );
         progress.kept.drain(..count).collect()
+    }
+}
+
+/// An answer that the component owes. Is it forgotten, who asked hears that.
+struct Owed {
+    serving: Arc<Serving>,
+    key: (u64, u64),
+    head: Option<Header>,
+}
+
+impl Owed {
+    fn answer(&mut self, outcome: Result<Reply, SystemException>) {
+        if let Some(head) = self.head.take() {
+            self.serving.answered(self.key, head, outcome);
+        }
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        let text = "the component has forgotten the request";
+        let maybe = CompletionStatus::Maybe;
+        self.answer(Err(SystemException::no_response(0, maybe).with_detail(text)));
     }
 }
 
@@ -163,10 +197,11 @@ impl Reader for Serving {
     fn read(&self, letter: Letter) -> bool {
         match letter.body {
             Body::Asks(request) => self.asked(letter.head, request),
-            Body::Probes if !letter.head.reply_to.is_empty() => {
+            Body::Probes(awaited) if !letter.head.reply_to.is_empty() => {
                 let Header { correlation, reply_to } = letter.head;
                 let head = Header { correlation, reply_to: String::new() };
-                self.hub.answer(&reply_to, Letter { head, body: Body::IsAlive });
+                let body = Body::IsAlive(self.unknown(&reply_to, awaited));
+                self.hub.answer(&reply_to, Letter { head, body });
                 false
             }
             _ => false,

@@ -6,7 +6,10 @@ use crate::channel_server::{self, ChannelServer};
 use crate::idl::Job;
 use crate::idl::events::Header;
 use crate::messages::{Done, Request, Role, accepted};
-use corbie::{ByteOrder, Decoder, Encoder, Marshal, SystemExceptionKind, Typed};
+use crate::peers::{self, Peers};
+use corbie::{Any, ByteOrder, Decoder, Encoder, Marshal, SystemExceptionKind, Typed};
+use corbie_event::cos_event_comm::push_consumer::PushError;
+use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,7 +28,7 @@ impl Component for Kept {
 
 struct World {
     orbs: Vec<Orb>,
-    _names: NamingServer,
+    names: NamingServer,
     _channels: ChannelServer,
     caller: Events,
     serving: Events,
@@ -51,7 +54,7 @@ fn world(form: Form, options: &EventOptions) -> World {
     let caller = Events::new(&orbs[3], &naming(&orbs[3]), form, options.clone());
     let target = Object::new(&orbs[3], entrance.ior().clone());
     let link = caller.link(&target);
-    World { orbs, _names: names, _channels: channels, caller, serving, link, target, kept }
+    World { orbs, names, _channels: channels, caller, serving, link, target, kept }
 }
 
 impl Drop for World {
@@ -141,6 +144,137 @@ fn a_component_that_has_enough_to_do_keeps_its_callers_waiting() {
         assert!(most <= 4 + 4, "{form:?}: {most} at a time");
         assert_eq!(receiver.iter().count(), 500);
     }
+}
+
+/// Nobody who lives is taken for dead, however busy the machine.
+fn patient() -> EventOptions {
+    EventOptions { silence: PATIENCE, ..EventOptions::default() }
+}
+
+type Outcome = Result<Reply, SystemException>;
+
+fn to_sender(sender: &Sender<Outcome>) -> Done {
+    let sender = sender.clone();
+    Box::new(move |outcome| sender.send(outcome).unwrap())
+}
+
+fn is_lost(outcome: Outcome) {
+    let exception = outcome.unwrap_err();
+    let expected = (SystemExceptionKind::CommFailure, CompletionStatus::Maybe);
+    assert_eq!((exception.kind, exception.completed), expected, "{exception}");
+    assert!(exception.to_string().contains("knows nothing of it"), "{exception}");
+}
+
+#[test]
+fn a_request_that_is_lost_fails_and_one_that_is_in_work_does_not() {
+    for form in [Form::Untyped, Form::Typed] {
+        let world = world(form, &patient());
+        let link = EventLink::new(&world.caller.hub, &world.target);
+        let (in_work, ends) = channel();
+        link.start(&request(), to_sender(&in_work));
+        let served = world.kept.recv_timeout(PATIENCE).unwrap();
+        // Twice, so that the one in work is asked after more often than it takes to lose one.
+        for _ in 0..2 {
+            let (lost, fails) = channel();
+            let Ok(letter) = link.letter(request(), to_sender(&lost)) else { panic!("no inbox") };
+            // The channel takes it, and drops it.
+            world.caller.hub.calls.taken(letter.head.correlation);
+            is_lost(fails.recv_timeout(PATIENCE).unwrap());
+        }
+        assert!(ends.try_recv().is_err());
+        served(Ok(accepted().into()));
+        assert_eq!(ends.recv_timeout(PATIENCE).unwrap().unwrap(), accepted().into());
+        let counts = world.caller.counts();
+        assert_eq!((counts.answered, counts.failed, counts.lost), (1, 2, 2), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_request_whose_answer_is_lost_fails() {
+    for form in [Form::Untyped, Form::Typed] {
+        let world = world(form, &patient());
+        let (sender, fails) = channel();
+        world.link.start(&request(), to_sender(&sender));
+        let served = world.kept.recv_timeout(PATIENCE).unwrap();
+        // One push fails: the next answer goes another way again.
+        let nowhere = world.orbs[2].string_to_object("corbaloc::127.0.0.1:1/nobody").unwrap();
+        let reply_to = world.caller.hub.inbox().unwrap().reply_to.clone();
+        let (hub, key) = (Arc::downgrade(&world.serving.hub), reply_to.clone());
+        let pushed = move |_, outcome: Result<(), SystemException>| {
+            outcome.unwrap_err();
+            lock(&hub.upgrade().unwrap().outlets).remove(&key);
+        };
+        let broken = Outlet::new(nowhere, form, 1, Box::new(pushed));
+        lock(&world.serving.hub.outlets).insert(reply_to, broken);
+        served(Ok(accepted().into()));
+        is_lost(fails.recv_timeout(PATIENCE).unwrap());
+    }
+}
+
+#[test]
+fn who_asked_hears_that_the_request_was_forgotten() {
+    let world = world(Form::Typed, &patient());
+    let (sender, fails) = channel();
+    world.link.start(&request(), to_sender(&sender));
+    drop(world.kept.recv_timeout(PATIENCE).unwrap());
+    let exception = fails.recv_timeout(PATIENCE).unwrap().unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::NoResponse, "{exception}");
+}
+
+/// Stands before a channel and loses every third of what comes.
+struct Lossy {
+    channel: PushConsumer,
+    came: Arc<AtomicU64>,
+}
+
+impl PushConsumerServant for Lossy {
+    fn push(&self, data: &Any) -> Result<(), PushError> {
+        if self.came.fetch_add(1, Ordering::AcqRel) % 3 == 2 {
+            return Ok(());
+        }
+        self.channel.push(data)
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+#[test]
+fn requests_that_a_channel_loses_are_made_again_and_served_once() {
+    const REQUESTS: usize = 20;
+    let world = world(Form::Untyped, &patient());
+    let naming = |orb| Naming::at(orb, &world.names.root().as_object().to_string()).unwrap();
+    let entrance = Object::new(&world.orbs[2], world.target.ior().clone());
+    let came = Arc::new(AtomicU64::new(0));
+    let lossy =
+        Lossy { channel: PushConsumer::unchecked_narrow(entrance), came: Arc::clone(&came) };
+    let root = world.orbs[2].root_poa().unwrap();
+    let lossy: PushConsumer = root.activate(PushConsumerSkeleton::new(lossy)).unwrap();
+    let me = Address::named(Role::Advisor, "a");
+    let lossy = lossy.into_object();
+    peers::announce(&naming(&world.orbs[2]), "mshn-untyped", &me, &lossy).unwrap();
+    let orb = &world.orbs[3];
+    let mechanism = Arc::new(Events::untyped(orb, &naming(orb), patient()));
+    let peers = Peers::new(naming(orb), Arc::clone(&mechanism) as _).with_patience(PATIENCE);
+    let (sender, ends) = channel();
+    for _ in 0..REQUESTS {
+        peers.start(&me, request(), to_sender(&sender));
+    }
+    let (mut served, mut answered) = (0, 0);
+    let until = Instant::now() + PATIENCE;
+    while answered < REQUESTS {
+        if let Ok(done) = world.kept.recv_timeout(Duration::from_millis(1)) {
+            done(Ok(accepted().into()));
+            served += 1;
+        }
+        answered += ends.try_iter().map(|outcome| assert!(outcome.is_ok(), "{outcome:?}")).count();
+        assert!(Instant::now() < until, "{answered} answered");
+    }
+    assert_eq!(served, REQUESTS);
+    let counts = mechanism.counts();
+    // Six of the first twenty, and every third of what was made again.
+    assert!(counts.lost >= 6 && counts.late == 0, "{counts:?}");
 }
 
 #[test]
