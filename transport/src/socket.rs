@@ -159,11 +159,33 @@ impl SocketLink {
 
     #[inline]
     fn receive_with(&self, space: &mut [u8], flags: RecvFlags) -> io::Result<usize> {
+        let mut deadline = None;
         loop {
             match recv(&self.socket, &mut *space, flags) {
                 Ok((_, octets)) => return Ok(octets),
-                Err(Errno::INTR) => {}
+                Err(Errno::INTR) => self.wait_on(&mut deadline)?,
                 Err(Errno::AGAIN) => return Err(nothing_came()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A signal has ended a wait for octets: waits for what is left of the time-out. The system
+    /// counts it anew in each call, so it would never be over while signals keep coming.
+    #[cold]
+    fn wait_on(&self, deadline: &mut Option<Instant>) -> io::Result<()> {
+        let timeout = self.receive_timeout.load(Ordering::Relaxed);
+        if timeout == FOREVER {
+            return Ok(());
+        }
+        let end = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_nanos(timeout));
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let mut watched = [PollFd::new(&self.socket, PollFlags::IN)];
+            match poll(&mut watched, Some(&timespec(left))) {
+                Ok(0) => return Err(nothing_came()),
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }

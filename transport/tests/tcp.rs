@@ -6,7 +6,8 @@
 use corbie_transport::{Acceptor, Endpoint, Link};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Far more than any of the times waited for here.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,4 +56,46 @@ fn a_wildcard_of_ipv6_serves_ipv4_as_well() {
         let octets = theirs.receive(&mut space).unwrap();
         assert_eq!(&space[..octets], host.as_bytes());
     }
+}
+
+/// Set for the process that waits, which is this test again.
+const WAITS: &str = "CORBIE_TEST_WAITS";
+
+#[test]
+fn a_time_out_is_over_in_time_though_signals_keep_coming() {
+    if std::env::var_os(WAITS).is_some() {
+        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let (ours, _theirs) = (connect("127.0.0.1", &acceptor), acceptor.accept().unwrap());
+        ours.set_receive_timeout(Some(Duration::from_secs(1))).unwrap();
+        let nothing = ours.receive(&mut [0; 8]).unwrap_err();
+        assert_eq!(nothing.kind(), ErrorKind::TimedOut, "{nothing}");
+        return;
+    }
+    let mut waits = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_time_out_is_over_in_time_though_signals_keep_coming"])
+        .env(WAITS, "")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // A process that is stopped and goes on has its waits interrupted.
+    let mut signals = Command::new("sh")
+        .args(["-c", "while kill -STOP $0 && kill -CONT $0; do sleep 0.02; done"])
+        .arg(waits.id().to_string())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let mut ended = None;
+    while ended.is_none() && Instant::now() < deadline {
+        // tidy: sleep: nothing else tells that a process has ended.
+        std::thread::sleep(Duration::from_millis(20));
+        ended = waits.try_wait().unwrap();
+    }
+    signals.kill().unwrap();
+    signals.wait().unwrap();
+    if ended.is_none() {
+        waits.kill().unwrap();
+        waits.wait().unwrap();
+    }
+    assert!(ended.expect("it waits for ever").success());
 }
