@@ -162,7 +162,7 @@ impl TypedServant for Relay {
 
 #[test]
 fn the_loop_of_one_orb_serves_it_while_another_orb_calls() {
-    let timeout = ["-ORBRequestTimeout", "5s"];
+    let timeout = ["-ORBRequestTimeout", "60s"];
     let (peer, echo, _noted) = serve(&timeout);
     for strategy in ["reactive", "reactor-per-thread", "thread-pool"] {
         let (server, back, _noted) = serve(&["-ORBServerConcurrency", strategy]);
@@ -196,7 +196,7 @@ fn a_peer_that_sends_much_and_goes_is_noticed() {
         let mut stream = TcpStream::connect(server.listen_addresses()[0]).unwrap();
         stream.write_all(&oneway().repeat(5_000)).unwrap();
         drop(stream);
-        let client = loopback_orb(&["-ORBRequestTimeout", "10s"]);
+        let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
         assert_eq!(as_client(&client, &echo).double(21).unwrap(), FORTY_TWO, "{strategy}");
         client.shutdown(true);
         server.shutdown(true);

@@ -79,7 +79,7 @@ fn a_panicking_servant_fails_its_request_only() {
 #[test]
 fn a_servant_may_call_back_its_client_over_the_same_connection() {
     for concurrency in STRATEGIES {
-        let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "20s"];
+        let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "60s"];
         let (server, echo, _noted) = serve(&options);
         // The middle object calls the server again, which is the nested call of `relief`.
         let client = loopback_orb(&options);
@@ -99,7 +99,7 @@ fn a_servant_may_call_back_its_client_over_the_same_connection() {
 
 #[test]
 fn nested_calls_never_wait_for_each_other() {
-    let options = ["-ORBConnectionsPerEndpoint", "1", "-ORBRequestTimeout", "20s"];
+    let options = ["-ORBConnectionsPerEndpoint", "1", "-ORBRequestTimeout", "60s"];
     for concurrency in STRATEGIES {
         let options = [&options[..], &["-ORBServerConcurrency", concurrency]].concat();
         let (one, first, _noted) = serve(&options);

@@ -572,7 +572,8 @@ fn policies_of_the_client_hold() {
             worker.act("").unwrap();
         }
         // A time-out that is asked for is kept, whoever runs the servant.
-        let soon = [Policy::RelativeRoundtripTimeout(Duration::from_millis(30))];
+        // It is long enough for a busy machine to let the servant begin.
+        let soon = [Policy::RelativeRoundtripTimeout(Duration::from_secs(2))];
         let hasty = worker.set_policy_overrides(&soon, SetOverrideType::Add).unwrap();
         hasty.act("").unwrap();
         let caller = std::thread::spawn(move || hasty.act("wait"));

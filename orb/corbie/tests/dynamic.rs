@@ -148,7 +148,7 @@ fn serve_ledger_with(server: &[&str], more: &[&str]) -> Served {
     poa.the_poa_manager().activate().unwrap();
     let reference = poa.activate(servant).unwrap();
     assert_eq!(reference.ior().type_id, LEDGER);
-    let client = loopback_orb(&[&["-ORBRequestTimeout", "20s"], more].concat());
+    let client = loopback_orb(&[&["-ORBRequestTimeout", "60s"], more].concat());
     let ledger = client.string_to_object(&reference.to_string()).unwrap();
     Served { server, client, ledger, deferred, disorder }
 }

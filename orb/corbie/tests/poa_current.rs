@@ -84,9 +84,9 @@ struct Scene {
 impl Scene {
     fn new(strategy: &str, policies: &[PoaPolicy]) -> Self {
         let server =
-            loopback_orb(&["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "20s"]);
+            loopback_orb(&["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "60s"]);
         lend_a_thread(&server);
-        let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+        let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
         let root = server.root_poa().unwrap();
         let manager = root.the_poa_manager();
         manager.activate().unwrap();

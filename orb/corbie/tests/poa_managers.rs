@@ -34,10 +34,10 @@ struct Scene {
 
 impl Scene {
     fn new(strategy: &'static str, more: &[&'static str]) -> Self {
-        let mut arguments = vec!["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "20s"];
+        let mut arguments = vec!["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "60s"];
         arguments.extend(more);
         let (server, client) =
-            (loopback_orb(&arguments), loopback_orb(&["-ORBRequestTimeout", "20s"]));
+            (loopback_orb(&arguments), loopback_orb(&["-ORBRequestTimeout", "60s"]));
         lend_a_thread(&server);
         let poa = server.root_poa().unwrap();
         let manager = poa.the_poa_manager();
@@ -436,7 +436,7 @@ fn changing_states(strategy: &'static str, discards: bool) {
             .map(|caller| {
                 let echo = &scene.echo;
                 threads.spawn(move || {
-                    let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+                    let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
                     let echo = as_client(&client, echo);
                     for call in 0..CALLS {
                         echo.note(caller * 1_000 + call).unwrap();

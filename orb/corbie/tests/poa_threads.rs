@@ -27,7 +27,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 }
 
 fn server(strategy: &str) -> Orb {
-    let orb = loopback_orb(&["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "20s"]);
+    let orb = loopback_orb(&["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "60s"]);
     orb.root_poa().unwrap().the_poa_manager().activate().unwrap();
     orb
 }
@@ -80,7 +80,7 @@ fn many_calls(echo: &Echo, inside: &Inside, strategy: &str) {
     scope(|threads| {
         for thread in 0..4i64 {
             threads.spawn(move || {
-                let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+                let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
                 let echo = as_client(&client, echo);
                 for call in 0..50 {
                     echo.note(thread * 1_000 + call).unwrap();
@@ -143,7 +143,7 @@ fn servants_of_the_main_thread_model_are_called_by_the_main_thread() {
                     std::thread::current().id()
                 }
             });
-            let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+            let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
             many_calls(&echo, &inside, strategy);
             assert_eq!(as_client(&client, &other).double(4).unwrap(), 8, "{strategy}");
             client.shutdown(true);
@@ -186,7 +186,7 @@ fn who_waits_for_a_turn_keeps_nobody_from_being_served() {
     // A reactive server has one thread here, which the servant itself blocks.
     for strategy in STRATEGIES.into_iter().filter(|strategy| *strategy != "reactive") {
         // Two loops: the servant blocks one, the waiting requests must not block the other.
-        let mut arguments = vec!["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "20s"];
+        let mut arguments = vec!["-ORBServerConcurrency", strategy, "-ORBRequestTimeout", "60s"];
         arguments.extend(match strategy {
             "reactor-per-thread" => ["-ORBReactorThreads", "2"],
             _ => ["-ORBPoolThreadsMax", "8"],
@@ -199,7 +199,7 @@ fn who_waits_for_a_turn_keeps_nobody_from_being_served() {
         let blocking = single.activate(Blocking { begun, end: Mutex::new(ends) }).unwrap();
         let open = root.activate(EchoServant::new().0).unwrap();
         let client = |echo: &Echo| {
-            let orb = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+            let orb = loopback_orb(&["-ORBRequestTimeout", "60s"]);
             let echo = as_client(&orb, echo);
             (orb, echo)
         };
@@ -269,7 +269,7 @@ fn an_upcall_may_cause_another_on_its_own_thread() {
         let poa = child(&orb, "child", model);
         let depth = Arc::new(AtomicU32::new(0));
         let echo = poa.activate(CallsBack { depth: Arc::clone(&depth) }).unwrap();
-        let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+        let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
         let seen = as_client(&client, &echo);
         assert_eq!(seen.call_back(&seen, 1).unwrap(), 1, "{model:?}");
         assert_eq!(depth.load(Ordering::SeqCst), 1);
@@ -287,7 +287,7 @@ fn what_waits_for_its_turn_is_served_or_answered_when_the_server_ends() {
         let blocking = poa.activate(Blocking { begun, end: Mutex::new(ends) }).unwrap();
         scope(|threads| {
             let call = || {
-                let client = loopback_orb(&["-ORBRequestTimeout", "20s"]);
+                let client = loopback_orb(&["-ORBRequestTimeout", "60s"]);
                 as_client(&client, &blocking).double(1)
             };
             let first = threads.spawn(call);

@@ -39,7 +39,7 @@ fn combinations() -> impl Iterator<Item = Combination> {
                         "-ORBEventLoop",
                         event_loop,
                         "-ORBRequestTimeout",
-                        "20s",
+                        "60s",
                     ]));
                 }
             }
@@ -190,7 +190,7 @@ fn every_combination_behaves_the_same() {
 fn a_client_of_one_thread_is_called_back_inside_its_call() {
     for concurrency in STRATEGIES {
         for multiplexing in ["exclusive", "muxed"] {
-            let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "20s"];
+            let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "60s"];
             let server = loopback_orb(&options);
             lend_a_thread(&server);
             let poa = server.root_poa().unwrap();
@@ -202,7 +202,7 @@ fn a_client_of_one_thread_is_called_back_inside_its_call() {
                 "-ORBTransportMultiplexing",
                 multiplexing,
                 "-ORBRequestTimeout",
-                "20s",
+                "60s",
             ]);
             let poa = client.root_poa().unwrap();
             poa.the_poa_manager().activate().unwrap();

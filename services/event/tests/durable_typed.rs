@@ -10,7 +10,7 @@ mod ticker;
 
 use corbie::types::InterfaceDescription;
 use corbie::{
-    Described as _, IdAssignment, Lifespan, Object, ObjectId, PoaPolicy, SystemExceptionKind,
+    Described as _, IdAssignment, Lifespan, Object, ObjectId, Poa, PoaPolicy, SystemExceptionKind,
 };
 use corbie_event::cos_event_comm::{PullSupplier, PushConsumer};
 use corbie_event::cos_typed_event_channel_admin::TypedEventChannel;
@@ -172,25 +172,30 @@ fn what_is_handed_over_later_is_kept_and_ends_with_the_channel() {
 /// An ORB whose objects have the same references in its next life.
 struct Lasting {
     client: TypedClient,
+    poa: Poa,
 }
 
 impl Lasting {
+    /// Its ORB is there; nobody is served yet. Requests wait: the POA is there, and holds them, before
+    /// the root POA takes any, since what does not exist is given up.
     fn starts(listen: &str, channel: &TypedEventChannel) -> Self {
-        Self { client: TypedClient::new(orb_at(listen), channel.as_object().ior()) }
-    }
-
-    /// Activates the servant of `transient` under a reference that lasts.
-    fn serve(&self, id: &str, transient: &Object) -> Object {
+        let orb = orb_at(listen);
         let policies: [PoaPolicy; 2] = [
             PoaPolicy::Lifespan(Lifespan::Persistent),
             PoaPolicy::IdAssignment(IdAssignment::UserId),
         ];
+        let root = orb.root_poa().expect("a POA");
+        let poa = root.create_poa("peers", None, &policies).expect("a POA");
+        Self { client: TypedClient::new(orb, channel.as_object().ior()), poa }
+    }
+
+    /// Activates the servant of `transient` under a reference that lasts.
+    fn serve(&self, id: &str, transient: &Object) -> Object {
         let servant = self.client.poa.reference_to_servant(transient).expect("it is active");
-        let poa = self.client.poa.create_poa("peers", None, &policies).expect("a POA");
         let id = ObjectId::from(id);
-        poa.activate_object_with_id(&id, servant).expect("active");
-        let reference = poa.id_to_reference(&id).expect("a reference");
-        poa.the_poa_manager().activate().expect("active");
+        self.poa.activate_object_with_id(&id, servant).expect("active");
+        let reference = self.poa.id_to_reference(&id).expect("a reference");
+        self.poa.the_poa_manager().activate().expect("active");
         reference
     }
 }

@@ -70,7 +70,7 @@ impl RawPeer {
     }
 
     fn new(stream: TcpStream, name: String) -> io::Result<Self> {
-        stream.set_write_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_write_timeout(Some(Duration::from_secs(60)))?;
         Ok(Self { stream, name })
     }
 
@@ -149,15 +149,21 @@ impl RawPeer {
     }
 
     fn read_some(&mut self, octets: &mut [u8], deadline: Instant) -> io::Result<usize> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            match self.stream.read(octets) {
+                // A process that was stopped and goes on.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                outcome => return outcome,
+            }
         }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(octets).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => ErrorKind::TimedOut.into(),
-            _ => error,
-        })
     }
 
     /// Reads until the server closes, and says how it took leave.

@@ -85,7 +85,7 @@ fn kill_components(mechanism: MechanismName) {
     })
     .unwrap();
     let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
-    let orb = Orb::init([["-ORBRequestTimeout", "20s"], endpoint].concat()).unwrap();
+    let orb = Orb::init([["-ORBRequestTimeout", "60s"], endpoint].concat()).unwrap();
     let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
     let peers = peers.with_patience(PATIENCE);
     let client = ClientLibrary::new(peers.clone()).unwrap();

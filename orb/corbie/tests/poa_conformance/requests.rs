@@ -134,7 +134,7 @@ impl<'s> Scene<'s> {
 
     /// The reply leaves before the upcall has ended, so what comes after it is waited for.
     fn eventually(&self, condition: impl Fn() -> bool) {
-        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while !condition() {
             assert!(std::time::Instant::now() < end, "{}: waited in vain", self.what);
             std::thread::yield_now();

@@ -90,7 +90,7 @@ fn orb(strategy: &str, driver: Driver, mode: [&str; 2]) -> Orb {
         "-ORBServerConcurrency".to_owned(),
         strategy.to_owned(),
         "-ORBRequestTimeout".to_owned(),
-        "20s".to_owned(),
+        "60s".to_owned(),
         mode[0].to_owned(),
         mode[1].to_owned(),
     ];
@@ -161,7 +161,7 @@ impl Site {
             Driver::ThisThread => std::thread::scope(|threads| {
                 let caller = threads.spawn(call);
                 let done = || caller.is_finished();
-                assert!(self.server.work_until(&done, Some(Duration::from_secs(20))));
+                assert!(self.server.work_until(&done, Some(Duration::from_secs(60))));
                 caller.join().unwrap()
             }),
         }
