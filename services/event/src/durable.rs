@@ -8,6 +8,8 @@
 mod commit;
 mod keep;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use table::{Change, ChannelRow, InterfaceRow, Progress, ProxyRow};
 
@@ -162,9 +164,14 @@ impl Store {
         }))
     }
 
-    /// From now on `journal` is that of `channel`, whose consumers' positions are kept.
+    /// From now on `journal` is that of `channel`.
     pub(crate) fn serve(&self, journal: &Arc<Journal>, channel: &Arc<Channel>) {
         let _ = journal.channel.set(Arc::downgrade(channel));
+    }
+
+    /// From now on positions of its consumers are kept, and what none of them needs is dropped: to
+    /// be called when all are there.
+    pub(crate) fn look_after(&self, journal: &Arc<Journal>) {
         self.keeper.add(journal);
     }
 

@@ -119,11 +119,11 @@ impl Workers {
             match jobs.heap.peek().map(|job| job.at.saturating_duration_since(now)) {
                 Some(Duration::ZERO) => {
                     let next = jobs.heap.pop();
-                    // Two jobs that came at once may have woken the same thread: this one may take
-                    // long, and the other is not to wait for it.
+                    // This one may take long. The next is not to wait for it: it may have woken
+                    // the same thread, or be due later, when nobody looks.
                     match jobs.heap.peek() {
-                        Some(other) if other.at <= now => self.wake(jobs),
-                        _ => drop(jobs),
+                        Some(_) => self.wake(jobs),
+                        None => drop(jobs),
                     }
                     if let Some(next) = next {
                         run(next.job);
@@ -184,5 +184,24 @@ mod tests {
             assert_eq!(is_done.recv(), Ok("first"));
             workers.close();
         }
+    }
+
+    #[test]
+    fn a_job_does_not_wait_for_one_that_was_due_before_it() {
+        let workers = Workers::new(2);
+        workers.soon(|| {});
+        while workers.lock().idle == 0 {
+            std::thread::yield_now();
+        }
+        let ((done, is_done), (go, gate)) = (mpsc::channel(), mpsc::channel::<()>());
+        // One thread is idle, and waits for the first.
+        workers.after(Duration::from_millis(20), move || {
+            let _ = done.send(gate.recv_timeout(Duration::from_secs(60)).is_ok());
+        });
+        workers.after(Duration::from_millis(50), move || {
+            let _ = go.send(());
+        });
+        assert_eq!(is_done.recv(), Ok(true), "the second ran meanwhile");
+        workers.close();
     }
 }

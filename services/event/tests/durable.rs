@@ -9,7 +9,7 @@ mod place;
 use corbie::{
     Any, IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, SystemExceptionKind,
 };
-use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
+use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier, ProxyPushConsumer};
 use corbie_event::cos_event_comm::PushConsumer;
 use corbie_event::{Channel, ChannelQos, EventServer, Limits, Retention};
 use corbie_testkit::servers::free_port;
@@ -170,10 +170,7 @@ fn an_end_in_peace_keeps_everything_and_repeats_nothing() {
     let id = poa.activate_object(servant).expect("active");
     let consumer = PushConsumer::unchecked_narrow(poa.id_to_reference(&id).expect("one"));
     connect(&channel, &consumer);
-    let consumers = channel.for_consumers().expect("an answer").expect("not nil");
-    let puller = consumers.obtain_pull_supplier().expect("an answer").expect("not nil");
-    puller.connect_pull_consumer(None).expect("connected");
-    let proxy = supplier(&channel);
+    let (puller, proxy) = (puller(&channel), supplier(&channel));
     (0..50).for_each(|number| proxy.push(&any(number)).expect("pushed"));
     assert_eq!(events(&said, 50), Vec::from_iter(0..50));
     (0..20).for_each(|number| assert_eq!(puller.pull().expect("pulled"), any(number)));
@@ -197,34 +194,93 @@ fn an_end_in_peace_keeps_everything_and_repeats_nothing() {
     clients.shutdown(true);
 }
 
-/// A pull that does not read its reply, whose consumer dies meanwhile and pulls in its next life.
-#[test]
-fn what_a_dead_consumer_did_not_get_does_not_come_out_of_order() {
-    let place = Place::new();
-    let served = place.serve();
-    let (channel, core) = served.channel();
+/// A consumer that pulls and does not read the reply.
+fn pulled_and_not_read(place: &Place, proxy: &ProxyPullSupplier) -> RawPeer {
+    let object_key = object_key_in(&proxy.as_object().to_string());
+    let request =
+        RawRequest { object_key: &object_key, operation: "pull", request_id: 1, arguments: &[] };
+    let mut peer = RawPeer::connect(place.listen.trim_start_matches("iiop://")).expect("it");
+    peer.send(&request.octets()).expect("sent");
+    peer
+}
+
+fn puller(channel: &EventChannel) -> ProxyPullSupplier {
     let consumers = channel.for_consumers().expect("an answer").expect("not nil");
     let puller = consumers.obtain_pull_supplier().expect("an answer").expect("not nil");
     puller.connect_pull_consumer(None).expect("connected");
+    puller
+}
+
+/// An event of more than the buffers of a connection take, so that the reply is under way for long.
+fn large(of: &str) -> Any {
+    Any::from_value::<String>(&of.repeat(24 << 20)).expect("an any")
+}
+
+/// The first letter of a text, or a number.
+fn told(event: &Any) -> String {
+    let text = event.extract::<String>().map(|text| text[..text.len().min(4)].trim().to_owned());
+    text.unwrap_or_else(|_| event.extract::<i32>().expect("a number").to_string())
+}
+
+/// Two that pull, do not read their replies, and die: the younger event is put back first.
+#[test]
+fn what_dead_consumers_did_not_get_does_not_come_out_of_order() {
+    let place = Place::new();
+    let served = place.serve();
+    let (channel, core) = served.channel();
     let proxy = supplier(&channel);
-    // More than the buffers of a connection take, so that the reply is under way for long.
-    let large = Any::from_value::<String>(&"0".repeat(48 << 20)).expect("an any");
-    proxy.push(&large).expect("pushed");
-    (1..4).for_each(|number| proxy.push(&any(number)).expect("pushed"));
-    let object_key = object_key_in(&puller.as_object().to_string());
-    let request =
-        RawRequest { object_key: &object_key, operation: "pull", request_id: 1, arguments: &[] };
-    let mut dies = RawPeer::connect(place.listen.trim_start_matches("iiop://")).expect("it");
-    dies.send(&request.octets()).expect("sent");
-    until("the first event is under way", || core.statistics().consumers[0].queued == 3);
-    assert_eq!(puller.pull().expect("pulled"), any(1));
-    assert_eq!(puller.pull().expect("pulled"), any(2));
-    drop(dies);
-    until("it is known not to have got it", || core.statistics().consumers[0].failed == 1);
+    // The other one keeps everything in the log.
+    let (puller, _other) = (puller(&channel), puller(&channel));
+    for event in [large("a"), any(1), large("c"), any(3), any(4)] {
+        proxy.push(&event).expect("pushed");
+    }
+    let consumer = || core.statistics().consumers[0].clone();
+    let first = pulled_and_not_read(&place, &puller);
+    until("the first event is under way", || consumer().queued == 4);
+    let mut got = vec![told(&puller.pull().expect("pulled"))];
+    let second = pulled_and_not_read(&place, &puller);
+    until("the third event is under way", || consumer().queued == 2);
+    got.push(told(&puller.pull().expect("pulled")));
+    drop(second);
+    until("the second is known not to have got it", || consumer().failed == 1);
+    drop(first);
+    until("nor the first", || consumer().failed == 2);
+    while got.last().is_none_or(|last| last != "4") {
+        got.push(told(&puller.pull().expect("pulled")));
+    }
     // As after a crash: what came too early comes again.
-    assert_eq!(puller.pull().expect("pulled"), large);
-    (1..4).for_each(|number| assert_eq!(puller.pull().expect("pulled"), any(number)));
-    assert_eq!(core.statistics().consumers[0].dropped, 0);
+    assert_eq!(got, ["1", "3", "aaaa", "1", "cccc", "3", "4"]);
+    assert_eq!(consumer().dropped, 0);
+    served.end();
+}
+
+/// When a consumer has not got an event, and the log has dropped what is queued behind it.
+#[test]
+fn what_is_queued_is_not_lost_by_going_back() {
+    let place = Place::new();
+    let served = place.serve();
+    let retention = Retention { octets: 512 << 10, ..Retention::default() };
+    let qos = ChannelQos { durable: Some(retention), ..ChannelQos::default() };
+    let channel = served.server.create("short", qos).expect("a channel");
+    let core = served.server.channel("short").expect("it");
+    let (puller, proxy) = (puller(&channel), supplier(&channel));
+    proxy.push(&large("a")).expect("pushed");
+    let consumer = || core.statistics().consumers[0].clone();
+    let dies = pulled_and_not_read(&place, &puller);
+    until("the first event is under way", || consumer().queued == 0);
+    let numbered = |number: usize| format!("{number:4}{}", "x".repeat(1_000));
+    for number in 1..=900 {
+        proxy.push(&Any::from_value::<String>(&numbered(number)).expect("one")).expect("pushed");
+    }
+    let mut got = vec![told(&puller.pull().expect("pulled"))];
+    until("the log is short", || core.statistics().kept_octets <= 600 << 10);
+    drop(dies);
+    until("it is known not to have got it", || consumer().failed == 1);
+    while got.last().is_none_or(|last| last != "900") {
+        got.push(told(&puller.pull().expect("pulled")));
+    }
+    let missing = (1..=900).filter(|number| !got.contains(&number.to_string())).count();
+    assert_eq!(missing as u64, consumer().dropped, "what is lost is counted");
     served.end();
 }
 

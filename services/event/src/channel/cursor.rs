@@ -132,12 +132,15 @@ impl Cursor {
         Some(at)
     }
 
-    /// Everything behind the event `number`, which is at this place of the queue, comes again.
-    pub(super) fn go_back(&mut self, number: u64, at: usize) {
-        self.numbers.truncate(at + 1);
-        // What the log has not got any more was given once, and is not lost.
-        (self.next, self.place) = ((number + 1).max(self.journal.log().first()), None);
+    /// Everything behind the event `number`, which is at this place of the queue, comes again; but
+    /// for what the log has not got any more, which stays: how many there are in the queue now.
+    pub(super) fn go_back(&mut self, number: u64, at: usize) -> usize {
+        let first = self.journal.log().first();
+        let kept = self.numbers.partition_point(|queued| *queued < first).max(at + 1);
+        self.numbers.truncate(kept);
+        (self.next, self.place) = ((number + 1).max(first), None);
         self.is_elsewhere = true;
+        kept
     }
 
     /// Whether a part that was read is what it wanted.

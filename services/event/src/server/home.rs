@@ -134,6 +134,7 @@ impl Home {
                 tracing::error!(channel = row.name, id, why, "a proxy cannot be served again");
             }
         }
+        store.look_after(&journal);
         let found = Found { channel, reference };
         self.channels().insert(row.name.clone(), found);
         Ok(())
@@ -317,6 +318,7 @@ impl Home {
         let row = ChannelRow { name: name.to_owned(), kind: kind.to_owned(), qos };
         let journal = kept.store.make(&row, interfaces).map_err(|error| error.to_exception())?;
         let channel = self.kept_channel(&kept.store, name, row.qos, &journal);
+        kept.store.look_after(&journal);
         Ok((channel, journal))
     }
 

@@ -41,10 +41,12 @@ impl State {
             let Some(place) = cursor.put_back(number) else { return false };
             at = place;
             if self.youngest_given > Some(number) {
-                cursor.go_back(number, at);
-                self.youngest_given = None;
-                let behind = self.events.drain(at..).map(|(event, _)| event.len());
+                // Of those the event itself is not among `events` yet.
+                let kept = cursor.go_back(number, at) - 1;
+                let behind = self.events.drain(kept..).map(|(event, _)| event.len());
                 self.octets -= behind.sum::<usize>();
+                // What is older was given, and comes again if one of those is put back, too.
+                self.youngest_given = number.checked_sub(1);
             }
         }
         self.octets += event.len();

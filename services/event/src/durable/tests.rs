@@ -1,0 +1,54 @@
+//! A store between two lives of its server: what a consumer that is not there yet needs is kept.
+
+use super::{ChannelRow, Progress, ProxyRow, Store};
+use crate::channel::{Channel, Ticket};
+use crate::event::Event;
+use crate::log::Retention;
+use crate::workers::Workers;
+use crate::{ChannelQos, Limits};
+use corbie::Any;
+use corbie_testkit::servers::ScratchFolder;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// The channel as it is before its proxies are there.
+fn channel(store: &Store, journal: &Arc<super::Journal>, qos: &ChannelQos) -> Arc<Channel> {
+    let (limits, workers) = (Limits::default(), Workers::new(1));
+    let kept = Some((Arc::clone(journal), 1));
+    let channel = Channel::kept("test", qos.clone(), &limits, &workers, kept);
+    store.serve(journal, &channel);
+    channel
+}
+
+#[test]
+fn nothing_is_dropped_before_those_are_there_who_need_it() {
+    let folder = ScratchFolder::new("store");
+    // Some events fill a segment.
+    let retention = Retention { octets: 64 << 20, age: Duration::from_secs(3_600) };
+    let qos = ChannelQos { durable: Some(retention), ..ChannelQos::default() };
+    let store = Store::open(folder.path()).expect("a store");
+    let row = ChannelRow { name: "test".into(), kind: "untyped".into(), qos: qos.clone() };
+    let journal = store.make(&row, Vec::new()).expect("a journal");
+    let _first = channel(&store, &journal, &qos);
+    let proxy = ProxyRow { kind: "pull".into(), interface: String::new(), peer: String::new() };
+    journal.connected(1, proxy, Some(Progress::default())).expect("kept");
+    let (say, said) = mpsc::channel();
+    let any = Any::from_value::<String>(&"0".repeat(4 << 20)).expect("an any");
+    let event = Arc::new(Event::of_any(&any).expect("an event"));
+    for _ in 0..8 {
+        let (ticket, say) = (Arc::new(Ticket::default()), say.clone());
+        ticket.then(move |outcome| say.send(outcome.is_ok()).expect("it is waited for"));
+        journal.take(&event, &ticket);
+        drop(ticket);
+        assert_eq!(said.recv(), Ok(true), "it is written");
+    }
+    store.close();
+
+    let store = Store::open(folder.path()).expect("a store");
+    let (journal, proxies) = store.open_channel(1, &row).expect("a journal");
+    assert_eq!((journal.log().first(), journal.log().end(), proxies.len()), (0, 8, 1));
+    let _second = channel(&store, &journal, &qos);
+    // What is done once a second is done once more; the proxy is not there yet.
+    store.close();
+    assert_eq!(journal.log().first(), 0);
+}
