@@ -2,8 +2,10 @@
 //! moves those that would be late (paper MSHN §2, figures 5 and 6).
 //!
 //! One thread does it all, in the order of arrival: requests that came while it was busy are
-//! scheduled together. What it accepted is in its journal, so that whoever takes its place goes on.
+//! scheduled together. It does not wait for daemons: what they say is work like all else. What it
+//! accepted is in its journal, so that whoever takes its place goes on.
 
+mod asking;
 mod journal;
 mod planning;
 mod retention;
@@ -13,6 +15,7 @@ use crate::idl::{Accepted, Job, Outcome, Phase, Violation};
 use crate::messages::{Component, Done, Request, accepted, not_mine, refused};
 use crate::peers::Peers;
 use crate::schedule::HeuristicName;
+use asking::{Asking, Told};
 use journal::Journal;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,6 +44,9 @@ pub struct AdvisorOptions {
     pub keep_ended: Duration,
     /// Outcomes kept at most; the oldest go first.
     pub keep_ended_max: usize,
+    /// A machine whose last report is older takes no jobs, nor does one whose daemon did not
+    /// answer for so long; its jobs go elsewhere.
+    pub silence: Duration,
 }
 
 impl AdvisorOptions {
@@ -57,6 +63,7 @@ impl AdvisorOptions {
             starts_max: 20,
             keep_ended: Duration::from_secs(24 * 3600),
             keep_ended_max: 10_000,
+            silence: Duration::from_secs(5),
         }
     }
 }
@@ -64,7 +71,7 @@ impl AdvisorOptions {
 /// See the module.
 pub struct Advisor {
     shared: Arc<Shared>,
-    work: Sender<Work>,
+    work: Arc<Sender<Work>>,
 }
 
 /// How long a daemon is tried before its jobs wait for the next round.
@@ -76,6 +83,8 @@ enum Work {
     /// There is a new job.
     Submitted,
     Violated(Violation),
+    /// An answer of a daemon.
+    Told(Box<Told>),
 }
 
 struct Shared {
@@ -139,8 +148,10 @@ impl Advisor {
         let (changes, jobs) = (Mutex::default(), Mutex::new(jobs));
         let shared = Arc::new(Shared { options, peers, daemons, journal, changes, jobs });
         let (work, todo) = channel();
+        let work = Arc::new(work);
         let worker = Arc::clone(&shared);
-        std::thread::spawn(move || work::work(&worker, &todo));
+        let asking = Asking::new(Arc::downgrade(&work), shared.options.silence);
+        std::thread::spawn(move || work::work(&worker, asking, &todo));
         Ok(Self { shared, work })
     }
 

@@ -458,7 +458,7 @@ fn forgotten() -> SystemException {
 }
 
 /// Whether another attempt may find somebody: nobody was there, or who was there is gone.
-fn is_stale(exception: &SystemException) -> bool {
+pub(crate) fn is_stale(exception: &SystemException) -> bool {
     use SystemExceptionKind as Kind;
     matches!(
         exception.kind,

@@ -5,17 +5,17 @@
 
 mod fixture;
 
-use corbie_mshn::idl::{MachineStatus, Phase, Scope, StatusReport, Usage};
-use corbie_mshn::messages::{Component, Done, Request, Role, refused};
+use corbie_mshn::idl::{MachineStatus, Outcome, Phase, Scope, StatusReport, Usage};
+use corbie_mshn::messages::{Component, Done, Request, Role, accepted, refused};
 use corbie_mshn::node::Kind;
 use corbie_mshn::{
     Address, AdvisorOptions, ClientLibrary, DaemonOptions, MechanismName, Peers, StatusOptions,
 };
 use corbie_testkit::servers::ScratchFolder;
 use fixture::{ENDLESS, PATIENCE, System, await_machines, shell, until};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -113,13 +113,15 @@ fn a_job_whose_machine_falls_silent_is_moved() {
     let options = StatusOptions { silence, ..StatusOptions::default() };
     system.join(&Kind::StatusServer(options), "s");
     system.join(&Kind::RequirementDatabase, "r");
-    system.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
+    system.join(&Kind::Advisor(AdvisorOptions { silence, ..AdvisorOptions::new("a") }), "a");
     let first = system.daemon("m1");
     let (peers, client) = system.client();
     await_machines(&peers, 1);
     let folder = ScratchFolder::new("moved");
     let begun = folder.path().join("begun");
-    let script = format!("echo > '{}'; exec sleep 3", begun.display());
+    // On the machine that falls silent it does not end by itself.
+    let begun_text = begun.display();
+    let script = format!("test -e '{begun_text}' && exit 0; echo > '{begun_text}'; {ENDLESS}");
     client.submit(&shell("moved", &[("only", &script)])).unwrap();
     let ends = Instant::now() + PATIENCE;
     // The advisor says that it runs already when it is about to be started.
@@ -127,7 +129,7 @@ fn a_job_whose_machine_falls_silent_is_moved() {
         assert!(Instant::now() < ends);
         std::thread::yield_now();
     }
-    // Nobody answers for m1 any more, and nothing is reported.
+    // Nobody answers for m1 any more, though it may still report.
     first.shutdown(true);
     system.daemon("m2");
     let end = client.wait("moved", PATIENCE).unwrap();
@@ -308,6 +310,129 @@ fn the_advisor_forgets_what_ended_long_ago() {
         let known = |id: &&String| client.outcome(id).unwrap().state != Phase::UnknownJob;
         let known: Vec<&String> = ids.iter().filter(known).collect();
         known == [&ids[3], &ids[4]]
+    });
+}
+
+/// A daemon that answers nothing until it is woken.
+#[derive(Default)]
+struct Hung {
+    kept: Mutex<Vec<(Request, Done)>>,
+    is_awake: AtomicBool,
+    /// The jobs that it was to stop.
+    stopped: Mutex<Vec<String>>,
+}
+
+impl Hung {
+    fn answer(&self, request: Request, done: Done) {
+        match request {
+            Request::State(which) => {
+                done(Ok(Outcome { job: which.id, ..Outcome::default() }.into()));
+            }
+            Request::Stop(which) => {
+                self.stopped.lock().unwrap().push(which.id);
+                done(Ok(accepted().into()));
+            }
+            _ => done(Ok(accepted().into())),
+        }
+    }
+
+    fn wake(&self) {
+        let mut kept = self.kept.lock().unwrap();
+        self.is_awake.store(true, Ordering::Release);
+        let kept: Vec<_> = kept.drain(..).collect();
+        kept.into_iter().for_each(|(request, done)| self.answer(request, done));
+    }
+}
+
+impl Component for Hung {
+    fn serve(&self, request: Request, done: Done) {
+        let mut kept = self.kept.lock().unwrap();
+        if self.is_awake.load(Ordering::Acquire) {
+            drop(kept);
+            return self.answer(request, done);
+        }
+        kept.push((request, done));
+    }
+}
+
+/// A system whose first job is on a machine with a daemon that hangs, and a machine that is well.
+struct Hanging {
+    peers: Peers,
+    client: ClientLibrary,
+    hung: Arc<Hung>,
+    _kept: Vec<Arc<dyn Component>>,
+}
+
+impl Hanging {
+    /// `silence` is how long the advisor waits for daemons.
+    fn start(silence: Duration) -> Self {
+        let peers = Peers::local();
+        let mut kept: Vec<Arc<dyn Component>> = Vec::new();
+        let mut join = |kind: &Kind, name: &str| {
+            let component = kind.component(None, &peers).unwrap();
+            peers.register(kind.role(), name, &component);
+            kept.push(component);
+        };
+        let of_status = StatusOptions { silence: PATIENCE, ..StatusOptions::default() };
+        join(&Kind::StatusServer(of_status), "s");
+        join(&Kind::RequirementDatabase, "r");
+        let hung = Arc::new(Hung::default());
+        let daemon: Arc<dyn Component> = Arc::clone(&hung) as _;
+        peers.register(Role::Daemon, "hung", &daemon);
+        let options = AdvisorOptions { silence, ..AdvisorOptions::new("a") };
+        join(&Kind::Advisor(options), "a");
+        let client = ClientLibrary::new(peers.clone()).unwrap();
+        let system = Self { peers: peers.clone(), client, hung, _kept: Vec::new() };
+        // It is the only machine there is until it has the job.
+        assert!(system.client.submit(&shell("first", &[("only", "exit 0")])).unwrap().accepted);
+        until("the start", || {
+            system.report();
+            !system.hung.kept.lock().unwrap().is_empty()
+        });
+        join(&Kind::Daemon(DaemonOptions::new("well")), "well");
+        await_machines(&peers, 2);
+        Self { _kept: kept, ..system }
+    }
+
+    /// The machine whose daemon hangs reports, and has much to do.
+    fn report(&self) {
+        let machine = "hung".to_owned();
+        let status = MachineStatus { machine, processors: 1, load: 1e6, ..Default::default() };
+        self.peers.tell_all(Role::StatusServer, &Request::Report(status));
+    }
+}
+
+#[test]
+fn a_daemon_that_hangs_holds_nobody_back() {
+    let system = Hanging::start(PATIENCE);
+    for number in 0..10 {
+        system.report();
+        let id = format!("job-{number}");
+        system.client.submit(&shell(&id, &[("only", "exit 0")])).unwrap();
+        let end = system.client.wait(&id, PATIENCE).unwrap();
+        assert_eq!((end.state, end.machine.as_str(), end.starts), (Phase::Done, "well", 1));
+        let placement = system.client.schedule(&shell("asked", &[("only", "exit 0")])).unwrap();
+        assert_eq!(placement.machine, "well", "{placement:?}");
+    }
+    // One question, which it has not answered; another one a minute later at the earliest.
+    assert!(system.hung.kept.lock().unwrap().len() <= 3);
+    assert_eq!(system.client.outcome("first").unwrap().state, Phase::Running);
+}
+
+#[test]
+fn jobs_leave_a_daemon_that_does_not_answer_though_its_machine_reports() {
+    let system = Hanging::start(Duration::from_secs(1));
+    until("the move", || {
+        system.report();
+        system.client.outcome("first").unwrap().state == Phase::Done
+    });
+    let end = system.client.outcome("first").unwrap();
+    assert!(end.machine == "well" && end.starts > 1, "{end:?}");
+    // When it is back it hears that the job is not its own any more.
+    system.hung.wake();
+    until("the end of the old run", || {
+        system.report();
+        system.hung.stopped.lock().unwrap().contains(&"first".to_owned())
     });
 }
 

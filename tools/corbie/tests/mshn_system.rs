@@ -12,6 +12,7 @@ use corbie_mshn::system::{System, SystemOptions};
 use corbie_mshn::{Address, ClientLibrary, MechanismName, Peers, node};
 use corbie_testkit::servers::ScratchFolder;
 use process::corbie;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -119,6 +120,66 @@ fn kill_components(mechanism: MechanismName) {
         std::thread::yield_now();
     }
     orb.shutdown(true);
+}
+
+/// Sends a signal to a process of the system.
+fn signal(system: &System, name: &str, signal: &str) {
+    let found = system.processes().into_iter().find(|(process, _)| process == name);
+    let pid = found.unwrap().1.to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+}
+
+#[test]
+fn a_daemon_that_is_stopped_holds_nobody_back() {
+    for mechanism in [MechanismName::Static, MechanismName::Typed] {
+        let folder = ScratchFolder::new("mshn-stopped");
+        let system = System::start(&SystemOptions {
+            program: env!("CARGO_BIN_EXE_corbie").into(),
+            folder: folder.path().to_owned(),
+            mechanism,
+            event_servers: 1,
+            machines: 2,
+            replicas: 1,
+            proxies: 1,
+            slots: 4,
+        })
+        .unwrap();
+        let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
+        let peers = node::peers(&orb, system.naming(&orb).unwrap(), mechanism);
+        let client = ClientLibrary::new(peers.with_patience(PATIENCE)).unwrap();
+        let job = |id: &str| {
+            let command = vec!["/bin/true".to_owned()];
+            let formats = vec![Format { name: "only".to_owned(), command }];
+            Job { id: id.to_owned(), application: "test".to_owned(), formats, deadline_s: 0.0 }
+        };
+        let run = |ids: &[String]| -> Vec<String> {
+            for id in ids {
+                assert!(client.submit(&job(id)).unwrap().accepted);
+            }
+            let end = |id: &String| {
+                let end = client.wait(id, PATIENCE).unwrap();
+                assert_eq!(end.state, Phase::Done, "{mechanism}: {end:?}");
+                end.machine
+            };
+            ids.iter().map(end).collect()
+        };
+        let ids = |what: &str, count: usize| -> Vec<String> {
+            (0..count).map(|number| format!("{what}-{number}")).collect()
+        };
+        run(&ids("before", 4));
+        signal(&system, "daemon m1", "-STOP");
+        // What is given to it at first goes elsewhere.
+        assert!(run(&ids("stopped", 16)).iter().all(|machine| machine == "m2"), "{mechanism}");
+        signal(&system, "daemon m1", "-CONT");
+        let ends = Instant::now() + PATIENCE;
+        let mut round = 0;
+        while !run(&ids(&format!("after-{round}"), 8)).iter().any(|machine| machine == "m1") {
+            assert!(Instant::now() < ends, "{mechanism}: m1 is given no jobs any more");
+            round += 1;
+        }
+        assert_eq!(system.restarts(), 0, "{mechanism}");
+        orb.shutdown(true);
+    }
 }
 
 #[test]

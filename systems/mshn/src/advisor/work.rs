@@ -1,6 +1,7 @@
 //! What the advisor's thread does: batches of schedules, starts, moves, and looking after jobs
 //! (paper MSHN §2). Started by `Advisor::new`; ends with the advisor.
 
+use super::asking::{Asking, Told};
 use super::planning::{Knowledge, nowhere};
 use super::retention;
 use super::{Shared, Work, now_s};
@@ -15,14 +16,18 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// A machine whose last report is older takes no jobs.
-const SILENT_S: f64 = 5.0;
-
 /// Jobs that are asked after in one round.
 const ASKED_AT_A_TIME: usize = 256;
 
 /// Between two looks at what is to be forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(1);
+
+/// What is done in a row before requests for schedules, and the rounds, have their turn.
+const DONE_IN_A_ROW: usize = 1024;
+
+/// Jobs of silent machines that are moved in one round, and between two such rounds.
+const MOVED_AT_A_TIME: usize = 64;
+const MOVE_EVERY: Duration = Duration::from_secs(1);
 
 /// Status servers are told again so often what to watch.
 const WATCH_EVERY: Duration = Duration::from_secs(2);
@@ -35,38 +40,45 @@ struct Rounds {
     asked_until: String,
     /// When status servers were last told to watch a job.
     watched: HashMap<String, Instant>,
+    /// When jobs of machines whose daemons are silent are moved next.
+    moves: Instant,
+    asking: Asking,
 }
 
 /// Until the advisor is dropped.
-pub(super) fn work(shared: &Shared, todo: &Receiver<Work>) {
+pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
     let now = Instant::now();
     let (asked_until, watched) = (String::new(), HashMap::new());
-    let mut rounds = Rounds { next: now, forget: now, asked_until, watched };
+    let mut rounds = Rounds { next: now, forget: now, asked_until, watched, moves: now, asking };
     loop {
         let left = rounds.next.saturating_duration_since(Instant::now());
         let mut schedules: Vec<(Job, Done)> = Vec::new();
         match todo.recv_timeout(left) {
             Ok(first) => {
-                let mut next = Some(first);
-                while let Some(work) = next {
+                let all = std::iter::once(first).chain(todo.try_iter());
+                for work in all.take(DONE_IN_A_ROW) {
                     match work {
                         Work::Schedule(job, done) => schedules.push((job, done)),
                         Work::Submitted => rounds.next = Instant::now(),
-                        Work::Violated(violation) => violated(shared, &violation),
+                        Work::Violated(violation) => violated(shared, &mut rounds, &violation),
+                        Work::Told(what) => told(shared, &mut rounds, *what),
                     }
-                    let is_full = schedules.len() >= shared.options.batch_max;
-                    next = if is_full { None } else { todo.try_recv().ok() };
+                    if schedules.len() >= shared.options.batch_max {
+                        break;
+                    }
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         if !schedules.is_empty() {
-            answer(shared, schedules);
+            answer(shared, &rounds.asking, schedules);
         }
         if Instant::now() >= rounds.next {
-            start_waiting(shared);
+            start_waiting(shared, &mut rounds);
             look_after(shared, &mut rounds);
+            leave_silent(shared, &mut rounds);
+            rounds.asking.ask_again(shared);
             rounds.next = Instant::now() + shared.options.interval;
         }
         if Instant::now() >= rounds.forget {
@@ -78,16 +90,16 @@ pub(super) fn work(shared: &Shared, todo: &Receiver<Work>) {
 }
 
 /// Answers requests for schedules.
-fn answer(shared: &Shared, requests: Vec<(Job, Done)>) {
+fn answer(shared: &Shared, asking: &Asking, requests: Vec<(Job, Done)>) {
     let (jobs, answers): (Vec<Job>, Vec<Done>) = requests.into_iter().unzip();
-    for (placement, done) in place(shared, &jobs).into_iter().zip(answers) {
+    for (placement, done) in place(shared, asking, &jobs).into_iter().zip(answers) {
         done(Ok(placement.into()));
     }
 }
 
 /// Asks both servers at once (figure 5, arrows 2 to 5) and schedules.
-fn place(shared: &Shared, jobs: &[Job]) -> Vec<Placement> {
-    match learn(shared, jobs) {
+fn place(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Vec<Placement> {
+    match learn(shared, asking, jobs) {
         Ok(knowledge) => {
             let pause = shared.options.pause.saturating_mul(jobs.len() as u32);
             if pause > Duration::ZERO {
@@ -100,7 +112,7 @@ fn place(shared: &Shared, jobs: &[Job]) -> Vec<Placement> {
     }
 }
 
-fn learn(shared: &Shared, jobs: &[Job]) -> Result<Knowledge, String> {
+fn learn(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Result<Knowledge, String> {
     let applications: BTreeSet<&str> = jobs.iter().map(|job| job.application.as_str()).collect();
     let scope = Request::Status(Scope::default());
     let mut requests = vec![(Address::any(Role::StatusServer), scope)];
@@ -112,7 +124,8 @@ fn learn(shared: &Shared, jobs: &[Job]) -> Result<Knowledge, String> {
     let none = "no answer of the status server";
     let report = answers.next().ok_or(none)?.and_then(StatusReport::try_from);
     let mut machines = report.map_err(|error| format!("the status server: {error}"))?.machines;
-    machines.retain(|machine| machine.age_s < SILENT_S);
+    let silence_s = shared.options.silence.as_secs_f64();
+    machines.retain(|machine| machine.age_s < silence_s && !asking.is_silent(&machine.machine));
     let mut means = Vec::new();
     for answer in answers {
         let of_one = answer.and_then(Requirements::try_from);
@@ -138,7 +151,7 @@ fn left_s(job: &Accepted) -> Option<f64> {
 
 /// Places and starts the jobs that wait, a batch at a time: the earliest deadline first, then
 /// those without one, each as they came.
-fn start_waiting(shared: &Shared) {
+fn start_waiting(shared: &Shared, rounds: &mut Rounds) {
     let is_waiting = |job: &&Accepted| job.state.state == Phase::Waiting;
     let waiting: Vec<Accepted> = {
         let jobs = shared.lock();
@@ -154,12 +167,12 @@ fn start_waiting(shared: &Shared) {
     }
     let job = |job: &Accepted| Job { deadline_s: left_s(job).unwrap_or(0.0), ..job.what.clone() };
     let jobs: Vec<Job> = waiting.iter().map(job).collect();
-    let placements = place(shared, &jobs);
-    start(shared, waiting.into_iter().zip(placements).collect());
+    let placements = place(shared, &rounds.asking, &jobs);
+    start(shared, rounds, waiting.into_iter().zip(placements).collect());
 }
 
 /// Starts jobs where they are placed. It is written down first: whoever takes over asks the daemon.
-fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
+fn start(shared: &Shared, rounds: &mut Rounds, jobs: Vec<(Accepted, Placement)>) {
     let mut placed = Vec::new();
     let changes = shared.changes();
     for (mut job, placement) in jobs {
@@ -188,26 +201,63 @@ fn start(shared: &Shared, jobs: Vec<(Accepted, Placement)>) {
     }
     shared.lock().extend(written.into_iter().map(|job| (job.what.id.clone(), job)));
     drop(changes);
-    let mut requests = Vec::new();
-    for (job, placement) in &placed {
-        let daemon = Address::named(Role::Daemon, placement.machine.clone());
+    for (job, place) in placed {
+        let completes_in_s = place.completes_in_s;
         let order = StartOrder {
             what: job.what.clone(),
-            place: placement.clone(),
+            place,
             attempt: job.state.starts,
             advisor: shared.options.name.clone(),
         };
-        requests.push((daemon, Request::Start(order)));
+        rounds.asking.ask(shared, job, Request::Start(order), Some(completes_in_s));
     }
-    let answers = shared.daemons.call_all(requests);
-    for ((job, placement), answer) in placed.into_iter().zip(answers) {
-        match answer.and_then(Receipt::try_from) {
-            Ok(receipt) if receipt.accepted => watch(shared, &job, placement.completes_in_s, 0.0),
-            other => {
-                tracing::warn!(job = job.what.id, ?other, "the daemon did not take the job");
-                again(shared, &job.what.id, job.state.starts, was_not_begun(&other));
+}
+
+/// A daemon has answered, or will not.
+fn told(shared: &Shared, rounds: &mut Rounds, what: Told) {
+    rounds.asking.heard(shared, &what);
+    let Told { job, started, answer } = what;
+    match started {
+        Some(completes_in_s) => {
+            begun(shared, &job, completes_in_s, answer.and_then(Receipt::try_from))
+        }
+        None if job.what.id.is_empty() => {}
+        None => found(shared, &job, answer.and_then(Outcome::try_from)),
+    }
+}
+
+/// A daemon took a job, or did not.
+fn begun(
+    shared: &Shared,
+    job: &Accepted,
+    completes_in_s: f64,
+    answer: Result<Receipt, SystemException>,
+) {
+    match answer {
+        Ok(receipt) if receipt.accepted => {
+            // It may have ended already, and would be watched in vain.
+            if shared.is_as(job) {
+                watch(shared, job, completes_in_s, 0.0);
             }
         }
+        other => {
+            tracing::warn!(job = job.what.id, ?other, "the daemon did not take the job");
+            again(shared, &job.what.id, job.state.starts, was_not_begun(&other));
+        }
+    }
+}
+
+/// What a daemon knows of a job that should run there.
+fn found(shared: &Shared, job: &Accepted, answer: Result<Outcome, SystemException>) {
+    match answer {
+        Ok(outcome) if matches!(outcome.state, Phase::Done | Phase::Failed) => {
+            finished(shared, &outcome);
+        }
+        Ok(outcome) if outcome.state == Phase::UnknownJob => {
+            again(shared, &job.what.id, job.state.starts, false);
+        }
+        // It runs, or nobody answers, which `Asking` remembers.
+        _ => {}
     }
 }
 
@@ -295,24 +345,40 @@ fn look_after(shared: &Shared, rounds: &mut Rounds) {
         Some(job) if running.len() == ASKED_AT_A_TIME => format!("{}\0", job.what.id),
         _ => String::new(),
     };
-    let request = |job: &Accepted| {
-        let daemon = Address::named(Role::Daemon, job.state.machine.clone());
-        (daemon, Request::State(JobId { id: job.what.id.clone() }))
-    };
-    let answers = shared.daemons.call_all(running.iter().map(request).collect());
-    for (job, answer) in running.into_iter().zip(answers) {
+    for job in running {
         watch_again(shared, rounds, &job);
-        let (id, attempt) = (&job.what.id, job.state.starts);
-        match answer.and_then(Outcome::try_from) {
-            Ok(outcome) if matches!(outcome.state, Phase::Done | Phase::Failed) => {
-                finished(shared, &outcome);
-            }
-            Ok(outcome) if outcome.state == Phase::UnknownJob => {
-                again(shared, id, attempt, false);
-            }
-            // It runs, or nobody answers: then the status server will say that it is silent.
-            _ => {}
+        // One that is about to be started is not known there yet.
+        if !rounds.asking.is_waited_for(&job) && !rounds.asking.is_silent(&job.state.machine) {
+            let request = Request::State(JobId { id: job.what.id.clone() });
+            rounds.asking.ask(shared, job, request, None);
         }
+    }
+}
+
+/// Moves jobs of machines whose daemons do not answer, also when those report.
+fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
+    if Instant::now() < rounds.moves {
+        return;
+    }
+    rounds.moves = Instant::now() + MOVE_EVERY;
+    let there: Vec<Violation> = {
+        let jobs = shared.lock();
+        let is_there = |job: &&Accepted| {
+            job.state.state == Phase::Running
+                && job.state.starts < shared.options.starts_max
+                && rounds.asking.is_silent(&job.state.machine)
+        };
+        let there = jobs.values().filter(is_there).take(MOVED_AT_A_TIME);
+        let violation = |job: &Accepted| Violation {
+            job: job.what.id.clone(),
+            machine: job.state.machine.clone(),
+            late_by_s: f64::MAX,
+            why: format!("the daemon of {} does not answer", job.state.machine),
+        };
+        there.map(violation).collect()
+    };
+    for violation in &there {
+        violated(shared, rounds, violation);
     }
 }
 
@@ -329,13 +395,14 @@ fn watch_again(shared: &Shared, rounds: &mut Rounds, job: &Accepted) {
 }
 
 /// Figure 6: another machine or another format for a job that will be late.
-fn violated(shared: &Shared, violation: &Violation) {
+fn violated(shared: &Shared, rounds: &mut Rounds, violation: &Violation) {
     let Some(job) = shared.lock().get(&violation.job).cloned() else { return };
     let is_old = job.state.state != Phase::Running || job.state.machine != violation.machine;
     if is_old || job.state.starts >= shared.options.starts_max {
         return;
     }
-    let Ok(mut knowledge) = learn(shared, std::slice::from_ref(&job.what)) else { return };
+    let about = std::slice::from_ref(&job.what);
+    let Ok(mut knowledge) = learn(shared, &rounds.asking, about) else { return };
     // It does not wait for itself.
     if let Some(given) = knowledge.given.get_mut(&job.state.machine) {
         *given = (*given - job.expected_s).max(0.0);
@@ -354,9 +421,7 @@ fn violated(shared: &Shared, violation: &Violation) {
     tracing::info!(job = job.what.id, to = placement.machine, why = violation.why, "it is moved");
     // A daemon that is given another attempt ends the one before by itself.
     if placement.machine != job.state.machine {
-        let stop = Request::Stop(JobId { id: job.what.id.clone() });
-        let from = Address::named(Role::Daemon, job.state.machine.clone());
-        shared.daemons.start(&from, stop, Box::new(|_| ()));
+        rounds.asking.stop(shared, &job.state.machine, &job.what.id);
     }
-    start(shared, vec![(job, placement)]);
+    start(shared, rounds, vec![(job, placement)]);
 }

@@ -5,6 +5,7 @@
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use corbie::Orb;
@@ -47,6 +48,13 @@ pub(super) fn table() -> Command {
         ))
         .arg(text("listen", "HOST:PORT", "Where to listen [default: a free port of loopback]"))
         .arg(number("slots", "Of a daemon: jobs at a time").default_value("2"))
+        .arg(
+            number(
+                "silence",
+                "Of an advisor or a status server: a machine silent for N seconds is gone",
+            )
+            .default_value("5"),
+        )
         .arg(
             Arg::new("heuristic")
                 .long("heuristic")
@@ -137,8 +145,10 @@ fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<(), F
 
 fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Kind, Failure> {
     let upstream = matches.get_one::<String>("upstream").cloned();
+    let silence_s = matches.get_one::<u16>("silence").copied().unwrap_or(5);
+    let silence = Duration::from_secs(silence_s.into());
     Ok(match given(matches, "component") {
-        "status" => Kind::StatusServer(StatusOptions::default()),
+        "status" => Kind::StatusServer(StatusOptions { silence, ..StatusOptions::default() }),
         "status-proxy" => Kind::StatusProxy(upstream),
         "requirements" => Kind::RequirementDatabase,
         "requirements-proxy" => Kind::RequirementProxy(upstream),
@@ -150,7 +160,7 @@ fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Ki
         _ => {
             let chosen = matches.get_one::<HeuristicName>("heuristic").copied();
             let heuristic = chosen.unwrap_or(HeuristicName::Mct);
-            Kind::Advisor(AdvisorOptions { heuristic, ..AdvisorOptions::new(name) })
+            Kind::Advisor(AdvisorOptions { heuristic, silence, ..AdvisorOptions::new(name) })
         }
     })
 }
