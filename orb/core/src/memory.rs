@@ -9,7 +9,8 @@ use crate::init::Settings;
 use corbie_cdr::buffers::{self, BufferLimits};
 use corbie_cdr::payload::PayloadAllocator;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 /// The allocator of an ORB, if it has one. Lock "payload allocator": never held across a call.
 #[derive(Default)]
@@ -30,13 +31,30 @@ pub(crate) fn set_limits(settings: &Settings) {
     });
 }
 
-/// Called with each tick, in seconds: frees what was not needed lately.
+/// When the pools were trimmed last. Lock "last trimming": held for the look alone.
+static TRIMMED: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Called with each tick, in seconds: frees what was not needed lately. Each ORB of the process
+/// comes by, and the pools are of all of them: what rests between the trimming of one and that of
+/// another, a moment later, is needed still.
 pub(crate) fn trim_now_and_then(settings: &Settings, tick: u64) {
     if let Some(interval) = settings.buffer_trim_interval
         && tick.is_multiple_of(interval.as_secs().max(1))
+        && is_due(&mut TRIMMED.lock().unwrap_or_else(PoisonError::into_inner), interval)
     {
         buffers::trim();
     }
+}
+
+/// Whether what was done `last` is to be done now, which is noted. Ticks come late, so half of the
+/// interval is enough.
+fn is_due(last: &mut Option<Instant>, interval: Duration) -> bool {
+    let now = Instant::now();
+    let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= interval / 2);
+    if is_due {
+        *last = Some(now);
+    }
+    is_due
 }
 
 impl Orb {
@@ -53,5 +71,18 @@ impl Orb {
     #[must_use]
     pub fn payload_allocator(&self) -> Option<Arc<dyn PayloadAllocator>> {
         self.allocator_slot().0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_orb_has_just_trimmed_no_other_trims() {
+        let (mut last, long, none) = (None, Duration::from_secs(3600), Duration::ZERO);
+        assert!(is_due(&mut last, long), "nobody has done it");
+        assert!(!is_due(&mut last, long), "another ORB, a moment later");
+        assert!(is_due(&mut last, none), "its interval is over");
     }
 }

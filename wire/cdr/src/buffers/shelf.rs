@@ -10,6 +10,8 @@ pub(super) const LARGE_OCTETS: usize = 1 << 20;
 pub(super) const CLASSES: usize = 20;
 /// A buffer of a stack so much higher will do, too: it is at most four times too large.
 const WASTE: u32 = 1;
+/// Buffers that an empty stack keeps the list for: the next one is to cost nothing.
+const FEW: usize = 4;
 /// Buffers of more than this are rounded up to a multiple of [`LARGE_STEP`], not to a power of two.
 const LARGE_STEP: usize = 64 << 10;
 
@@ -165,7 +167,7 @@ impl Shelf {
             stack.drain(..unneeded).for_each(|buffer| dropped(&buffer));
             self.fewest[class] = stack.len();
             if stack.is_empty() {
-                stack.shrink_to_fit();
+                stack.shrink_to(FEW);
                 self.stocked &= !(1 << class);
             }
         }

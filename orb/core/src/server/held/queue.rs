@@ -186,16 +186,17 @@ impl Shared {
     pub(super) fn drop_orphans(&self) {
         let orphans: Vec<HeldRequest> = {
             let mut state = self.lock();
+            if !state.queue.iter().any(HeldRequest::is_orphan) {
+                return;
+            }
             let (orphans, rest): (VecDeque<_>, _) =
                 std::mem::take(&mut state.queue).into_iter().partition(HeldRequest::is_orphan);
             state.queue = rest;
             orphans.iter().for_each(|held| state.forget(held.connection_id()));
             orphans.into()
         };
-        if !orphans.is_empty() {
-            drop(orphans);
-            self.tell_watcher();
-        }
+        drop(orphans);
+        self.tell_watcher();
     }
 
     /// Whether [`Shared::take`] might give something.
