@@ -107,6 +107,24 @@ fn a_reply_time_counts_from_when_the_request_was_sent() {
 }
 
 #[test]
+fn a_reply_time_may_be_longer_than_the_setting_for_calls() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&["-ORBRequestTimeout", "300ms"]);
+    let echo = as_client(&orb, &echo);
+    let exception = echo.wait(milliseconds(3000)).unwrap_err();
+    let (kind, done) = (SystemExceptionKind::Timeout, CompletionStatus::Maybe);
+    is(&exception, kind, minor::TIMEOUT_CALL, done);
+    let patient = with(&echo, &[Policy::RelativeReplyTimeout(PATIENCE)]);
+    assert_eq!(patient.wait(milliseconds(600)).unwrap(), 600);
+    assert_eq!(asynchronous(&patient, "wait", 600).unwrap(), 600);
+    let both = with(&patient, &[Policy::RelativeRoundtripTimeout(milliseconds(200))]);
+    let exception = both.wait(milliseconds(3000)).unwrap_err();
+    is(&exception, kind, minor::TIMEOUT_CALL, done);
+    orb.shutdown(true);
+    server.shutdown(true);
+}
+
+#[test]
 fn what_cannot_be_in_time_is_not_sent() {
     let (url, server) = scripted(|listener| answer_all(&mut accept(listener)));
     let (orb, echo) = client(&url, &[]);

@@ -104,6 +104,45 @@ fn events_go_from_one_shell_to_another() {
 }
 
 #[test]
+fn an_event_may_be_longer_in_coming_than_calls_may_take() {
+    let events = Events::start();
+    let pull = ["events", "pull", "prices", "-t", "5", "-f", &events.factory];
+    let mut pull = start(&pull);
+    let mut shown = lines(&mut pull);
+    let mut pull = Server::of(pull);
+    events.wait_for_consumers(1);
+    // tidy: sleep: longer than `-t`, which is the subject
+    std::thread::sleep(Duration::from_secs(7));
+    assert!(pull.is_running(), "it waits for its event longer than for an answer");
+    assert_eq!(events.run(&["push", "prices", "7"]).status, 0);
+    assert_eq!(shown.next().as_deref(), Some(r#"{"type":"long","value":7}"#));
+}
+
+#[test]
+fn a_supplier_that_is_pulled_may_be_silent_for_longer_than_calls_may_take() {
+    let events = Events::start_with(&["-t", "2"]);
+    let mut pull = start(&["events", "pull", "prices", "-c", "2", "-f", &events.factory]);
+    let mut shown = lines(&mut pull);
+    let _pull = Server::of(pull);
+    let mut push = Command::new(env!("CARGO_BIN_EXE_corbie"))
+        .args(["events", "push", "prices", "-", "--pulled", "-f", &events.factory])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the binary was built with the test");
+    let mut input = push.stdin.take().expect("its input is piped");
+    let mut push = Server::of(push);
+    events.wait_for_consumers(1);
+    while events.statistics()["suppliers"] != 1 {
+        assert!(push.is_running(), "it has not connected");
+    }
+    // tidy: sleep: longer than `-t`, which is the subject
+    std::thread::sleep(Duration::from_secs(5));
+    input.write_all(b"1\n2\n").expect("it reads");
+    assert_eq!(shown.next().as_deref(), Some(r#"{"type":"long","value":1}"#));
+    assert_eq!(shown.next().as_deref(), Some(r#"{"type":"long","value":2}"#));
+}
+
+#[test]
 fn a_channel_is_made_and_found_by_name() {
     let events = Events::start();
     let names = format!("127.0.0.1:{}", free_port());

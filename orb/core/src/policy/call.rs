@@ -18,8 +18,11 @@ use std::time::Duration;
 /// The policies of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallPolicies {
-    /// How long the whole call may take: by policy, else by the setting `request_timeout`.
+    /// How long the whole call may take: by policy, else by the setting `request_timeout`, unless
+    /// `reply_timeout` says how long to wait.
     pub(crate) roundtrip_timeout: Option<Duration>,
+    /// How long sending may take: the setting `request_timeout`, where it bounds no more than that.
+    sending_timeout: Option<Duration>,
     /// The same where a policy says it: that travels, a setting does not.
     pub(crate) roundtrip_policy: Option<Duration>,
     pub(crate) request_timeout: Option<Duration>,
@@ -99,11 +102,19 @@ impl CallPolicies {
         }
         let settings = object.orb().settings();
         let roundtrip_policy = value!(RELATIVE_ROUNDTRIP_TIMEOUT, RelativeRoundtripTimeout);
+        let reply_timeout = value!(RELATIVE_REPLY_TIMEOUT, RelativeReplyTimeout);
+        // A setting is for calls of which nobody says more; a reply that may take longer than it is
+        // waited for.
+        let (setting, sending) = match reply_timeout {
+            Some(_) => (None, settings.request_timeout),
+            None => (settings.request_timeout, None),
+        };
         let mut policies = CallPolicies {
-            roundtrip_timeout: roundtrip_policy.or(settings.request_timeout),
+            roundtrip_timeout: roundtrip_policy.or(setting),
+            sending_timeout: sending,
             roundtrip_policy,
             request_timeout: value!(RELATIVE_REQUEST_TIMEOUT, RelativeRequestTimeout),
-            reply_timeout: value!(RELATIVE_REPLY_TIMEOUT, RelativeReplyTimeout),
+            reply_timeout,
             request_start: value!(REQUEST_START_TIME, RequestStartTime),
             request_end: value!(REQUEST_END_TIME, RequestEndTime),
             reply_start: value!(REPLY_START_TIME, ReplyStartTime),
@@ -155,7 +166,8 @@ impl CallPolicies {
     fn begin_with_times(&self) -> Result<Clock, SystemException> {
         let left = |end: Option<UtcT>| end.map(|end| end.left());
         let whole = self.roundtrip_timeout.into_iter().chain(left(self.reply_end)).min();
-        let sending = self.request_timeout.into_iter().chain(left(self.request_end)).min();
+        let bounds = [self.request_timeout, self.sending_timeout, left(self.request_end)];
+        let sending = bounds.into_iter().flatten().min();
         let start = self.request_start.map_or(Duration::ZERO, |start| start.left());
         let never = |minor, what: &str| {
             Err(SystemException::timeout(minor, CompletionStatus::No)

@@ -157,7 +157,8 @@ pub enum Policy {
     /// How long a request may take to be delivered to its target: then TIMEOUT. The reply may take
     /// longer.
     RelativeRequestTimeout(Duration),
-    /// How long the reply may take from when the request was sent: then TIMEOUT. Ours.
+    /// How long the reply may take from when the request was sent: then TIMEOUT. It may be longer
+    /// than the setting `request_timeout`, which then bounds the sending alone. Ours.
     RelativeReplyTimeout(Duration),
     /// The request is not sent before.
     RequestStartTime(UtcT),
