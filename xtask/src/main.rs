@@ -13,6 +13,7 @@ mod tidy;
 mod tools;
 mod tutorial;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -110,7 +111,7 @@ fn main() -> ExitCode {
     match (command.run)(&root(), rest) {
         Ok(summary) => {
             if !summary.is_empty() {
-                println!("{name}: {summary}");
+                say(&format!("{name}: {summary}"));
             }
             ExitCode::SUCCESS
         }
@@ -131,10 +132,15 @@ fn root() -> PathBuf {
     here.parent().map_or_else(|| here.clone(), Path::to_path_buf)
 }
 
+/// Prints a line of a list. Nobody may read it any more (`cargo xtask help | head`).
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
 fn help(_: &Path, _: &[String]) -> Result<String, String> {
-    println!("cargo xtask COMMAND\n");
+    say("cargo xtask COMMAND\n");
     for Command { name, arguments, about, .. } in &COMMANDS {
-        println!("  {name} {arguments}\n      {about}");
+        say(&format!("  {name} {arguments}\n      {about}"));
     }
     Ok(String::new())
 }

@@ -106,7 +106,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     let steps: Vec<&Step> = STEPS.iter().filter(|step| options.includes(step)).collect();
     if options.list {
         for step in &steps {
-            println!("{:11} {}", step.name, step.about);
+            crate::say(&format!("{:11} {}", step.name, step.about));
         }
         return Ok(format!("{} steps", steps.len()));
     }

@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
         [] => {}
         [flag] if flag == "--list" => {
             for (name, asks) in RULES {
-                println!("{name:14} {asks}");
+                crate::say(&format!("{name:14} {asks}"));
             }
             return Ok(format!("{} rules", RULES.len()));
         }

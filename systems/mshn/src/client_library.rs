@@ -209,7 +209,7 @@ impl ClientLibrary {
             }
             if Instant::now() >= ends {
                 return Err(SystemException::timeout(0, CompletionStatus::Yes)
-                    .with_detail(format!("job {job} has not ended: {outcome:?}")));
+                    .with_detail(format!("job {job} has not ended in {patience:?}")));
             }
             std::thread::sleep(LOOK_EVERY);
         }

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use corbie_soak::{Length, Options, run};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -54,21 +55,26 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
 }
 
 fn soak(Arguments { options, folder }: &Arguments) -> Result<bool, String> {
-    println!("seed {}", options.seed);
-    let report = run(options, &mut |line| println!("{line}"))?;
-    println!("\n{report}");
+    say(&format!("seed {}", options.seed));
+    let report = run(options, &mut |line| say(line))?;
+    say(&format!("\n{report}"));
     let cannot = |e| format!("{} cannot be written: {e}", folder.display());
     std::fs::create_dir_all(folder).map_err(cannot)?;
     let text = format!("# Soak, seed {}\n\n{report}\n![](vitals.svg)\n", options.seed);
     std::fs::write(folder.join("report.md"), text).map_err(cannot)?;
     std::fs::write(folder.join("vitals.svg"), report.picture()).map_err(cannot)?;
-    println!("{}", folder.join("report.md").display());
+    say(&folder.join("report.md").display().to_string());
     Ok(report.faults().is_empty())
+}
+
+/// Prints a line. If nobody reads any more (`| head`), the soak goes on: its report is a file.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--help" || argument == "-h") {
-        println!("{USAGE}");
+        say(USAGE);
         return ExitCode::SUCCESS;
     }
     match parse(std::env::args().skip(1)).and_then(|arguments| soak(&arguments)) {

@@ -25,7 +25,7 @@ pub(crate) fn table() -> Command {
         .version(clap::crate_version!())
         .about(
             "Compiles IDL, explains references, pings and calls CORBA objects, serves names and \
-             events",
+             events, schedules and runs jobs",
         )
         .after_help(EXIT_STATUS)
         .subcommand_required(true)
@@ -47,8 +47,8 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-ping, call, naming, events and ior dump take every setting of the ORB as -ORB argument: see corbie \
-settings.
+ping, call, naming, events, mshn and ior dump take every setting of the ORB as -ORB argument: see \
+corbie settings.
 
 Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
              '\"IBM\"'";

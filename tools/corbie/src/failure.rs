@@ -53,6 +53,15 @@ impl Failure {
         Self { status: FAILED, report: Report::Text(text.into()) }
     }
 
+    /// The same sentence, with what to try.
+    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
+        if let Report::Sentence(sentence) = &mut self.report {
+            sentence.push_str("; ");
+            sentence.push_str(advice);
+        }
+        self
+    }
+
     /// A file or folder that could not be read or written.
     pub(crate) fn path(doing: &str, path: &std::path::Path, error: &io::Error) -> Self {
         Self::new(format!("cannot {doing} `{}`: {error}", path.display()))

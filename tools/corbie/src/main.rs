@@ -11,6 +11,7 @@ mod command;
 mod failure;
 mod idl_files;
 mod json;
+mod name_service;
 mod near_names;
 mod reference;
 mod session;

@@ -1,4 +1,4 @@
-//! The ORB of one run of `ping`, `call` or `ior dump --ping`, and the reference that its command
+//! The ORB of one run of a subcommand that talks to objects, and the reference that its command
 //! line names.
 //!
 //! `-ORB…` arguments, the environment and `corbie.toml` configure it as in every other program.
@@ -67,7 +67,32 @@ pub(crate) fn carry(arguments: impl Iterator<Item = String>) -> Vec<String> {
 /// Parses a number of seconds, with fractions.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
+    if seconds < 0.0 {
+        return Err("it has to be 0 or more seconds".to_owned());
+    }
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+/// The same, but some time.
+pub(crate) fn some_seconds(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        Duration::ZERO => Err("it has to be more than 0 seconds".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// The URL of an object that is known by its server's `HOST:PORT` and by `key`; anything else is a
+/// reference already.
+pub(crate) fn located(text: &str, key: &str) -> String {
+    if is_address(text) { format!("corbaloc::{text}/{key}") } else { text.to_owned() }
+}
+
+/// Whether it is `HOST:PORT`: of URLs, only `corbaloc:` without a key ends so.
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        let is_url = host.contains('/') || host.starts_with("corbaloc:");
+        port.parse::<u16>().is_ok() && !host.is_empty() && !is_url
+    })
 }
 
 /// How long people wait before they believe that nothing answers.
@@ -110,10 +135,26 @@ impl Session {
 
     /// The object that a URL names.
     pub(crate) fn resolve(&self, url: &str) -> Result<Object, Failure> {
-        self.orb
-            .string_to_object(url)
-            .map_err(|exception| Failure::new(format!("cannot use the reference: {exception}")))
+        self.orb.string_to_object(url).map_err(|exception| unusable(url, &exception))
     }
+
+    /// Where clients find the object with that key: at the host of `--listen`, as far as that says
+    /// one, and the port that there is.
+    pub(crate) fn place_of(&self, matches: &ArgMatches, key: &str) -> String {
+        let given = matches.get_one::<String>("listen").map_or("", String::as_str);
+        let host = given.rsplit_once(':').map_or(given, |(host, _)| host);
+        let host = if host.is_empty() { "HOST" } else { host };
+        let port = self.orb.listen_addresses().first().map_or(0, std::net::SocketAddr::port);
+        format!("corbaloc::{host}:{port}/{key}")
+    }
+}
+
+/// What is said of a reference that cannot be used, with its beginning.
+pub(crate) fn unusable(url: &str, exception: &SystemException) -> Failure {
+    const SHOWN: usize = 60;
+    let dots = if url.chars().count() > SHOWN { "…" } else { "" };
+    let begin: String = url.chars().take(SHOWN).collect();
+    Failure::new(format!("cannot use the reference `{begin}{dots}`: {exception}"))
 }
 
 /// The reference on the command line, or on standard input.

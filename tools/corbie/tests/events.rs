@@ -278,6 +278,10 @@ fn mistakes_are_said() {
     let nowhere = corbie(&["events", "stats", "prices"]);
     assert_eq!(nowhere.status, 64, "{nowhere:?}");
     assert!(unknown.stderr.contains("prices"), "it says what there is: {unknown:?}");
+    let nowhere = corbie(&["events", "list", "-f", "localhost"]);
+    assert_eq!((nowhere.status, nowhere.stderr.contains("HOST:PORT")), (64, true), "{nowhere:?}");
+    let unnamed = corbie(&["events", "serve", "--channel", "x", "-n", "localhost:1"]);
+    assert_eq!((unnamed.status, unnamed.stderr.contains("--name")), (64, true), "{unnamed:?}");
     let minus = events.run(&["push", "prices", "-5"]);
     assert_eq!(minus.status, 0, "a negative number is no option: {minus:?}");
     let wrong = events.run(&["push", "prices", "IBM"]);

@@ -25,6 +25,19 @@ fn a_generated_matrix_is_scheduled_and_drawn() {
 }
 
 #[test]
+fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
+    let missing = corbie(&["mshn", "run", "--", "/nowhere/program"]);
+    assert_eq!(missing.status, 127, "{missing:?}");
+    assert!(missing.stderr.contains("cannot run /nowhere/program"), "{missing:?}");
+    let folder = corbie(&["mshn", "run", "--", env!("CARGO_MANIFEST_DIR")]);
+    assert_eq!(folder.status, 126, "{folder:?}");
+    // What ran has run, wherever it is to be recorded.
+    let done = corbie(&["mshn", "run", "--", "true"]);
+    assert_eq!(done.status, 0, "{done:?}");
+    assert!(done.stderr.contains("cannot record what it used: which naming service"), "{done:?}");
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_said() {
     let folder = scratch_folder("mshn-wrong");
     let file = folder.join("wrong");

@@ -141,7 +141,7 @@ fn names_are_bound_shown_and_taken_away() {
     refused(
         &["resolve", "stock/nasdaq/x"],
         2,
-        "`stock/nasdaq/x` was not found: the first part of `nasdaq/x` is not bound",
+        "`stock/nasdaq/x` was not found: `stock/nasdaq` is not bound",
     );
     refused(&["destroy", "stock"], 2, "the context `stock` has bindings; unbind them first");
     let malformed = names.run(&["resolve", "a//b"]);
@@ -158,7 +158,7 @@ fn names_are_bound_shown_and_taken_away() {
 fn people_are_told_what_is_wrong() {
     let nobody = corbie(&["naming", "list"]);
     assert_eq!(nobody.status, 64);
-    assert!(nobody.stderr.contains("--name-service corbaloc::HOST:PORT/NameService"), "{nobody:?}");
+    assert!(nobody.stderr.contains("--name-service HOST:PORT"), "{nobody:?}");
     let port = free_port().to_string();
     let url = format!("corbaloc::127.0.0.1:{port}/NameService");
     let gone = corbie(&["naming", "tree", "--name-service", &url]);
@@ -169,14 +169,29 @@ fn people_are_told_what_is_wrong() {
     let names = Names::start(&path(&folder));
     let second = corbie(&["naming", "serve", "--store", &names.store, "--listen", "127.0.0.1:0"]);
     assert_eq!(second.status, 1);
-    assert!(second.stderr.contains("names.redb"), "{second:?}");
+    assert!(second.stderr.contains("names.redb is in use by another process"), "{second:?}");
+    let garbage = folder.path().join("garbage").display().to_string();
+    std::fs::write(&garbage, "no store").expect("the folder can be written");
+    let store = corbie(&["naming", "serve", "--store", &garbage, "--listen", "127.0.0.1:0"]);
+    assert_eq!(store.status, 1);
+    assert!(store.stderr.contains("garbage is no store of names"), "{store:?}");
+    let address = format!("127.0.0.1:{}", names.port);
+    assert_eq!(corbie(&["naming", "list", "-n", &address]), done(""));
+    let other_key = corbie(&["naming", "list", "-n", &format!("corbaloc::{address}/Names")]);
+    assert!(other_key.stderr.contains("is it a naming service"), "{other_key:?}");
+    let parents = names.run(&["bind", "a/b/c", &names.url()]);
+    assert_eq!(parents.status, 2);
+    let expected = "`a/b/c` was not found: `a` is not bound; --parents makes";
+    assert!(parents.stderr.contains(expected), "{parents:?}");
+    let busy = names.run(&["watch", "--interval", "0"]);
+    assert_eq!((busy.status, busy.stderr.contains("more than 0")), (64, true), "{busy:?}");
     let other = folder.path().join("other.redb").display().to_string();
     let listen = format!("127.0.0.1:{}", names.port);
     let second = corbie(&["naming", "serve", "--store", &other, "--listen", &listen]);
     assert_eq!(second.status, 1);
     assert!(second.stderr.contains(&listen), "{second:?}");
     let nowhere = corbie(&["naming", "serve", "--store", "etcd:///x", "--listen", "127.0.0.1:0"]);
-    assert_eq!(nowhere.status, 1);
+    assert_eq!(nowhere.status, 64);
     assert!(nowhere.stderr.contains("etcd://HOST:PORT/PREFIX"), "{nowhere:?}");
     let no_context = names.run(&["bind-context", "x", "corbaloc::127.0.0.1:1/nobody"]);
     assert_eq!(no_context.status, 1, "{no_context:?}");

@@ -117,12 +117,17 @@ fn not_found(name: &str, rest: &str, why: NotFoundReason) -> String {
         NotFoundReason::NotContext => "is an object where a context is needed",
         NotFoundReason::NotObject => "is a context where an object is needed",
     };
-    if name == rest || rest.is_empty() {
-        return format!("`{name}` {what}");
+    match up_to_first(name, rest) {
+        Some(part) if part != name => format!("`{name}` was not found: `{part}` {what}"),
+        _ => format!("`{name}` {what}"),
     }
-    let has_more = name::parse(rest).is_ok_and(|rest| rest.len() > 1);
-    let first = if has_more { "the first part of " } else { "" };
-    format!("`{name}` was not found: {first}`{rest}` {what}")
+}
+
+/// `name` up to the first component of its end `rest`.
+fn up_to_first(name: &str, rest: &str) -> Option<String> {
+    let (name, rest) = (name::parse(name).ok()?, name::parse(rest).ok()?);
+    let before = name.strip_suffix(&rest[..])?;
+    Some(name::stringify(name.get(..=before.len())?))
 }
 
 fn cannot_proceed(name: &str, rest: &str, why: Option<&SystemException>) -> String {

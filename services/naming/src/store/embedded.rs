@@ -11,8 +11,11 @@ use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target, follow_by};
 use crate::NameComponent;
 use change::{Change, Made};
 use group::Group;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
+};
 use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The store's own numbers: [`UID`] and [`NEXT_CONTEXT`].
@@ -41,7 +44,22 @@ impl Embedded {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let database = Database::create(path).map_err(|error| {
-            StoreError::Failed(format!("cannot open the file {}: {error}", path.display()))
+            let place = path.display();
+            StoreError::Failed(match error {
+                DatabaseError::DatabaseAlreadyOpen => format!(
+                    "the file {place} is in use by another process; each server needs a file of \
+                     its own (several servers share names by etcd)"
+                ),
+                DatabaseError::Storage(StorageError::Io(error))
+                    if error.kind() == ErrorKind::InvalidData =>
+                {
+                    format!(
+                        "{place} is no store of names: {error}; give a file that is one, or one \
+                         that is not there yet"
+                    )
+                }
+                error => format!("cannot open the file {place}: {error}"),
+            })
         })?;
         Self::prepare(database)
     }

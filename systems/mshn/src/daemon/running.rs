@@ -69,7 +69,12 @@ fn ended(used: &Used) -> End {
     match used.exit_status {
         Some(0) => End { state: Phase::Done, exit_status: 0, why: String::new(), is_stopped },
         Some(status) => {
-            let why = format!("it exited with status {status}");
+            let why = match status {
+                127 => ": a command was not found",
+                126 => ": a command cannot be run",
+                _ => "",
+            };
+            let why = format!("it exited with status {status}{why}");
             End { state: Phase::Failed, exit_status: status, why, is_stopped }
         }
         None => End { is_stopped, ..failed("a signal ended it".to_owned()) },

@@ -7,15 +7,26 @@ use std::fmt::Write as _;
 
 const WIDTH: f64 = 1000.0;
 const LEFT: f64 = 60.0;
-const RIGHT: f64 = 30.0;
+const RIGHT: f64 = 40.0;
 const TOP: f64 = 50.0;
 const LINE: f64 = 26.0;
 const BAR: f64 = 20.0;
 /// Bars narrower than this many pixels have no room for their task's number.
 const ROOM_FOR_NUMBER: f64 = 22.0;
-/// Eight colours that also people with weak colour vision can tell apart.
-const COLOURS: [&str; 8] =
-    ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#999933", "#88ccee"];
+/// Steps of the axis, at most.
+const STEPS: f64 = 8.0;
+/// Eight colours that also people with weak colour vision can tell apart, each with the one that
+/// can be read on it.
+const COLOURS: [(&str, &str); 8] = [
+    ("#4477aa", "white"),
+    ("#ee6677", "black"),
+    ("#228833", "white"),
+    ("#ccbb44", "black"),
+    ("#66ccee", "black"),
+    ("#aa3377", "white"),
+    ("#999933", "black"),
+    ("#332288", "white"),
+];
 
 /// The chart of `mapping` with a title; tasks of a machine run in their order. What a machine had
 /// to do before is grey.
@@ -25,7 +36,7 @@ const COLOURS: [&str; 8] =
 #[must_use]
 pub fn gantt_svg(problem: &Problem, mapping: &Mapping, title: &str) -> String {
     let makespan = mapping.makespan(problem);
-    let height = TOP + LINE * problem.machines() as f64 + 40.0;
+    let height = TOP + LINE * problem.machines() as f64 + 56.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -34,7 +45,7 @@ pub fn gantt_svg(problem: &Problem, mapping: &Mapping, title: &str) -> String {
         escaped(title)
     );
     let scale = if makespan > 0.0 { (WIDTH - LEFT - RIGHT) / makespan } else { 0.0 };
-    axis(&mut svg, makespan, scale, height - 32.0);
+    axis(&mut svg, makespan, scale, height - 48.0);
     let mut ready = problem.ready().to_vec();
     for (machine, busy) in ready.iter().enumerate() {
         let y = line(machine);
@@ -46,11 +57,12 @@ pub fn gantt_svg(problem: &Problem, mapping: &Mapping, title: &str) -> String {
         ready[machine] = from + time;
         let (x, width, y) = (from * scale, time * scale, line(machine));
         let name = format!("task {task}: {from:.3} to {:.3}", from + time);
-        bar(&mut svg, (x, width), y, COLOURS[task % COLOURS.len()], &name);
+        let (colour, ink) = COLOURS[task % COLOURS.len()];
+        bar(&mut svg, (x, width), y, colour, &name);
         if width >= ROOM_FOR_NUMBER {
             let _ = writeln!(
                 svg,
-                "<text x=\"{:.2}\" y=\"{:.1}\" fill=\"white\" text-anchor=\"middle\">{task}</text>",
+                "<text x=\"{:.2}\" y=\"{:.1}\" fill=\"{ink}\" text-anchor=\"middle\">{task}</text>",
                 LEFT + x + width / 2.0,
                 y + 14.5
             );
@@ -78,18 +90,53 @@ fn bar(svg: &mut String, (x, width): (f64, f64), y: f64, colour: &str, name: &st
     }
 }
 
-/// Five times along the bottom.
+/// Round times along the bottom.
 fn axis(svg: &mut String, makespan: f64, scale: f64, y: f64) {
-    for part in 0..=4 {
-        let time = makespan * f64::from(part) / 4.0;
+    let step = round_step(makespan);
+    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    let mut time = 0.0;
+    while time <= makespan {
         let x = LEFT + time * scale;
         let _ = writeln!(
             svg,
             "<line x1=\"{x:.2}\" y1=\"{TOP}\" x2=\"{x:.2}\" y2=\"{y:.1}\" stroke=\"#cccccc\"/>\
-             <text x=\"{x:.2}\" y=\"{:.1}\" text-anchor=\"middle\">{time:.1}</text>",
-            y + 16.0
+             <text x=\"{x:.2}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            y + 16.0,
+            grouped(&format!("{time:.decimals$}"))
         );
+        time += step;
     }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">\
+         time; bars are tasks, by number</text>",
+        LEFT.midpoint(WIDTH - RIGHT),
+        y + 36.0
+    );
+}
+
+/// 1, 2 or 5 times a power of ten, such that few steps fill `whole`.
+fn round_step(whole: f64) -> f64 {
+    let least = whole / STEPS;
+    if !(least.is_normal() && least > 0.0) {
+        return 1.0;
+    }
+    let power = 10_f64.powf(least.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least);
+    factor.unwrap_or(10.0) * power
+}
+
+/// A number with commas between thousands.
+fn grouped(number: &str) -> String {
+    let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let mut text = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + rest
 }
 
 fn escaped(text: &str) -> String {
@@ -98,8 +145,24 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::gantt_svg;
+    use super::{gantt_svg, grouped, round_step};
     use crate::schedule::{EtcMatrix, Mapping, Problem};
+
+    #[test]
+    fn the_axis_has_round_times() {
+        for (whole, step) in
+            [(8_148_560.0, 2e6), (820.0, 200.0), (8.0, 1.0), (0.7, 0.1), (0.0, 1.0)]
+        {
+            let found = round_step(whole);
+            assert!((found - step).abs() < step * 1e-9, "{whole}: {found}");
+        }
+        assert_eq!(grouped("1234567.25"), "1,234,567.25");
+        assert_eq!(grouped("200"), "200");
+        let etc = EtcMatrix::new(1, 1, vec![1700.0]).unwrap();
+        let svg = gantt_svg(&Problem::new(etc), &Mapping::new(vec![0]), "one");
+        assert!(svg.contains(">1,500</text>"), "{svg}");
+        assert!(svg.contains("time; bars are tasks"), "{svg}");
+    }
 
     #[test]
     fn every_task_is_a_bar_on_the_line_of_its_machine() {

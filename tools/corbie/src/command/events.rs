@@ -17,7 +17,7 @@ mod typed;
 use std::io::Write;
 
 use clap::{Arg, ArgMatches, Command};
-use corbie::{Object, SystemExceptionKind};
+use corbie::{Object, SystemException, SystemExceptionKind};
 use corbie_event::EVENT_CHANNEL_FACTORY;
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::corbie_events::event_channel_factory::{FindError, FindTypedError};
@@ -93,10 +93,11 @@ fn channel_name(matches: &ArgMatches) -> &str {
 
 fn the_factory(session: &Session, matches: &ArgMatches) -> Result<EventChannelFactory, Failure> {
     let object = match matches.get_one::<String>("factory") {
-        Some(url) if is_address(url) => {
-            session.resolve(&format!("corbaloc::{url}/{EVENT_CHANNEL_FACTORY}"))
-        }
-        Some(url) => session.resolve(url),
+        Some(url) if !url.contains(':') => Err(Failure::usage(format!(
+            "the factory `{url}` is no reference: give HOST:PORT, corbaloc:…, corbaname:…, IOR:… \
+             or file:…"
+        ))),
+        Some(url) => session.resolve(&session::located(url, EVENT_CHANNEL_FACTORY)),
         None => session.orb().resolve_initial_references(EVENT_CHANNEL_FACTORY).map_err(|_| {
             Failure::usage(
                 "which factory? Give --factory HOST:PORT, or \
@@ -105,13 +106,6 @@ fn the_factory(session: &Session, matches: &ArgMatches) -> Result<EventChannelFa
         }),
     };
     Ok(EventChannelFactory::unchecked_narrow(object?))
-}
-
-/// Whether it is `HOST:PORT`; no URL ends with a colon and digits only.
-fn is_address(text: &str) -> bool {
-    text.rsplit_once(':').is_some_and(|(host, port)| {
-        port.parse::<u16>().is_ok() && !host.is_empty() && !host.contains('/')
-    })
 }
 
 /// The channel that the command line names.
@@ -125,7 +119,7 @@ fn the_channel(session: &Session, matches: &ArgMatches) -> Result<EventChannel, 
     let found = patience.attempt(may_pass, || factory.find(name));
     let found = match found {
         Err(FindError::NotFound(_)) => typed_of(&factory, name)?,
-        Err(FindError::System(exception)) => return Err(failed("the factory", &exception)),
+        Err(FindError::System(exception)) => return Err(no_factory(&exception)),
         Ok(found) => found,
     };
     found.ok_or_else(|| is_nil("the channel"))
@@ -143,7 +137,7 @@ fn typed_of(factory: &EventChannelFactory, name: &str) -> Result<Option<EventCha
         {
             Err(refused(no_channel(factory, name)))
         }
-        Err(FindTypedError::System(exception)) => Err(failed("the factory", &exception)),
+        Err(FindTypedError::System(exception)) => Err(no_factory(&exception)),
     }
 }
 
@@ -161,7 +155,7 @@ fn no_channel(factory: &EventChannelFactory, name: &str) -> String {
         Ok(names) if names.is_empty() => {
             format!("there is no channel {name:?}; `corbie events create {name}` makes it")
         }
-        Ok(names) => format!("there is no channel {name:?}, but {}", names.join(", ")),
+        Ok(names) => format!("there is no channel {name:?}; there is {}", names.join(", ")),
         Err(_) => format!("there is no channel {name:?}"),
     }
 }
@@ -169,6 +163,18 @@ fn no_channel(factory: &EventChannelFactory, name: &str) -> String {
 /// The server raised a user exception.
 fn refused(sentence: String) -> Failure {
     Failure { status: USER_EXCEPTION, report: Report::Sentence(sentence) }
+}
+
+/// The factory has not answered as one would.
+fn no_factory(exception: &SystemException) -> Failure {
+    let failure = failed("the factory", exception);
+    match exception.kind {
+        SystemExceptionKind::ObjectNotExist | SystemExceptionKind::BadOperation => failure
+            .with_advice(
+                "there is no factory of ours: is it the address of `corbie events serve`?",
+            ),
+        _ => failure,
+    }
 }
 
 fn failed(who: &str, why: &dyn std::fmt::Display) -> Failure {

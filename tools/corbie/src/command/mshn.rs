@@ -22,6 +22,7 @@ use corbie_mshn::MechanismName;
 use corbie_naming::{Naming, NamingError};
 
 use crate::failure::Failure;
+use crate::name_service;
 
 pub(super) fn table() -> Command {
     Command::new("mshn")
@@ -55,11 +56,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 }
 
 fn name_service() -> Arg {
-    Arg::new("name-service")
-        .short('n')
-        .long("name-service")
-        .value_name("REFERENCE")
-        .help("The naming service of the system")
+    name_service::argument("The naming service of the system")
 }
 
 fn mechanism() -> Arg {
@@ -73,19 +70,15 @@ fn mechanism() -> Arg {
 
 /// The naming service that the command line names. One that is being replaced is waited for.
 fn naming(orb: &Orb, matches: &ArgMatches) -> Result<Naming, Failure> {
-    let url = matches.get_one::<String>("name-service").map_or("", String::as_str);
-    if url.is_empty() {
-        return Err(Failure::usage("which system? --name-service REFERENCE says it"));
-    }
     let ends = Instant::now() + NAMING_PATIENCE;
     loop {
-        match Naming::at(orb, url) {
+        match name_service::find(orb, matches).ok_or_else(name_service::not_given)? {
             Err(NamingError::System { exception, .. })
                 if is_away(&exception) && Instant::now() < ends =>
             {
                 std::thread::sleep(Duration::from_millis(100));
             }
-            outcome => return outcome.map_err(|error| Failure::new(error.to_string())),
+            outcome => return outcome.map_err(|error| name_service::unusable(matches, &error)),
         }
     }
 }

@@ -13,6 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use corbie_naming::{Naming, NamingError};
 
 use crate::failure::{Failure, Report, USER_EXCEPTION};
+use crate::name_service;
 use crate::session::{self, Session};
 
 pub(super) fn table() -> Command {
@@ -35,7 +36,7 @@ pub(super) fn table() -> Command {
              The naming service is the one of --name-service, or of \
              -ORBInitRef NameService=REFERENCE.\n\n\
              Example: corbie naming serve --listen localhost:2809 --store names.redb\n         \
-             corbie naming tree --name-service corbaloc::localhost:2809/NameService",
+             corbie naming tree --name-service localhost:2809",
         )
 }
 
@@ -56,15 +57,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 
 /// What all subcommands but `serve` take.
 fn client(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("name-service")
-                .short('n')
-                .long("name-service")
-                .value_name("REFERENCE")
-                .help("The naming service: corbaloc::HOST:PORT/NameService, IOR:…, file:…"),
-        )
-        .args(session::arguments())
+    command.arg(name_service::argument("The naming service")).args(session::arguments())
 }
 
 /// The name, which `what` explains.
@@ -83,23 +76,9 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
 /// The ORB and the naming service that the command line chooses.
 fn connect(matches: &ArgMatches) -> Result<(Session, Naming), Failure> {
     let session = Session::start(matches)?;
-    let naming = match matches.get_one::<String>("name-service") {
-        Some(url) => Naming::at(session.orb(), url),
-        None if is_configured(&session) => Naming::of(session.orb()),
-        None => {
-            return Err(Failure::usage(
-                "which naming service? Give --name-service corbaloc::HOST:PORT/NameService, or \
-                 -ORBInitRef NameService=REFERENCE",
-            ));
-        }
-    };
-    Ok((session, naming.map_err(failure)?))
-}
-
-fn is_configured(session: &Session) -> bool {
-    let settings = session.orb().settings();
-    settings.default_init_ref.is_some()
-        || session.orb().list_initial_services().iter().any(|name| name == "NameService")
+    let naming = name_service::find(session.orb(), matches).ok_or_else(name_service::not_given)?;
+    let naming = naming.map_err(|error| name_service::unusable(matches, &error))?;
+    Ok((session, naming))
 }
 
 /// A user exception of the naming service has an exit status of its own, as in `corbie call`.

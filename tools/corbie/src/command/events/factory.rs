@@ -17,8 +17,8 @@ use corbie_event::cos_typed_event_channel_admin::TypedEventChannel;
 use serde_json::{Value as Json, json};
 
 use super::{
-    CHANNEL, channel_argument, channel_name, failed, is_nil, naming, no_channel, refused,
-    the_channel, the_factory, typed,
+    CHANNEL, channel_argument, channel_name, failed, is_nil, naming, no_channel, no_factory,
+    refused, the_channel, the_factory, typed,
 };
 use crate::failure::Failure;
 use crate::session::Session;
@@ -119,7 +119,7 @@ fn create_untyped(
     let created = factory.create_channel(name, qos).map_err(|error| match error {
         CreateChannelError::AlreadyExists(_) => refused(other_channel(name)),
         CreateChannelError::BadQos(bad) => refused(bad.why),
-        CreateChannelError::System(exception) => failed("the factory", &exception),
+        CreateChannelError::System(exception) => no_factory(&exception),
     })?;
     created.ok_or_else(|| is_nil("the channel"))
 }
@@ -135,7 +135,7 @@ fn create_typed(
         CreateTypedChannelError::AlreadyExists(_) => refused(other_channel(name)),
         CreateTypedChannelError::BadQos(bad) => refused(bad.why),
         CreateTypedChannelError::BadInterface(bad) => refused(format!("{}: {}", bad.id, bad.why)),
-        CreateTypedChannelError::System(exception) => failed("the factory", &exception),
+        CreateTypedChannelError::System(exception) => no_factory(&exception),
     })?;
     created.ok_or_else(|| is_nil("the channel"))
 }
@@ -171,7 +171,7 @@ pub(super) fn run_stats(matches: &ArgMatches, output: &mut dyn Write) -> Result<
     let all = match matches.get_one::<String>("channel") {
         Some(name) => statistics(&factory, name)?,
         None => {
-            let names = factory.list().map_err(|e| failed("the factory", &e))?;
+            let names = factory.list().map_err(|e| no_factory(&e))?;
             let mut all = serde_json::Map::new();
             for name in names {
                 let of_one = statistics(&factory, &name)?;
@@ -187,7 +187,7 @@ pub(super) fn run_stats(matches: &ArgMatches, output: &mut dyn Write) -> Result<
 fn statistics(factory: &EventChannelFactory, name: &str) -> Result<Json, Failure> {
     let statistics = factory.statistics(name).map_err(|error| match error {
         StatisticsError::NotFound(_) => refused(no_channel(factory, name)),
-        StatisticsError::System(exception) => failed("the factory", &exception),
+        StatisticsError::System(exception) => no_factory(&exception),
     })?;
     let consumers: Vec<Json> = statistics.consumers.iter().map(counters).collect();
     let mut shown = json!({
@@ -205,7 +205,7 @@ fn statistics(factory: &EventChannelFactory, name: &str) -> Result<Json, Failure
 
 pub(super) fn run_list(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let session = Session::start(matches)?;
-    let names = the_factory(&session, matches)?.list().map_err(|e| failed("the factory", &e))?;
+    let names = the_factory(&session, matches)?.list().map_err(|e| no_factory(&e))?;
     for name in names {
         writeln!(output, "{name}")?;
     }

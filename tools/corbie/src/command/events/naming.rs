@@ -3,17 +3,13 @@
 
 use clap::{Arg, ArgMatches};
 use corbie::Object;
-use corbie_naming::Naming;
 
-use super::failed;
 use crate::failure::Failure;
+use crate::name_service;
 use crate::session::Session;
 
 pub(super) fn argument() -> Arg {
-    Arg::new("name-service").short('n').long("name-service").value_name("REFERENCE").help(
-        "The naming service to bind it in: HOST:PORT, or any reference \
-         [default: -ORBInitRef NameService=…]",
-    )
+    name_service::argument("The naming service to bind it in").requires("bind")
 }
 
 /// Binds `object`, whatever was bound to that name before; makes the contexts above it.
@@ -23,15 +19,9 @@ pub(super) fn bind(
     name: &str,
     object: &Object,
 ) -> Result<(), Failure> {
-    let why = |e| failed("the naming service", &e);
-    let naming = match matches.get_one::<String>("name-service") {
-        Some(url) if super::is_address(url) => {
-            Naming::at(session.orb(), &format!("corbaloc::{url}/NameService"))
-        }
-        Some(url) => Naming::at(session.orb(), url),
-        None => Naming::of(session.orb()),
-    };
-    let naming = naming.map_err(why)?;
+    let why = |e| Failure::new(format!("cannot bind `{name}`: {e}"));
+    let naming = name_service::find(session.orb(), matches).ok_or_else(name_service::not_given)?;
+    let naming = naming.map_err(|error| name_service::unusable(matches, &error))?;
     if let Some((above, _)) = name.rsplit_once('/').filter(|(above, _)| !above.ends_with('\\')) {
         naming.make_contexts(above).map_err(why)?;
     }

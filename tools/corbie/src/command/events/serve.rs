@@ -109,11 +109,8 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.factory().as_object())?;
     } else {
-        let given =
-            matches.get_one::<String>("listen").and_then(|address| address.rsplit_once(':'));
-        let host = given.map_or("HOST", |(host, _)| host);
-        let port = session.orb().listen_addresses().first().map_or(0, std::net::SocketAddr::port);
-        writeln!(output, "serving corbaloc::{host}:{port}/EventChannelFactory; Ctrl-C ends it")?;
+        let place = session.place_of(matches, EVENT_CHANNEL_FACTORY);
+        writeln!(output, "serving {place}; Ctrl-C ends it")?;
     }
     output.flush()?;
     session.orb().run();

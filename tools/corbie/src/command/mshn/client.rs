@@ -42,7 +42,14 @@ impl Client {
                 return Ok(Self { peers, _session: session });
             }
         }
-        Err(Failure::new("no advisor is known to this naming service; is it that of a system?"))
+        let known = match given {
+            Some(mechanism) => format!("that talks by `{mechanism}`"),
+            None => "of a running system".to_owned(),
+        };
+        Err(Failure::new(format!(
+            "this naming service has no advisor {known}; `corbie mshn up --stay` starts a system \
+             and says where its naming service is"
+        )))
     }
 
     pub(super) fn library(&self) -> Result<ClientLibrary, Failure> {

@@ -15,7 +15,7 @@ pub(super) fn table() -> Command {
         .arg(Arg::new("id").num_args(1..).required(true).help("What `submit` printed"))
         .args(client::arguments())
         .after_help(
-            "Example: corbie mshn job -n corbaloc::localhost:2809/NameService job-7\n\nThe exit \
+            "Example: corbie mshn job -n localhost:2809 job-7\n\nThe exit \
              status is 1 when one of them has failed or is not known.",
         )
 }

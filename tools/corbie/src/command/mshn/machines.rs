@@ -15,7 +15,7 @@ pub(super) fn table() -> Command {
     Command::new("machines")
         .about("Shows the machines of a system and how busy they are")
         .args(client::arguments())
-        .after_help("Example: corbie mshn machines -n corbaloc::localhost:2809/NameService")
+        .after_help("Example: corbie mshn machines -n localhost:2809")
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! `corbie mshn run`: the Client Library around any program: runs it, measures it, and tells the
 //! requirement database. Daemons start every job with it.
 
-use std::io::{Read as _, Write};
+use std::io::{ErrorKind, Read as _, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,11 +29,18 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("End the command when standard input ends"),
         )
-        .arg(Arg::new("command").num_args(1..).required(true).last(true).help("What to run"))
+        .arg(
+            Arg::new("command")
+                .value_name("COMMAND")
+                .num_args(1..)
+                .required(true)
+                .last(true)
+                .help("What to run"),
+        )
         .args(session::arguments())
         .after_help(
-            "Its exit status is the command's.\n\nExample: corbie mshn run -n \
-             corbaloc::localhost:2809/NameService -- gzip big.tar",
+            "Its exit status is the command's; 127 when there is no such command, 126 when it \
+             cannot be run.\n\nExample: corbie mshn run -n localhost:2809 -- gzip big.tar",
         )
 }
 
@@ -47,7 +54,7 @@ pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), F
             stop.store(true, Ordering::Release);
         });
     }
-    let used = client_library::run(&command, &stop).map_err(|e| Failure::new(e.to_string()))?;
+    let used = client_library::run(&command, &stop).map_err(|error| not_run(&error))?;
     if used.exit_status == Some(0) && !used.is_stopped {
         let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
         let usage = Usage {
@@ -62,7 +69,8 @@ pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), F
         };
         // The run counts, whether or not it could be recorded.
         if let Err(failure) = record(matches, usage) {
-            crate::terminal::report(&failure);
+            let sentence = format!("cannot record what it used: {failure}");
+            crate::terminal::report(&Failure::new(sentence));
         }
         return Ok(());
     }
@@ -71,11 +79,19 @@ pub(super) fn run(matches: &ArgMatches, _output: &mut dyn Write) -> Result<(), F
     Err(Failure { status, report: Report::Silent })
 }
 
+/// The exit statuses of shells (POSIX 2.8.2).
+fn not_run(error: &std::io::Error) -> Failure {
+    let status = match error.kind() {
+        ErrorKind::NotFound => 127,
+        _ => 126,
+    };
+    Failure { status, report: Report::Sentence(error.to_string()) }
+}
+
 fn record(matches: &ArgMatches, usage: Usage) -> Result<(), Failure> {
     let session = Session::start_with(matches, &super::local_endpoint())?;
-    let failed = |why: String| Failure::new(format!("cannot record what it used: {why}"));
     let naming = super::naming(session.orb(), matches)?;
     let peers = node::peers(session.orb(), naming, super::mechanism_of(matches));
-    let receipt = client_library::record(&peers, usage).map_err(|e| failed(e.to_string()))?;
-    if receipt.accepted { Ok(()) } else { Err(failed(receipt.why)) }
+    let receipt = client_library::record(&peers, usage).map_err(|e| Failure::new(e.to_string()))?;
+    if receipt.accepted { Ok(()) } else { Err(Failure::new(receipt.why)) }
 }

@@ -33,7 +33,13 @@ const KINDS: [&str; 8] = [
 pub(super) fn table() -> Command {
     Command::new("serve")
         .about("Serves one component")
-        .arg(Arg::new("component").required(true).value_parser(KINDS).help("Which component"))
+        .arg(
+            Arg::new("component")
+                .value_name("COMPONENT")
+                .required(true)
+                .value_parser(KINDS)
+                .help("Which component"),
+        )
         .arg(
             text("name", "NAME", "The component's name; a daemon's is its machine's")
                 .required(true),
@@ -72,7 +78,7 @@ pub(super) fn table() -> Command {
         .args(session::arguments())
         .after_help(
             "Example: corbie mshn serve daemon --name m1 -n \
-             corbaloc::localhost:2809/NameService",
+             localhost:2809",
         )
 }
 

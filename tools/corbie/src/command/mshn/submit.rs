@@ -2,9 +2,10 @@
 //! system takes the first that meets the deadline.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use corbie::SystemExceptionKind;
 use corbie_mshn::idl::{Format, Job, Phase};
 
 use super::client::{self, Client};
@@ -27,11 +28,18 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::Append),
         )
         .arg(time("wait", "Waits for its end, so long at most").num_args(0..=1))
-        .arg(Arg::new("command").num_args(1..).required(true).last(true).help("What to run"))
+        .arg(
+            Arg::new("command")
+                .value_name("COMMAND")
+                .num_args(1..)
+                .required(true)
+                .last(true)
+                .help("What to run"),
+        )
         .args(client::arguments())
         .after_help(
             "Commands of --or are run by /bin/sh.\n\nExample: corbie mshn submit -n \
-             corbaloc::localhost:2809/NameService --deadline 60 --or 'gzip -1 big.tar' --wait \
+             localhost:2809 --deadline 60 --or 'gzip -1 big.tar' --wait \
              -- gzip -9 big.tar",
         )
 }
@@ -52,7 +60,23 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         return Ok(());
     }
     let patience = matches.get_one::<Duration>("wait").copied().unwrap_or(WAIT_DEFAULT);
-    let end = library.wait(&job.id, patience).map_err(client::failed)?;
+    let ends = Instant::now() + patience;
+    let end = match library.wait(&job.id, patience) {
+        Err(exception)
+            if exception.kind == SystemExceptionKind::Timeout && Instant::now() >= ends =>
+        {
+            let now = library.outcome(&job.id).map_err(client::failed)?;
+            if !matches!(now.state, Phase::Done | Phase::Failed) {
+                return Err(Failure::new(format!(
+                    "{}, and has not ended in {patience:?}; `corbie mshn job {}` asks again",
+                    client::line(&now),
+                    job.id
+                )));
+            }
+            now
+        }
+        end => end.map_err(client::failed)?,
+    };
     writeln!(output, "{}", client::line(&end))?;
     if end.state == Phase::Done { Ok(()) } else { Err(Failure::silent()) }
 }

@@ -126,7 +126,10 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 
 /// Waits for the end of standard input.
 fn stay(naming: &str, output: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(output, "it runs on until standard input ends; try, in another terminal:")?;
+    writeln!(
+        output,
+        "it runs on until standard input ends (Ctrl-D) or Ctrl-C; try, in another terminal:"
+    )?;
     writeln!(output, "corbie mshn submit --wait -n {naming} -- uname -a")?;
     output.flush()?;
     let read = std::io::stdin().lock().read_to_end(&mut Vec::new());

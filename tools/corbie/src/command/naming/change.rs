@@ -7,7 +7,8 @@ use std::io::Write;
 
 use clap::{Arg, ArgMatches, Command};
 use corbie_naming::cos_naming::NamingContext;
-use corbie_naming::{Naming, parse, stringify};
+use corbie_naming::cos_naming::naming_context::NotFoundReason;
+use corbie_naming::{Naming, NamingError, parse, stringify};
 
 use super::{connect, failure, flag, name, name_of};
 use crate::failure::Failure;
@@ -62,7 +63,16 @@ pub(super) fn run_bind(matches: &ArgMatches) -> Result<(), Failure> {
     } else {
         naming.bind(name, &object)
     };
-    bound.map_err(failure)
+    bound.map_err(|error| not_bound(error, name))
+}
+
+/// A context on the way may be missing.
+fn not_bound(error: NamingError, name: &str) -> Failure {
+    let is_parent =
+        matches!(&error, NamingError::NotFound { why: NotFoundReason::MissingNode, .. })
+            && parse(name).is_ok_and(|name| name.len() > 1);
+    let failure = failure(error);
+    if is_parent { failure.with_advice("--parents makes the contexts on the way") } else { failure }
 }
 
 pub(super) fn run_bind_context(
@@ -73,21 +83,25 @@ pub(super) fn run_bind_context(
     let name = name_of(matches);
     make_parents(&naming, matches)?;
     if !matches.contains_id("reference") {
-        let made = naming.bind_new_context(name).map_err(failure)?;
+        let made = naming.bind_new_context(name).map_err(|error| not_bound(error, name))?;
         writeln!(output, "{}", made.as_context().as_object())?;
         return Ok(());
     }
     // Asked here, so that what is no context is not bound as one.
     let object = session.object(matches)?;
     let context = NamingContext::narrow(&object)
-        .map_err(|exception| Failure::new(format!("cannot use the reference: {exception}")))?
-        .ok_or_else(|| Failure::new("the reference is not of a naming context"))?;
+        .map_err(|exception| {
+            Failure::new(format!(
+                "cannot ask what is to be bound as `{name}` whether it is a context: {exception}"
+            ))
+        })?
+        .ok_or_else(|| Failure::new(format!("what is to be bound as `{name}` is no context")))?;
     let bound = if matches.get_flag("rebind") {
         naming.rebind_context(name, &context)
     } else {
         naming.bind_context(name, &context)
     };
-    bound.map_err(failure)
+    bound.map_err(|error| not_bound(error, name))
 }
 
 pub(super) fn run_unbind(matches: &ArgMatches) -> Result<(), Failure> {

@@ -38,7 +38,7 @@ pub(super) fn watch() -> Command {
                 .long("interval")
                 .value_name("SECONDS")
                 .default_value("1")
-                .value_parser(session::seconds)
+                .value_parser(session::some_seconds)
                 .help("The pause between two looks"),
         )
         .after_help(

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use corbie_naming::store::Store;
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::store::etcd::Etcd;
+use corbie_naming::store::{Store, StoreError};
 use corbie_naming::{Limits, NamingServer};
 
 use super::flag;
@@ -50,7 +50,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
     let place = matches.get_one::<String>("store").map_or("", String::as_str);
-    let store = open(place).map_err(|why| Failure::new(format!("cannot use the store: {why}")))?;
+    let store = open(place)?;
     let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
         .map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
     // Requests for objects that were never here are refused, and do not wait for one.
@@ -60,28 +60,40 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.root().as_object())?;
     } else {
-        let port = session.orb().listen_addresses().first().map_or(0, std::net::SocketAddr::port);
-        writeln!(output, "serving names as corbaloc::HOST:{port}/NameService; Ctrl-C ends it")?;
+        let place = session.place_of(matches, "NameService");
+        writeln!(output, "serving names as {place}; Ctrl-C ends it")?;
     }
     output.flush()?;
     session.orb().run();
     Ok(())
 }
 
-fn open(place: &str) -> Result<Arc<dyn Store>, String> {
+fn open(place: &str) -> Result<Arc<dyn Store>, Failure> {
     let Some(cluster) = place.strip_prefix("etcd://") else {
-        let store = Embedded::open(place).map_err(|error| error.to_string())?;
+        let store = Embedded::open(place).map_err(|error| unusable(&error))?;
         return Ok(Arc::new(store));
     };
     let (members, prefix) = cluster.split_once('/').unwrap_or((cluster, ETCD_PREFIX));
     let members: Vec<String> =
         members.split(',').filter(|m| !m.is_empty()).map(|m| format!("http://{m}")).collect();
     if members.is_empty() {
-        return Err(format!("`{place}` names no member; it should be etcd://HOST:PORT/PREFIX"));
+        return Err(Failure::usage(format!(
+            "`{place}` names no member; it should be etcd://HOST:PORT/PREFIX"
+        )));
     }
     let prefix = if prefix.is_empty() { ETCD_PREFIX } else { prefix };
-    let store = Etcd::connect(&members, prefix, ETCD_TIMEOUT).map_err(|error| error.to_string())?;
+    let store = Etcd::connect(&members, prefix, ETCD_TIMEOUT).map_err(|error| unusable(&error))?;
     Ok(Arc::new(store))
+}
+
+fn unusable(error: &StoreError) -> Failure {
+    Failure::new(match error {
+        StoreError::Failed(why) => format!("cannot use the store: {why}"),
+        StoreError::Unavailable(why) => {
+            format!("cannot use the store: {why}; check that etcd runs there")
+        }
+        other => format!("cannot use the store: {other}"),
+    })
 }
 
 /// A limit that has a flag.
