@@ -416,7 +416,7 @@ impl Peers {
 
     fn forget_if_stale(&self, asked: &Chosen, exception: &SystemException) {
         if is_stale(exception) {
-            self.lock().failed(asked.group, &asked.name, &asked.link);
+            self.lock().failed(asked.group, &asked.name, &asked.link, exception);
         }
     }
 

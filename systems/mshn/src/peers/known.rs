@@ -3,6 +3,7 @@
 
 use crate::mechanism::Link;
 use crate::messages::Role;
+use corbie::{SystemException, SystemExceptionKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,8 +11,12 @@ use std::time::{Duration, Instant};
 /// How old a list of replicas may be: new ones are found after so long.
 const LIST_AGE: Duration = Duration::from_secs(5);
 
-/// A replica that failed is passed over for so long, if there are others.
+/// A replica that failed is passed over for so long, if there are others: it is replaced at once.
 const AVOIDED: Duration = Duration::from_secs(1);
+
+/// The same of one that hangs: nobody replaces it, and to find out whether it still does takes as
+/// long as a call may.
+const HUNG_AVOIDED: Duration = Duration::from_secs(30);
 
 /// Components that can stand for each other: those of a kind, or the proxies in front of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +45,7 @@ struct Replicas {
     listed: Instant,
     /// The next choice is another one.
     choices: usize,
+    /// Those that are passed over, until then.
     failed: HashMap<String, Instant>,
 }
 
@@ -74,7 +80,8 @@ impl Known {
     /// The next of the group that did not fail just now.
     pub(super) fn choose_sound(&mut self, group: Group) -> Option<String> {
         let replicas = self.replicas.get_mut(&group)?;
-        replicas.failed.retain(|_, at| at.elapsed() < AVOIDED);
+        let now = Instant::now();
+        replicas.failed.retain(|_, until| *until > now);
         replicas.choices = replicas.choices.wrapping_add(1);
         let (names, first, failed) = (&replicas.names, replicas.choices, &replicas.failed);
         let count = names.len().max(1);
@@ -82,14 +89,22 @@ impl Known {
         (0..count).filter_map(turn).find(|name| !failed.contains_key(*name)).cloned()
     }
 
-    /// That one did not answer, by that link.
-    pub(super) fn failed(&mut self, group: Group, name: &str, link: &Arc<dyn Link>) {
+    /// That one did not answer, by that link, but gave this.
+    pub(super) fn failed(
+        &mut self,
+        group: Group,
+        name: &str,
+        link: &Arc<dyn Link>,
+        exception: &SystemException,
+    ) {
         let key = (group, name.to_owned());
         if self.links.get(&key).is_some_and(|known| Arc::ptr_eq(known, link)) {
             self.links.remove(&key);
         }
         if let Some(replicas) = self.replicas.get_mut(&group) {
-            replicas.failed.insert(key.1, Instant::now());
+            let is_hung = exception.kind == SystemExceptionKind::Timeout;
+            let avoided = if is_hung { HUNG_AVOIDED } else { AVOIDED };
+            replicas.failed.insert(key.1, Instant::now() + avoided);
         }
     }
 
@@ -110,6 +125,8 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::{Done, Reply, Request};
+    use corbie::CompletionStatus;
 
     #[test]
     fn replicas_are_taken_in_turns_and_failed_ones_passed_over() {
@@ -122,11 +139,43 @@ mod tests {
         turns.sort();
         assert_eq!(turns, ["a", "b", "c"]);
         let replicas = known.replicas.get_mut(&group).unwrap();
-        replicas.failed.insert("b".to_owned(), Instant::now());
+        let later = Instant::now() + Duration::from_secs(3600);
+        replicas.failed.insert("b".to_owned(), later);
         assert!((0..6).all(|_| known.choose(group).unwrap() != "b"));
         let replicas = known.replicas.get_mut(&group).unwrap();
-        replicas.failed.extend(["a", "c"].map(|name| (name.to_owned(), Instant::now())));
+        replicas.failed.extend(["a", "c"].map(|name| (name.to_owned(), later)));
         assert_eq!(known.choose_sound(group), None);
         assert!(known.choose(group).is_some());
+    }
+
+    /// A link to nobody.
+    struct Nobody;
+
+    impl Link for Nobody {
+        fn call(&self, _: &Request) -> Result<Reply, SystemException> {
+            Err(SystemException::transient(0, CompletionStatus::No))
+        }
+
+        fn start(&self, request: &Request, done: Done) {
+            done(self.call(request));
+        }
+    }
+
+    #[test]
+    fn a_replica_that_hangs_is_passed_over_for_longer() {
+        let group = Group { role: Role::StatusServer, is_proxy: false };
+        let mut known = Known::default();
+        let names: Arc<[String]> = ["a", "b", "c"].map(str::to_owned).into();
+        known.listed(group, &names);
+        let link: Arc<dyn Link> = Arc::new(Nobody);
+        let before = Instant::now();
+        known.failed(group, "a", &link, &SystemException::timeout(0, CompletionStatus::Maybe));
+        known.failed(group, "b", &link, &SystemException::transient(0, CompletionStatus::No));
+        let after = Instant::now();
+        let failed = &known.replicas[&group].failed;
+        assert!(failed["a"] >= before + HUNG_AVOIDED && failed["b"] <= after + AVOIDED);
+        known.replicas.get_mut(&group).unwrap().failed.insert("b".to_owned(), before);
+        let chosen: Vec<_> = (0..2).map(|_| known.choose(group).unwrap()).collect();
+        assert!(!chosen.contains(&"a".to_owned()), "{chosen:?}");
     }
 }
