@@ -4,6 +4,7 @@
 //! its reference that they may send it bundles, and others push one event at a time.
 
 use crate::bundle::{BUNDLE_CONSUMER, PUSH_BUNDLE, View};
+use crate::channel::{is_durably_tried, is_passing};
 use crate::cos_event_comm::{
     Disconnected, PushConsumer, PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
 };
@@ -57,8 +58,14 @@ impl<S: PushConsumerServant> Bundled<S> {
                 Err(PushError::Disconnected(_)) => {
                     return request.reply_exception(Disconnected::REPOSITORY_ID, &|_| Ok(()));
                 }
+                // The channel knows whether it is to try again: it hears of it as of one alone.
+                Err(PushError::System(exception))
+                    if taken == 0 && is_durably_tried(&exception) && !is_passing(&exception) =>
+                {
+                    return Err(exception);
+                }
                 // The channel is to try again, from here.
-                Err(PushError::System(exception)) if crate::channel::is_passing(&exception) => {
+                Err(PushError::System(exception)) if is_durably_tried(&exception) => {
                     tracing::debug!(%exception, "a consumer does not take all of a bundle");
                     break;
                 }

@@ -15,7 +15,7 @@ mod ticket;
 pub(crate) use asking::{NotTyped, Question, Target, ask};
 pub(crate) use pulled::{Loss, PATIENCE, PulledSupplier};
 pub(crate) use pulling::{Pull, PullingConsumer};
-pub(crate) use push::{PushConsumer, is_passing};
+pub(crate) use push::{DISCONNECTED, PushConsumer, is_durably_tried, is_passing};
 pub(crate) use selection::Selection;
 pub use ticket::Ticket;
 
@@ -23,7 +23,7 @@ use crate::bundle::Bundle;
 use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
 use crate::durable::{Journal, Progress};
 use crate::event::Event;
-use crate::log::{Log, Place};
+use crate::log::{Log, LogError, Place};
 use crate::qos::{ChannelQos, Limits};
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
@@ -38,6 +38,8 @@ pub trait Proxy: Send + Sync {
     fn end(&self);
     /// Stops it without a word, until the server is started again.
     fn suspend(&self);
+    /// Has it move nothing more until then. `under_way` is kept until what it sent is answered.
+    fn stop(&self, under_way: &UnderWay);
     /// Ends it if nobody uses it any more. Does not wait.
     fn look_after(self: Arc<Self>) {}
     /// Whether a supplier is connected.
@@ -45,6 +47,9 @@ pub trait Proxy: Send + Sync {
         false
     }
 }
+
+/// Kept by whoever has sent something that is not answered yet.
+pub type UnderWay = std::sync::mpsc::Sender<std::convert::Infallible>;
 
 /// What gets the events of one consumer.
 #[derive(Clone)]
@@ -59,6 +64,14 @@ impl Consumer {
         match self {
             Consumer::Push(consumer) => consumer.begin(journal, selection, at),
             Consumer::Pulling(consumer) => consumer.begin(journal, selection, at),
+        }
+    }
+
+    /// Has it give nothing more to anybody until the server is started again.
+    pub(crate) fn stop(&self, under_way: Option<&UnderWay>) {
+        match self {
+            Consumer::Push(consumer) => consumer.stop(under_way),
+            Consumer::Pulling(consumer) => consumer.suspend(),
         }
     }
 
@@ -105,6 +118,8 @@ pub struct Channel {
     next_proxy: AtomicU64,
     received: AtomicU64,
     is_destroyed: AtomicBool,
+    /// It is there again when the server is started again.
+    is_suspended: AtomicBool,
     /// Of a durable channel.
     journal: Option<Arc<Journal>>,
 }
@@ -187,6 +202,7 @@ impl Channel {
             next_proxy: AtomicU64::new(next_proxy),
             received: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
+            is_suspended: AtomicBool::new(false),
             journal,
         })
     }
@@ -281,6 +297,11 @@ impl Channel {
         self.is_destroyed.load(Ordering::SeqCst)
     }
 
+    /// Whether it was stopped, and is there again when the server is started again.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.is_suspended.load(Ordering::SeqCst)
+    }
+
     /// Registers a proxy that `make` makes of its number.
     ///
     /// # Errors
@@ -311,6 +332,11 @@ impl Channel {
     ) -> Result<T, SystemException> {
         let (proxy, made) = make(id)?;
         self.proxies().insert(id, Arc::<P>::clone(&proxy));
+        if self.is_suspended() {
+            self.proxies().remove(&id);
+            proxy.suspend();
+            return Err(server_ends());
+        }
         if self.is_destroyed() {
             self.proxies().remove(&id);
             proxy.end();
@@ -332,6 +358,9 @@ impl Channel {
         let selection = selection.clone();
         let listed = Listed { id, selection, consumer: consumer.clone() };
         self.change_consumers(|consumers| consumers.push(listed));
+        if self.is_suspended() {
+            return consumer.stop(None);
+        }
         // What it has not seen of a log.
         match consumer {
             Consumer::Push(consumer) => consumer.catch_up(),
@@ -356,9 +385,18 @@ impl Channel {
         }
     }
 
+    /// Has a durable channel give nothing to consumers and ask no suppliers any more, until the
+    /// server is started again. `under_way` is kept until what was sent is answered.
+    pub(crate) fn stop(&self, under_way: &UnderWay) {
+        self.is_suspended.store(true, Ordering::SeqCst);
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        proxies.iter().for_each(|proxy| proxy.stop(under_way));
+    }
+
     /// Stops a durable channel, which goes on when the server is started again: nobody is told.
     pub(crate) fn suspend(&self) {
-        if self.is_destroyed.swap(true, Ordering::SeqCst) {
+        self.is_suspended.store(true, Ordering::SeqCst);
+        if self.is_destroyed() {
             return;
         }
         let proxies = std::mem::take(&mut *self.proxies());
@@ -368,10 +406,10 @@ impl Channel {
         self.change_consumers(Vec::clear);
     }
 
-    /// Ends the channel: everybody connected is told. Does not wait. Whether it was not destroyed
-    /// before.
+    /// Ends the channel: everybody connected is told. Does not wait. Whether it was there until
+    /// now.
     pub fn destroy(&self) -> bool {
-        if self.is_destroyed.swap(true, Ordering::SeqCst) {
+        if self.is_suspended() || self.is_destroyed.swap(true, Ordering::SeqCst) {
             return false;
         }
         let proxies = std::mem::take(&mut *self.proxies());
@@ -414,6 +452,11 @@ impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Channel").field("name", &self.name).field("qos", &self.qos).finish()
     }
+}
+
+/// What is there again when the server is started again.
+pub(crate) fn server_ends() -> SystemException {
+    LogError::Closed.to_exception()
 }
 
 pub(crate) fn no_policy(error: corbie::policy::PolicyError) -> SystemException {

@@ -19,14 +19,20 @@ use crate::log::{Log, LogError, Retention};
 use crate::workers::Workers;
 use commit::Commit;
 use keep::Keeper;
+use std::collections::HashSet;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use table::Table;
 
-/// A proxy as it was: its number, what it is, and how far its consumer was.
-pub(crate) type KeptProxy = (u64, ProxyRow, Progress);
+/// A proxy as it was: its number, what it is, and how far its consumer was, if it has one.
+pub(crate) type KeptProxy = (u64, ProxyRow, Option<Progress>);
+
+/// What the names of the folders of channels begin with; then comes the number.
+const CHANNEL: &str = "channel-";
 
 /// Threads that read logs for consumers which are behind.
 const READERS: usize = 2;
@@ -50,9 +56,11 @@ impl Store {
     /// # Errors
     /// [`LogError::InUse`] when another process has it, [`LogError::Io`], [`LogError::Table`].
     pub(crate) fn open(folder: &Path) -> Result<Self, LogError> {
-        std::fs::create_dir_all(folder).map_err(|e| LogError::io("make", folder, e))?;
+        make_folder(folder).map_err(|e| LogError::io("make", folder, e))?;
         let lock = lock(folder)?;
         let table = Arc::new(Table::open(&folder.join("channels.redb"))?);
+        sync_folder(folder).map_err(|e| LogError::io("flush", folder, e))?;
+        remove_orphans(folder, &table)?;
         let commit = Arc::new(Commit::default());
         let keeper = Keeper::new(&table);
         let threads = commit
@@ -111,9 +119,7 @@ impl Store {
     ) -> Result<Arc<Journal>, LogError> {
         let number = self.table.next_channel()?;
         let folder = self.folder_of(number);
-        std::fs::create_dir_all(&folder).map_err(|e| LogError::io("make", &folder, e))?;
-        let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|e| LogError::io("flush", &self.folder, e))?;
+        make_folder(&folder).map_err(|e| LogError::io("make", &folder, e))?;
         let retention = row.qos.durable.unwrap_or_default();
         let journal = self.open_journal(number, retention, 0)?;
         self.table.change(Change::Made { channel: number, row: row.clone(), interfaces })?;
@@ -131,9 +137,11 @@ impl Store {
     ) -> Result<(Arc<Journal>, Vec<KeptProxy>), LogError> {
         let folder = self.folder_of(number);
         // It may have been moved away, to go on without its events.
-        std::fs::create_dir_all(&folder).map_err(|e| LogError::io("make", &folder, e))?;
+        make_folder(&folder).map_err(|e| LogError::io("make", &folder, e))?;
         let proxies = self.table.proxies(number)?;
-        let least = proxies.iter().map(|(_, _, progress)| progress.position).max().unwrap_or(0);
+        let positions =
+            proxies.iter().filter_map(|(_, _, progress)| Some(progress.as_ref()?.position));
+        let least = positions.max().unwrap_or(0);
         let retention = row.qos.durable.unwrap_or_default();
         Ok((self.open_journal(number, retention, least)?, proxies))
     }
@@ -161,6 +169,7 @@ impl Store {
             table: Arc::clone(&self.table),
             readers: Arc::clone(&self.readers),
             leaving: Mutex::default(),
+            held: AtomicU64::new(u64::MAX),
         }))
     }
 
@@ -175,18 +184,21 @@ impl Store {
         self.keeper.add(journal);
     }
 
-    /// A channel was destroyed: nothing of it is kept.
-    pub(crate) fn destroy(&self, journal: &Arc<Journal>) {
+    /// A channel is destroyed: returns when nothing of it is kept.
+    ///
+    /// # Errors
+    /// [`LogError::Table`], [`LogError::Closed`]: it is to go on.
+    pub(crate) fn destroy(&self, journal: &Arc<Journal>) -> Result<(), LogError> {
+        self.table.change(Change::Destroyed { channel: journal.number })?;
         self.keeper.remove(journal);
-        let channel = journal.number;
-        if let Err(error) = self.table.change(Change::Destroyed { channel }) {
-            tracing::error!(%error, "a channel that was destroyed will be there again");
-            return;
-        }
-        let folder = self.folder_of(channel);
-        if let Err(error) = std::fs::remove_dir_all(&folder) {
-            tracing::warn!(%error, folder = %folder.display(), "a folder could not be removed");
-        }
+        remove_folder(&self.folder_of(journal.number));
+        Ok(())
+    }
+
+    /// As if the disk had failed: the table is opened again when it is needed next.
+    #[cfg(test)]
+    pub(crate) fn lose_table(&self) {
+        self.table.lose();
     }
 
     /// Writes what is left to write, and ends its threads.
@@ -208,7 +220,53 @@ impl Store {
     }
 
     fn folder_of(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("channel-{number}"))
+        self.folder.join(format!("{CHANNEL}{number}"))
+    }
+}
+
+/// Makes a folder, and those that it is in; their names are on the disk then.
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+    std::fs::create_dir_all(folder)?;
+    for made in missing {
+        match made.parent() {
+            Some(parent) if parent != Path::new("") => sync_folder(parent)?,
+            _ => sync_folder(Path::new("."))?,
+        }
+    }
+    Ok(())
+}
+
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Removes the folders of channels that were destroyed, or not made after all, just before the
+/// server died. Numbers that the table has not given yet are none of its.
+fn remove_orphans(folder: &Path, table: &Table) -> Result<(), LogError> {
+    let there: HashSet<u64> = table.channels()?.into_iter().map(|(number, _)| number).collect();
+    let given = table.given()?;
+    let failed = |error| LogError::io("read the folder", folder, error);
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(CHANNEL));
+        let number = number.and_then(|number| number.parse::<u64>().ok());
+        if number.is_some_and(|number| number < given && !there.contains(&number)) {
+            tracing::warn!(folder = %entry.path().display(), "left of a channel that is no more");
+            remove_folder(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// What cannot be removed is tried again when the store is opened next.
+fn remove_folder(folder: &Path) {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            tracing::warn!(%error, folder = %folder.display(), "a folder could not be removed");
+        }
+        _ => {}
     }
 }
 
@@ -233,6 +291,8 @@ pub(crate) struct Journal {
     readers: Arc<Workers>,
     /// Lock "leaving": proxies that have ended and that the table still has.
     leaving: Mutex<Vec<u64>>,
+    /// The first event that a consumer needs which could not be served again.
+    held: AtomicU64,
 }
 
 impl Journal {
@@ -252,6 +312,16 @@ impl Journal {
 
     fn channel(&self) -> Option<Arc<Channel>> {
         self.channel.get()?.upgrade()
+    }
+
+    /// From this event on, all is needed by a consumer that could not be served again: it may be at
+    /// the next start.
+    pub(crate) fn hold(&self, position: u64) {
+        self.held.fetch_min(position, Ordering::SeqCst);
+    }
+
+    fn held(&self) -> u64 {
+        self.held.load(Ordering::SeqCst)
     }
 
     /// Has `event` written, then given to the consumers; the ticket is kept until it is written.

@@ -10,6 +10,8 @@ mod home;
 mod idle;
 mod proxies;
 mod proxy;
+#[cfg(test)]
+mod tests;
 mod typed;
 
 use crate::channel::Channel;

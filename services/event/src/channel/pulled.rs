@@ -32,6 +32,8 @@ pub(crate) struct PulledSupplier {
     /// What is to be done when it is not to be pulled any more.
     give_up: Box<dyn Fn(Loss) + Send + Sync>,
     is_ended: AtomicBool,
+    /// It is asked for no more events; what it gives now is taken.
+    is_stopped: AtomicBool,
     /// Events that it has given.
     given: AtomicU64,
     /// Lock "pulled supplier": not held in calls.
@@ -92,6 +94,7 @@ impl PulledSupplier {
             channel: Arc::downgrade(channel),
             give_up: Box::new(give_up),
             is_ended: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
             given: AtomicU64::new(0),
             reach: Mutex::default(),
         })
@@ -113,7 +116,7 @@ impl PulledSupplier {
     }
 
     fn ask(self: &Arc<Self>) {
-        if self.is_ended.load(Ordering::SeqCst) {
+        if self.is_ended.load(Ordering::SeqCst) || self.is_stopped.load(Ordering::SeqCst) {
             return;
         }
         let Some(object) = self.target.object() else { return self.find_target() };
@@ -227,6 +230,11 @@ impl PulledSupplier {
 
     fn reach(&self) -> MutexGuard<'_, Reach> {
         self.reach.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It is asked no more until the server is started again.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
     }
 
     /// The supplier is disconnected: it is asked no more.

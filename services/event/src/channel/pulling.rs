@@ -39,10 +39,11 @@ impl Pull {
         wanted.is_none_or(|wanted| wanted.operation() == event.operation())
     }
 
-    /// Answers that nobody is connected any more.
-    fn refuse(self) {
+    /// Answers that nobody is connected any more, or will be again.
+    fn refuse(self, is_suspended: bool) {
         // Nobody may be waiting any more.
         let _ = match self.wanted {
+            _ if is_suspended => self.response.raise(&super::server_ends()),
             None => self.response.reply_exception(DISCONNECTED, &|_| Ok(())),
             // Operations of interfaces for events raise nothing of their own.
             Some(_) => self.response.raise(
@@ -71,6 +72,8 @@ struct State {
     octets: usize,
     waiting: VecDeque<Pull>,
     is_ended: bool,
+    /// It is there again when the server is started again.
+    is_suspended: bool,
     /// Of a consumer of a durable channel: the queue is the beginning of what is in the log.
     cursor: Option<Cursor>,
     /// Events of the log that were given since the last pull came.
@@ -149,8 +152,9 @@ impl PullingConsumer {
     pub(crate) fn answer_now(self: &Arc<Self>, pull: Pull) -> Option<Pull> {
         let mut state = self.lock();
         if state.is_ended {
+            let is_suspended = state.is_suspended;
             drop(state);
-            pull.refuse();
+            pull.refuse(is_suspended);
             return None;
         }
         state.given.clear();
@@ -165,8 +169,9 @@ impl PullingConsumer {
     pub(crate) fn wait(self: &Arc<Self>, pull: Pull) {
         let mut state = self.lock();
         if state.is_ended {
+            let is_suspended = state.is_suspended;
             drop(state);
-            return pull.refuse();
+            return pull.refuse(is_suspended);
         }
         // Whoever pulls again has got what was given before.
         state.given.clear();
@@ -247,14 +252,14 @@ impl PullingConsumer {
     /// The consumer is disconnected: pulls that wait are told so.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
-        state.is_ended = true;
+        (state.is_ended, state.is_suspended) = (true, false);
         let events = std::mem::take(&mut state.events);
         let waiting = std::mem::take(&mut state.waiting);
         state.octets = 0;
         drop(state);
         count(&self.counters.dropped, events.len());
         drop(events);
-        waiting.into_iter().for_each(Pull::refuse);
+        waiting.into_iter().for_each(|pull| pull.refuse(false));
     }
 
     /// Whether somebody waits for events, and is still there.
@@ -265,15 +270,12 @@ impl PullingConsumer {
     /// Stops it until the server is started again: pulls that wait may be tried again then.
     pub(crate) fn suspend(&self) {
         let mut state = self.lock();
-        state.is_ended = true;
+        if !state.is_ended {
+            (state.is_ended, state.is_suspended) = (true, true);
+        }
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
-        let ends = SystemException::transient(minor::TRANSIENT_STORE, CompletionStatus::No)
-            .with_detail("the event server ends");
-        for pull in waiting {
-            // Nobody may be waiting any more.
-            let _ = pull.response.raise(&ends);
-        }
+        waiting.into_iter().for_each(|pull| pull.refuse(true));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -10,7 +10,7 @@ mod following;
 use super::asking::{NotTyped, Target};
 use super::cursor::Cursor;
 use super::queue::{Item, Offered, Parcel, Queue};
-use super::{Channel, Counters, Ticket, count};
+use super::{Channel, Counters, Ticket, UnderWay, count};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, Frames, PUSH_BUNDLE};
 use crate::event::Event;
 use crate::qos::ChannelQos;
@@ -56,6 +56,8 @@ struct State {
     delay: Duration,
     /// Of a consumer of a durable channel: the queue is the beginning of what is in the log.
     cursor: Option<Cursor>,
+    /// Kept until nothing is on its way any more, when it was stopped.
+    under_way: Option<UnderWay>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +71,8 @@ enum Phase {
     Ready,
     /// A push failed; the others on their way are waited for.
     Failing,
+    /// Nothing is sent until the server is started again.
+    Stopped,
     /// Disconnected.
     Ended,
 }
@@ -310,8 +314,7 @@ impl PushConsumer {
             }
             Err(exception) => exception,
         };
-        let is_durable = self.qos.durable.is_some();
-        if !(is_passing(&exception) || is_durable && is_durably_tried(&exception)) {
+        if is_of_bundles(&exception, self.qos.durable.is_some()) {
             tracing::info!(%exception, "a push consumer takes no bundles");
             self.takes_bundles.store(false, Ordering::Relaxed);
         }
@@ -340,7 +343,7 @@ impl PushConsumer {
     fn taken(self: &Arc<Self>, done: &[u64], again: &[u64]) {
         let mut released = Vec::new();
         let mut state = self.lock();
-        state.queue.answered();
+        state.answered();
         for number in done {
             state.queue.done(*number, &self.qos, &mut released);
         }
@@ -371,13 +374,13 @@ impl PushConsumer {
         tracing::debug!(%exception, "a push failed; it will be tried again");
         count(&self.counters.failed, 1);
         let mut state = self.lock();
-        state.queue.answered();
+        state.answered();
         numbers.iter().for_each(|number| state.queue.failed(*number));
         self.fail(state, exception);
     }
 
     fn fail(self: &Arc<Self>, mut state: MutexGuard<'_, State>, exception: &SystemException) {
-        if state.phase == Phase::Ended {
+        if matches!(state.phase, Phase::Ended | Phase::Stopped) {
             return;
         }
         state.phase = Phase::Failing;
@@ -413,7 +416,7 @@ impl PushConsumer {
     pub(crate) fn end(&self) {
         let mut released = Vec::new();
         let mut state = self.lock();
-        state.phase = Phase::Ended;
+        (state.phase, state.under_way) = (Phase::Ended, None);
         let left = state.queue.clear(&mut released);
         drop(state);
         count(&self.counters.dropped, left);
@@ -432,7 +435,7 @@ impl PushConsumer {
     }
 }
 
-pub(super) const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
+pub(crate) const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
 
 fn numbers(parts: &[(u64, usize)]) -> Vec<u64> {
     parts.iter().map(|(number, _)| *number).collect()
@@ -455,9 +458,21 @@ pub(super) fn is_gone(exception: &SystemException) -> bool {
 }
 
 /// Whether a consumer that keeps its place in a log is to be tried again: one whose server starts
-/// may not be there yet, for a while.
-fn is_durably_tried(exception: &SystemException) -> bool {
-    is_gone(exception) || is_passing(exception) || exception.kind == SystemExceptionKind::ObjAdapter
+/// may not be there yet, for a while, and what it has no room for, or what fails there, may be
+/// mended. A durable channel that cannot write says `PERSIST_STORE`.
+pub(crate) fn is_durably_tried(exception: &SystemException) -> bool {
+    use SystemExceptionKind as K;
+    is_gone(exception)
+        || is_passing(exception)
+        || matches!(exception.kind, K::ObjAdapter | K::PersistStore | K::ImpLimit | K::Internal)
+}
+
+/// Whether the events of a bundle that was not taken may be taken one by one.
+fn is_of_bundles(exception: &SystemException, is_durable: bool) -> bool {
+    use SystemExceptionKind as K;
+    let is_tried = is_passing(exception) || is_durable && is_durably_tried(exception);
+    // It may be the bundle that is too much.
+    !is_tried || matches!(exception.kind, K::ImpLimit | K::Internal)
 }
 
 /// Whether the same call may succeed later.

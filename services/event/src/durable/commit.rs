@@ -13,8 +13,11 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
 
-/// Octets that may wait to be written, unless it is one event.
+/// Octets that may wait to be written, with what an event takes beside its own, unless it is one
+/// event.
 const WAITING_OCTETS: usize = 64 << 20;
+/// What an event takes in memory beside its octets, and a place in the queue.
+const BESIDE: usize = 256;
 /// Batches that are written and not yet given to consumers.
 const WRITTEN_BATCHES: usize = 4;
 
@@ -32,10 +35,23 @@ pub(super) struct Commit {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
+    /// Of what waits or is being written.
     octets: usize,
     is_closed: bool,
     /// Its threads: they do not wait for themselves.
     threads: Vec<ThreadId>,
+}
+
+impl State {
+    /// Whether so many octets more may wait.
+    fn has_room(&self, octets: usize) -> bool {
+        self.octets == 0 || self.octets.saturating_add(octets) <= WAITING_OCTETS
+    }
+}
+
+/// What an event counts as: one without octets takes memory as well.
+fn weight(event: &Arc<Event>) -> usize {
+    event.len().saturating_add(BESIDE)
 }
 
 struct Waiting {
@@ -71,15 +87,15 @@ impl Commit {
     /// Has `event` written. The ticket is kept until that is done.
     pub(super) fn add(&self, journal: &Arc<Journal>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
         let mut state = self.lock();
-        let octets = state.octets.saturating_add(event.len());
-        if octets > WAITING_OCTETS && !state.waiting.is_empty() {
-            state = self.wait_for_room(state, event.len());
+        let octets = weight(event);
+        if !state.has_room(octets) {
+            state = self.wait_for_room(state, octets);
         }
         if state.is_closed {
             drop(state);
             return ticket.fail(LogError::Closed.to_exception());
         }
-        state.octets += event.len();
+        state.octets = state.octets.saturating_add(octets);
         let is_first = state.waiting.is_empty();
         let (journal, event, ticket) = (Arc::clone(journal), Arc::clone(event), Arc::clone(ticket));
         state.waiting.push_back(Waiting { journal, event, ticket });
@@ -97,11 +113,7 @@ impl Commit {
     ) -> MutexGuard<'s, State> {
         // A consumer of this process may push from the thread that gives it an event.
         let me = thread::current().id();
-        while !state.is_closed
-            && !state.waiting.is_empty()
-            && state.octets.saturating_add(octets) > WAITING_OCTETS
-            && !state.threads.contains(&me)
-        {
+        while !state.is_closed && !state.has_room(octets) && !state.threads.contains(&me) {
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state
@@ -124,11 +136,14 @@ impl Commit {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             let taken = std::mem::take(&mut state.waiting);
-            state.octets = 0;
             drop(state);
-            self.room.notify_all();
             for batch in batches(taken) {
+                let done: usize = batch.events.iter().map(weight).sum();
                 write_batch(batch, written);
+                let mut state = self.lock();
+                state.octets = state.octets.saturating_sub(done);
+                drop(state);
+                self.room.notify_all();
             }
         }
     }
@@ -199,5 +214,35 @@ fn give(written: &Receiver<Written>) {
             channel.deliver(first, place, &events);
         }
         drop(tickets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durable::{ChannelRow, Store};
+    use crate::event::{PUSH, Shape};
+    use crate::qos::ChannelQos;
+    use corbie::{ByteOrder, Decoder};
+    use corbie_testkit::servers::ScratchFolder;
+
+    #[test]
+    fn events_without_octets_are_bounded_as_well() {
+        let folder = ScratchFolder::new("commit");
+        let store = Store::open(folder.path()).expect("a store");
+        let (name, kind, qos) = ("test".to_owned(), String::new(), ChannelQos::default());
+        let row = ChannelRow { name, kind, qos };
+        let journal = store.make(&row, Vec::new()).expect("a journal");
+        let nothing = Decoder::new(&[], ByteOrder::NATIVE);
+        let event = Arc::new(Event::read(PUSH, Shape::Any, &nothing));
+        // Nobody writes.
+        let (commit, ticket) = (Commit::default(), Arc::new(Ticket::default()));
+        let most = WAITING_OCTETS / BESIDE;
+        (0..most).for_each(|_| commit.add(&journal, &event, &ticket));
+        let state = commit.lock();
+        assert_eq!(state.waiting.len(), most);
+        assert!(!state.has_room(weight(&event)), "{most} events, {} octets", state.octets);
+        drop(state);
+        store.close();
     }
 }

@@ -86,7 +86,7 @@ impl Keeper {
             let progress = channel.progress();
             let end = journal.log().end();
             let first = progress.iter().map(|(_, progress)| progress.position).min();
-            needed.push((journal, first.unwrap_or(end)));
+            needed.push((journal, first.unwrap_or(end).min(journal.held())));
             let number = journal.number();
             now.extend(progress.into_iter().map(|(proxy, at)| ((number, proxy), at)));
         }

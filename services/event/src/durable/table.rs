@@ -70,7 +70,8 @@ struct Changes {
     done: u64,
     /// The number of the next one.
     next: u64,
-    failed: HashMap<u64, String>,
+    /// Why those failed, and whether it was for the table having been closed.
+    failed: HashMap<u64, (String, bool)>,
     is_writing: bool,
 }
 
@@ -80,7 +81,7 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn open(path: &Path) -> Result<Self, LogError> {
-        let failed = |why: String| LogError::Table { path: path.to_owned(), why };
+        let failed = |why: String| LogError::Table { path: path.to_owned(), is_unsure: false, why };
         let database = Database::create(path).map_err(|error| failed(error.to_string()))?;
         let begun = begin(&database).map_err(|error| failed(error.to_string()))?;
         let (format, uid, lives) = begun;
@@ -96,6 +97,11 @@ impl Table {
     /// Closes the file, whoever still has the table.
     pub(crate) fn close(&self) {
         *self.database.write().unwrap_or_else(PoisonError::into_inner) = Held::Closed;
+    }
+
+    #[cfg(test)]
+    pub(super) fn lose(&self) {
+        *self.database.write().unwrap_or_else(PoisonError::into_inner) = Held::Lost;
     }
 
     /// Does `work`. After a failure of the disk, redb refuses all until the file is opened again:
@@ -164,7 +170,10 @@ impl Table {
     ///
     /// # Errors
     /// [`LogError::Table`].
-    pub(crate) fn proxies(&self, channel: u64) -> Result<Vec<(u64, ProxyRow, Progress)>, LogError> {
+    pub(crate) fn proxies(
+        &self,
+        channel: u64,
+    ) -> Result<Vec<(u64, ProxyRow, Option<Progress>)>, LogError> {
         self.with(|database| {
             let transaction = database.begin_read()?;
             let progress = transaction.open_table(PROGRESS)?;
@@ -172,10 +181,21 @@ impl Table {
             let rows = proxies.range((channel, 0)..=(channel, u64::MAX))?.map(|row| {
                 let (key, value) = row?;
                 let known = progress.get(key.value())?;
-                let known = known.map(|known| Progress::of(known.value())).unwrap_or_default();
+                let known = known.map(|known| Progress::of(known.value()));
                 Ok((key.value().1, ProxyRow::of(value.value()), known))
             });
             rows.collect()
+        })
+    }
+
+    /// The numbers of channels below this one were given.
+    ///
+    /// # Errors
+    /// [`LogError::Table`].
+    pub(crate) fn given(&self) -> Result<u64, LogError> {
+        self.with(|database| {
+            let meta = database.begin_read()?.open_table(META)?;
+            Ok(meta.get(NEXT_CHANNEL)?.map_or(1, |number| number.value()))
         })
     }
 
@@ -200,7 +220,7 @@ impl Table {
     /// Makes a change; returns when it is on the disk.
     ///
     /// # Errors
-    /// [`LogError::Table`]: then it was not made.
+    /// [`LogError::Table`]: then it was not made, as far as is known. [`LogError::Closed`].
     pub(crate) fn change(&self, change: Change) -> Result<(), LogError> {
         let mut changes = self.lock();
         let number = changes.next;
@@ -215,20 +235,26 @@ impl Table {
             let turn = std::mem::take(&mut changes.waiting);
             let numbers = changes.done..changes.next;
             drop(changes);
-            let mut ending = Ending { table: self, numbers, outcome: Err("it did not end".into()) };
+            let outcome = Err(("it did not end".into(), false));
+            let mut ending = Ending { table: self, numbers, outcome };
             let made = self.with(|database| change::commit(database, &turn));
-            ending.outcome = made.map_err(|error| error.to_string());
+            ending.outcome =
+                made.map_err(|error| (error.to_string(), matches!(error, LogError::Closed)));
             drop(ending);
             changes = self.lock();
         }
         match changes.failed.remove(&number) {
             None => Ok(()),
-            Some(why) => Err(LogError::Table { path: self.path.clone(), why }),
+            Some((_, true)) => Err(LogError::Closed),
+            // What redb could not flush may be on the disk.
+            Some((why, false)) => {
+                Err(LogError::Table { path: self.path.clone(), is_unsure: true, why })
+            }
         }
     }
 
     fn failed(&self, error: &redb::Error) -> LogError {
-        LogError::Table { path: self.path.clone(), why: error.to_string() }
+        LogError::Table { path: self.path.clone(), is_unsure: false, why: error.to_string() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Changes> {
@@ -240,7 +266,7 @@ impl Table {
 struct Ending<'t> {
     table: &'t Table,
     numbers: std::ops::Range<u64>,
-    outcome: Result<(), String>,
+    outcome: Result<(), (String, bool)>,
 }
 
 impl Drop for Ending<'_> {

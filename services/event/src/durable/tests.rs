@@ -1,6 +1,6 @@
 //! A store between two lives of its server: what a consumer that is not there yet needs is kept.
 
-use super::{ChannelRow, Progress, ProxyRow, Store};
+use super::{Change, ChannelRow, Progress, ProxyRow, Store};
 use crate::channel::{Channel, Ticket};
 use crate::event::Event;
 use crate::log::Retention;
@@ -51,4 +51,23 @@ fn nothing_is_dropped_before_those_are_there_who_need_it() {
     // What is done once a second is done once more; the proxy is not there yet.
     store.close();
     assert_eq!(journal.log().first(), 0);
+}
+
+#[test]
+fn folders_of_channels_that_are_no_more_are_removed_at_a_start() {
+    let folder = ScratchFolder::new("store");
+    // Each is made, and flushed.
+    let path = folder.path().join("in").join("others");
+    let store = Store::open(&path).expect("a store");
+    let qos = ChannelQos { durable: Some(Retention::default()), ..ChannelQos::default() };
+    let row = ChannelRow { name: "test".into(), kind: String::new(), qos };
+    let made: Vec<_> = (0..2).map(|_| store.make(&row, Vec::new()).expect("a journal")).collect();
+    // The server dies before it has removed the folder.
+    store.table.change(Change::Destroyed { channel: made[0].number() }).expect("forgotten");
+    store.close();
+    std::fs::create_dir(path.join("channel-77")).expect("made");
+    let folders = || [1, 2, 77].map(|number| path.join(format!("channel-{number}")).exists());
+    assert_eq!(folders(), [true, true, true]);
+    Store::open(&path).expect("a store").close();
+    assert_eq!(folders(), [false, true, true], "of the last one nothing is known");
 }

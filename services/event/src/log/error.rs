@@ -46,6 +46,8 @@ pub enum LogError {
     Table {
         /// The file.
         path: PathBuf,
+        /// Whether what was to be changed may have been.
+        is_unsure: bool,
         /// What is wrong with it.
         why: String,
     },
@@ -75,7 +77,9 @@ impl LogError {
     #[must_use]
     pub fn to_exception(&self) -> SystemException {
         let completed = match self {
-            LogError::Io { is_unsure: true, .. } => CompletionStatus::Maybe,
+            LogError::Io { is_unsure: true, .. } | LogError::Table { is_unsure: true, .. } => {
+                CompletionStatus::Maybe
+            }
             _ => CompletionStatus::No,
         };
         let exception = match self {

@@ -33,14 +33,18 @@ impl Place {
         Arc::new(Place { home, channel, prefix })
     }
 
-    /// Ends the channel and the objects of its own.
-    pub(super) fn destroy(&self) {
-        if self.channel.destroy() {
-            self.home.forget(&self.channel);
+    /// Ends the channel and the objects of its own: returns when it will not be there again.
+    ///
+    /// # Errors
+    /// `PERSIST_STORE` when it is kept in a store that failed, `TRANSIENT` when the server ends: it
+    /// goes on as it was.
+    pub(super) fn destroy(&self) -> Result<(), SystemException> {
+        if self.home.destroy(&self.channel)? {
             for what in ["channel", "consumers", "suppliers"] {
                 self.deactivate(&self.id(what));
             }
         }
+        Ok(())
     }
 
     /// The object id of something of the channel.
@@ -96,8 +100,7 @@ impl EventChannelServant for Whole {
     }
 
     fn destroy(&self) -> Result<(), SystemException> {
-        self.place.destroy();
-        Ok(())
+        self.place.destroy()
     }
 }
 

@@ -4,7 +4,7 @@
 use super::administration::Place;
 use super::{administration, proxies, typed};
 use crate::EVENT_CHANNEL_FACTORY;
-use crate::channel::Channel;
+use crate::channel::{Channel, server_ends};
 use crate::corbie_events::event_channel_factory::{CreateChannelError, CreateTypedChannelError};
 use crate::corbie_events::{AlreadyExists, BadInterface, BadQos};
 use crate::cos_event_channel_admin::EventChannel;
@@ -19,7 +19,9 @@ use corbie::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 const POLICIES: [PoaPolicy; 1] = [PoaPolicy::IdAssignment(IdAssignment::UserId)];
 const DURABLE: [PoaPolicy; 2] =
@@ -28,6 +30,9 @@ const DURABLE: [PoaPolicy; 2] =
 /// Proxies are numbered on in every life of a server, so that no number is given twice: those that
 /// were never connected are not kept.
 const PROXIES_OF_A_LIFE: u64 = 1_000_000_000;
+
+/// How long a server that ends waits for answers to what it has pushed.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A channel by its name.
 #[derive(Clone)]
@@ -126,12 +131,14 @@ impl Home {
         };
         let place = Place::new(self, &channel, number);
         for (id, proxy, progress) in proxies {
+            let begin = progress.unwrap_or_default();
             let restored = match &known {
-                None => proxies::restore(&place, id, &proxy, progress),
-                Some(known) => typed::restore(&place, known, id, &proxy, progress),
+                None => proxies::restore(&place, id, &proxy, begin),
+                Some(known) => typed::restore(&place, known, id, &proxy, begin),
             };
             if let Err(why) = restored {
                 tracing::error!(channel = row.name, id, why, "a proxy cannot be served again");
+                progress.into_iter().for_each(|progress| journal.hold(progress.position));
             }
         }
         store.look_after(&journal);
@@ -282,7 +289,12 @@ impl Home {
         number: u64,
         served: Result<T, SystemException>,
     ) -> Result<T, SystemException> {
-        served.inspect_err(|_| Place::new(self, channel, number).destroy())
+        served.inspect_err(|_| {
+            if let Err(exception) = Place::new(self, channel, number).destroy() {
+                let name = channel.name();
+                tracing::error!(%exception, name, "a channel that nobody has will be there again");
+            }
+        })
     }
 
     /// A channel and its number, if one more may be.
@@ -341,19 +353,38 @@ impl Home {
         self.channels().keys().cloned().collect()
     }
 
-    /// A channel was destroyed.
-    pub(super) fn forget(&self, channel: &Channel) {
-        let forgotten = self.channels().remove(channel.name());
-        drop(forgotten);
-        if let (Some(kept), Some(journal)) = (&self.kept, channel.journal()) {
-            kept.store.destroy(journal);
+    /// Destroys a channel, and has nothing of it kept: whether it was there until now.
+    ///
+    /// # Errors
+    /// As [`Place::destroy`].
+    pub(super) fn destroy(&self, channel: &Arc<Channel>) -> Result<bool, SystemException> {
+        if channel.is_suspended() {
+            return Err(server_ends());
         }
+        if channel.is_destroyed() {
+            return Ok(false);
+        }
+        // Its name is free only when it is not on the disk any more.
+        if let (Some(kept), Some(journal)) = (&self.kept, channel.journal()) {
+            kept.store.destroy(journal).map_err(|error| error.to_exception())?;
+        }
+        let was_there = channel.destroy();
+        let mut channels = self.channels();
+        let found = channels.get(channel.name());
+        let is_named = found.is_some_and(|found| Arc::ptr_eq(&found.channel, channel));
+        let forgotten = if is_named { channels.remove(channel.name()) } else { None };
+        drop(channels);
+        drop(forgotten);
+        Ok(was_there)
     }
 
     /// Ends all: durable channels until they are served again, the others for good.
     pub(super) fn close(&self) {
         self.orb.unbind_object_key(EVENT_CHANNEL_FACTORY);
         if let Some(kept) = &self.kept {
+            // Whoever calls is to try again. It fails when the ORB was shut down.
+            let _ = kept.poa.the_poa_manager().discard_requests(false);
+            self.stop_durable();
             kept.store.close();
         }
         let channels = std::mem::take(&mut *self.channels());
@@ -370,6 +401,18 @@ impl Home {
         let _ = self.poa.destroy(true, false);
         if let Some(kept) = &self.kept {
             let _ = kept.poa.destroy(true, false);
+        }
+    }
+
+    /// Has durable channels send nothing more, and waits for the answers to what was sent, so that
+    /// it is known how far consumers are.
+    fn stop_durable(&self) {
+        let (under_way, answered) = mpsc::channel();
+        let durable = self.all().into_iter().filter(|channel| channel.journal().is_some());
+        durable.for_each(|channel| channel.stop(&under_way));
+        drop(under_way);
+        if answered.recv_timeout(FAREWELL) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("consumers did not answer in time: they get their last events again");
         }
     }
 

@@ -41,8 +41,6 @@ pub(super) static DISCONNECT_PULL_SUPPLIER: Operation =
 pub(super) static DISCONNECT_PULL_CONSUMER: Operation =
     Operation::twoway("disconnect_pull_consumer");
 
-const DISCONNECTED: &str = "IDL:omg.org/CosEventComm/Disconnected:1.0";
-
 /// The names of the kinds, as they are kept.
 const PUSH_CONSUMER: &str = "push consumer";
 const PUSH_SUPPLIER: &str = "push supplier";
@@ -206,11 +204,6 @@ impl Servant for AndBundles {
     }
 }
 
-/// The answer of a proxy that is not connected.
-pub(super) fn refuse(request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-    request.reply_exception(DISCONNECTED, &|_| Ok(()))
-}
-
 fn push(
     proxy: &Arc<Proxy>,
     request: &mut ServerRequest<'_>,
@@ -223,7 +216,7 @@ fn push(
         return None;
     }
     if !proxy.is_connected() {
-        return Some(refuse(request));
+        return Some(proxy.refuse(request));
     }
     let event = Event::read(PUSH, Shape::Any, &request.arguments());
     Some(take(proxy, event, request))
@@ -243,7 +236,7 @@ pub(super) fn take(
 /// As [`take`], for many events.
 fn push_bundle(proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     if !proxy.is_connected() {
-        return refuse(request);
+        return proxy.refuse(request);
     }
     let bundle = Arc::new(Bundle::read(&mut request.arguments())?);
     let ticket = Arc::new(Ticket::default());
@@ -301,7 +294,7 @@ pub(super) fn pull(
         _ => return None,
     };
     let Some(Flow::Pulling(consumer)) = proxy.flow() else {
-        return Some(refuse(request));
+        return Some(proxy.refuse(request));
     };
     let response = request.defer();
     if waits {
@@ -372,8 +365,7 @@ impl<I: Send + Sync + 'static> PushConsumerServant for TakesPushes<I> {
     }
 
     fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        self.proxy.disconnect();
-        Ok(())
+        self.proxy.disconnect()
     }
 }
 
@@ -393,8 +385,7 @@ pub(super) struct Pushes {
 
 impl PushSupplierServant for Pushes {
     fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
-        self.proxy.disconnect();
-        Ok(())
+        self.proxy.disconnect()
     }
 }
 
@@ -425,8 +416,7 @@ impl<I: Send + Sync + 'static> PullSupplierServant for IsPulled<I> {
     }
 
     fn disconnect_pull_supplier(&self) -> Result<(), SystemException> {
-        self.proxy.disconnect();
-        Ok(())
+        self.proxy.disconnect()
     }
 }
 
@@ -449,8 +439,7 @@ pub(super) struct Pulls {
 
 impl PullConsumerServant for Pulls {
     fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
-        self.proxy.disconnect();
-        Ok(())
+        self.proxy.disconnect()
     }
 }
 

@@ -4,11 +4,17 @@
 use super::administration::Place;
 use super::home::Home;
 use super::idle::Idle;
-use crate::channel::{self, Consumer, PulledSupplier, PullingConsumer, PushConsumer, Selection};
-use crate::durable::{Progress, ProxyRow};
+use crate::channel::{
+    self, Consumer, DISCONNECTED, PulledSupplier, PullingConsumer, PushConsumer, Selection,
+    UnderWay, server_ends,
+};
+use crate::durable::{Journal, Progress, ProxyRow};
 use crate::interfaces::EventInterface;
 use crate::log::Retention;
-use corbie::{CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, SystemException};
+use corbie::{
+    CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, ServerRequest,
+    SystemException,
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A proxy: the channel's side of one supplier or consumer.
@@ -73,6 +79,8 @@ enum Link {
         flow: Flow,
     },
     Ended,
+    /// It is there again when the server is started again.
+    Suspended,
 }
 
 /// What moves the events of a proxy.
@@ -93,6 +101,15 @@ impl Flow {
             Flow::Pulled(suppliers) => suppliers.iter().for_each(|supplier| supplier.end()),
             Flow::Push(consumer) => consumer.end(),
             Flow::Pulling(consumer) => consumer.end(),
+        }
+    }
+
+    fn stop(&self, under_way: &UnderWay) {
+        match self {
+            Flow::Pushed => {}
+            Flow::Pulled(suppliers) => suppliers.iter().for_each(|supplier| supplier.stop()),
+            Flow::Push(consumer) => consumer.stop(Some(under_way)),
+            Flow::Pulling(consumer) => consumer.suspend(),
         }
     }
 
@@ -197,6 +214,7 @@ impl Proxy {
             Link::Fresh => {}
             Link::Connecting | Link::Connected { .. } => return Err(NotConnected::Already),
             Link::Ended => return Err(ended().into()),
+            Link::Suspended => return Err(server_ends().into()),
         }
         *link = Link::Connecting;
         Ok(())
@@ -248,9 +266,16 @@ impl Proxy {
         }
         let mut link = self.link();
         if !matches!(*link, Link::Connecting) {
+            let is_suspended = matches!(*link, Link::Suspended);
             drop(link);
             flow.end();
-            self.forget(true);
+            if is_suspended {
+                // It is kept, and there again when the server is.
+                let mut ends = server_ends();
+                ends.completed = CompletionStatus::Maybe;
+                return Err(ends.into());
+            }
+            self.forget();
             return Err(ended().into());
         }
         *link = Link::Connected { peer: peer.cloned(), flow: flow.clone() };
@@ -266,20 +291,37 @@ impl Proxy {
     }
 
     /// Ends it for the other side, which asks for it: returns when it will not be there again.
-    pub(super) fn disconnect(&self) {
-        self.close(true);
+    ///
+    /// # Errors
+    /// `PERSIST_STORE` when it is kept in a store that failed, `TRANSIENT` when the server ends: it
+    /// goes on as it was.
+    pub(super) fn disconnect(&self) -> Result<(), SystemException> {
+        let is_kept = match &*self.link() {
+            Link::Suspended => return Err(server_ends()),
+            Link::Connected { .. } => true,
+            Link::Fresh | Link::Connecting | Link::Ended => false,
+        };
+        if is_kept && let Some(journal) = self.lasting_journal() {
+            journal.ended(self.id).map_err(|error| error.to_exception())?;
+        }
+        self.close(is_kept);
+        Ok(())
     }
 
-    fn close(&self, is_waited_for: bool) {
-        let link = std::mem::replace(&mut *self.link(), Link::Ended);
-        if matches!(link, Link::Ended) {
+    fn close(&self, is_forgotten: bool) {
+        let mut place = self.link();
+        if matches!(*place, Link::Ended | Link::Suspended) {
             return;
         }
+        let link = std::mem::replace(&mut *place, Link::Ended);
+        drop(place);
         tracing::debug!(kind = self.side.kind, id = self.object_id, "a proxy ends");
         self.deactivate();
-        if matches!(link, Link::Connected { .. }) {
+        if matches!(link, Link::Connected { .. }) && !is_forgotten {
             // Before anybody sees that it has gone: a server that ends in peace then keeps that.
-            self.forget(is_waited_for);
+            if let Some(journal) = self.lasting_journal() {
+                journal.ends(self.id);
+            }
         }
         self.place.channel.remove_proxy(self.id);
         let Link::Connected { peer, flow } = link else { return };
@@ -298,15 +340,19 @@ impl Proxy {
         }
     }
 
-    /// It is not kept any more. The proxies of a channel that ends are forgotten together.
-    fn forget(&self, is_waited_for: bool) {
-        let channel = self.channel();
-        let Some(journal) = channel.journal().filter(|_| !channel.is_destroyed()) else { return };
-        if !is_waited_for {
+    /// It ended while it was being connected, and is not kept any more.
+    fn forget(&self) {
+        let Some(journal) = self.lasting_journal() else { return };
+        if let Err(error) = journal.ended(self.id) {
+            tracing::error!(%error, "a proxy that has ended is to be forgotten again");
             journal.ends(self.id);
-        } else if let Err(error) = journal.ended(self.id) {
-            tracing::error!(%error, "a proxy that has ended will be there again");
         }
+    }
+
+    /// Where it is kept. The proxies of a channel that ends are forgotten together.
+    fn lasting_journal(&self) -> Option<&Arc<Journal>> {
+        let channel = self.channel();
+        channel.journal().filter(|_| !channel.is_destroyed())
     }
 
     /// The other side of a proxy of a durable channel as a reference of the server's ORB, as it
@@ -353,6 +399,24 @@ impl Proxy {
             Link::Fresh => Ok(()),
             Link::Connecting | Link::Connected { .. } => Err(NotConnected::Already),
             Link::Ended => Err(ended().into()),
+            Link::Suspended => Err(server_ends().into()),
+        }
+    }
+
+    /// Refuses a request for events: nobody is connected, or the server ends.
+    pub(super) fn refuse(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        self.check_lasting()?;
+        request.reply_exception(DISCONNECTED, &|_| Ok(()))
+    }
+
+    /// That it is not away until the server is started again.
+    ///
+    /// # Errors
+    /// `TRANSIENT`.
+    pub(super) fn check_lasting(&self) -> Result<(), SystemException> {
+        match *self.link() {
+            Link::Suspended => Err(server_ends()),
+            _ => Ok(()),
         }
     }
 
@@ -365,8 +429,10 @@ impl Proxy {
         let object_id = ObjectId::from(self.typed_object_id().as_str());
         let poa = self.place.poa();
         let mut has_typed_object = self.typed_object_lock();
-        if matches!(*self.link(), Link::Ended) {
-            return Err(ended());
+        match *self.link() {
+            Link::Ended => return Err(ended()),
+            Link::Suspended => return Err(server_ends()),
+            _ => {}
         }
         if !*has_typed_object {
             poa.activate_object_with_id(&object_id, serve())?;
@@ -393,8 +459,19 @@ impl channel::Proxy for Proxy {
         self.close(false);
     }
 
+    fn stop(&self, under_way: &UnderWay) {
+        if let Some((_, flow)) = self.connection() {
+            flow.stop(under_way);
+        }
+    }
+
     fn suspend(&self) {
-        let link = std::mem::replace(&mut *self.link(), Link::Ended);
+        let mut place = self.link();
+        if matches!(*place, Link::Ended) {
+            return;
+        }
+        let link = std::mem::replace(&mut *place, Link::Suspended);
+        drop(place);
         if let Link::Connected { flow, .. } = link {
             flow.suspend();
         }

@@ -70,8 +70,7 @@ impl TypedEventChannelServant for Whole {
     }
 
     fn destroy(&self) -> Result<(), SystemException> {
-        self.place.destroy();
-        Ok(())
+        self.place.destroy()
     }
 }
 

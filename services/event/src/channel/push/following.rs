@@ -3,7 +3,7 @@
 
 use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};
 use super::super::queue::Item;
-use super::super::{Selection, count};
+use super::super::{Selection, UnderWay, count};
 use super::{Phase, PushConsumer, State, is_gone};
 use crate::corbie_events::ConsumerCounters;
 use crate::durable::{Journal, Progress};
@@ -17,6 +17,15 @@ impl State {
     /// Whether more of the log is to be in memory.
     fn has_room(&self) -> bool {
         self.queue.len() < AHEAD_EVENTS && self.queue.octets() < AHEAD_OCTETS
+    }
+
+    /// A request is on its way no more.
+    pub(super) fn answered(&mut self) {
+        self.queue.answered();
+        if self.queue.pending() == 0 {
+            // Whoever waits reads how far it is when the lock is free.
+            self.under_way = None;
+        }
     }
 
     /// Some events are done: whether the caller is to begin to read on.
@@ -103,6 +112,16 @@ impl PushConsumer {
         let cursor = state.cursor.as_mut()?;
         self.counters.lost(cursor);
         Some(cursor::progress(cursor.position(), &self.counters))
+    }
+
+    /// Sends nothing more, until the server is started again. `under_way` is kept until what is on
+    /// its way was answered.
+    pub(crate) fn stop(&self, under_way: Option<&UnderWay>) {
+        let mut state = self.lock();
+        if state.phase != Phase::Ended {
+            state.phase = Phase::Stopped;
+            state.under_way = under_way.filter(|_| state.queue.pending() > 0).cloned();
+        }
     }
 
     /// Its counters, as clients see them.

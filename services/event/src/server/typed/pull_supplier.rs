@@ -78,7 +78,10 @@ fn serve(
         }
     };
     let Some(signature) = signature else { return Err(request.unknown_operation()) };
-    let Some(Flow::Pulling(consumer)) = proxy.flow() else { return Err(not_connected()) };
+    let Some(Flow::Pulling(consumer)) = proxy.flow() else {
+        proxy.check_lasting()?;
+        return Err(not_connected());
+    };
     let wanted = Some(Arc::clone(signature));
     if waits {
         let response = request.defer();

@@ -63,7 +63,7 @@ fn push(
         return None;
     }
     if !proxy.is_connected() {
-        return Some(proxies::refuse(request));
+        return Some(proxy.refuse(request));
     }
     Some(read_any(interface, request).and_then(|event| proxies::take(proxy, event, request)))
 }
@@ -99,6 +99,7 @@ fn serve(
         return Err(request.unknown_operation());
     };
     if !proxy.is_connected() {
+        proxy.check_lasting()?;
         return Err(not_connected());
     }
     let event = Event::read_typed(signature, &request.arguments());
