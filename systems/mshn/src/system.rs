@@ -82,6 +82,10 @@ impl Process {
         }
         Ok((process, line))
     }
+
+    fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
 }
 
 impl Drop for Process {
@@ -97,26 +101,45 @@ impl Shared {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts those again that have ended.
+    /// Starts those again that have ended. Components that start wait for the naming service, the
+    /// first of all, which may end meanwhile: it is looked at until they have started.
     fn look(&self) {
         let mut processes = self.lock();
-        for process in processes.iter_mut() {
-            if self.is_ending.load(Ordering::Acquire) {
-                return;
-            }
-            if !matches!(process.child.try_wait(), Ok(Some(_))) {
-                continue;
-            }
-            tracing::warn!(component = process.name, "it has ended and is replaced");
-            let arguments = process.arguments.clone();
-            match Process::start(&process.name, &process.program, arguments) {
-                Ok((replacement, _)) => {
-                    self.restarts.fetch_add(1, Ordering::Relaxed);
-                    *process = replacement;
+        let Some((naming, components)) = processes.split_first_mut() else { return };
+        self.replace_if_ended(naming);
+        std::thread::scope(|scope| {
+            let mut starting = vec![];
+            for component in components {
+                if component.has_ended() {
+                    starting.push(scope.spawn(|| self.replace(component)));
                 }
-                // Tried again at the next look.
-                Err(error) => tracing::warn!(component = process.name, %error, "not replaced"),
             }
+            while starting.iter().any(|start| !start.is_finished()) {
+                std::thread::sleep(LOOK_EVERY);
+                self.replace_if_ended(naming);
+            }
+        });
+    }
+
+    fn replace_if_ended(&self, process: &mut Process) {
+        if process.has_ended() {
+            self.replace(process);
+        }
+    }
+
+    fn replace(&self, process: &mut Process) {
+        if self.is_ending.load(Ordering::Acquire) {
+            return;
+        }
+        tracing::warn!(component = process.name, "it has ended and is replaced");
+        let arguments = process.arguments.clone();
+        match Process::start(&process.name, &process.program, arguments) {
+            Ok((replacement, _)) => {
+                self.restarts.fetch_add(1, Ordering::Relaxed);
+                *process = replacement;
+            }
+            // Tried again at the next look.
+            Err(error) => tracing::warn!(component = process.name, %error, "not replaced"),
         }
     }
 }
