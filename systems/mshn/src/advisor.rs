@@ -12,10 +12,11 @@ mod retention;
 mod work;
 
 use crate::idl::{Accepted, Job, Outcome, Phase, Violation};
-use crate::messages::{Component, Done, Request, accepted, not_mine, refused};
+use crate::messages::{Component, Done, Request, accepted, not_kept, not_mine, refused};
 use crate::peers::Peers;
 use crate::schedule::HeuristicName;
 use asking::{Asking, Told};
+use corbie_store::StoreFailure;
 use journal::Journal;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -106,10 +107,9 @@ impl Shared {
     }
 
     /// Writes a new job down. Submitted twice at once, it is one job.
-    fn accept(&self, job: Accepted) -> Result<(), redb::Error> {
-        if self.journal.add(&job)? {
-            self.lock().entry(job.what.id.clone()).or_insert(job);
-        }
+    fn accept(&self, job: Accepted) -> Result<(), StoreFailure> {
+        let job = self.journal.add(&job)?;
+        self.lock().entry(job.what.id.clone()).or_insert(job);
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl Shared {
     }
 
     /// Writes a job down and then changes what is known of it.
-    fn change(&self, job: Accepted) -> Result<(), redb::Error> {
+    fn change(&self, job: Accepted) -> Result<(), StoreFailure> {
         self.journal.write(std::slice::from_ref(&job))?;
         self.lock().insert(job.what.id.clone(), job);
         Ok(())
@@ -141,7 +141,7 @@ impl Advisor {
         options: AdvisorOptions,
         path: Option<&Path>,
         peers: Peers,
-    ) -> Result<Self, redb::Error> {
+    ) -> Result<Self, StoreFailure> {
         let journal = Journal::open(path)?;
         let jobs = journal.read()?.into_iter().map(|job| (job.what.id.clone(), job)).collect();
         let daemons = peers.clone().with_patience(DAEMON_PATIENCE);
@@ -166,11 +166,7 @@ impl Advisor {
         let accepted_at = now_s();
         let entry = Accepted { what: job, state, accepted_at, ..Accepted::default() };
         if let Err(error) = self.shared.accept(entry) {
-            return done(Err(corbie::SystemException::persist_store(
-                0,
-                corbie::CompletionStatus::Maybe,
-            )
-            .with_detail(format!("the advisor's journal: {error}"))));
+            return done(Err(not_kept("the advisor's journal", &error)));
         }
         self.todo(Work::Submitted);
         done(Ok(accepted().into()));

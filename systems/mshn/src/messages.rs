@@ -14,6 +14,7 @@ use corbie::{
     Decoder, Described as _, Encoder, Interface, Marshal, Object, Operation, Orb, Poa, PoaError,
     Request as DynamicRequest, SystemException, Typed,
 };
+use corbie_store::StoreFailure;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -397,6 +398,13 @@ pub fn refused(why: impl Into<String>) -> Receipt {
 pub(crate) fn not_mine(request: &Request) -> SystemException {
     SystemException::bad_operation(0, corbie::CompletionStatus::No)
         .with_detail(format!("`{}` is for a component of another kind", request.operation()))
+}
+
+/// The answer of a component whose store failed.
+pub(crate) fn not_kept(store: &str, failure: &StoreFailure) -> SystemException {
+    use corbie::CompletionStatus::{Maybe, No};
+    let completed = if failure.is_uncertain() { Maybe } else { No };
+    SystemException::persist_store(0, completed).with_detail(format!("{store}: {failure}"))
 }
 
 /// An exception of a dynamic call: MSHN's operations raise system exceptions only.

@@ -11,6 +11,7 @@ use crate::requirements::{RequirementDatabase, RequirementProxy};
 use crate::status_server::{StatusOptions, StatusProxy, StatusServer};
 use corbie::{Orb, SystemException};
 use corbie_naming::{Naming, NamingError};
+use corbie_store::StoreFailure;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,8 +29,8 @@ pub enum NodeError {
     Store {
         /// The file.
         path: PathBuf,
-        /// What `redb` says.
-        why: redb::Error,
+        /// Why.
+        why: StoreFailure,
     },
 }
 
@@ -79,7 +80,7 @@ impl Kind {
         store: Option<&Path>,
         peers: &Peers,
     ) -> Result<Arc<dyn Component>, NodeError> {
-        let failed = |why: redb::Error| NodeError::Store {
+        let failed = |why: StoreFailure| NodeError::Store {
             path: store.unwrap_or(Path::new("in memory")).to_owned(),
             why,
         };

@@ -10,9 +10,9 @@ mod shares;
 pub use gather::RequirementProxy;
 
 use crate::idl::{News, Usage};
-use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
+use crate::messages::{Component, Done, Request, Role, accepted, not_kept, not_mine, refused};
 use crate::peers::{Address, Peers};
-use redb::Database;
+use corbie_store::{StoreFailure, StoreFile};
 use shares::Shares;
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -31,21 +31,20 @@ impl RequirementDatabase {
     ///
     /// # Errors
     /// When the file is no database, cannot be written, or is in use by another process.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, redb::Error> {
-        Self::prepare(Database::create(path)?)
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreFailure> {
+        Self::prepare(StoreFile::create(path)?)
     }
 
     /// A database in memory, which ends with the process.
     ///
     /// # Errors
     /// None in practice.
-    pub fn in_memory() -> Result<Self, redb::Error> {
-        let backend = redb::backends::InMemoryBackend::new();
-        Self::prepare(Database::builder().create_with_backend(backend)?)
+    pub fn in_memory() -> Result<Self, StoreFailure> {
+        Self::prepare(StoreFile::in_memory()?)
     }
 
-    fn prepare(database: Database) -> Result<Self, redb::Error> {
-        Ok(Self { shares: Arc::new(Shares::prepare(database)?) })
+    fn prepare(file: StoreFile) -> Result<Self, StoreFailure> {
+        Ok(Self { shares: Arc::new(Shares::prepare(file)?) })
     }
 
     /// Asks the other replicas what is new, again and again as long as this is there.
@@ -115,9 +114,6 @@ impl Component for RequirementDatabase {
             Request::NewsSince(known) => self.shares.news_since(&known).map(Into::into),
             other => return done(Err(not_mine(&other))),
         };
-        done(outcome.map_err(|error| {
-            corbie::SystemException::persist_store(0, corbie::CompletionStatus::Maybe)
-                .with_detail(format!("the requirement database: {error}"))
-        }));
+        done(outcome.map_err(|error| not_kept("the requirement database", &error)));
     }
 }

@@ -1,13 +1,14 @@
 //! What tests of several crates share: a simulated network with virtual time, a counting
 //! allocator, a peer that sends raw octets over a real socket, the log as a test sees it, the
-//! servers of other people that tests start, the clients that they compile, and the conformance
-//! suite of transports.
+//! servers of other people that tests start, the clients that they compile, a disk that fails, and
+//! the conformance suite of transports.
 //!
 //! Depends on the wire crates and the transport only, so that any crate may use it as a
 //! dev-dependency. Nothing that is shipped depends on it.
 
 mod allocations;
 pub mod clients;
+pub mod disk;
 mod log;
 mod octets;
 mod peer;

@@ -1,4 +1,5 @@
-//! The store of a single server: one `redb` file, whole after a crash at any moment.
+//! The store of a single server: one `redb` file, whole after a crash at any moment, and opened
+//! again after a failure of the disk (`corbie-store`).
 //!
 //! A change is acknowledged when its transaction is on the disk. Changes that come while one is
 //! being written are written together by whoever waits first (`group`), so that many clients share
@@ -6,14 +7,15 @@
 
 mod change;
 mod group;
+#[cfg(test)]
+mod tests;
 
 use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target, follow_by};
 use crate::NameComponent;
 use change::{Change, Made};
+use corbie_store::redb::{self, ReadTransaction, ReadableTable, TableDefinition};
+use corbie_store::{StoreFailure, StoreFile};
 use group::Group;
-use redb::{
-    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
-};
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -30,7 +32,7 @@ const NEXT_CONTEXT: &str = "next context";
 
 /// A store in one file.
 pub struct Embedded {
-    database: Database,
+    file: StoreFile,
     uid: u64,
     group: Group,
 }
@@ -43,16 +45,14 @@ impl Embedded {
     /// another process.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let database = Database::create(path).map_err(|error| {
+        let file = StoreFile::create(path).map_err(|error| {
             let place = path.display();
             StoreError::Failed(match error {
-                DatabaseError::DatabaseAlreadyOpen => format!(
+                redb::Error::DatabaseAlreadyOpen => format!(
                     "the file {place} is in use by another process; each server needs a file of \
                      its own (several servers share names by etcd)"
                 ),
-                DatabaseError::Storage(StorageError::Io(error))
-                    if error.kind() == ErrorKind::InvalidData =>
-                {
+                redb::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
                     format!(
                         "{place} is no store of names: {error}; give a file that is one, or one \
                          that is not there yet"
@@ -61,7 +61,7 @@ impl Embedded {
                 error => format!("cannot open the file {place}: {error}"),
             })
         })?;
-        Self::prepare(database)
+        Self::prepare(file)
     }
 
     /// A store in memory, which ends with the process.
@@ -69,24 +69,22 @@ impl Embedded {
     /// # Errors
     /// [`StoreError::Failed`].
     pub fn in_memory() -> Result<Self, StoreError> {
-        let backend = redb::backends::InMemoryBackend::new();
-        Self::prepare(Database::builder().create_with_backend(backend).map_err(failed)?)
+        Self::prepare(StoreFile::in_memory().map_err(StoreFailure::from)?)
     }
 
-    fn prepare(database: Database) -> Result<Self, StoreError> {
-        let uid = first_transaction(&database).map_err(failed)?;
-        Ok(Self { database, uid, group: Group::default() })
+    fn prepare(file: StoreFile) -> Result<Self, StoreError> {
+        let uid = first_transaction(&file)?;
+        Ok(Self { file, uid, group: Group::default() })
     }
 
     fn change(&self, change: Change) -> Result<Made, StoreError> {
-        self.group.write(change, |changes| change::commit(&self.database, changes))
+        self.group.write(change, |changes| change::commit(&self.file, changes))
     }
 }
 
 /// Makes tables, root and uid where they are not there; the uid.
-fn first_transaction(database: &Database) -> Result<u64, redb::Error> {
-    let transaction = database.begin_write()?;
-    let uid = {
+fn first_transaction(file: &StoreFile) -> Result<u64, StoreFailure> {
+    file.write(|transaction| {
         let mut meta = transaction.open_table(META)?;
         let known = meta.get(UID)?.map(|value| value.value());
         let uid = known.unwrap_or_else(|| RandomState::new().hash_one("a new store"));
@@ -96,34 +94,23 @@ fn first_transaction(database: &Database) -> Result<u64, redb::Error> {
             transaction.open_table(CONTEXTS)?.insert(ContextId::ROOT.0, 0)?;
             transaction.open_table(BINDINGS)?;
         }
-        uid
-    };
-    transaction.commit()?;
-    Ok(uid)
+        Ok(uid)
+    })
 }
 
-/// A moment of the bindings.
-struct Reading {
-    transaction: redb::ReadTransaction,
-    bindings: redb::ReadOnlyTable<(u64, &'static str, &'static str), &'static str>,
-}
-
-impl Reading {
-    fn begin(database: &Database) -> Result<Self, redb::Error> {
-        let transaction = database.begin_read()?;
-        let bindings = transaction.open_table(BINDINGS)?;
-        Ok(Self { transaction, bindings })
+/// What `name` is bound to at this moment. The outer error is the file's.
+fn look_up(
+    transaction: &ReadTransaction,
+    bindings: &redb::ReadOnlyTable<(u64, &'static str, &'static str), &'static str>,
+    context: ContextId,
+    name: &NameComponent,
+) -> Result<Result<Target, StoreError>, redb::Error> {
+    let key = (context.0, name.id.as_str(), name.kind.as_str());
+    if let Some(found) = bindings.get(key)? {
+        return Ok(Target::parse(found.value()));
     }
-
-    fn lookup(&self, context: ContextId, name: &NameComponent) -> Result<Target, StoreError> {
-        let key = (context.0, name.id.as_str(), name.kind.as_str());
-        if let Some(found) = self.bindings.get(key).map_err(failed)? {
-            return Target::parse(found.value());
-        }
-        let contexts = self.transaction.open_table(CONTEXTS).map_err(failed)?;
-        let is_there = contexts.get(context.0).map_err(failed)?.is_some();
-        Err(if is_there { StoreError::NotBound } else { StoreError::NoContext })
-    }
+    let is_there = transaction.open_table(CONTEXTS)?.get(context.0)?.is_some();
+    Ok(Err(if is_there { StoreError::NotBound } else { StoreError::NoContext }))
 }
 
 impl Store for Embedded {
@@ -132,11 +119,10 @@ impl Store for Embedded {
     }
 
     fn exists(&self, context: ContextId) -> Result<bool, StoreError> {
-        let look = || -> Result<bool, redb::Error> {
-            let contexts = self.database.begin_read()?.open_table(CONTEXTS)?;
-            Ok(contexts.get(context.0)?.is_some())
-        };
-        look().map_err(failed)
+        let found = self
+            .file
+            .read(|transaction| Ok(transaction.open_table(CONTEXTS)?.get(context.0)?.is_some()));
+        Ok(found?)
     }
 
     fn lookup(&self, context: ContextId, name: &NameComponent) -> Result<Target, StoreError> {
@@ -149,10 +135,19 @@ impl Store for Embedded {
         start: ContextId,
         names: &[NameComponent],
     ) -> (usize, Result<Target, StoreError>) {
-        match Reading::begin(&self.database) {
-            Ok(reading) => follow_by(start, names, |context, name| reading.lookup(context, name)),
-            Err(error) => (0, Err(failed(error))),
-        }
+        let followed = self.file.read(|transaction| {
+            let bindings = transaction.open_table(BINDINGS)?;
+            let mut failure = None;
+            let found = follow_by(start, names, |context, name| {
+                look_up(transaction, &bindings, context, name).unwrap_or_else(|error| {
+                    // Ends the way; what is said of it does not matter.
+                    failure = Some(error);
+                    Err(StoreError::NotBound)
+                })
+            });
+            failure.map_or(Ok(found), Err)
+        });
+        followed.unwrap_or_else(|failure| (0, Err(failure.into())))
     }
 
     fn bind(
@@ -198,8 +193,7 @@ impl Store for Embedded {
         after: Option<&NameComponent>,
         limit: usize,
     ) -> Result<Vec<(NameComponent, Kind)>, StoreError> {
-        let look = || -> Result<Option<Vec<(NameComponent, Kind)>>, redb::Error> {
-            let transaction = self.database.begin_read()?;
+        let found = self.file.read(|transaction| {
             if transaction.open_table(CONTEXTS)?.get(context.0)?.is_none() {
                 return Ok(None);
             }
@@ -218,11 +212,16 @@ impl Store for Embedded {
                 }
             }
             Ok(Some(found))
-        };
-        look().map_err(failed)?.ok_or(StoreError::NoContext)
+        });
+        found?.ok_or(StoreError::NoContext)
     }
 }
 
-fn failed(error: impl Into<redb::Error>) -> StoreError {
-    StoreError::Failed(error.into().to_string())
+impl From<StoreFailure> for StoreError {
+    fn from(failure: StoreFailure) -> Self {
+        match failure {
+            StoreFailure::Uncertain(error) => StoreError::Uncertain(error.to_string()),
+            unchanged => StoreError::Failed(unchanged.to_string()),
+        }
+    }
 }

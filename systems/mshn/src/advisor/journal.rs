@@ -3,84 +3,82 @@
 
 use crate::idl::Accepted;
 use corbie::{ByteOrder, Decoder, Encoder, Marshal};
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use corbie_store::redb::{self, ReadableTable, TableDefinition};
+use corbie_store::{StoreFailure, StoreFile};
 use std::path::Path;
 
 /// Id to CDR of [`Accepted`], little-endian.
 const JOBS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("jobs");
 
-pub(super) struct Journal(Database);
+pub(super) struct Journal(StoreFile);
 
 impl Journal {
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, redb::Error> {
-        let database = match path {
-            Some(path) => Database::create(path)?,
-            None => {
-                let backend = redb::backends::InMemoryBackend::new();
-                Database::builder().create_with_backend(backend)?
-            }
-        };
-        let transaction = database.begin_write()?;
-        transaction.open_table(JOBS)?;
-        transaction.commit()?;
-        Ok(Self(database))
+    pub(super) fn open(path: Option<&Path>) -> Result<Self, StoreFailure> {
+        Self::prepare(match path {
+            Some(path) => StoreFile::create(path)?,
+            None => StoreFile::in_memory()?,
+        })
     }
 
-    /// Writes a new job, unless one of its id is there. Whether it was new.
-    pub(super) fn add(&self, job: &Accepted) -> Result<bool, redb::Error> {
-        let transaction = self.0.begin_write()?;
-        let is_new = {
+    fn prepare(file: StoreFile) -> Result<Self, StoreFailure> {
+        file.write(|transaction| {
+            transaction.open_table(JOBS)?;
+            Ok(())
+        })?;
+        Ok(Self(file))
+    }
+
+    /// Writes a new job, unless one of its id is there. The one that is there then: it may have
+    /// been written by an earlier try whose outcome nobody could tell.
+    pub(super) fn add(&self, job: &Accepted) -> Result<Accepted, StoreFailure> {
+        self.0.write(|transaction| {
             let mut table = transaction.open_table(JOBS)?;
-            let is_new = table.get(job.what.id.as_str())?.is_none();
-            if is_new {
-                table.insert(job.what.id.as_str(), octets(job)?.as_slice())?;
+            let known = table.get(job.what.id.as_str())?.map(|known| accepted(known.value()));
+            if let Some(known) = known {
+                return known;
             }
-            is_new
-        };
-        transaction.commit()?;
-        Ok(is_new)
+            table.insert(job.what.id.as_str(), octets(job)?.as_slice())?;
+            Ok(job.clone())
+        })
     }
 
     /// Writes all of these, in one transaction.
-    pub(super) fn write(&self, jobs: &[Accepted]) -> Result<(), redb::Error> {
+    pub(super) fn write(&self, jobs: &[Accepted]) -> Result<(), StoreFailure> {
         if jobs.is_empty() {
             return Ok(());
         }
-        let transaction = self.0.begin_write()?;
-        {
+        self.0.write(|transaction| {
             let mut table = transaction.open_table(JOBS)?;
             for job in jobs {
                 table.insert(job.what.id.as_str(), octets(job)?.as_slice())?;
             }
-        }
-        transaction.commit()?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Forgets these, in one transaction.
-    pub(super) fn remove(&self, ids: &[String]) -> Result<(), redb::Error> {
-        let transaction = self.0.begin_write()?;
-        {
+    pub(super) fn remove(&self, ids: &[String]) -> Result<(), StoreFailure> {
+        self.0.write(|transaction| {
             let mut table = transaction.open_table(JOBS)?;
             for id in ids {
                 table.remove(id.as_str())?;
             }
-        }
-        transaction.commit()?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Every job that was accepted and not removed.
-    pub(super) fn read(&self) -> Result<Vec<Accepted>, redb::Error> {
-        let table = self.0.begin_read()?.open_table(JOBS)?;
-        let mut jobs = Vec::new();
-        for entry in table.iter()? {
-            let (_, octets) = entry?;
-            let mut decoder = Decoder::new(octets.value(), ByteOrder::LittleEndian);
-            jobs.push(<Accepted as Marshal>::decode(&mut decoder).map_err(|e| other(&e))?);
-        }
-        Ok(jobs)
+    pub(super) fn read(&self) -> Result<Vec<Accepted>, StoreFailure> {
+        self.0.read(|transaction| {
+            let table = transaction.open_table(JOBS)?;
+            table.iter()?.map(|entry| accepted(entry?.1.value())).collect()
+        })
     }
+}
+
+fn accepted(octets: &[u8]) -> Result<Accepted, redb::Error> {
+    let mut decoder = Decoder::new(octets, ByteOrder::LittleEndian);
+    <Accepted as Marshal>::decode(&mut decoder).map_err(|e| other(&e))
 }
 
 fn octets(job: &Accepted) -> Result<Vec<u8>, redb::Error> {
@@ -98,17 +96,40 @@ fn other(error: &dyn std::fmt::Display) -> redb::Error {
 mod tests {
     use super::*;
     use crate::idl::{Job, Outcome, Phase};
+    use corbie_testkit::disk::{FailingDisk, Refused};
+    use corbie_testkit::servers::ScratchFolder;
 
     #[test]
     fn a_job_that_is_submitted_twice_does_not_undo_what_became_of_it() {
         let journal = Journal::open(None).unwrap();
         let what = Job { id: "j".to_owned(), ..Job::default() };
         let new = Accepted { what, ..Accepted::default() };
-        assert!(journal.add(&new).unwrap());
+        assert_eq!(journal.add(&new).unwrap().state.state, Phase::default());
         let state = Outcome { state: Phase::Done, ..Outcome::default() };
         journal.write(&[Accepted { state, ..new.clone() }]).unwrap();
-        assert!(!journal.add(&new).unwrap());
+        assert_eq!(journal.add(&new).unwrap().state.state, Phase::Done);
         let read = journal.read().unwrap();
         assert_eq!((read.len(), read[0].state.state), (1, Phase::Done));
+    }
+
+    #[test]
+    fn a_job_whose_writing_nobody_could_tell_is_found_when_it_is_submitted_again() {
+        let folder = ScratchFolder::new("journal");
+        let disk = FailingDisk::new(folder.path().join("journal.redb"));
+        let opened = disk.clone();
+        let file = StoreFile::with_storage("a test's", move || opened.open()).unwrap();
+        let journal = Journal::prepare(file).unwrap();
+        let job = |id: &str| {
+            let what = Job { id: id.to_owned(), ..Job::default() };
+            Accepted { what, ..Accepted::default() }
+        };
+        journal.add(&job("before")).unwrap();
+        // Written, but not flushed: the job is there when the file is opened again.
+        disk.refuse(Refused::Flushes);
+        assert!(journal.add(&job("j")).unwrap_err().is_uncertain());
+        disk.refuse(Refused::Nothing);
+        assert_eq!(journal.add(&job("j")).unwrap().what.id, "j");
+        let ids: Vec<String> = journal.read().unwrap().into_iter().map(|job| job.what.id).collect();
+        assert_eq!(ids, ["before", "j"]);
     }
 }

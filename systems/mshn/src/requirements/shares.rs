@@ -5,8 +5,10 @@
 //! is new come to have the same shares, in whatever order and however often they do it.
 
 use crate::idl::{Known, News, Requirements, Seen, Share, Usage};
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use corbie_store::redb::{self, ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
+use corbie_store::{StoreFailure, StoreFile};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Application, format, machine, origin.
@@ -26,22 +28,20 @@ const SELF: TableDefinition<'_, (), &str> = TableDefinition::new("self");
 const NEWS_MAX: usize = 500;
 
 pub(super) struct Shares {
-    database: Database,
+    file: StoreFile,
     origin: String,
     /// The latest version of each origin. Lock "seen": held while shares are written.
     seen: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Shares {
-    pub(super) fn prepare(database: Database) -> Result<Self, redb::Error> {
-        let transaction = database.begin_write()?;
-        let mut seen = BTreeMap::new();
-        let origin;
-        {
+    pub(super) fn prepare(file: StoreFile) -> Result<Self, StoreFailure> {
+        let (origin, seen) = file.write(|transaction| {
+            let mut seen = BTreeMap::new();
             transaction.open_table(SHARES)?;
             let mut own = transaction.open_table(SELF)?;
             let known = own.get(())?.map(|known| known.value().to_owned());
-            origin = known.unwrap_or_else(|| format!("{:016x}", crate::mechanism::unique()));
+            let origin = known.unwrap_or_else(|| format!("{:016x}", crate::mechanism::unique()));
             own.insert((), origin.as_str())?;
             for entry in transaction.open_table(VERSIONS)?.iter()? {
                 let (key, _) = entry?;
@@ -49,9 +49,9 @@ impl Shares {
                 // Versions of one origin ascend.
                 seen.insert(origin.to_owned(), version);
             }
-        }
-        transaction.commit()?;
-        Ok(Self { database, origin, seen: Mutex::new(seen) })
+            Ok((origin, seen))
+        })?;
+        Ok(Self { file, origin, seen: Mutex::new(seen) })
     }
 
     pub(super) fn origin(&self) -> &str {
@@ -59,47 +59,46 @@ impl Shares {
     }
 
     /// Counts a run, or several, to our own share.
-    pub(super) fn record(&self, used: &Usage) -> Result<(), redb::Error> {
+    pub(super) fn record(&self, used: &Usage) -> Result<(), StoreFailure> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let version = seen.get(&self.origin).copied().unwrap_or(0) + 1;
-        let transaction = self.database.begin_write()?;
-        let before = {
-            let shares = transaction.open_table(SHARES)?;
-            let found = shares.get(key(used, &self.origin))?;
-            found.map(|value| usage(used, value.value()))
-        };
-        let used = match before {
-            Some(before) => super::joined(&before, used),
-            None => Usage { samples: used.samples.max(1), ..used.clone() },
-        };
-        write(&transaction, &self.origin, version, &used)?;
-        transaction.commit()?;
+        self.file.write(|transaction| {
+            let before = {
+                let shares = transaction.open_table(SHARES)?;
+                let found = shares.get(key(used, &self.origin))?;
+                found.map(|value| usage(used, value.value()))
+            };
+            let used = match before {
+                Some(before) => super::joined(&before, used),
+                None => Usage { samples: used.samples.max(1), ..used.clone() },
+            };
+            write(transaction, &self.origin, version, &used)
+        })?;
         seen.insert(self.origin.clone(), version);
         Ok(())
     }
 
     /// The means of an application over all shares.
-    pub(super) fn means_of(&self, application: &str) -> Result<Requirements, redb::Error> {
-        let shares = self.database.begin_read()?.open_table(SHARES)?;
-        let mut means: Vec<Usage> = Vec::new();
-        for entry in shares.range((application, "", "", "")..)? {
-            let (key, value) = entry?;
-            let (name, format, machine, _) = key.value();
-            if name != application {
-                break;
-            }
-            let text = |text: &str| text.to_owned();
-            let (application, format, machine) = (text(name), text(format), text(machine));
-            let of = Usage { application, format, machine, ..Usage::default() };
-            let share = usage(&of, value.value());
-            match means.last_mut() {
-                Some(last) if last.format == share.format && last.machine == share.machine => {
-                    *last = super::joined(last, &share);
+    pub(super) fn means_of(&self, application: &str) -> Result<Requirements, StoreFailure> {
+        self.file.read(|transaction| {
+            let shares = transaction.open_table(SHARES)?;
+            let mut means: Vec<Usage> = Vec::new();
+            for entry in shares.range((application, "", "", "")..)? {
+                let (key, value) = entry?;
+                let (name, format, machine, _) = key.value();
+                if name != application {
+                    break;
                 }
-                _ => means.push(share),
+                let share = usage(&of(name, format, machine), value.value());
+                match means.last_mut() {
+                    Some(last) if last.format == share.format && last.machine == share.machine => {
+                        *last = super::joined(last, &share);
+                    }
+                    _ => means.push(share),
+                }
             }
-        }
-        Ok(Requirements { means })
+            Ok(Requirements { means })
+        })
     }
 
     /// What we have seen, for others to say what we have not.
@@ -111,62 +110,78 @@ impl Shares {
     }
 
     /// What the asker has not seen, oldest first by origin; some of it, when it is much.
-    pub(super) fn news_since(&self, known: &Known) -> Result<News, redb::Error> {
+    pub(super) fn news_since(&self, known: &Known) -> Result<News, StoreFailure> {
         let seen: BTreeMap<&str, u64> =
             known.seen.iter().map(|seen| (seen.origin.as_str(), seen.version)).collect();
-        let origins = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let reading = self.database.begin_read()?;
-        let (versions, shares) = (reading.open_table(VERSIONS)?, reading.open_table(SHARES)?);
-        let mut changed = Vec::new();
-        for (origin, latest) in origins {
-            let after = seen.get(origin.as_str()).copied().unwrap_or(0);
-            if after >= latest || origin == known.asker {
-                continue;
+        let mut origins = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        origins.remove(&known.asker);
+        let changed = self.file.read(|transaction| {
+            let mut changed = Vec::new();
+            for (origin, latest) in &origins {
+                let after = seen.get(origin.as_str()).copied().unwrap_or(0);
+                told(transaction, origin, after..*latest, &mut changed)?;
             }
-            for entry in versions.range((origin.as_str(), after + 1)..=(origin.as_str(), latest))? {
-                if changed.len() >= NEWS_MAX {
-                    break;
-                }
-                let (key, of) = entry?;
-                let (application, format, machine) = of.value();
-                let Some(value) = shares.get((application, format, machine, origin.as_str()))?
-                else {
-                    continue;
-                };
-                let text = |text: &str| text.to_owned();
-                let (application, format, machine) =
-                    (text(application), text(format), text(machine));
-                let of = Usage { application, format, machine, ..Usage::default() };
-                let (_, version) = key.value();
-                let (origin, used) = (origin.clone(), usage(&of, value.value()));
-                changed.push(Share { origin, version, used });
-            }
-        }
+            Ok(changed)
+        })?;
         Ok(News { origin: self.origin.clone(), changed })
     }
 
     /// Takes over what another one has told. How much of it was new.
-    pub(super) fn learn(&self, news: &News) -> Result<usize, redb::Error> {
+    pub(super) fn learn(&self, news: &News) -> Result<usize, StoreFailure> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = seen.clone();
-        let mut learnt = 0;
-        let transaction = self.database.begin_write()?;
+        let mut learnt = Vec::new();
         for share in news.changed.iter().filter(|share| share.origin != self.origin) {
             let latest = now.entry(share.origin.clone()).or_default();
             if share.version > *latest && super::is_sound(&share.used) {
                 *latest = share.version;
-                write(&transaction, &share.origin, share.version, &share.used)?;
-                learnt += 1;
+                learnt.push(share);
             }
         }
-        if learnt == 0 {
-            transaction.abort()?;
+        if learnt.is_empty() {
             return Ok(0);
         }
-        transaction.commit()?;
+        self.file.write(|transaction| {
+            let mut shares = learnt.iter();
+            shares
+                .try_for_each(|share| write(transaction, &share.origin, share.version, &share.used))
+        })?;
         *seen = now;
-        Ok(learnt)
+        Ok(learnt.len())
     }
+}
+
+/// What `origin` counted after the first and up to the last of these versions, behind what is in
+/// `changed`.
+fn told(
+    transaction: &ReadTransaction,
+    origin: &str,
+    versions: Range<u64>,
+    changed: &mut Vec<Share>,
+) -> Result<(), redb::Error> {
+    if versions.is_empty() {
+        return Ok(());
+    }
+    let shares = transaction.open_table(SHARES)?;
+    let (first, last) = ((origin, versions.start + 1), (origin, versions.end));
+    for entry in transaction.open_table(VERSIONS)?.range(first..=last)? {
+        if changed.len() >= NEWS_MAX {
+            break;
+        }
+        let (key, what) = entry?;
+        let (application, format, machine) = what.value();
+        let Some(value) = shares.get((application, format, machine, origin))? else { continue };
+        let used = usage(&of(application, format, machine), value.value());
+        changed.push(Share { origin: origin.to_owned(), version: key.value().1, used });
+    }
+    Ok(())
+}
+
+/// What is known of a share by its key.
+fn of(application: &str, format: &str, machine: &str) -> Usage {
+    let text = |text: &str| text.to_owned();
+    let (application, format, machine) = (text(application), text(format), text(machine));
+    Usage { application, format, machine, ..Usage::default() }
 }
 
 fn key<'a>(of: &'a Usage, origin: &'a str) -> (&'a str, &'a str, &'a str, &'a str) {
@@ -208,10 +223,11 @@ fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use corbie_testkit::disk::{FailingDisk, Refused};
+    use corbie_testkit::servers::ScratchFolder;
 
     fn replica() -> Shares {
-        let backend = redb::backends::InMemoryBackend::new();
-        Shares::prepare(Database::builder().create_with_backend(backend).unwrap()).unwrap()
+        Shares::prepare(StoreFile::in_memory().unwrap()).unwrap()
     }
 
     fn run(format: &str, wall_s: f64) -> Usage {
@@ -246,6 +262,29 @@ mod tests {
             (mean.wall_s, mean.samples)
         };
         assert_eq!((of("fine"), of("coarse")), ((4.0, 3), (2.0, 1)));
+    }
+
+    #[test]
+    fn a_disk_that_was_full_for_a_while_is_written_to_again() {
+        let folder = ScratchFolder::new("shares");
+        let disk = FailingDisk::new(folder.path().join("shares.redb"));
+        let open = || {
+            let disk = disk.clone();
+            Shares::prepare(StoreFile::with_storage("a", move || disk.open()).unwrap()).unwrap()
+        };
+        let (a, b) = (open(), replica());
+        a.record(&run("fine", 1.0)).unwrap();
+        disk.refuse(Refused::Changes);
+        let failed = a.record(&run("fine", 1.0)).unwrap_err();
+        assert!(failed.is_uncertain(), "{failed:?}");
+        disk.refuse(Refused::Nothing);
+        a.record(&run("fine", 1.0)).unwrap();
+        exchange(&a, &b);
+        let means = a.means_of("app").unwrap();
+        assert!((2..=3).contains(&means.means[0].samples), "{means:?}");
+        assert_eq!(b.means_of("app").unwrap(), means, "what nobody could tell is told, too");
+        drop(a);
+        assert_eq!(open().means_of("app").unwrap(), means);
     }
 
     #[test]

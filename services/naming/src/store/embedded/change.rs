@@ -3,10 +3,11 @@
 //! Each looks before it writes: one that is refused leaves no trace in the transaction, and the
 //! others of its group go on.
 
-use super::{BINDINGS, CONTEXTS, META, NEXT_CONTEXT, failed};
+use super::{BINDINGS, CONTEXTS, META, NEXT_CONTEXT};
 use crate::NameComponent;
 use crate::store::{ContextId, Mode, Quota, StoreError, Target};
-use redb::{Database, ReadableTable, ReadableTableMetadata, Table};
+use corbie_store::StoreFile;
+use corbie_store::redb::{self, ReadableTable, ReadableTableMetadata, Table};
 
 /// One change.
 pub(super) enum Change {
@@ -35,31 +36,19 @@ impl Made {
 type Outcome = Result<Result<Made, StoreError>, redb::Error>;
 
 /// Makes the changes in one transaction, and waits until it is on the disk.
-pub(super) fn commit(database: &Database, changes: &[Change]) -> Vec<Result<Made, StoreError>> {
-    match try_commit(database, changes) {
-        Ok(outcomes) => outcomes,
-        Err(error) => {
-            let error = failed(error);
-            changes.iter().map(|_| Err(error.clone())).collect()
-        }
-    }
-}
-
-fn try_commit(
-    database: &Database,
-    changes: &[Change],
-) -> Result<Vec<Result<Made, StoreError>>, redb::Error> {
-    let transaction = database.begin_write()?;
-    let outcomes = {
+pub(super) fn commit(file: &StoreFile, changes: &[Change]) -> Vec<Result<Made, StoreError>> {
+    let made = file.write(|transaction| {
         let mut tables = Tables {
             meta: transaction.open_table(META)?,
             contexts: transaction.open_table(CONTEXTS)?,
             bindings: transaction.open_table(BINDINGS)?,
         };
-        changes.iter().map(|change| tables.make(change)).collect::<Result<Vec<_>, _>>()?
-    };
-    transaction.commit()?;
-    Ok(outcomes)
+        changes.iter().map(|change| tables.make(change)).collect::<Result<Vec<_>, _>>()
+    });
+    made.unwrap_or_else(|failure| {
+        let error = StoreError::from(failure);
+        changes.iter().map(|_| Err(error.clone())).collect()
+    })
 }
 
 struct Tables<'t> {
