@@ -126,6 +126,9 @@ fn a_reference_of_another_machine_is_passed_over() {
         assert!(other.accept().is_err(), "nobody knocked");
         client.shutdown(true);
         orb.shutdown(true);
+        // The ORB leaves the socket of somebody else alone.
+        drop(other);
+        std::fs::remove_file(file_of(&endpoint)).unwrap();
     }
 }
 
