@@ -12,10 +12,11 @@ use corbie_naming::cos_naming::naming_context_ext::{ResolveStrError, ToNameError
 use corbie_naming::cos_naming::{BindingType, NamingContext};
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::store::{ContextId, Store};
-use corbie_naming::{Limits, NameComponent, NamingServer, parse};
+use corbie_naming::{Change, Limits, NameComponent, NamingServer, Watch, parse};
 use corbie_testkit::servers::ScratchFolder;
 use fixture::Fixture;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 fn name(text: &str) -> Vec<NameComponent> {
@@ -322,4 +323,28 @@ fn limits_are_refused_with_a_sentence() {
         Err(ToNameError::System(e)) if e.kind == SystemExceptionKind::ImpLimit));
     assert!(matches!(root.resolve_str(&long),
         Err(ResolveStrError::System(e)) if e.kind == SystemExceptionKind::ImpLimit));
+}
+
+#[test]
+fn a_name_that_is_unbound_amid_a_look_leads_nowhere_else() {
+    let fixture = Fixture::new(Limits::default());
+    let naming = fixture.naming();
+    let object = fixture.object("IDL:x:1.0");
+    let is_over = AtomicBool::new(false);
+    let rebound = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                naming.bind("x", &object).expect("bound");
+                naming.unbind("x").expect("unbound");
+            }
+        });
+        let bounds = corbie_naming::Bounds::default();
+        let mut watch = Watch::begin(&naming, bounds).expect("a look");
+        let looks = (0..300).flat_map(|_| watch.changes().expect("a look"));
+        let rebound: Vec<_> =
+            looks.filter(|change| matches!(change, Change::Rebound { .. })).collect();
+        is_over.store(true, Ordering::Relaxed);
+        rebound
+    });
+    assert_eq!(rebound, [], "it had one reference all the time");
 }

@@ -5,6 +5,7 @@
 
 use super::{Entry, Naming, NamingError};
 use crate::cos_naming::NamingContext;
+use crate::cos_naming::naming_context::NotFoundReason;
 use crate::store::Kind;
 use corbie::Object;
 
@@ -65,14 +66,16 @@ impl Walk {
         let is_cut = entries.len() > self.left;
         let entries: Vec<Entry> = entries.into_iter().take(self.left).collect();
         self.left -= entries.len();
-        let children = entries.into_iter().map(|entry| self.node(context, entry)).collect();
+        let children = entries.into_iter().filter_map(|entry| self.node(context, entry)).collect();
         Ok((children, is_cut.then(|| "more than can be shown".to_owned())))
     }
 
-    fn node(&mut self, context: &Naming, Entry { name, kind }: Entry) -> Node {
+    /// `None` for a name that was unbound since it was listed.
+    fn node(&mut self, context: &Naming, Entry { name, kind }: Entry) -> Option<Node> {
         let mut node = Node { name, kind, object: None, note: None, children: Vec::new() };
         match context.resolve_object(&node.name) {
             Ok(object) => node.object = Some(object),
+            Err(NamingError::NotFound { why: NotFoundReason::MissingNode, .. }) => return None,
             Err(error) => node.note = Some(error.to_string()),
         }
         if let (Kind::Context, Some(object)) = (kind, node.object.clone()) {
@@ -81,7 +84,7 @@ impl Walk {
                 Err(note) => node.note = Some(note),
             }
         }
-        node
+        Some(node)
     }
 
     fn enter(&mut self, object: Object) -> Result<(Vec<Node>, Option<String>), String> {
