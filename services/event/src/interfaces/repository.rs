@@ -12,12 +12,16 @@ use corbie::types::InterfaceDescription;
 use corbie::{CompletionStatus, Interface, Object, SystemException, minor};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long it may take for one answer, unless the reference has a policy of its own.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take for all that one question needs: an interface has its bases.
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(60);
 /// Interfaces that one interface may inherit from.
 const BASES_MAX: usize = 1000;
+/// Interfaces that are remembered; more are asked for each time.
+const KNOWN_MAX: usize = 1000;
 
 /// An Interface Repository.
 pub struct InterfaceRepository {
@@ -49,12 +53,19 @@ impl InterfaceRepository {
         }
         let Some(definition) = self.look_up(repository_id)? else { return Ok(None) };
         let full = definition.describe_interface()?;
+        if full.id != repository_id {
+            let text = format!("the repository was asked for {repository_id} and gave {}", full.id);
+            return Err(SystemException::intf_repos(0, CompletionStatus::No).with_detail(text));
+        }
         let name = definition.absolute_name()?;
-        let bases = self.all_bases(bases_of(&full))?;
+        let bases = self.all_bases(bases_of(&full), Instant::now() + PATIENCE_FOR_ALL)?;
         let mut description = wire::read(name, full);
         description.bases = bases;
         let found = Found { description: Arc::new(description), definition };
-        self.known().insert(repository_id.to_owned(), found.clone());
+        let mut known = self.known();
+        if known.len() < KNOWN_MAX {
+            known.insert(repository_id.to_owned(), found.clone());
+        }
         Ok(Some(found))
     }
 
@@ -66,10 +77,22 @@ impl InterfaceRepository {
     }
 
     /// A description tells the direct bases alone.
-    fn all_bases(&self, mut bases: Vec<String>) -> Result<Vec<String>, SystemException> {
+    fn all_bases(
+        &self,
+        mut bases: Vec<String>,
+        deadline: Instant,
+    ) -> Result<Vec<String>, SystemException> {
         let mut next = 0;
         while let Some(base) = bases.get(next).cloned() {
             next += 1;
+            if Instant::now() > deadline {
+                let text = format!(
+                    "the interface repository took longer than {PATIENCE_FOR_ALL:?} for the bases \
+                     of an interface; {next} of {} were asked for",
+                    bases.len()
+                );
+                return Err(SystemException::timeout(0, CompletionStatus::No).with_detail(text));
+            }
             if next > BASES_MAX {
                 let text = format!("an interface has more than {BASES_MAX} bases");
                 let minor = minor::IMP_LIMIT_NAMES;

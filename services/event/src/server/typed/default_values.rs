@@ -10,6 +10,8 @@ use corbie::{Any, CompletionStatus, Encoder, LongDouble, SystemException, TypeCo
 
 /// Values that a type may have in it, so that an array of arrays of arrays costs nobody memory.
 const MOST: usize = 1 << 20;
+/// Values within values: a structure that is said to have itself as a member has no end.
+const DEEPEST: usize = 64;
 
 /// A value of each type.
 ///
@@ -19,7 +21,7 @@ pub(super) fn of(types: &[TypeCode]) -> Result<Vec<Any>, SystemException> {
     let mut left = MOST;
     let mut values = Vec::with_capacity(types.len());
     for type_code in types {
-        values.push(Any::from_dynamic(type_code.clone(), &value(type_code, &mut left)?)?);
+        values.push(Any::from_dynamic(type_code.clone(), &value(type_code, &mut left, DEEPEST)?)?);
     }
     Ok(values)
 }
@@ -40,7 +42,8 @@ pub(super) fn write(values: &[Any], e: &mut Encoder<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn value(type_code: &TypeCode, left: &mut usize) -> Result<Value, SystemException> {
+fn value(type_code: &TypeCode, left: &mut usize, deeper: usize) -> Result<Value, SystemException> {
+    let deeper = deeper.checked_sub(1).ok_or_else(too_large)?;
     *left = left.checked_sub(1).ok_or_else(too_large)?;
     let of = type_code.unaliased().unwrap_or_default();
     Ok(match of.kind() {
@@ -79,27 +82,27 @@ fn value(type_code: &TypeCode, left: &mut usize) -> Result<Value, SystemExceptio
                 *left -= length;
                 return Ok(Value::Octets(vec![0; length]));
             }
-            let elements = (0..length).map(|_| value(&element, left));
+            let elements = (0..length).map(|_| value(&element, left, deeper));
             Value::List(elements.collect::<Result<_, _>>()?)
         }
         TcKind::Struct | TcKind::Except => {
             let members = of.members();
-            let members = members.iter().map(|member| value(&member.type_code, left));
+            let members = members.iter().map(|member| value(&member.type_code, left, deeper));
             Value::Struct(members.collect::<Result<_, _>>()?)
         }
-        TcKind::Union => union(&of, left)?,
+        TcKind::Union => union(&of, left, deeper)?,
         _ => return Err(without_value(&of)),
     })
 }
 
-fn union(of: &TypeCode, left: &mut usize) -> Result<Value, SystemException> {
+fn union(of: &TypeCode, left: &mut usize, deeper: usize) -> Result<Value, SystemException> {
     let members = of.union_members();
     let first = members.iter().find(|member| member.label.is_some());
     let (discriminator, member) = match first {
-        Some(member) => (member.label.unwrap_or(0), Some(value(&member.type_code, left)?)),
+        Some(member) => (member.label.unwrap_or(0), Some(value(&member.type_code, left, deeper)?)),
         // There is a default alone.
         None => match members.first() {
-            Some(member) => (0, Some(value(&member.type_code, left)?)),
+            Some(member) => (0, Some(value(&member.type_code, left, deeper)?)),
             None => (0, None),
         },
     };
@@ -108,11 +111,28 @@ fn union(of: &TypeCode, left: &mut usize) -> Result<Value, SystemException> {
 
 fn too_large() -> SystemException {
     let minor = corbie::minor::IMP_LIMIT_NAMES;
-    SystemException::imp_limit(minor, CompletionStatus::No)
-        .with_detail(format!("the parameters have more than {MOST} values"))
+    SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
+        "the parameters have more than {MOST} values, or more than {DEEPEST} deep"
+    ))
 }
 
 fn without_value(of: &TypeCode) -> SystemException {
     SystemException::no_implement(0, CompletionStatus::No)
         .with_detail(format!("there is no default value for a {}", of.kind().name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_without_end_has_no_value() {
+        let id = "IDL:Endless:1.0";
+        let own = TypeCode::structure(id, "Endless", &[("again", TypeCode::recursive(id))]);
+        let more = TypeCode::array(TypeCode::array(TypeCode::LONG, 1 << 11), 1 << 11);
+        for endless in [own, more] {
+            let refused = of(&[endless]).expect_err("too much");
+            assert_eq!(refused.kind, corbie::SystemExceptionKind::ImpLimit);
+        }
+    }
 }
