@@ -333,17 +333,19 @@ fn a_name_that_is_unbound_amid_a_look_leads_nowhere_else() {
     let is_over = AtomicBool::new(false);
     let rebound = std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
+            for _ in 0..300 {
                 naming.bind("x", &object).expect("bound");
                 naming.unbind("x").expect("unbound");
             }
+            is_over.store(true, Ordering::Relaxed);
         });
         let bounds = corbie_naming::Bounds::default();
         let mut watch = Watch::begin(&naming, bounds).expect("a look");
-        let looks = (0..300).flat_map(|_| watch.changes().expect("a look"));
-        let rebound: Vec<_> =
-            looks.filter(|change| matches!(change, Change::Rebound { .. })).collect();
-        is_over.store(true, Ordering::Relaxed);
+        let mut rebound = Vec::new();
+        while !is_over.load(Ordering::Relaxed) {
+            let changes = watch.changes().expect("a look").into_iter();
+            rebound.extend(changes.filter(|change| matches!(change, Change::Rebound { .. })));
+        }
         rebound
     });
     assert_eq!(rebound, [], "it had one reference all the time");
