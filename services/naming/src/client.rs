@@ -221,8 +221,10 @@ impl Naming {
         };
         while entries.len() < most {
             let (more, bindings) = iterator.next_n(PAGE).map_err(&system)?;
+            // A server that has more and gives none would be asked for ever.
+            let is_over = !more || bindings.is_empty();
             entries.extend(bindings.into_iter().map(Entry::from));
-            if !more {
+            if is_over {
                 break;
             }
         }

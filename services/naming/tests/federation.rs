@@ -6,7 +6,7 @@ use corbie::Ior;
 use corbie::SystemExceptionKind;
 use corbie_naming::cos_naming::NamingContext;
 use corbie_naming::cos_naming::naming_context::{BindError, ResolveError};
-use corbie_naming::{Limits, NamingError, parse, stringify};
+use corbie_naming::{Bounds, Change, Limits, NamingError, Watch, parse, stringify};
 use fixture::Fixture;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -112,6 +112,29 @@ fn a_server_that_is_gone_cannot_be_gone_through() {
     assert_eq!(naming.resolve_object("gone").expect("resolved").ior(), gone.as_object().ior());
     let tree = naming.tree(corbie_naming::Bounds::default()).expect("a tree");
     assert!(tree.children[0].note.as_deref().is_some_and(|note| note.contains("TRANSIENT")));
+}
+
+#[test]
+fn who_watches_hears_of_no_change_when_a_server_is_away() {
+    let (here, there) = (Fixture::new(short_limits()), Fixture::new(Limits::default()));
+    let (naming, other) = (here.naming(), there.naming());
+    naming.bind_context("there", other.as_context()).expect("bound");
+    naming.bind("o", &here.object("IDL:o:1.0")).expect("bound");
+    other.bind_new_context("sub").expect("made");
+    other.bind("sub/o", &here.object("IDL:o:1.0")).expect("bound");
+    let mut watch = Watch::begin(&naming, Bounds::default()).expect("looked");
+    drop((other, there));
+    let tree = naming.tree(Bounds::default()).expect("a tree");
+    let away = tree.children.iter().find(|node| node.name == "there").expect("it is bound");
+    assert!(!away.is_seen && away.note.is_some(), "{away:?}");
+    assert_eq!(watch.changes().expect("looked"), [], "nobody took a name away");
+    assert_eq!(watch.changes().expect("looked"), [], "nor meanwhile");
+    naming.unbind("o").expect("unbound");
+    assert_eq!(watch.changes().expect("looked"), [Change::Unbound { name: "o".to_owned() }]);
+    naming.unbind("there").expect("unbound");
+    let gone = watch.changes().expect("looked");
+    let gone_names = ["there", "there/sub", "there/sub/o"];
+    assert_eq!(gone, gone_names.map(|name| Change::Unbound { name: name.to_owned() }));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct Node {
     pub object: Option<Object>,
     /// Why there is nothing below it, though it is a context.
     pub note: Option<String>,
+    /// Whether it could be looked at. A context that did not answer may have anything below it.
+    pub is_seen: bool,
     /// The bindings of the context.
     pub children: Vec<Node>,
 }
@@ -49,7 +51,8 @@ impl Naming {
         let mut walk = Walk { left: bounds.bindings, depth: bounds.depth, above: vec![object] };
         let (children, note) = walk.below(self)?;
         let object = walk.above.pop();
-        Ok(Node { name: String::new(), kind: Kind::Context, object, note, children })
+        let (name, kind) = (String::new(), Kind::Context);
+        Ok(Node { name, kind, object, note, is_seen: true, children })
     }
 }
 
@@ -58,6 +61,13 @@ struct Walk {
     depth: usize,
     /// The contexts that are being walked through.
     above: Vec<Object>,
+}
+
+/// Why a context was not entered.
+struct Closed {
+    why: String,
+    /// Whether it was left out; else it did not answer.
+    is_on_purpose: bool,
 }
 
 impl Walk {
@@ -72,33 +82,41 @@ impl Walk {
 
     /// `None` for a name that was unbound since it was listed.
     fn node(&mut self, context: &Naming, Entry { name, kind }: Entry) -> Option<Node> {
-        let mut node = Node { name, kind, object: None, note: None, children: Vec::new() };
+        let mut node =
+            Node { name, kind, object: None, note: None, is_seen: true, children: Vec::new() };
         match context.resolve_object(&node.name) {
             Ok(object) => node.object = Some(object),
             Err(NamingError::NotFound { why: NotFoundReason::MissingNode, .. }) => return None,
-            Err(error) => node.note = Some(error.to_string()),
+            Err(error) => {
+                node.is_seen = matches!(error, NamingError::Nil { .. });
+                node.note = Some(error.to_string());
+            }
         }
         if let (Kind::Context, Some(object)) = (kind, node.object.clone()) {
             match self.enter(object) {
                 Ok((children, note)) => (node.children, node.note) = (children, note),
-                Err(note) => node.note = Some(note),
+                Err(closed) => (node.note, node.is_seen) = (Some(closed.why), closed.is_on_purpose),
             }
         }
         Some(node)
     }
 
-    fn enter(&mut self, object: Object) -> Result<(Vec<Node>, Option<String>), String> {
+    fn enter(&mut self, object: Object) -> Result<(Vec<Node>, Option<String>), Closed> {
+        let on_purpose = |why: String| Err(Closed { why, is_on_purpose: true });
         if self.above.contains(&object) {
-            return Err("leads back to a context above".to_owned());
+            return on_purpose("leads back to a context above".to_owned());
         }
         if self.above.len() >= self.depth {
-            return Err(format!("deeper than {}", self.depth));
+            return on_purpose(format!("deeper than {}", self.depth));
         }
         let context = Naming::from(NamingContext::unchecked_narrow(object.clone()));
         self.above.push(object);
-        let below = self.below(&context).map_err(|error| match error {
-            NamingError::System { exception, .. } => format!("cannot be listed: {exception}"),
-            other => other.to_string(),
+        let below = self.below(&context).map_err(|error| {
+            let why = match error {
+                NamingError::System { exception, .. } => format!("cannot be listed: {exception}"),
+                other => other.to_string(),
+            };
+            Closed { why, is_on_purpose: false }
         });
         self.above.pop();
         below

@@ -1,5 +1,6 @@
 //! What changes in a naming context and below: found by looking again, since CosNaming tells nobody
-//! of changes. So it works with every server.
+//! of changes. So it works with every server. Below a context that does not answer all is taken to
+//! be as it was, until it answers again.
 //!
 //! `corbie naming watch` looks as often as it is told.
 
@@ -40,8 +41,11 @@ pub enum Change {
 pub struct Watch {
     naming: Naming,
     bounds: Bounds,
-    seen: BTreeMap<String, (Kind, Option<String>)>,
+    seen: Seen,
 }
+
+/// Names, and what they lead to.
+type Seen = BTreeMap<String, (Kind, Option<String>)>;
 
 impl Watch {
     /// Begins with what is there now.
@@ -49,7 +53,7 @@ impl Watch {
     /// # Errors
     /// As [`Naming::tree`].
     pub fn begin(naming: &Naming, bounds: Bounds) -> Result<Self, NamingError> {
-        let seen = look(naming, bounds)?;
+        let seen = look(naming, bounds, &Seen::new())?;
         Ok(Self { naming: naming.clone(), bounds, seen })
     }
 
@@ -58,7 +62,7 @@ impl Watch {
     /// # Errors
     /// As [`Naming::tree`]; what was seen before stays.
     pub fn changes(&mut self) -> Result<Vec<Change>, NamingError> {
-        let now = look(&self.naming, self.bounds)?;
+        let now = look(&self.naming, self.bounds, &self.seen)?;
         let before = std::mem::replace(&mut self.seen, now);
         let gone = before.keys().filter(|name| !self.seen.contains_key(*name));
         let mut changes: Vec<Change> =
@@ -77,21 +81,32 @@ impl Watch {
     }
 }
 
-fn look(
-    naming: &Naming,
-    bounds: Bounds,
-) -> Result<BTreeMap<String, (Kind, Option<String>)>, NamingError> {
-    let mut seen = BTreeMap::new();
-    note(&naming.tree(bounds)?, "", &mut seen);
+/// What is there now; where that could not be seen, what was there before.
+fn look(naming: &Naming, bounds: Bounds, before: &Seen) -> Result<Seen, NamingError> {
+    let mut seen = Seen::new();
+    note(&naming.tree(bounds)?, "", before, &mut seen);
     Ok(seen)
 }
 
-fn note(node: &Node, path: &str, seen: &mut BTreeMap<String, (Kind, Option<String>)>) {
+fn note(node: &Node, path: &str, before: &Seen, seen: &mut Seen) {
     for child in &node.children {
         let separator = if path.is_empty() { "" } else { "/" };
         let name = format!("{path}{separator}{}", child.name);
         let reference = child.object.as_ref().map(ToString::to_string);
-        note(child, &name, seen);
-        seen.insert(name, (child.kind, reference));
+        note(child, &name, before, seen);
+        let mut found = (child.kind, reference);
+        if !child.is_seen && child.kind == Kind::Context {
+            let below = format!("{name}/");
+            let known = before.range(below.clone()..);
+            let known = known.take_while(|(name, _)| name.starts_with(&below));
+            seen.extend(known.map(|(name, what)| (name.clone(), what.clone())));
+        }
+        if !child.is_seen
+            && child.object.is_none()
+            && let Some(known) = before.get(&name).filter(|known| known.0 == child.kind)
+        {
+            found = known.clone();
+        }
+        seen.insert(name, found);
     }
 }

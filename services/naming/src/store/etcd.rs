@@ -267,8 +267,7 @@ impl Store for Etcd {
     ) -> Result<Vec<(NameComponent, Kind)>, StoreError> {
         let (first, end) = self.binding_range(context);
         let prefix = first.len();
-        // The next key after one is that one and a NUL.
-        let from = after.map(|name| [self.binding_key(context, name), vec![0]].concat());
+        let from = after.map(|name| gateway::next_key(&self.binding_key(context, name)));
         let found = self.gateway.range(&from.unwrap_or(first), &end, limit)?;
         if found.is_empty() && !self.exists(context)? {
             return Err(StoreError::NoContext);

@@ -14,6 +14,12 @@ use ureq::Agent;
 /// Most octets of an answer: etcd itself takes 1.5 MiB in a request, and a list is bounded by us.
 const ANSWER_OCTETS_MAX: u64 = 64 * 1024 * 1024;
 
+/// Pairs in one answer: so many of the largest references are well below [`ANSWER_OCTETS_MAX`].
+const PAGE: usize = 128;
+
+/// gRPC's "cancelled" in HTTP, by older and by newer gateways.
+const CANCELLED: [u16; 2] = [408, 499];
+
 /// A cluster, by the client URLs of its members.
 pub(super) struct Gateway {
     agent: Agent,
@@ -94,15 +100,22 @@ impl Gateway {
         end: &[u8],
         limit: usize,
     ) -> Result<Vec<Pair>, StoreError> {
-        if limit == 0 {
-            // etcd would take it for "no limit".
-            return Ok(Vec::new());
+        let mut found = Vec::new();
+        let mut from = first.to_vec();
+        // etcd would take a limit of 0 for "no limit".
+        while found.len() < limit {
+            let most = PAGE.min(limit - found.len());
+            let request = json!({
+                "key": BASE64.encode(&from), "range_end": BASE64.encode(end),
+                "limit": most.to_string(),
+            });
+            let page = pairs(&self.send("range", &request, true)?)?;
+            let is_last = page.len() < most;
+            found.extend(page);
+            let Some(last) = found.last().filter(|_| !is_last) else { break };
+            from = next_key(&last.key);
         }
-        let request = json!({
-            "key": BASE64.encode(first), "range_end": BASE64.encode(end),
-            "limit": limit.to_string(),
-        });
-        pairs(&self.send("range", &request, true)?)
+        Ok(found)
     }
 
     /// How many keys are from `first` up to `end`.
@@ -171,9 +184,11 @@ impl Gateway {
             return body.read_json().map_err(|error| Refused::Unknown(error.to_string()));
         }
         let text = body.read_to_string().unwrap_or_default();
-        // Codes of gRPC in HTTP (5xx): time-outs and changes of leader do not say what happened.
+        // Codes of gRPC in HTTP: time-outs and changes of leader (5xx), and requests that etcd gave
+        // up when it was at them already, do not say what happened.
         let text = format!("{status}: {}", text.trim());
-        Err(if status.is_server_error() { Refused::Unknown(text) } else { Refused::Answered(text) })
+        let is_unsure = status.is_server_error() || CANCELLED.contains(&status.as_u16());
+        Err(if is_unsure { Refused::Unknown(text) } else { Refused::Answered(text) })
     }
 }
 
@@ -200,6 +215,11 @@ fn pairs(answer: &Value) -> Result<Vec<Pair>, StoreError> {
 
 fn nonsense(what: &str) -> StoreError {
     StoreError::Failed(format!("etcd answered with {what} that cannot be read"))
+}
+
+/// The first key behind this one.
+pub(super) fn next_key(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
 }
 
 /// Holds when the key is there.
