@@ -2,9 +2,11 @@
 //! Filled by `participant` from the lines that the processes print; no process or clock is here.
 //!
 //! An event is the text `SLOT.LIFE:NUMBER`: the supplier's place, which of its lives (it was killed
-//! and replaced between them), and its number in that life, from 0.
+//! and replaced between them), and its number in that life, from 0. Now and then it has a padding
+//! of up to 64 KiB, which is known from these and has to arrive whole.
 
-use std::collections::{BTreeMap, BTreeSet};
+use corbie_testkit::Seed;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One life of a supplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,17 +15,46 @@ pub(crate) struct Life {
     pub(crate) life: usize,
 }
 
-/// The text of an event.
-pub(crate) fn text(of: Life, number: u64) -> String {
+/// One event in so many has a padding.
+const LARGE: usize = 128;
+
+/// What an event is called.
+pub(crate) fn name(of: Life, number: u64) -> String {
     format!("{}.{}:{number}", of.slot, of.life)
 }
 
-/// What a text says.
+/// The text of an event.
+pub(crate) fn text(of: Life, number: u64) -> String {
+    let (letter, octets) = padding(of, number);
+    let mut text = name(of, number);
+    if octets > 0 {
+        text.push('/');
+        text.extend(std::iter::repeat_n(letter, octets));
+    }
+    text
+}
+
+/// What follows the name of an event: a letter, so many times. Nothing, or 1, 4, 16 or 64 KiB.
+fn padding(of: Life, number: u64) -> (char, usize) {
+    let mixed = (of.slot as u64) << 48 ^ (of.life as u64) << 32 ^ number;
+    let mut seed = Seed::new(mixed);
+    if seed.below(LARGE) > 0 {
+        return ('-', 0);
+    }
+    let letter = char::from(b'a' + seed.below(26) as u8);
+    (letter, 1024 << (2 * seed.below(4)))
+}
+
+/// What a text says; `None` when that is nothing, or its padding is not as it was.
 pub(crate) fn parse(text: &str) -> Option<(Life, u64)> {
-    let (of, number) = text.split_once(':')?;
+    let (name, found) = text.split_once('/').unwrap_or((text, ""));
+    let (of, number) = name.split_once(':')?;
     let (slot, life) = of.split_once('.')?;
     let of = Life { slot: slot.parse().ok()?, life: life.parse().ok()? };
-    Some((of, number.parse().ok()?))
+    let number = number.parse().ok()?;
+    let (letter, octets) = padding(of, number);
+    let is_whole = found.len() == octets && found.chars().all(|found| found == letter);
+    is_whole.then_some((of, number))
 }
 
 /// How many events of each life were acknowledged.
@@ -38,7 +69,7 @@ impl Acknowledged {
     pub(crate) fn take(&mut self, of: Life, number: u64) -> Result<(), String> {
         let next = self.0.entry(of).or_default();
         if number != *next {
-            return Err(format!("{} was acknowledged, {next} was to be", text(of, number)));
+            return Err(format!("{} was acknowledged, {next} was to be", name(of, number)));
         }
         *next += 1;
         Ok(())
@@ -57,6 +88,8 @@ struct Seen {
     next: u64,
     /// What came last.
     last: u64,
+    /// What came before that.
+    before: u64,
     /// Events between the first and the highest that never came.
     missing: BTreeSet<u64>,
     /// How many deaths of the consumer there had been when the last one came.
@@ -95,11 +128,17 @@ impl Seen {
 ///
 /// A durable channel gives every event at least once, in the order of its supplier: it may go back,
 /// and gives everything from there again. The event that a consumer had taken when it died is shown
-/// by nobody, and may come after all when the channel goes back: one a death comes late.
+/// by nobody, and may come after all when the channel goes back: one a death comes late. A push
+/// that was on its way when the server died is taken beside those of its next life: one comes out
+/// of its turn.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Received {
     /// How often it died with an event that it may have taken and not shown.
     deaths: u64,
+    /// Its channel keeps little: what has come before may be dropped when it is to come again.
+    is_of_little: bool,
+    /// Events that may come out of their turn: the server died when they were on their way.
+    strays: u64,
     /// Events that came for the first time when younger ones of their supplier had.
     late: u64,
     seen: BTreeMap<Life, Seen>,
@@ -109,12 +148,49 @@ pub(crate) struct Received {
     pub(crate) again: u64,
     /// Where the first event is missing that others of its supplier follow.
     first_missing: Option<String>,
+    /// What was not simply the next, for messages: the last few.
+    trail: VecDeque<String>,
 }
 
 impl Received {
+    /// Of a consumer whose channel drops what it cannot keep.
+    pub(crate) fn of_little() -> Self {
+        Self { is_of_little: true, ..Self::default() }
+    }
+
     /// The consumer was killed, and what it had pulled and not shown is lost: one event.
     pub(crate) fn died(&mut self) {
         self.deaths += 1;
+    }
+
+    /// It begins a new life, in which nothing is on its way to it.
+    pub(crate) fn begins(&mut self) {
+        self.strays = 0;
+        self.note("it began anew".to_owned());
+    }
+
+    /// Keeps something for messages.
+    fn note(&mut self, what: String) {
+        const NOTES: usize = 8;
+        self.trail.push_back(what);
+        self.trail.drain(..self.trail.len().saturating_sub(NOTES));
+    }
+
+    /// What was notable before.
+    fn trail(&self) -> String {
+        self.trail.iter().map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
+
+    /// How many events it may have died with.
+    pub(crate) fn deaths(&self) -> u64 {
+        self.deaths
+    }
+
+    /// The server died, and a push of one event may have been on its way. Those of earlier deaths
+    /// have been taken, but perhaps the last one, unless the consumer hangs.
+    pub(crate) fn was_left(&mut self, hangs: bool) {
+        self.strays = if hangs { self.strays + 1 } else { (self.strays + 1).min(2) };
+        self.note(format!("the server died{}", if hangs { ", and it hung" } else { "" }));
     }
 
     /// An event came.
@@ -125,33 +201,56 @@ impl Received {
         self.events += 1;
         let deaths = self.deaths;
         let Some(seen) = self.seen.get_mut(&of) else {
-            let (next, missing) = (number + 1, BTreeSet::new());
-            self.seen.insert(of, Seen { first: number, next, last: number, missing, deaths });
+            let (first, next, last, before) = (number, number + 1, number, number);
+            let missing = BTreeSet::new();
+            self.seen.insert(of, Seen { first, next, last, before, missing, deaths });
             return Ok(());
         };
         let last = std::mem::replace(&mut seen.last, number);
+        let before = std::mem::replace(&mut seen.before, last);
         let deaths_between = deaths - std::mem::replace(&mut seen.deaths, deaths);
-        let place = || format!("{} came after {}", text(of, number), text(of, last));
-        if number > seen.next {
-            self.first_missing.get_or_insert_with(place);
-        }
+        let is_after_a_gap = number > seen.next;
         let had = seen.passed_over(last, number);
-        match seen.take(number) {
+        let is_last_out_of_turn = seen.passed_over(before, number) <= deaths_between;
+        let coming = seen.take(number);
+        let is_stray = had > deaths_between && self.strays > 0 && !self.is_of_little;
+        if is_stray && !is_last_out_of_turn {
+            // It is this one that is out of its turn, and not the last.
+            (seen.last, seen.before) = (last, before);
+        }
+        if number == last + 1 && matches!(coming, Coming::New) {
+            return Ok(());
+        }
+        let place = format!("{} came after {}", name(of, number), name(of, last));
+        match coming {
             Coming::New => {}
             Coming::Again => self.again += 1,
             Coming::Late => self.late += 1,
         }
+        if number != last + 1 {
+            self.note(place.clone());
+        }
+        if is_after_a_gap {
+            self.first_missing.get_or_insert_with(|| place.clone());
+        }
         if self.late > deaths {
-            return Err(format!(
-                "{}, the {}. that came late, of {deaths} that may",
-                place(),
-                self.late
-            ));
+            let late = self.late;
+            return Err(format!("{place}, the {late}. that came late, of {deaths} that may"));
         }
-        if had > deaths_between {
-            return Err(format!("{}, though {had} between these had come before", place()));
+        if had <= deaths_between || self.is_of_little {
+            return Ok(());
         }
+        if self.strays == 0 {
+            let trail = self.trail();
+            return Err(format!("{place}, though {had} between these had come before ({trail})"));
+        }
+        self.strays -= 1;
         Ok(())
+    }
+
+    /// Events that came, each counted once.
+    pub(crate) fn different(&self) -> u64 {
+        self.events - self.again
     }
 
     /// Whether anything of a supplier came.
@@ -171,13 +270,13 @@ impl Received {
     pub(crate) fn lacks(&self, acknowledged: &Acknowledged) -> Option<String> {
         acknowledged.0.iter().filter(|(_, count)| **count > 0).find_map(|(of, count)| {
             match self.seen.get(of) {
-                None => Some(format!("all {count} of {} are missing", text(*of, 0))),
+                None => Some(format!("all {count} of {} are missing", name(*of, 0))),
                 Some(seen) if seen.first > 0 => {
-                    Some(format!("{} is missing: the first is {}", text(*of, 0), seen.first))
+                    Some(format!("{} is missing: the first is {}", name(*of, 0), seen.first))
                 }
                 Some(seen) if seen.next < *count => Some(format!(
                     "{} was acknowledged and is missing: the last is {}",
-                    text(*of, count - 1),
+                    name(*of, count - 1),
                     seen.next - 1
                 )),
                 Some(_) => None,
@@ -215,7 +314,16 @@ mod tests {
 
     #[test]
     fn texts_say_what_they_were_made_of() {
-        assert_eq!(parse(&text(A, 33)), Some((A, 33)));
+        let texts: Vec<String> = (0..5000).map(|number| text(A, number)).collect();
+        for (number, text) in (0..).zip(&texts) {
+            assert_eq!(parse(text), Some((A, number)));
+        }
+        let large = texts.iter().filter(|text| text.len() > 60 << 10);
+        assert!(large.clone().count() > 0);
+        for text in large {
+            assert_eq!(parse(&text[..text.len() - 1]), None, "it is cut");
+            assert_eq!(parse(&text.replacen("/", "/-", 1)), None, "it is another one");
+        }
         assert_eq!(parse("1.2"), None);
         assert_eq!(parse("1:2"), None);
     }
@@ -296,5 +404,29 @@ mod tests {
         assert!(lives(&[0, 1, 2, 0], &[2, 3]).is_ok(), "it died with 1, as it came again");
         assert!(lives(&[0, 1, 2, 3, 0], &[3]).is_err(), "it had but one event");
         assert!(lives(&[], &[1, 0, 2]).is_err(), "1 has to come again behind 0");
+        let mut little = Received::of_little();
+        for number in [0, 1, 2, 3, 0, 2, 9] {
+            assert_eq!(little.take(A, number), Ok(()), "1 was dropped before it came again");
+        }
+        assert_eq!(little.count_lacking(&Acknowledged(BTreeMap::from([(A, 10)])), |_| true), 5);
+    }
+
+    #[test]
+    fn a_push_of_a_dead_server_may_come_out_of_its_turn() {
+        let take = |strays: &[bool], numbers: &[u64]| {
+            let mut received = Received::default();
+            strays.iter().for_each(|hangs| received.was_left(*hangs));
+            numbers.iter().try_for_each(|number| received.take(A, *number))
+        };
+        // 5 was on its way; the next life of the server began again at 3.
+        for numbers in [&[3, 4, 3, 5, 4, 5, 6][..], &[3, 4, 3, 4, 5, 6, 5, 7], &[3, 4, 5, 3, 4, 5]]
+        {
+            assert!(take(&[false], numbers).is_ok(), "{numbers:?}");
+        }
+        assert!(take(&[], &[3, 4, 3, 5, 4, 5]).is_err(), "no server died");
+        assert!(take(&[], &[3, 4, 5, 6, 5, 7]).is_err(), "no server died");
+        let thrice = [3, 4, 3, 5, 3, 5, 3, 5, 4, 5];
+        assert!(take(&[false; 3], &thrice).is_err(), "the first was taken long ago");
+        assert!(take(&[true; 3], &thrice).is_ok(), "it hung all the time");
     }
 }

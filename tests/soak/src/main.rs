@@ -11,9 +11,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 const USAGE: &str =
-    "corbie-soak [--minutes N] [--seed N] [--durable] [--corbie PROGRAM] [--out DIR]
+    "corbie-soak [--minutes N | --kills N] [--seed N] [--durable] [--corbie PROGRAM] [--out DIR]
 
   --minutes N       how long [default: 10]
+  --kills N         until so many processes were killed, as the short form in tests
   --seed N          by which victims are chosen [default: a new one, which is printed]
   --durable         a durable channel, and the server of the channels is killed, too
   --corbie PROGRAM  the command [default: beside this program]
@@ -27,7 +28,7 @@ struct Arguments {
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let beside = std::env::current_exe().map_err(|e| format!("where am I? {e}"))?;
     let mut corbie = beside.with_file_name("corbie");
-    let (mut minutes, mut seed, mut is_durable) = (10.0, None, false);
+    let (mut minutes, mut kills, mut seed, mut is_durable) = (10.0, None, None, false);
     let mut folder = PathBuf::from("target/soak");
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value\n\n{USAGE}"));
@@ -36,6 +37,10 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
             "--minutes" => {
                 let text = value()?;
                 minutes = text.parse::<f64>().map_err(|_| not(&text))?;
+            }
+            "--kills" => {
+                let text = value()?;
+                kills = Some(text.parse::<usize>().map_err(|_| not(&text))?);
             }
             "--seed" => {
                 let text = value()?;
@@ -50,7 +55,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
     let time = Duration::try_from_secs_f64(60.0 * minutes).map_err(|e| e.to_string())?;
     let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
     let seed = seed.unwrap_or(since.as_secs());
-    let options = Options { corbie, length: Length::Time(time), seed, is_durable };
+    let length = kills.map_or(Length::Time(time), Length::Kills);
+    let options = Options { corbie, length, seed, is_durable };
     Ok(Arguments { options, folder })
 }
 

@@ -2,6 +2,7 @@
 //! thread that reads what it prints, and what is known of it. Used by `system`.
 
 use crate::account::{self, Acknowledged, Life, Received};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,11 +34,17 @@ struct Shared {
     changed: Condvar,
     /// The supplier is to get no more events, the consumer to be read on.
     is_stopped: AtomicBool,
-    /// Nothing is read, so that the consumer is slow.
+    /// Nothing is read, so that the consumer is slow; or written to the supplier.
     is_held: AtomicBool,
 }
 
 impl Shared {
+    fn pause_if_held(&self) {
+        while self.is_held.load(Ordering::SeqCst) {
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Printed> {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,6 +70,8 @@ pub(crate) struct Remains {
     pub(crate) name: String,
     pub(crate) acknowledged: Acknowledged,
     pub(crate) received: Received,
+    /// What it showed, if it was a consumer.
+    pub(crate) events: u64,
     /// What it did that it should not.
     pub(crate) fault: Option<String>,
 }
@@ -83,6 +92,7 @@ impl Participant {
             started.threads.push(std::thread::spawn(move || {
                 for number in 0.. {
                     shared.wait_until(|printed| printed.acknowledged.total() + AHEAD > number);
+                    shared.pause_if_held();
                     let is_stopped = shared.is_stopped.load(Ordering::SeqCst);
                     let line = format!("\"{}\"\n", account::text(life, number));
                     if is_stopped || input.write_all(line.as_bytes()).is_err() {
@@ -110,6 +120,7 @@ impl Participant {
     ) -> Result<Self, String> {
         let mut started = Self::start(name, command.stdin(Stdio::null()))?;
         started.shared.lock().received = received;
+        started.shared.lock().received.begins();
         started.read(|text, printed| {
             let event: serde_json::Value = serde_json::from_str(text).ok()?;
             let (of, number) = account::parse(event.get("value")?.as_str()?)?;
@@ -138,7 +149,7 @@ impl Participant {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let mut printed = shared.lock();
                 if let Some(broken) = printed.broken.take() {
-                    printed.fault.get_or_insert(format!("it printed {broken:?}"));
+                    printed.fault.get_or_insert(format!("it printed {broken:.100?}"));
                 }
                 match take(&line, &mut printed) {
                     None => printed.broken = Some(line),
@@ -148,9 +159,7 @@ impl Participant {
                 printed.lines += 1;
                 drop(printed);
                 shared.changed.notify_all();
-                while shared.is_held.load(Ordering::SeqCst) {
-                    std::thread::park_timeout(Duration::from_millis(20));
-                }
+                shared.pause_if_held();
             }
             shared.lock().is_over = true;
             shared.changed.notify_all();
@@ -186,13 +195,40 @@ impl Participant {
         self.shared.is_held.store(is_held, Ordering::SeqCst);
     }
 
+    /// Hangs (SIGSTOP), or goes on (SIGCONT).
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn hang(&self, hangs: bool) -> Result<(), String> {
+        let signal = if hangs { Signal::STOP } else { Signal::CONT };
+        let sent = kill_process(Pid::from_child(&self.process), signal);
+        sent.map_err(|error| format!("{}: it gets no {signal:?}: {error}", self.name))
+    }
+
+    /// The server died.
+    pub(crate) fn was_left(&self, hangs: bool) {
+        self.shared.lock().received.was_left(hangs);
+    }
+
     pub(crate) fn events(&self) -> u64 {
         self.shared.lock().lines
     }
 
-    /// Waits until a consumer has got what `is_all` wants, or all patience is over.
+    /// How many different events a consumer has got.
+    pub(crate) fn different(&self) -> u64 {
+        self.shared.lock().received.different()
+    }
+
+    /// Waits until a consumer has got what `is_all` wants, for as long as it goes on.
     pub(crate) fn wait_for(&self, is_all: impl Fn(&Received) -> bool) {
-        self.shared.wait_until(|printed| is_all(&printed.received));
+        let mut lines = self.events();
+        while self.shared.wait_until(|now| is_all(&now.received) || now.lines > lines) {
+            let now = self.shared.lock();
+            if is_all(&now.received) {
+                return;
+            }
+            lines = now.lines;
+        }
     }
 
     /// Ends it with SIGKILL.
@@ -234,6 +270,7 @@ impl Participant {
         let fault = fault.or(printed.fault.take()).map(|fault| format!("{}: {fault}", self.name));
         Remains {
             name: std::mem::take(&mut self.name),
+            events: if printed.acknowledged.0.is_empty() { printed.lines } else { 0 },
             acknowledged: std::mem::take(&mut printed.acknowledged),
             received: std::mem::take(&mut printed.received),
             fault,

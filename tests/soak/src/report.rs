@@ -11,6 +11,8 @@ pub struct Report {
     pub(crate) rows: Vec<(String, String)>,
     pub(crate) faults: Vec<String>,
     pub(crate) samples: Vec<(Duration, Vitals)>,
+    /// When which part began, with its name.
+    pub(crate) phases: Vec<(Duration, &'static str)>,
 }
 
 impl Report {
@@ -38,7 +40,7 @@ impl Report {
     /// Memory, threads and descriptors of the server over time, as SVG.
     #[must_use]
     pub fn picture(&self) -> String {
-        vitals::picture(&self.samples)
+        vitals::picture(&self.samples, &self.phases)
     }
 }
 

@@ -7,10 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Memory may grow by so many KiB from the first third to the last: caches of allocators, and
-/// queues that are full at one time and not at another.
-pub(crate) const GROWTH_KIB: u64 = 16 << 10;
-
 /// One look at a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Vitals {
@@ -50,12 +46,12 @@ struct State {
 const PERIOD: Duration = Duration::from_millis(100);
 
 impl Sampler {
-    pub(crate) fn start(process: u32) -> Self {
+    /// Looks at a process; samples have the time since `began`.
+    pub(crate) fn start(process: u32, began: Instant) -> Self {
         let state = Arc::new(State::default());
         state.process.store(process, Ordering::SeqCst);
         let sampling = Arc::clone(&state);
         let thread = std::thread::spawn(move || {
-            let began = Instant::now();
             while !sampling.is_over.load(Ordering::SeqCst) {
                 if let Some(vitals) = Vitals::of(sampling.process.load(Ordering::SeqCst)) {
                     let mut samples =
@@ -89,21 +85,31 @@ impl Sampler {
     }
 }
 
-/// The highest memory of the first and of the last third.
-pub(crate) fn thirds(samples: &[(Duration, Vitals)]) -> (u64, u64) {
+/// The highest of each kind in the first third of a time, and in the last.
+pub(crate) fn thirds(samples: &[(Duration, Vitals)]) -> (Vitals, Vitals) {
     let third = samples.len().div_ceil(3);
-    let peak = |some: &[(Duration, Vitals)]| {
-        some.iter().map(|(_, vitals)| vitals.memory_kib).max().unwrap_or_default()
-    };
-    let last = samples.len().saturating_sub(third);
-    (peak(samples.get(..third).unwrap_or_default()), peak(samples.get(last..).unwrap_or_default()))
+    let last = samples.len() - third;
+    (peaks(&samples[..third]), peaks(&samples[last..]))
+}
+
+/// The highest of each kind.
+pub(crate) fn peaks(samples: &[(Duration, Vitals)]) -> Vitals {
+    samples.iter().fold(Vitals::default(), |most, (_, now)| Vitals {
+        memory_kib: most.memory_kib.max(now.memory_kib),
+        threads: most.threads.max(now.threads),
+        descriptors: most.descriptors.max(now.descriptors),
+    })
 }
 
 /// Name, colour, and what is drawn.
 type Curve = (&'static str, &'static str, fn(&Vitals) -> f64);
 
-/// The samples as a picture: three curves over time, each with its highest value.
-pub(crate) fn picture(samples: &[(Duration, Vitals)]) -> String {
+/// The samples as a picture: three curves over time, each with its highest value, and a line where
+/// each phase begins.
+pub(crate) fn picture(
+    samples: &[(Duration, Vitals)],
+    phases: &[(Duration, &'static str)],
+) -> String {
     const WIDTH: f64 = 900.0;
     const HEIGHT: f64 = 130.0;
     let curves: [Curve; 3] = [
@@ -116,8 +122,23 @@ pub(crate) fn picture(samples: &[(Duration, Vitals)]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" \
          font-family=\"sans-serif\" font-size=\"13\">\n",
         WIDTH + 80.0,
-        3.0 * (HEIGHT + 50.0)
+        3.0 * (HEIGHT + 50.0) + 20.0
     );
+    for (index, (at, name)) in phases.iter().enumerate() {
+        let x = 60.0 + (at.as_secs_f64() / end).min(1.0) * WIDTH;
+        let bottom = 3.0 * (HEIGHT + 50.0) - 20.0;
+        let next = phases.get(index + 1).map_or(end, |(next, _)| next.as_secs_f64());
+        // One that is too short for its name has none.
+        let is_wide = next - at.as_secs_f64() > end / 12.0;
+        let name = if is_wide { name } else { "" };
+        let _ = write!(
+            svg,
+            "<line x1=\"{x:.1}\" y1=\"30\" x2=\"{x:.1}\" y2=\"{bottom}\" stroke=\"#999\" \
+             stroke-dasharray=\"4 4\"/>\n<text x=\"{:.1}\" y=\"{}\" fill=\"#666\">{name}</text>\n",
+            x + 4.0,
+            bottom + 18.0
+        );
+    }
     // Not more points than can be seen.
     let step = samples.len().div_ceil(WIDTH as usize).max(1);
     for (index, (name, colour, value)) in curves.into_iter().enumerate() {
@@ -161,14 +182,22 @@ mod tests {
 
     #[test]
     fn thirds_are_compared_by_their_peaks() {
-        assert_eq!(thirds(&samples(&[1, 9, 2, 50, 60, 3, 8, 4])), (9, 8));
-        assert_eq!(thirds(&[]), (0, 0));
+        let memory = |samples: &[u64]| {
+            let (first, last) = thirds(&self::samples(samples));
+            (first.memory_kib, last.memory_kib)
+        };
+        assert_eq!(memory(&[1, 9, 2, 50, 60, 3, 8, 4]), (9, 8));
+        assert_eq!(memory(&[]), (0, 0));
+        assert_eq!(memory(&[7]), (7, 7));
     }
 
     #[test]
-    fn a_picture_has_three_curves() {
-        let picture = picture(&samples(&[1, 2, 3]));
+    fn a_picture_has_three_curves_and_its_phases() {
+        let phases = [(Duration::ZERO, "one"), (Duration::from_secs(1), "two")];
+        let picture = picture(&samples(&[1, 2, 3]), &phases);
         assert_eq!(picture.matches("<polyline").count(), 3);
+        assert_eq!(picture.matches("<line").count(), 2);
+        assert!(picture.contains(">one<") && picture.contains(">two<"));
         assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
     }
 }
