@@ -156,8 +156,13 @@ impl Calls {
         correlation
     }
 
-    /// Whatever ends a request: hands it on. Whether anybody waited.
-    fn end(&self, correlation: u64, outcome: Result<Reply, SystemException>) -> bool {
+    /// Whatever ends a request: counts it, then hands it on. Whether anybody waited.
+    fn end(
+        &self,
+        correlation: u64,
+        outcome: Result<Reply, SystemException>,
+        count: impl FnOnce(&mut EventCounts),
+    ) -> bool {
         let taken = {
             let mut table = self.lock();
             let taken = table.pending.remove(&correlation);
@@ -169,6 +174,7 @@ impl Calls {
         };
         let Some(Pending { done, way, .. }) = taken else { return false };
         way.waiting.fetch_sub(1, Ordering::AcqRel);
+        self.count(count);
         done(outcome);
         true
     }
@@ -179,9 +185,7 @@ impl Calls {
         if let Some(way) = way {
             way.hears();
         }
-        if self.end(correlation, outcome) {
-            self.count(|counts| counts.answered += 1);
-        } else {
+        if !self.end(correlation, outcome, |counts| counts.answered += 1) {
             tracing::debug!(correlation, "an answer came late, or twice");
             self.count(|counts| counts.late += 1);
         }
@@ -193,7 +197,7 @@ impl Calls {
         let Some(pending) = table.pending.get(&correlation) else { return };
         if !pending.is_answered {
             drop(table);
-            self.end(correlation, Ok(sent()));
+            self.end(correlation, Ok(sent()), |_| {});
             return;
         }
         let mut taken = pending.way.taken();
@@ -234,20 +238,18 @@ impl Calls {
         for correlation in lost {
             let text = "the request or its answer was lost: who should answer knows nothing of it";
             let exception = SystemException::comm_failure(0, CompletionStatus::Maybe);
-            if self.end(correlation, Err(exception.with_detail(text))) {
+            let lost = |counts: &mut EventCounts| {
+                (counts.failed, counts.lost) = (counts.failed + 1, counts.lost + 1);
+            };
+            if self.end(correlation, Err(exception.with_detail(text)), lost) {
                 tracing::info!(correlation, "a request, or its answer, was lost as an event");
-                self.count(|counts| {
-                    (counts.failed, counts.lost) = (counts.failed + 1, counts.lost + 1)
-                });
             }
         }
     }
 
     /// The request could not be made.
     pub(super) fn failed(&self, correlation: u64, exception: SystemException) {
-        if self.end(correlation, Err(exception)) {
-            self.count(|counts| counts.failed += 1);
-        }
+        self.end(correlation, Err(exception), |counts| counts.failed += 1);
     }
 
     /// Nothing will be heard from `way` any more; no way: from any.
@@ -270,9 +272,7 @@ impl Calls {
             let Some((_, correlation)) = first.filter(|(ends, _)| *ends <= now) else { return };
             let text = format!("no answer came as an event within {:?}", self.time_limit);
             let exception = SystemException::timeout(0, CompletionStatus::Maybe).with_detail(text);
-            if self.end(correlation, Err(exception)) {
-                self.count(|counts| counts.timed_out += 1);
-            }
+            self.end(correlation, Err(exception), |counts| counts.timed_out += 1);
         }
     }
 
