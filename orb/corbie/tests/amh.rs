@@ -241,6 +241,54 @@ fn a_response_says_that_its_client_is_gone() {
     }
 }
 
+/// Answers of 100,000 octets, by one thread, to a client that reads nothing: it never waits, is told
+/// when there is no room for more, and learns of each answer once whether it went out. Another
+/// client has its answer meanwhile.
+#[test]
+fn a_client_that_does_not_read_holds_up_nobody() {
+    for concurrency in STRATEGIES {
+        let options = ["-ORBServerConcurrency", concurrency, "-ORBMessageTimeout", "10min"];
+        let (server, echo, deferred) = serve_deferred(&options);
+        let mut hanging = Pipelining::new(&server, &echo);
+        hanging.send(0..400);
+        let mut due: Vec<_> = (0..400).map(|_| deferred.recv_timeout(PATIENCE).unwrap()).collect();
+        let (say, outcomes) = mpsc::channel();
+        let large = vec![0; 100_000];
+        let mut answered = 0;
+        let refused = loop {
+            let response = due.pop().expect("there is no room for all").response;
+            let say = say.clone();
+            let then = move |sent: Result<(), SystemException>| say.send(sent.is_ok()).unwrap();
+            let write = |e: &mut corbie::Encoder<'_>| {
+                e.write_octets(&large);
+                Ok(())
+            };
+            match response.reply_if_room(&write, then) {
+                Ok(()) => answered += 1,
+                Err(response) => break response,
+            }
+        };
+        assert!(refused.is_client_behind() && !refused.is_client_gone(), "{concurrency}");
+        // What is small has room, so that nobody waits in order to say no.
+        refused.raise(&SystemException::no_resources(0, CompletionStatus::No)).unwrap();
+        let client = loopback_orb(&[]);
+        let echo = as_client(&client, &echo);
+        let calling = std::thread::spawn(move || echo.double(21));
+        double(deferred.recv_timeout(PATIENCE).unwrap()).unwrap();
+        assert_eq!(calling.join().unwrap().unwrap(), 42, "{concurrency}");
+        let already: Vec<bool> = outcomes.try_iter().collect();
+        assert!(already.iter().all(|sent| *sent), "{concurrency}: the client is still there");
+        assert!(already.len() < answered, "{concurrency}: some wait");
+        drop((hanging, say, due));
+        let later: Vec<bool> =
+            std::iter::from_fn(|| outcomes.recv_timeout(PATIENCE).ok()).collect();
+        assert_eq!(already.len() + later.len(), answered, "{concurrency}");
+        assert!(later.contains(&false), "{concurrency}: what waited is lost");
+        server.shutdown(true);
+        client.shutdown(true);
+    }
+}
+
 #[test]
 fn a_second_answer_is_bad_inv_order() {
     struct Twice;

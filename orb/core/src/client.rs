@@ -20,7 +20,9 @@ mod reply_sink;
 mod shared_call;
 mod waiting;
 
-pub(crate) use asynchronous::{PendingRequest, Route, invoke_async, invoke_deferred, invoke_on};
+pub(crate) use asynchronous::{
+    PendingRequest, Route, invoke_async, invoke_deferred, invoke_if_room, invoke_on,
+};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use clock::Clock;
 pub(crate) use failure::{CallFailure, Retry};

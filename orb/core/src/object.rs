@@ -131,6 +131,27 @@ impl Object {
         Ok(())
     }
 
+    /// As [`Object::invoke_async`], and never waits for the server to take what is sent to it, so
+    /// that one that reads nothing keeps no other waiting: what it does not take is queued, up to
+    /// four times `queued_octets_max` of a connection. (Where there is no connection, this opens
+    /// one, which may take time.)
+    ///
+    /// # Errors
+    /// As [`Object::invoke_async`]; `TRANSIENT` with [`minor::TRANSIENT_OVERLOAD`]
+    /// (`COMPLETED_NO`) also when too much waits already: call again when there may be room.
+    ///
+    /// [`minor::TRANSIENT_OVERLOAD`]: corbie_types::minor::TRANSIENT_OVERLOAD
+    pub fn invoke_async_if_room<'a>(
+        &self,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+        sink: ReplySink,
+    ) -> Result<(), SystemException> {
+        client::invoke_if_room(self, operation, arguments, sink)?;
+        self.note_shared_request();
+        Ok(())
+    }
+
     /// As [`Object::invoke_async`], over a connection that no other request uses until the reply is
     /// there: for calls that the server may answer late, so that a server which serves a
     /// connection's requests one after the other keeps no other request waiting behind it. Its

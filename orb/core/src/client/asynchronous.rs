@@ -37,6 +37,8 @@ pub(crate) struct Call {
     pub(crate) clock: Clock,
     pub(crate) progress: Progress,
     pub(crate) route: Route,
+    /// Whether the thread that sends may wait for the server to take something.
+    pub(crate) may_wait: bool,
     /// When the server is to answer.
     pub(crate) response: ResponseFlags,
 }
@@ -101,6 +103,24 @@ pub(crate) fn invoke_async<'a>(
     invoke_on(Route::Shared, object, operation, arguments, sink)
 }
 
+/// As [`invoke_async`], and never waits for the server to take what is sent.
+///
+/// # Errors
+/// See [`Object::invoke_async_if_room`].
+pub(crate) fn invoke_if_room<'a>(
+    object: &Object,
+    operation: &Operation,
+    arguments: Arguments<'_, 'a>,
+    sink: ReplySink,
+) -> Result<(), SystemException> {
+    let policies = CallPolicies::effective(object)?;
+    let how = (Route::Shared, ResponseFlags::WithTarget);
+    let mut call = begin(object, operation, &policies, sink, how)?;
+    call.may_wait = false;
+    let content = Content { arguments, policies: &policies };
+    start(call, content).map_err(|(_call, exception)| exception)
+}
+
 /// As [`invoke_async`], by `route`.
 ///
 /// # Errors
@@ -128,13 +148,23 @@ pub(crate) fn send_for(
     arguments: Arguments<'_, '_>,
     policies: &CallPolicies,
     sink: ReplySink,
-    (route, response): (Route, ResponseFlags),
+    how: (Route, ResponseFlags),
 ) -> Result<(), SystemException> {
+    let call = begin(object, operation, policies, sink, how)?;
+    start(call, Content { arguments, policies }).map_err(|(_call, exception)| exception)
+}
+
+fn begin(
+    object: &Object,
+    operation: &Operation,
+    policies: &CallPolicies,
+    sink: ReplySink,
+    (route, response): (Route, ResponseFlags),
+) -> Result<Call, SystemException> {
     let clock = policies.begin()?;
     let progress = Progress::default();
     let (object, operation) = (object.clone(), operation.clone());
-    let call = Call { object, operation, sink, clock, progress, route, response };
-    start(call, Content { arguments, policies }).map_err(|(_call, exception)| exception)
+    Ok(Call { object, operation, sink, clock, progress, route, may_wait: true, response })
 }
 
 /// Sends a request whose reply is asked for later.
@@ -418,8 +448,9 @@ pub(super) fn not_sent(operation: &Operation, target: &Target, why: NotSent) -> 
             let exception = SystemException::transient(minor, CompletionStatus::No);
             exception
                 .with_detail(format!(
-                    "{} was not sent: too many calls to {} wait for their replies; wait for \
-                     some, or raise pending_requests_max",
+                    "{} was not sent: too many calls to {} wait for their replies, or too many \
+                     octets for it to take them; wait for some, or raise pending_requests_max or \
+                     queued_octets_max",
                     operation.name(),
                     target.pool.endpoint
                 ))

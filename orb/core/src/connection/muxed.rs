@@ -24,7 +24,7 @@ use corbie_types::SystemException;
 use reading::Reading;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// With so many requests unanswered and the last one sent this recently (nanoseconds), more are
 /// surely about to follow: they are sent together.
@@ -34,6 +34,8 @@ const BURST_GAP: u64 = 20_000;
 /// replies.
 const UNREAD_REQUESTS: usize = 16;
 const UNREAD_OCTETS: usize = 16 << 10;
+/// Nothing waits for the server to take it.
+const NOT_STUCK: u64 = u64::MAX;
 /// A bit that no id of a pending request has.
 const ONEWAY_ID: u32 = 1 << 17;
 
@@ -63,6 +65,12 @@ pub(crate) struct MuxedConnection {
     asked_to_flush: AtomicBool,
     /// The look of the flusher before the last: what waits since then is old.
     was_waiting: AtomicBool,
+    /// How long the server may take nothing of what waits.
+    message_timeout: Option<Duration>,
+    /// When it was last seen to take something, as [`Pending::nanoseconds`], or [`NOT_STUCK`], and
+    /// what it had taken then.
+    stuck_since: AtomicU64,
+    sent_before: AtomicU64,
     /// Whether a call is about to use it alone; see [`MuxedConnection::reserve`].
     is_reserved: AtomicBool,
     is_closed: AtomicBool,
@@ -151,6 +159,9 @@ impl MuxedConnection {
             batch_octets: settings.batch_octets,
             asked_to_flush: AtomicBool::new(false),
             was_waiting: AtomicBool::new(false),
+            message_timeout: settings.message_timeout,
+            stuck_since: AtomicU64::new(NOT_STUCK),
+            sent_before: AtomicU64::new(0),
             is_reserved: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             itself: itself.clone(),
@@ -236,7 +247,8 @@ impl MuxedConnection {
         dispatch: &Dispatch,
         clock: &Clock,
     ) -> Result<(), (PendingRequest, NotSent)> {
-        let must_not_wait = reactor::runs_here() || reading::delivers_here();
+        let must_not_wait =
+            !request.call.may_wait || reactor::runs_here() || reading::delivers_here();
         request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
         let mut is_watched = false;

@@ -6,6 +6,9 @@
 //! bounded: beyond that, threads wait for room, except those that must not (inside an upcall).
 //! Used by `connection/muxed` for requests and by servers for replies.
 
+#[cfg(test)]
+mod tests;
+
 use crate::connection::backlog::Backlog;
 use crate::connection::driver;
 use corbie_cdr::Encoder;
@@ -17,6 +20,9 @@ use std::time::Instant;
 
 /// A thread that must not wait may fill the queue to so many times its limit.
 const OVERDRAFT: usize = 4;
+
+/// Where counting begins: far from 0, as what is put in front is subtracted.
+const FIRST_OCTET: u64 = 1 << 48;
 
 /// How a thread passes the time when the peer does not take what is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +95,8 @@ pub(crate) struct Outbox {
     waiting: AtomicUsize,
     /// Octets that may wait.
     octets_max: usize,
+    /// Messages of so many octets are taken all the same, from a thread that must not wait.
+    small_octets: usize,
 }
 
 #[derive(Debug, Default)]
@@ -100,7 +108,8 @@ struct Queue {
     messages: u32,
     /// Until when they are kept back.
     hold: Hold,
-    /// Octets put into the queue so far, and those of them that were sent.
+    /// Where the octets end that were put into the queue so far, and those of them that were sent:
+    /// what lies between them waits. What is put in front lowers the second.
     total: u64,
     total_sent: u64,
     /// A thread sends; it takes along what is added meanwhile.
@@ -120,11 +129,24 @@ impl Outbox {
     /// An empty one, in which `octets_max` may wait.
     pub(crate) fn new(octets_max: usize) -> Self {
         Outbox {
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue {
+                total: FIRST_OCTET,
+                total_sent: FIRST_OCTET,
+                ..Queue::default()
+            }),
             changed: Condvar::new(),
             waiting: AtomicUsize::new(0),
             octets_max,
+            small_octets: 0,
         }
+    }
+
+    /// Takes messages of so many octets from threads that must not wait, whatever is there: for one
+    /// where their number is bounded otherwise.
+    #[must_use]
+    pub(crate) fn always_taking(mut self, small_octets: usize) -> Self {
+        self.small_octets = small_octets;
+        self
     }
 
     /// Octets that wait to be sent.
@@ -139,7 +161,8 @@ impl Outbox {
     }
 
     /// Takes the finished message in `encoder` and sends it as `urgency` says, in fragments when
-    /// it has more than `fragment_octets`. After an error of kind `Broken` nothing can be sent.
+    /// it has more than `fragment_octets`: where it ends, to be compared with [`Outbox::sent`], or
+    /// 0 when it was sent. After an error of kind `Broken` nothing can be sent.
     ///
     /// # Errors
     /// [`Refused`].
@@ -150,12 +173,14 @@ impl Outbox {
         fragment_octets: Option<usize>,
         urgency: Urgency,
         patience: Patience,
-    ) -> Result<(), Refused> {
+    ) -> Result<u64, Refused> {
         let mut queue = self.room(encoder.len(), patience)?;
         if urgency == Urgency::Now && !queue.is_sending && queue.waiting() == 0 {
             match patience {
                 Patience::Until(_) => {
-                    return self.send_alone(link, queue, encoder, fragment_octets, patience);
+                    return self
+                        .send_alone(link, queue, encoder, fragment_octets, patience)
+                        .map(|()| 0);
                 }
                 Patience::None if fragment_octets.is_none_or(|octets| encoder.len() <= octets) => {
                     return self.try_alone(link, queue, encoder);
@@ -164,14 +189,11 @@ impl Outbox {
             }
         }
         let is_first = queue.waiting() == 0;
-        queue.total += encoder.len() as u64;
-        queue.backlog.add_message(encoder, fragment_octets, 0);
-        queue.messages += 1;
-        self.waiting.store(queue.waiting(), Ordering::SeqCst);
+        let end = self.append(&mut queue, encoder, fragment_octets);
         match urgency {
             Urgency::Batch(octets) if queue.waiting() < octets => {
                 queue.hold = Hold::No;
-                Ok(())
+                Ok(end)
             }
             Urgency::Hold { octets, messages, until }
                 if queue.waiting() < octets.min(self.octets_max)
@@ -181,9 +203,9 @@ impl Outbox {
                 if is_first {
                     queue.hold = until;
                 }
-                Ok(())
+                Ok(end)
             }
-            _ => self.send_queue(link, queue, patience),
+            _ => self.send_queue(link, queue, patience).map(|()| end),
         }
     }
 
@@ -215,7 +237,7 @@ impl Outbox {
         link: &Link,
         mut queue: MutexGuard<'q, Queue>,
         encoder: &mut Encoder<'_>,
-    ) -> Result<(), Refused> {
+    ) -> Result<u64, Refused> {
         queue.is_sending = true;
         drop(queue);
         let sent = driver::try_send_message(link, encoder);
@@ -227,15 +249,21 @@ impl Outbox {
         }
         if queue.is_closed || octets == encoder.len() {
             let _ = self.send_queue(link, queue, Patience::None);
-            return Ok(());
+            return Ok(0);
         }
         // In front of what was added meanwhile.
         let mut rest = std::mem::take(&mut queue.spare);
-        queue.total += (encoder.len() - octets) as u64;
         rest.add_message(encoder, None, octets);
+        Ok(self.put_rest_in_front(&mut queue, rest))
+    }
+
+    /// What is left of a message that went past the queue: where it ends.
+    fn put_rest_in_front(&self, queue: &mut Queue, rest: Backlog) -> u64 {
+        let end = queue.total_sent;
+        queue.total_sent -= rest.octets() as u64;
         queue.messages += 1;
-        self.put_in_front(&mut queue, rest);
-        Ok(())
+        self.put_in_front(queue, rest);
+        end
     }
 
     /// What is left goes before what was added while it was sent. A message of which a part is out
@@ -263,6 +291,56 @@ impl Outbox {
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
         // Whoever reads the connection notices that it is broken.
         let _ = self.send_queue(link, queue, Patience::None);
+    }
+
+    /// Puts the finished message in `encoder` behind what waits and sends nothing: a thread that
+    /// sends without this queue is in between.
+    ///
+    /// # Errors
+    /// As [`Outbox::put`].
+    pub(crate) fn add(
+        &self,
+        encoder: &mut Encoder<'_>,
+        fragment_octets: Option<usize>,
+    ) -> Result<u64, Refused> {
+        let mut queue = self.room(encoder.len(), Patience::None)?;
+        Ok(self.append(&mut queue, encoder, fragment_octets))
+    }
+
+    /// Where it ends.
+    fn append(
+        &self,
+        queue: &mut Queue,
+        encoder: &mut Encoder<'_>,
+        fragment_octets: Option<usize>,
+    ) -> u64 {
+        let before = queue.waiting();
+        queue.backlog.add_message(encoder, fragment_octets, 0);
+        queue.total += (queue.waiting() - before) as u64;
+        queue.messages += 1;
+        self.waiting.store(queue.waiting(), Ordering::SeqCst);
+        queue.total
+    }
+
+    /// A thread that sends without this queue could send all but these last octets of a message:
+    /// they go before what was added meanwhile. Where they end.
+    pub(crate) fn put_rest(&self, octets: &[u8]) -> u64 {
+        let mut queue = self.lock();
+        let mut rest = std::mem::take(&mut queue.spare);
+        rest.add(octets);
+        self.put_rest_in_front(&mut queue, rest)
+    }
+
+    /// Where what was sent so far ends.
+    pub(crate) fn sent(&self) -> u64 {
+        self.lock().total_sent
+    }
+
+    /// As [`Outbox::sent`], if something waits that is not kept back, and that no thread sends now.
+    pub(crate) fn sent_of_what_is_due(&self) -> Option<u64> {
+        let queue = self.lock();
+        let is_due = queue.waiting() > 0 && !queue.is_sending && queue.hold.is_over();
+        is_due.then_some(queue.total_sent)
     }
 
     /// Sends what waits and is not to be kept back longer, as far as `patience` allows.
@@ -345,8 +423,9 @@ impl Outbox {
                 Patience::Until(_) => self.octets_max,
                 Patience::None => self.octets_max.saturating_mul(OVERDRAFT),
             };
+            let is_small = octets <= self.small_octets && patience == Patience::None;
             // One message alone is taken, however large it is.
-            if after <= most || queue.waiting() == 0 {
+            if after <= most || queue.waiting() == 0 || is_small {
                 return Ok(queue);
             }
             // Without a sender nobody would make room; this thread becomes one.
@@ -449,91 +528,4 @@ fn full(octets: usize) -> io::Error {
 #[cold]
 fn too_slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "there was no room to send in time")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Outbox, Patience, Urgency};
-    use corbie_cdr::payload::SharedOctets;
-    use corbie_cdr::{ByteOrder, Encoder};
-    use corbie_transport::{Acceptor, Link};
-
-    fn pair() -> (Link, Link) {
-        let acceptor = Acceptor::bind(([127, 0, 0, 1], 0).into()).unwrap();
-        let link = Link::connect(&acceptor.endpoint(), None, None).unwrap();
-        (link, acceptor.accept().unwrap())
-    }
-
-    #[test]
-    fn a_peer_that_is_always_behind_makes_nothing_grow() {
-        const LIMIT: usize = 1 << 20;
-        let (link, peer) = pair();
-        let outbox = Outbox::new(LIMIT);
-        let octets = vec![7; 64 << 10];
-        let mut space = vec![0; 64 << 10];
-        let put = || {
-            let mut message = Encoder::pooled(ByteOrder::NATIVE);
-            message.write_octets(&octets);
-            outbox.put(&link, &mut message, None, Urgency::Now, Patience::None)
-        };
-        // As much comes as goes, so the queue is hardly ever empty.
-        for _ in 0..1_000 {
-            while outbox.waiting() < LIMIT {
-                put().unwrap();
-            }
-            let mut taken = 0;
-            while taken < 64 << 10 {
-                taken += peer.receive(&mut space[taken..]).unwrap();
-            }
-            outbox.flush(&link, Patience::None).unwrap();
-        }
-        let kept = outbox.lock().backlog.memory_octets();
-        assert!(kept <= 8 * LIMIT, "{kept} octets are kept for a queue of 1 MiB");
-    }
-
-    /// Small and large, copied, linked, borrowed and shared, to a peer that takes now nothing and
-    /// now a little: the octets come as they were written, whatever is sent from where.
-    #[test]
-    fn whatever_waits_is_sent_in_order_and_whole() {
-        let (link, peer) = pair();
-        let outbox = Outbox::new(64 << 20);
-        let shared = SharedOctets::new(vec![3; 400_000]);
-        let borrowed = vec![4; 90_000];
-        let (mut expected, mut came) = (Vec::new(), Vec::new());
-        let mut space = vec![0; 300_000];
-        for round in 0..400_usize {
-            let mut message = Encoder::pooled(ByteOrder::NATIVE);
-            message.write_ulong(round as u32);
-            match round % 5 {
-                0 => message.write_octets(&[1; 100]),
-                1 => (0..round as u64 * 100).for_each(|value| message.write_ulonglong(value)),
-                2 => shared.lend(|octets| message.write_borrowed_octets(&octets[round..])),
-                3 => message.write_borrowed_octets(&borrowed),
-                _ => {
-                    message.write_shared_octets(shared.clone());
-                    (0..20_000).for_each(|value| message.write_ulonglong(value));
-                    message.write_borrowed_octets(&borrowed[..50_000]);
-                    message.write_octet(5);
-                }
-            }
-            expected.extend(message.to_vec());
-            let urgency = if round % 3 == 0 { Urgency::Batch(1 << 20) } else { Urgency::Now };
-            outbox.put(&link, &mut message, None, urgency, Patience::None).unwrap();
-            assert!(message.is_empty() || came.len() + outbox.waiting() <= expected.len());
-            if round % 7 == 0 {
-                let most = space.len().min(round * 1000 + 1);
-                let taken = peer.try_receive(&mut space[..most]).unwrap().unwrap_or(0);
-                came.extend_from_slice(&space[..taken]);
-            }
-        }
-        while came.len() < expected.len() {
-            outbox.flush(&link, Patience::None).unwrap();
-            let taken = peer.try_receive(&mut space).unwrap().unwrap_or(0);
-            came.extend_from_slice(&space[..taken]);
-        }
-        assert!(came == expected, "other octets came than were put");
-        assert_eq!(outbox.waiting(), 0);
-        outbox.rest();
-        assert_eq!(outbox.lock().backlog.memory_octets(), 0, "nothing is held for nothing");
-    }
 }

@@ -218,8 +218,9 @@ settings! {
     buffer_trim_interval: Option<Duration> = Some(seconds(10)), "-ORBBufferTrimInterval",
         within (Some(seconds(1)), Some(DAY));
 
-    /// Octets that may wait to be sent over one connection that calls share. Beyond it, a thread
-    /// that calls waits for room.
+    /// Octets that may wait to be sent over one connection: requests of calls that share it, or
+    /// replies. Beyond it, a thread that calls waits for room; threads that must not wait may fill
+    /// it four times.
     queued_octets_max: usize = 4 * MIB, "-ORBQueuedOctetsMax", within (KIB, GIB);
 
     /// When requests or replies that follow one another closely are sent in batches: octets after

@@ -11,6 +11,8 @@ use corbie_giop::{
     ReplyHeader, ReplyStatus, ResponseFlags, ServiceContexts, finish_message, write_reply,
 };
 use corbie_types::{CompletionStatus, SystemException};
+use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// What a reply has to know of its request.
 #[derive(Clone, Copy, Debug)]
@@ -24,19 +26,44 @@ pub(crate) struct ReplyTo {
 /// Writes the body of a reply.
 pub(crate) type Body<'b, 'a> = &'b dyn Fn(&mut Encoder<'a>) -> Result<(), Error>;
 
-/// Answers a request of `connection`. A reply that cannot be sent closes the connection; whether it
-/// was sent.
+/// What became of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// It was handed to the transport.
+    Out,
+    /// It waits for the client to take what is before it, and ends here.
+    Queued(u64),
+    /// The connection is closed, now at the latest.
+    Lost,
+    /// So much waits for the client to take it that this has no room.
+    NoRoom,
+}
+
+/// What is done about a client that does not take its replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The thread is the connection's own.
+    Always,
+    /// It is another: what waits is queued while there is room.
+    WithoutRoom,
+    /// It does not wait at all.
+    Never,
+}
+
+/// Answers a request of `connection`. A reply that cannot be sent closes the
+/// connection.
 ///
 /// # Errors
 /// What `body` says; nothing was sent then.
 #[inline]
 pub(crate) fn send<'a>(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     to: &ReplyTo,
     status: ReplyStatus,
     body: Body<'_, 'a>,
-) -> Result<bool, Error> {
+    waits: Waits,
+) -> Result<Sent, Error> {
     let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(to.version);
     encoder.set_code_sets(connection.code_sets());
@@ -47,11 +74,29 @@ pub(crate) fn send<'a>(
         finish_message(&mut encoder, start)
     });
     written?;
-    let sent = connection.send(orb, &mut encoder, orb.fragment_octets(to.version));
-    if let Err(error) = &sent {
-        cannot_send(connection, error);
-    }
-    Ok(sent.is_ok())
+    let fragment_octets = orb.fragment_octets(to.version);
+    let sent = match waits {
+        Waits::Always => connection.send(orb, &mut encoder, fragment_octets).map(|()| 0),
+        Waits::WithoutRoom | Waits::Never => {
+            match connection.send_without_waiting(orb, &mut encoder, fragment_octets) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && waits == Waits::Never => {
+                    return Ok(Sent::NoRoom);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    connection.send(orb, &mut encoder, fragment_octets).map(|()| 0)
+                }
+                sent => sent,
+            }
+        }
+    };
+    Ok(match sent {
+        Ok(0) => Sent::Out,
+        Ok(end) => Sent::Queued(end),
+        Err(error) => {
+            cannot_send(connection, &error);
+            Sent::Lost
+        }
+    })
 }
 
 #[cold]

@@ -302,7 +302,7 @@ impl ServerConnection {
     /// Closes without a word, also when last words wait to be taken.
     pub(crate) fn cut(&self) {
         self.close(None);
-        self.link.shutdown();
+        self.shut();
     }
 
     pub(crate) fn stop_reading(&self) {

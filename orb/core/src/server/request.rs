@@ -6,7 +6,7 @@
 
 use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::policy::InvocationPolicies;
-use crate::server::answer::{self, Body, ReplyTo};
+use crate::server::answer::{self, Body, ReplyTo, Waits};
 use crate::server::held::{self, HeldRequest};
 use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
@@ -276,7 +276,9 @@ impl<'r> ServerRequest<'r> {
             && let Some(connection) = self.connection
         {
             let to = self.reply_to();
-            answer::send(self.orb, connection, &to, outcome.status(), body)
+            // A request that was held is served by a thread that has others to serve.
+            let waits = if self.held_by == 0 { Waits::Always } else { Waits::WithoutRoom };
+            answer::send(self.orb, connection, &to, outcome.status(), body, waits)
                 .map_err(answer::unwritable)?;
         }
         self.progress = Progress::Answered;

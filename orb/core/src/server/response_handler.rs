@@ -7,7 +7,7 @@
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
 use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
-use crate::server::answer::{self, Body, ReplyTo};
+use crate::server::answer::{self, Body, ReplyTo, Sent, Waits};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{peer_of, second_answer};
 use crate::server::{ServerConnection, pending};
@@ -76,7 +76,9 @@ impl ResponseHandler {
     }
 
     /// Answers with results: `results` writes the return value, then inout and out arguments.
-    /// Returns when the reply was handed to the transport.
+    /// Returns when the reply was handed to the transport, or waits for the client to take it. A
+    /// client that does not keeps the caller waiting only when more than `queued_octets_max` wait
+    /// for it, and then for `message_timeout` at most; see [`ResponseHandler::reply_if_room`].
     ///
     /// # Errors
     /// `COMM_FAILURE` (`COMPLETED_YES`) when the client is gone; `MARSHAL` and what else `results`
@@ -87,6 +89,41 @@ impl ResponseHandler {
         results: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
         self.answer(Outcome::Results, results)
+    }
+
+    /// As [`ResponseHandler::reply`], and never waits: for a thread that has other clients to
+    /// answer. `then` learns once that the reply was handed to the transport, or that it is lost,
+    /// as [`ResponseHandler::reply`] would say it: in the usual case before this returns, else on
+    /// the thread that sends it. Nothing is allocated for it in the usual case.
+    ///
+    /// # Errors
+    /// Too much waits for the client to take it ([`ResponseHandler::is_client_behind`]): the
+    /// response comes back, still due, and `then` is dropped.
+    pub fn reply_if_room<'a>(
+        mut self,
+        results: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+        then: impl FnOnce(Result<(), SystemException>) + Send + 'static,
+    ) -> Result<(), Self> {
+        match self.answer_waiting(Outcome::Results, results, Waits::Never) {
+            Ok(Sent::NoRoom) => return Err(self),
+            Ok(Sent::Queued(end)) if let Some(connection) = &self.connection => {
+                let (peer, operation) = (connection.peer(), self.operation().to_owned());
+                let told = move |sent| {
+                    then(if sent { Ok(()) } else { Err(client_gone(&operation, &peer)) });
+                };
+                connection.when_sent(end, Box::new(told));
+            }
+            Ok(_) => then(Ok(())),
+            Err(exception) => then(Err(exception)),
+        }
+        Ok(())
+    }
+
+    /// Whether much of what the client was answered before still waits for it to take it. `false`
+    /// is what is known now.
+    #[must_use]
+    pub fn is_client_behind(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.sending.is_full())
     }
 
     /// Answers with a user exception: `members` writes its members.
@@ -152,15 +189,28 @@ impl ResponseHandler {
     }
 
     fn answer(&mut self, outcome: Outcome<'_>, body: Body<'_, '_>) -> Result<(), SystemException> {
+        self.answer_waiting(outcome, body, Waits::WithoutRoom).map(drop)
+    }
+
+    /// What became of the answer; without room for it, it is still due.
+    fn answer_waiting(
+        &mut self,
+        outcome: Outcome<'_>,
+        body: Body<'_, '_>,
+        waits: Waits,
+    ) -> Result<Sent, SystemException> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
         // A body that panics leaves it unanswered, so that the client gets NO_RESPONSE.
-        let sent = self.send(outcome.status(), body);
+        let sent = self.send(outcome.status(), body, waits);
+        if matches!(sent, Ok(Sent::NoRoom)) {
+            return sent;
+        }
         self.progress = Progress::Answered;
         if self.intercepted.is_some() {
             self.tell_interceptors(match &sent {
-                Ok(()) if self.response_expected() => outcome,
+                Ok(_) if self.response_expected() => outcome,
                 Err(exception) if !self.is_client_gone() => Outcome::SystemException(exception),
                 _ => Outcome::NoReply,
             });
@@ -176,26 +226,35 @@ impl ResponseHandler {
         intercepted.done(&self.orb, &answered);
     }
 
-    fn send(&mut self, status: ReplyStatus, body: Body<'_, '_>) -> Result<(), SystemException> {
-        let Some(connection) = &self.connection else { return Ok(()) };
+    fn send(
+        &self,
+        status: ReplyStatus,
+        body: Body<'_, '_>,
+        waits: Waits,
+    ) -> Result<Sent, SystemException> {
+        let Some(connection) = &self.connection else { return Ok(Sent::Out) };
         if self.to.response == ResponseFlags::None {
-            return Ok(());
+            return Ok(Sent::Out);
         }
         if connection.is_closing() {
-            return Err(client_gone(self.operation(), connection));
+            return Err(client_gone(self.operation(), &connection.peer()));
         }
-        let sent = match answer::send(&self.orb, connection, &self.to, status, body) {
+        let sent = match answer::send(&self.orb, connection, &self.to, status, body, waits) {
             Ok(sent) => sent,
             Err(error) => {
                 // The client gets the exception for the results that could not be written.
                 let unwritable = answer::unwritable(error);
                 let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
                 let status = ReplyStatus::SystemException;
-                let _ = answer::send(&self.orb, connection, &self.to, status, body);
+                let waits = Waits::WithoutRoom; // It is small.
+                let _ = answer::send(&self.orb, connection, &self.to, status, body, waits);
                 return Err(unwritable);
             }
         };
-        if sent { Ok(()) } else { Err(client_gone(self.operation(), connection)) }
+        match sent {
+            Sent::Lost => Err(client_gone(self.operation(), &connection.peer())),
+            sent => Ok(sent),
+        }
     }
 }
 
@@ -228,12 +287,11 @@ fn dropped(operation: &str) -> SystemException {
 }
 
 #[cold]
-fn client_gone(operation: &str, connection: &ServerConnection) -> SystemException {
+fn client_gone(operation: &str, peer: &PeerAddress) -> SystemException {
     SystemException::comm_failure(minor::COMM_FAILURE_CLOSED, CompletionStatus::Yes).with_detail(
         format!(
-            "the answer to {operation} reaches nobody: the connection of {} is closed; ask \
-             is_client_gone() before work that only the client needs",
-            connection.peer()
+            "the answer to {operation} reaches nobody: the connection of {peer} is closed; ask \
+             is_client_gone() before work that only the client needs"
         ),
     )
 }

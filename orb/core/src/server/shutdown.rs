@@ -50,6 +50,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     }
     server.object_keys.clear();
     for connection in connections {
+        connection.end_sending();
         server.forget(connection.id);
     }
 }
@@ -111,6 +112,7 @@ pub(crate) fn close_silent(orb: &Orb) {
     };
     let registry = &orb.server().registry;
     orb.server().held_queues.drop_orphans();
+    registry.for_each(|connection| connection.note_progress(now));
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
         let peer = connection.peer();
         if is_stuck(&connection) {

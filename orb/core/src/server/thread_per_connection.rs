@@ -31,6 +31,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
     while serve_one(orb, connection) {}
     relief::end_duty();
     if connection.crew.leave() {
+        connection.finish();
         orb.server().forget(connection.id);
     }
 }
@@ -39,6 +40,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 #[inline]
 fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>) -> bool {
     connection.crew.rest_if_another_serves();
+    connection.wait_until_taken();
     pending::wait_for_room(orb, connection);
     match connection.receive(orb) {
         Ok(message) => {

@@ -2,8 +2,9 @@
 //!
 //! A pull that finds nothing waits as a response that is not answered yet; no thread waits with
 //! it. A pull of a typed consumer takes events of one operation; others stay where they are. No
-//! event waits that a pull which waits would take. Called by the proxy (`server`) and by whoever
-//! publishes.
+//! event waits that a pull which waits would take, unless its client is behind: whoever gives never
+//! waits for a client to read, so a client that has much to take already gets its event when there
+//! is room again. Called by the proxy (`server`) and by whoever publishes.
 
 mod following;
 
@@ -17,10 +18,11 @@ use crate::workers::Workers;
 use corbie::{CompletionStatus, Encoder, ResponseHandler, SystemException, minor};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
-/// Replies of more octets are sent by a worker: a consumer that does not read keeps whoever sends
-/// waiting.
-const LARGE: usize = 64 << 10;
+/// Delays before a client that is behind is looked at again, doubled each time.
+const FIRST_LOOK: Duration = Duration::from_millis(2);
+const LONGEST_LOOK: Duration = Duration::from_millis(250);
 
 /// Writes a reply.
 pub(crate) type WriteReply = fn(&Event, &mut Encoder<'_>) -> Result<(), corbie::cdr::Error>;
@@ -37,6 +39,11 @@ impl Pull {
     fn takes(&self, event: &Event) -> bool {
         let wanted = self.wanted.as_ref();
         wanted.is_none_or(|wanted| wanted.operation() == event.operation())
+    }
+
+    /// Whether its client has much to take already.
+    fn is_behind(&self) -> bool {
+        self.response.is_client_behind()
     }
 
     /// Answers that nobody is connected any more, or will be again.
@@ -71,6 +78,11 @@ struct State {
     events: VecDeque<(Arc<Event>, Option<Arc<Ticket>>)>,
     octets: usize,
     waiting: VecDeque<Pull>,
+    /// A pull waits whose client is behind, and an event that it takes: events wait now.
+    is_put_off: bool,
+    /// A worker is about to look whether there is room, and after how long it is to the next time.
+    is_looked_after: bool,
+    look_after: Duration,
     is_ended: bool,
     /// It is there again when the server is started again.
     is_suspended: bool,
@@ -118,7 +130,10 @@ impl PullingConsumer {
         let mut kept = None;
         while self.is_full(&state, event.len()) {
             match self.qos.when_full {
-                Overflow::DropNewest => return count(&self.counters.dropped, 1),
+                Overflow::DropNewest => {
+                    count(&self.counters.dropped, 1);
+                    return self.release(state);
+                }
                 Overflow::Disconnect => {
                     drop(state);
                     tracing::info!("a pull consumer is disconnected: its queue is full");
@@ -138,7 +153,7 @@ impl PullingConsumer {
         }
         state.octets += event.len();
         state.events.push_back((Arc::clone(event), kept));
-        drop(state);
+        self.release(state);
         drop(released);
     }
 
@@ -158,7 +173,9 @@ impl PullingConsumer {
             return None;
         }
         state.given.clear();
-        let Some(out) = self.take_out(&mut state, &pull) else { return Some(pull) };
+        // To one that is behind there is nothing to be had now.
+        let out = if pull.is_behind() { None } else { self.take_out(&mut state, &pull) };
+        let Some(out) = out else { return Some(pull) };
         drop(state);
         self.give(pull, out);
         self.catch_up();
@@ -175,14 +192,16 @@ impl PullingConsumer {
         }
         // Whoever pulls again has got what was given before.
         state.given.clear();
-        if let Some(out) = self.take_out(&mut state, &pull) {
+        if pull.is_behind() {
+            state.is_put_off |= state.events.iter().any(|(event, _)| pull.takes(event));
+        } else if let Some(out) = self.take_out(&mut state, &pull) {
             drop(state);
             self.give(pull, out);
             return self.catch_up();
         }
         state.waiting.retain(|pull| !pull.response.is_client_gone());
         if state.waiting.len() >= self.waiting_max {
-            drop(state);
+            self.release(state);
             let text = format!("{} pulls wait already; no more may be", self.waiting_max);
             let exception =
                 SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No);
@@ -190,25 +209,29 @@ impl PullingConsumer {
             return;
         }
         state.waiting.push_back(pull);
-        drop(state);
+        self.release(state);
         self.catch_up();
     }
 
     fn give(self: &Arc<Self>, pull: Pull, out: Out) {
         let Out { event, number, released } = out;
         drop(released);
-        match self.workers.upgrade().filter(|_| event.len() > LARGE) {
-            Some(workers) => {
-                let consumer = Arc::clone(self);
-                workers.soon(move || consumer.reply(pull, event, number));
-            }
-            None => self.reply(pull, event, number),
+        let Pull { response, wanted, write } = pull;
+        let (consumer, given) = (Arc::clone(self), Arc::clone(&event));
+        let then = move |outcome| consumer.given(given, number, outcome);
+        if let Err(response) = response.reply_if_room(&|e| write(&event, e), then) {
+            self.put_off(Pull { response, wanted, write }, event, number);
         }
     }
 
-    fn reply(self: &Arc<Self>, pull: Pull, event: Arc<Event>, number: Option<u64>) {
-        let Pull { response, write, .. } = pull;
-        match response.reply(&|e| write(&event, e)) {
+    /// An event was handed to the transport, or never will be.
+    fn given(
+        self: &Arc<Self>,
+        event: Arc<Event>,
+        number: Option<u64>,
+        outcome: Result<(), SystemException>,
+    ) {
+        match outcome {
             Ok(()) => count(&self.counters.delivered, 1),
             Err(exception) if super::push::is_passing(&exception) => {
                 count(&self.counters.failed, 1);
@@ -221,6 +244,62 @@ impl PullingConsumer {
         }
     }
 
+    /// Others gave the client of this pull much to take just now: pull and event wait again.
+    fn put_off(self: &Arc<Self>, pull: Pull, event: Arc<Event>, number: Option<u64>) {
+        let mut state = self.lock();
+        if state.is_ended {
+            let is_suspended = state.is_suspended;
+            drop(state);
+            return pull.refuse(is_suspended);
+        }
+        state.put_back(number, event);
+        state.waiting.push_front(pull);
+        state.is_put_off = true;
+        self.release(state);
+    }
+
+    /// Lets go of the lock, and has a worker look after a while where a client is behind.
+    fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        if !state.is_put_off || state.is_looked_after || state.is_ended {
+            return;
+        }
+        state.is_looked_after = true;
+        let delay = state.look_after.max(FIRST_LOOK);
+        state.look_after = (2 * delay).min(LONGEST_LOOK);
+        drop(state);
+        let Some(workers) = self.workers.upgrade() else { return };
+        let consumer = Arc::downgrade(self);
+        workers.after(delay, move || {
+            if let Some(consumer) = consumer.upgrade() {
+                consumer.give_what_waits();
+            }
+        });
+    }
+
+    /// Gives events that wait to pulls that wait, as far as their clients are not behind.
+    fn give_what_waits(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.is_looked_after = false;
+        state.waiting.retain(|pull| !pull.response.is_client_gone());
+        while !state.is_ended {
+            let State { waiting, events, .. } = &*state;
+            let has_event = |pull: &Pull| events.iter().any(|(event, _)| pull.takes(event));
+            let due = |pull: &Pull| !pull.is_behind() && has_event(pull);
+            let Some(at) = waiting.iter().position(due) else {
+                state.is_put_off = waiting.iter().any(has_event);
+                break;
+            };
+            let Some(pull) = state.waiting.remove(at) else { break };
+            let Some(out) = self.take_out(&mut state, &pull) else { break };
+            state.look_after = Duration::ZERO;
+            drop(state);
+            self.give(pull, out);
+            state = self.lock();
+        }
+        self.release(state);
+        self.catch_up();
+    }
+
     /// Nobody has got an event: the next pull does.
     fn take_back(self: &Arc<Self>, event: Arc<Event>, number: Option<u64>) {
         let mut state = self.lock();
@@ -229,7 +308,7 @@ impl PullingConsumer {
         }
         let pull = state.next_pull_for(&event);
         let given = pull.and_then(|pull| Some((self.take_out(&mut state, &pull)?, pull)));
-        drop(state);
+        self.release(state);
         given.into_iter().for_each(|(out, pull)| self.give(pull, out));
         self.catch_up();
     }
@@ -286,11 +365,13 @@ impl PullingConsumer {
 impl State {
     /// The pull that waits longest of those that take `event`.
     fn next_pull_for(&mut self, event: &Event) -> Option<Pull> {
-        if self.waiting.is_empty() {
+        if self.waiting.is_empty() || self.is_put_off {
             return None;
         }
         self.waiting.retain(|pull| !pull.response.is_client_gone());
-        let at = self.waiting.iter().position(|pull| pull.takes(event))?;
-        self.waiting.remove(at)
+        let takes = |pull: &Pull| pull.takes(event);
+        let at = self.waiting.iter().position(|pull| takes(pull) && !pull.is_behind());
+        self.is_put_off = at.is_none() && self.waiting.iter().any(takes);
+        self.waiting.remove(at?)
     }
 }

@@ -1,9 +1,10 @@
 //! A consumer that is pushed to: its queue, and the pushes on their way to it.
 //!
 //! There is no thread for it. Whoever brings an event, or the reply to an earlier push, sends what
-//! the window has room for, over the connection that all requests to that process share. A
-//! consumer that was not reached lately, or not at the last attempt, is tried by a worker, with
-//! one push, so that a dead host delays nobody.
+//! the window has room for, over the connection that all requests to that process share, and never
+//! waits for that process to read: where much waits for it already, the push is put off until there
+//! is room. A consumer that was not reached lately, or not at the last attempt, is tried by a
+//! worker, with one push, so that a dead host delays nobody.
 
 mod following;
 
@@ -14,7 +15,7 @@ use super::{Channel, Counters, Ticket, UnderWay, count};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, Frames, PUSH_BUNDLE};
 use crate::event::Event;
 use crate::qos::ChannelQos;
-use corbie::{CompletionStatus, Reply, ReplySink, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, Reply, ReplySink, SystemException, SystemExceptionKind, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -24,8 +25,10 @@ const FIRST_DELAY: Duration = Duration::from_millis(20);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 /// Who took nothing for so long is tried by a worker again.
 const LATELY: Duration = Duration::from_secs(5);
-/// Events of more octets are sent by a worker: a consumer that does not read keeps whoever sends
-/// waiting when the buffers of the connection are full.
+/// Delays before a push is tried again for which its connection had no room, doubled each time.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LONGEST_LOOK: Duration = Duration::from_millis(250);
+/// Events of more octets are sent by a worker: others are not to wait while they are written.
 const LARGE: usize = 64 << 10;
 
 /// A consumer that is pushed to.
@@ -54,6 +57,8 @@ struct State {
     /// Since when it does not exist, to all that is heard.
     gone_since: Option<Instant>,
     delay: Duration,
+    /// When it is looked for room the next time.
+    look_after: Duration,
     /// Of a consumer of a durable channel: the queue is the beginning of what is in the log.
     cursor: Option<Cursor>,
     /// Kept until nothing is on its way any more, when it was stopped.
@@ -212,34 +217,37 @@ impl PushConsumer {
             && let Some(parcel) = state.queue.next(self.qos.window, self.takes_bundles(), &self.qos)
         {
             drop(state);
-            self.send(parcel);
+            let had_room = self.send(parcel);
             state = self.lock();
+            if !had_room {
+                break;
+            }
         }
         state.is_sending = false;
         self.recover(state);
     }
 
-    fn send(self: &Arc<Self>, parcel: Parcel) {
+    /// Whether its connection had room for it.
+    fn send(self: &Arc<Self>, parcel: Parcel) -> bool {
         match parcel {
             Parcel::One(number, event) => self.send_event(number, &event),
             Parcel::Bundle(items) => self.send_bundle(items),
         }
     }
 
-    fn send_event(self: &Arc<Self>, number: u64, event: &Arc<Event>) {
+    fn send_event(self: &Arc<Self>, number: u64, event: &Arc<Event>) -> bool {
         let consumer = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| consumer.answered(number, outcome));
         let sent = match self.target.object() {
-            Some(object) => object.invoke_async(event.operation(), &|e| event.write(e), sink),
+            Some(object) => {
+                object.invoke_async_if_room(event.operation(), &|e| event.write(e), sink)
+            }
             None => Err(not_known()),
         };
-        if let Err(exception) = sent {
-            // It is not answered.
-            self.failed(&[number], &exception);
-        }
+        sent.map_err(|exception| self.not_sent(&[number], &exception)) != Err(false)
     }
 
-    fn send_bundle(self: &Arc<Self>, items: Vec<(u64, Item)>) {
+    fn send_bundle(self: &Arc<Self>, items: Vec<(u64, Item)>) -> bool {
         let bundle = match &items[..] {
             [(_, Item::Many(bundle))] => Arc::clone(bundle),
             items => {
@@ -257,12 +265,34 @@ impl PushConsumer {
         let (consumer, sent) = (Arc::clone(self), Arc::clone(&parts));
         let sink = ReplySink::function(move |outcome| consumer.bundle_answered(&sent, outcome));
         let sent = match self.target.object() {
-            Some(object) => object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink),
+            Some(object) => object.invoke_async_if_room(&PUSH_BUNDLE, &|e| bundle.write(e), sink),
             None => Err(not_known()),
         };
-        if let Err(exception) = sent {
-            self.failed(&numbers(&parts), &exception);
+        sent.map_err(|exception| self.not_sent(&numbers(&parts), &exception)) != Err(false)
+    }
+
+    /// A request was not sent, so it is not answered; whether its connection had room.
+    fn not_sent(self: &Arc<Self>, numbers: &[u64], exception: &SystemException) -> bool {
+        if exception.minor != minor::TRANSIENT_OVERLOAD {
+            self.failed(numbers, exception);
+            return true;
         }
+        let mut state = self.lock();
+        state.queue.unsent(numbers);
+        if !matches!(state.phase, Phase::Ready | Phase::Trying) {
+            return false;
+        }
+        if self.is_over(&mut state, exception) {
+            drop(state);
+            tracing::info!(%exception, "a push consumer is disconnected: it takes nothing");
+            (self.give_up)();
+        } else if state.queue.pending() == 0 {
+            // Else the next answer sends it.
+            let delay = state.look_after.max(FIRST_LOOK);
+            state.look_after = (2 * delay).min(LONGEST_LOOK);
+            self.try_soon(state, delay);
+        }
+        false
     }
 
     fn answered(self: &Arc<Self>, number: u64, outcome: Result<Reply, SystemException>) {
@@ -349,7 +379,8 @@ impl PushConsumer {
         }
         if !done.is_empty() {
             state.last_taken = Some(Instant::now());
-            (state.failing_since, state.gone_since, state.delay) = (None, None, Duration::ZERO);
+            (state.failing_since, state.gone_since) = (None, None);
+            (state.delay, state.look_after) = (Duration::ZERO, Duration::ZERO);
         }
         let reads_on = state.cursor.is_some() && state.reads_on();
         if again.is_empty() {
@@ -385,17 +416,21 @@ impl PushConsumer {
         }
         state.phase = Phase::Failing;
         self.target.forget();
-        let since = *state.failing_since.get_or_insert_with(Instant::now);
-        let is_over = match self.qos.durable {
-            None => since.elapsed() >= self.qos.give_up_after,
-            Some(retention) => self.is_durably_over(&mut state, exception, retention),
-        };
-        if is_over {
+        if self.is_over(&mut state, exception) {
             drop(state);
             tracing::info!(%exception, "a push consumer is disconnected: it was not reached");
             return (self.give_up)();
         }
         self.recover(state);
+    }
+
+    /// A push was not taken: whether that is a reason to disconnect the consumer.
+    fn is_over(&self, state: &mut State, exception: &SystemException) -> bool {
+        let since = *state.failing_since.get_or_insert_with(Instant::now);
+        match self.qos.durable {
+            None => since.elapsed() >= self.qos.give_up_after,
+            Some(retention) => self.is_durably_over(state, exception, retention),
+        }
     }
 
     /// After a failure, once nothing is on its way any more, begins again with what was not taken.

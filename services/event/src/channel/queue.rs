@@ -270,6 +270,18 @@ impl Queue {
         }
     }
 
+    /// A request was not sent after all, as its connection had no room: its parts are the next
+    /// again.
+    pub(super) fn unsent(&mut self, numbers: &[u64]) {
+        self.answered();
+        numbers.iter().for_each(|number| self.failed(*number));
+        let Some(first) = numbers.first() else { return };
+        let is_part = |entry: &Entry| entry.number >= *first;
+        while self.sent > 0 && self.entries.get(self.sent - 1).is_some_and(is_part) {
+            self.sent -= 1;
+        }
+    }
+
     /// Begins again with the first event that is not done. Nothing is to be pending.
     pub(super) fn rewind(&mut self) {
         self.sent = 0;
@@ -354,6 +366,25 @@ mod tests {
         queue.done(1, qos, &mut released);
         queue.rewind();
         queue
+    }
+
+    #[test]
+    fn what_was_not_sent_for_want_of_room_is_next_again() {
+        let (qos, mut queue) = (ChannelQos::default(), Queue::default());
+        for value in 0..4 {
+            queue.offer(Item::One(event(value)), None, &qos, &mut vec![]);
+        }
+        assert_eq!(next_number(&mut queue, &qos), Some(0));
+        assert_eq!(next_number(&mut queue, &qos), Some(1));
+        // The first is answered while the second finds no room.
+        queue.answered();
+        queue.done(0, &qos, &mut vec![]);
+        queue.unsent(&[1]);
+        assert_eq!((queue.pending(), queue.len(), queue.pending_octets), (0, 3, 0));
+        for number in 1..4 {
+            assert_eq!(next_number(&mut queue, &qos), Some(number));
+        }
+        assert_eq!(queue.pending(), 3);
     }
 
     fn next_number(queue: &mut Queue, qos: &ChannelQos) -> Option<u64> {

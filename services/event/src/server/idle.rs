@@ -10,7 +10,7 @@ use super::proxy::{Flow, Proxy};
 use crate::channel::{self, Proxy as _};
 use crate::qos::Limits;
 use corbie::policy::{Policy, SetOverrideType};
-use corbie::{Object, Operation, Reply, ReplySink, SystemException, SystemExceptionKind};
+use corbie::{Object, Operation, Reply, ReplySink, SystemException, SystemExceptionKind, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -135,7 +135,7 @@ impl Proxy {
         let asked = peer
             .set_policy_overrides(&[timeout], SetOverrideType::Add)
             .map_err(channel::no_policy)
-            .and_then(|peer| peer.invoke_async(&NON_EXISTENT, &|_| Ok(()), sink));
+            .and_then(|peer| peer.invoke_async_if_room(&NON_EXISTENT, &|_| Ok(()), sink));
         if let Err(exception) = asked {
             // It is asked again after a while.
             self.heard(is_there(Err(exception)));
@@ -205,6 +205,8 @@ fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
     match does_not_exist {
         Ok(true) => Presence::Gone,
         Ok(false) => Presence::There,
+        // Much is sent to it, which it has not taken.
+        Err(exception) if exception.minor == minor::TRANSIENT_OVERLOAD => Presence::There,
         Err(exception) => match exception.kind {
             K::ObjectNotExist | K::InvObjref => Presence::Gone,
             // The last: its ORB is in this process, and was shut down.

@@ -1,7 +1,7 @@
 //! How requests of a shared connection end without a reply: in time-out, cancel, close, break,
 //! shutdown. Each is taken out of the pending first, so that nobody else ends it too.
 
-use super::MuxedConnection;
+use super::{MuxedConnection, NOT_STUCK};
 use crate::client::PendingRequest;
 use crate::client::delivery;
 use crate::connection::driver::ReceiveFailure;
@@ -9,7 +9,7 @@ use corbie_cdr::{ByteOrder, Version};
 use corbie_giop::cancel_request;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl MuxedConnection {
     /// Nobody waits for `id` any more: forgets it, and tells the server. Its sink, if it was still
@@ -37,6 +37,25 @@ impl MuxedConnection {
                     request.call.operation.name()
                 ));
             delivery::fail(request, exception);
+        }
+    }
+
+    /// Breaks the connection when the server has taken nothing of what waits for `message_timeout`:
+    /// threads that never wait for it would go on for ever. Called once a second.
+    pub(crate) fn break_if_stuck(&self, now: Instant) {
+        let now = self.pending.nanoseconds(now);
+        let Some(sent) = self.outbox.sent_of_what_is_due() else {
+            return self.stuck_since.store(NOT_STUCK, Ordering::Relaxed);
+        };
+        let before = self.sent_before.swap(sent, Ordering::Relaxed);
+        let since = self.stuck_since.load(Ordering::Relaxed);
+        if sent != before || since == NOT_STUCK {
+            return self.stuck_since.store(now, Ordering::Relaxed);
+        }
+        let stuck = Duration::from_nanos(now.saturating_sub(since));
+        if self.message_timeout.is_some_and(|timeout| stuck > timeout) {
+            tracing::warn!(endpoint = %self.endpoint, "connection closed: requests are not taken");
+            self.broke(&ReceiveFailure::TooSlow);
         }
     }
 

@@ -201,6 +201,7 @@ impl ConnectionPool {
         for index in 0.. {
             let Some(connection) = self.shared_connection(index) else { return };
             connection.expire(now);
+            connection.break_if_stuck(now);
         }
     }
 

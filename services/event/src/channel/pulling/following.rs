@@ -84,7 +84,7 @@ impl PullingConsumer {
                 given.extend(self.put(&mut state, number, event));
             }
         }
-        drop(state);
+        self.release(state);
         given.into_iter().for_each(|(pull, out)| self.give(pull, out));
         self.catch_up();
     }
@@ -173,7 +173,7 @@ impl Follows for PullingConsumer {
         if let Some(cursor) = &mut state.cursor {
             cursor.stands_in(part);
         }
-        drop(state);
+        self.release(state);
         given.into_iter().for_each(|(pull, out)| self.give(pull, out));
     }
 
