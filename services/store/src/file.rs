@@ -133,6 +133,14 @@ impl StoreFile {
         self.kept.write().unwrap_or_else(PoisonError::into_inner).held = Held::Closed;
     }
 
+    /// Lets go of the file, as after a failure: it is opened again when it is needed next.
+    pub fn let_go(&self) {
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        if matches!(kept.held, Held::Open(_)) {
+            kept.held = Held::Lost;
+        }
+    }
+
     fn with<T>(
         &self,
         work: impl Fn(&Database) -> Result<T, StoreFailure>,

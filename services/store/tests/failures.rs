@@ -75,6 +75,28 @@ fn while_the_file_cannot_be_opened_nothing_is_changed() {
 }
 
 #[test]
+fn a_file_that_was_let_go_is_opened_when_it_is_needed_and_never_made_anew() {
+    let folder = ScratchFolder::new("store");
+    let path = folder.path().join("store.redb");
+    let file = StoreFile::create(&path).expect("a store");
+    write(&file, 1).expect("written");
+    file.let_go();
+    drop(StoreFile::create(&path).expect("another may have it meanwhile"));
+    assert_eq!(numbers(&file).expect("read"), [1]);
+    file.let_go();
+    let away = folder.path().join("away");
+    std::fs::rename(&path, &away).expect("renamed");
+    write(&file, 2).expect_err("it is not there");
+    assert!(!path.exists(), "it did not come back empty");
+    std::fs::rename(&away, &path).expect("renamed");
+    write(&file, 3).expect("it is there again");
+    assert_eq!(numbers(&file).expect("read"), [1, 3]);
+    file.close();
+    file.let_go();
+    assert!(matches!(numbers(&file), Err(StoreFailure::Closed)), "closed is closed");
+}
+
+#[test]
 fn work_that_fails_leaves_nothing() {
     let file = StoreFile::in_memory().expect("a store");
     write(&file, 1).expect("written");

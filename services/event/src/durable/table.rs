@@ -13,12 +13,13 @@ pub(crate) use change::Change;
 pub(crate) use rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
 
 use crate::log::LogError;
-use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
+use corbie_store::redb::{self, ReadableTable as _, TableDefinition, WriteTransaction};
+use corbie_store::{StoreFailure, StoreFile};
 use rows::{ChannelValue, InterfaceValue, ProgressValue, ProxyValue};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Numbers of the folder as a whole, by the names below.
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -42,9 +43,7 @@ const NEXT_CHANNEL: &str = "next channel";
 
 /// The table.
 pub(crate) struct Table {
-    /// Lock "database": held for reading while it is used, for writing to open it again and to
-    /// take it out at the end.
-    database: RwLock<Held>,
+    file: StoreFile,
     path: PathBuf,
     /// A number of this folder's own.
     pub(crate) uid: u64,
@@ -56,13 +55,6 @@ pub(crate) struct Table {
     written: Condvar,
 }
 
-enum Held {
-    Open(Database),
-    /// It could not be opened again after a failure; the next who needs it tries.
-    Lost,
-    Closed,
-}
-
 #[derive(Default)]
 struct Changes {
     waiting: Vec<Change>,
@@ -70,8 +62,8 @@ struct Changes {
     done: u64,
     /// The number of the next one.
     next: u64,
-    /// Why those failed, and whether it was for the table having been closed.
-    failed: HashMap<u64, (String, bool)>,
+    /// Why those failed.
+    failed: HashMap<u64, Arc<StoreFailure>>,
     is_writing: bool,
 }
 
@@ -82,58 +74,36 @@ impl Table {
     /// [`LogError::Table`].
     pub(crate) fn open(path: &Path) -> Result<Self, LogError> {
         let failed = |why: String| LogError::Table { path: path.to_owned(), is_unsure: false, why };
-        let database = Database::create(path).map_err(|error| failed(error.to_string()))?;
-        let begun = begin(&database).map_err(|error| failed(error.to_string()))?;
+        let file = StoreFile::create(path).map_err(|error| failed(error.to_string()))?;
+        let begun = file.write(begin).map_err(|error| failed(error.to_string()))?;
         let (format, uid, lives) = begun;
         if format != 1 {
             return Err(failed(format!("its format is {format}; this program knows 1")));
         }
+        Ok(Self::of(file, path, uid, lives))
+    }
+
+    fn of(file: StoreFile, path: &Path, uid: u64, lives: u64) -> Self {
         let path = path.to_owned();
         let (changes, written) = (Mutex::default(), Condvar::new());
-        let database = RwLock::new(Held::Open(database));
-        Ok(Self { database, path, uid, lives, changes, written })
+        Self { file, path, uid, lives, changes, written }
     }
 
     /// Closes the file, whoever still has the table.
     pub(crate) fn close(&self) {
-        *self.database.write().unwrap_or_else(PoisonError::into_inner) = Held::Closed;
+        self.file.close();
     }
 
     #[cfg(test)]
     pub(super) fn lose(&self) {
-        *self.database.write().unwrap_or_else(PoisonError::into_inner) = Held::Lost;
+        self.file.let_go();
     }
 
-    /// Does `work`. After a failure of the disk, redb refuses all until the file is opened again:
-    /// then that is done first, once.
-    fn with<T>(&self, work: impl Fn(&Database) -> Result<T, redb::Error>) -> Result<T, LogError> {
-        let used = || match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
-            Held::Open(database) => work(database).map(Some),
-            Held::Lost => Err(redb::Error::PreviousIo),
-            Held::Closed => Ok(None),
-        };
-        let done = match used() {
-            Err(redb::Error::PreviousIo) => {
-                self.open_again()?;
-                used()
-            }
-            done => done,
-        };
-        done.map_err(|error| self.failed(&error))?.ok_or(LogError::Closed)
-    }
-
-    fn open_again(&self) -> Result<(), LogError> {
-        let mut held = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*held, Held::Closed) {
-            return Err(LogError::Closed);
-        }
-        // The file has one user at a time.
-        *held = Held::Lost;
-        let opened = Database::open(&self.path).map_err(|error| self.failed(&error.into()))?;
-        *held = Held::Open(opened);
-        drop(held);
-        tracing::warn!(path = %self.path.display(), "opened again after a failure of the disk");
-        Ok(())
+    fn read<T>(
+        &self,
+        work: impl Fn(&redb::ReadTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, LogError> {
+        self.file.read(work).map_err(|failure| self.failed(&failure))
     }
 
     /// All channels, with their proxies and how far these are.
@@ -141,8 +111,8 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn channels(&self) -> Result<Vec<(u64, ChannelRow)>, LogError> {
-        self.with(|database| {
-            let channels = database.begin_read()?.open_table(CHANNELS)?;
+        self.read(|transaction| {
+            let channels = transaction.open_table(CHANNELS)?;
             let rows = channels.iter()?.map(|row| {
                 let (number, value) = row?;
                 Ok((number.value(), ChannelRow::of(value.value())))
@@ -156,8 +126,8 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn interfaces(&self, channel: u64) -> Result<Vec<InterfaceRow>, LogError> {
-        self.with(|database| {
-            let interfaces = database.begin_read()?.open_table(INTERFACES)?;
+        self.read(|transaction| {
+            let interfaces = transaction.open_table(INTERFACES)?;
             let rows = interfaces.range((channel, "")..(channel + 1, ""))?.map(|row| {
                 let (key, value) = row?;
                 Ok(InterfaceRow::of(key.value().1, value.value()))
@@ -174,8 +144,7 @@ impl Table {
         &self,
         channel: u64,
     ) -> Result<Vec<(u64, ProxyRow, Option<Progress>)>, LogError> {
-        self.with(|database| {
-            let transaction = database.begin_read()?;
+        self.read(|transaction| {
             let progress = transaction.open_table(PROGRESS)?;
             let proxies = transaction.open_table(PROXIES)?;
             let rows = proxies.range((channel, 0)..=(channel, u64::MAX))?.map(|row| {
@@ -193,8 +162,8 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn given(&self) -> Result<u64, LogError> {
-        self.with(|database| {
-            let meta = database.begin_read()?.open_table(META)?;
+        self.read(|transaction| {
+            let meta = transaction.open_table(META)?;
             Ok(meta.get(NEXT_CHANNEL)?.map_or(1, |number| number.value()))
         })
     }
@@ -204,23 +173,19 @@ impl Table {
     /// # Errors
     /// [`LogError::Table`].
     pub(crate) fn next_channel(&self) -> Result<u64, LogError> {
-        self.with(|database| {
-            let transaction = database.begin_write()?;
-            let number = {
-                let mut meta = transaction.open_table(META)?;
-                let number = meta.get(NEXT_CHANNEL)?.map_or(1, |number| number.value());
-                meta.insert(NEXT_CHANNEL, number + 1)?;
-                number
-            };
-            transaction.commit()?;
+        let given = self.file.write(|transaction| {
+            let mut meta = transaction.open_table(META)?;
+            let number = meta.get(NEXT_CHANNEL)?.map_or(1, |number| number.value());
+            meta.insert(NEXT_CHANNEL, number + 1)?;
             Ok(number)
-        })
+        });
+        given.map_err(|failure| self.failed(&failure))
     }
 
     /// Makes a change; returns when it is on the disk.
     ///
     /// # Errors
-    /// [`LogError::Table`]: then it was not made, as far as is known. [`LogError::Closed`].
+    /// [`LogError::Table`], which tells whether it may have been made; [`LogError::Closed`].
     pub(crate) fn change(&self, change: Change) -> Result<(), LogError> {
         let mut changes = self.lock();
         let number = changes.next;
@@ -235,26 +200,24 @@ impl Table {
             let turn = std::mem::take(&mut changes.waiting);
             let numbers = changes.done..changes.next;
             drop(changes);
-            let outcome = Err(("it did not end".into(), false));
-            let mut ending = Ending { table: self, numbers, outcome };
-            let made = self.with(|database| change::commit(database, &turn));
+            let mut ending = Ending { table: self, numbers, outcome: Err(did_not_end()) };
             ending.outcome =
-                made.map_err(|error| (error.to_string(), matches!(error, LogError::Closed)));
+                self.file.write(|transaction| change::make(transaction, &turn)).map_err(Arc::new);
             drop(ending);
             changes = self.lock();
         }
         match changes.failed.remove(&number) {
             None => Ok(()),
-            Some((_, true)) => Err(LogError::Closed),
-            // What redb could not flush may be on the disk.
-            Some((why, false)) => {
-                Err(LogError::Table { path: self.path.clone(), is_unsure: true, why })
-            }
+            Some(failure) => Err(self.failed(&failure)),
         }
     }
 
-    fn failed(&self, error: &redb::Error) -> LogError {
-        LogError::Table { path: self.path.clone(), is_unsure: false, why: error.to_string() }
+    fn failed(&self, failure: &StoreFailure) -> LogError {
+        if matches!(failure, StoreFailure::Closed) {
+            return LogError::Closed;
+        }
+        let (path, is_unsure) = (self.path.clone(), failure.is_uncertain());
+        LogError::Table { path, is_unsure, why: failure.to_string() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Changes> {
@@ -266,7 +229,7 @@ impl Table {
 struct Ending<'t> {
     table: &'t Table,
     numbers: std::ops::Range<u64>,
-    outcome: Result<(), (String, bool)>,
+    outcome: Result<(), Arc<StoreFailure>>,
 }
 
 impl Drop for Ending<'_> {
@@ -274,38 +237,38 @@ impl Drop for Ending<'_> {
         let mut changes = self.table.lock();
         changes.is_writing = false;
         changes.done = self.numbers.end;
-        if let Err(why) = &self.outcome {
+        if let Err(failure) = &self.outcome {
             let numbers = self.numbers.clone();
-            changes.failed.extend(numbers.map(|number| (number, why.clone())));
+            changes.failed.extend(numbers.map(|number| (number, Arc::clone(failure))));
         }
         drop(changes);
         self.table.written.notify_all();
     }
 }
 
+fn did_not_end() -> Arc<StoreFailure> {
+    let why = std::io::Error::other("the thread that wrote ended");
+    Arc::new(StoreFailure::Uncertain(redb::Error::Io(why)))
+}
+
 /// Makes the tables where they are not there; format, uid and lives before this one.
-fn begin(database: &Database) -> Result<(u64, u64, u64), redb::Error> {
-    let transaction = database.begin_write()?;
-    let known = {
-        let mut meta = transaction.open_table(META)?;
-        let known = |name| -> Result<Option<u64>, redb::Error> {
-            Ok(meta.get(name)?.map(|value| value.value()))
-        };
-        let format = known(FORMAT)?.unwrap_or(1);
-        let uid = known(UID)?.unwrap_or_else(|| RandomState::new().hash_one("a new folder"));
-        let lives = known(LIVES)?.unwrap_or(0);
-        meta.insert(FORMAT, format)?;
-        meta.insert(UID, uid)?;
-        meta.insert(LIVES, lives + 1)?;
-        transaction.open_table(INTERFACES)?;
-        let channels = transaction.open_table(CHANNELS)?;
-        let channels = channels.iter()?.map(|row| Ok(row?.0.value()));
-        let channels = channels.collect::<Result<HashSet<u64>, redb::Error>>()?;
-        // Earlier versions could leave proxies of a channel that was destroyed.
-        transaction.open_table(PROXIES)?.retain(|(channel, _), _| channels.contains(&channel))?;
-        transaction.open_table(PROGRESS)?.retain(|(channel, _), _| channels.contains(&channel))?;
-        (format, uid, lives)
+fn begin(transaction: &WriteTransaction) -> Result<(u64, u64, u64), redb::Error> {
+    let mut meta = transaction.open_table(META)?;
+    let known = |name| -> Result<Option<u64>, redb::Error> {
+        Ok(meta.get(name)?.map(|value| value.value()))
     };
-    transaction.commit()?;
-    Ok(known)
+    let format = known(FORMAT)?.unwrap_or(1);
+    let uid = known(UID)?.unwrap_or_else(|| RandomState::new().hash_one("a new folder"));
+    let lives = known(LIVES)?.unwrap_or(0);
+    meta.insert(FORMAT, format)?;
+    meta.insert(UID, uid)?;
+    meta.insert(LIVES, lives + 1)?;
+    transaction.open_table(INTERFACES)?;
+    let channels = transaction.open_table(CHANNELS)?;
+    let channels = channels.iter()?.map(|row| Ok(row?.0.value()));
+    let channels = channels.collect::<Result<HashSet<u64>, redb::Error>>()?;
+    // Earlier versions could leave proxies of a channel that was destroyed.
+    transaction.open_table(PROXIES)?.retain(|(channel, _), _| channels.contains(&channel))?;
+    transaction.open_table(PROGRESS)?.retain(|(channel, _), _| channels.contains(&channel))?;
+    Ok((format, uid, lives))
 }

@@ -4,7 +4,7 @@
 
 use super::rows::{ChannelRow, InterfaceRow, Progress, ProxyRow};
 use super::{CHANNELS, INTERFACES, PROGRESS, PROXIES};
-use redb::{Database, ReadableTable as _};
+use corbie_store::redb::{self, ReadableTable as _, WriteTransaction};
 
 /// One change.
 #[derive(Clone, Debug)]
@@ -23,66 +23,62 @@ pub(crate) enum Change {
     Progressed(Vec<((u64, u64), Progress)>),
 }
 
-/// Makes the changes, all or none.
-pub(super) fn commit(database: &Database, changes: &[Change]) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    {
-        let mut channels = transaction.open_table(CHANNELS)?;
-        let mut proxies = transaction.open_table(PROXIES)?;
-        let mut progress = transaction.open_table(PROGRESS)?;
-        let mut known = transaction.open_table(INTERFACES)?;
-        for change in changes {
-            match change {
-                Change::Made { channel, row, interfaces } => {
-                    channels.insert(channel, row.value())?;
-                    for interface in interfaces {
-                        known.insert((*channel, interface.id.as_str()), interface.value())?;
-                    }
+/// Makes the changes.
+pub(super) fn make(transaction: &WriteTransaction, changes: &[Change]) -> Result<(), redb::Error> {
+    let mut channels = transaction.open_table(CHANNELS)?;
+    let mut proxies = transaction.open_table(PROXIES)?;
+    let mut progress = transaction.open_table(PROGRESS)?;
+    let mut known = transaction.open_table(INTERFACES)?;
+    for change in changes {
+        match change {
+            Change::Made { channel, row, interfaces } => {
+                channels.insert(channel, row.value())?;
+                for interface in interfaces {
+                    known.insert((*channel, interface.id.as_str()), interface.value())?;
                 }
-                Change::Knows { channel, interfaces } => {
-                    // Of one that was destroyed meanwhile nothing is to be left.
-                    let interfaces = match channels.get(channel)? {
-                        Some(_) => &interfaces[..],
-                        None => &[],
-                    };
-                    for interface in interfaces {
-                        known.insert((*channel, interface.id.as_str()), interface.value())?;
-                    }
+            }
+            Change::Knows { channel, interfaces } => {
+                // Of one that was destroyed meanwhile nothing is to be left.
+                let interfaces = match channels.get(channel)? {
+                    Some(_) => &interfaces[..],
+                    None => &[],
+                };
+                for interface in interfaces {
+                    known.insert((*channel, interface.id.as_str()), interface.value())?;
                 }
-                Change::Destroyed { channel } => {
-                    channels.remove(channel)?;
-                    let all = (*channel, 0)..=(*channel, u64::MAX);
-                    proxies.retain_in(all.clone(), |_, _| false)?;
-                    progress.retain_in(all, |_, _| false)?;
-                    known.retain_in((*channel, "")..(channel + 1, ""), |_, _| false)?;
+            }
+            Change::Destroyed { channel } => {
+                channels.remove(channel)?;
+                let all = (*channel, 0)..=(*channel, u64::MAX);
+                proxies.retain_in(all.clone(), |_, _| false)?;
+                progress.retain_in(all, |_, _| false)?;
+                known.retain_in((*channel, "")..(channel + 1, ""), |_, _| false)?;
+            }
+            Change::Connected { channel, proxy, row, progress: begins } => {
+                // As above: whoever connects learns from the proxy that it has ended.
+                if channels.get(channel)?.is_none() {
+                    continue;
                 }
-                Change::Connected { channel, proxy, row, progress: begins } => {
-                    // As above: whoever connects learns from the proxy that it has ended.
-                    if channels.get(channel)?.is_none() {
-                        continue;
-                    }
-                    proxies.insert((*channel, *proxy), row.value())?;
-                    if let Some(begins) = begins {
-                        progress.insert((*channel, *proxy), begins.value())?;
-                    }
+                proxies.insert((*channel, *proxy), row.value())?;
+                if let Some(begins) = begins {
+                    progress.insert((*channel, *proxy), begins.value())?;
                 }
-                Change::Ended { channel, proxies: ended } => {
-                    for proxy in ended {
-                        proxies.remove((*channel, *proxy))?;
-                        progress.remove((*channel, *proxy))?;
-                    }
+            }
+            Change::Ended { channel, proxies: ended } => {
+                for proxy in ended {
+                    proxies.remove((*channel, *proxy))?;
+                    progress.remove((*channel, *proxy))?;
                 }
-                Change::Progressed(all) => {
-                    for (key, further) in all {
-                        // Who has ended meanwhile is not to come back.
-                        if proxies.get(key)?.is_some() {
-                            progress.insert(key, further.value())?;
-                        }
+            }
+            Change::Progressed(all) => {
+                for (key, further) in all {
+                    // Who has ended meanwhile is not to come back.
+                    if proxies.get(key)?.is_some() {
+                        progress.insert(key, further.value())?;
                     }
                 }
             }
         }
     }
-    transaction.commit()?;
     Ok(())
 }
