@@ -6,6 +6,7 @@
 //! accepted is in its journal, so that whoever takes its place goes on.
 
 mod asking;
+mod failure;
 mod journal;
 mod planning;
 mod retention;
@@ -17,8 +18,10 @@ use crate::peers::Peers;
 use crate::schedule::HeuristicName;
 use asking::{Asking, Told};
 use corbie_store::StoreFailure;
+use failure::Failure;
 use journal::Journal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -99,6 +102,10 @@ struct Shared {
     changes: Mutex<()>,
     /// Lock "jobs": not held while somebody is called or the journal is written.
     jobs: Mutex<BTreeMap<String, Accepted>>,
+    failure: Failure,
+    /// Jobs with a violation that the thread has not looked at yet: one of each at most. Lock
+    /// "complaints".
+    complaints: Mutex<BTreeSet<String>>,
 }
 
 impl Shared {
@@ -115,6 +122,19 @@ impl Shared {
 
     fn changes(&self) -> MutexGuard<'_, ()> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the thread is to look at a violation: it is of a job that runs there, and none of
+    /// that job waits.
+    fn is_new(&self, violation: &Violation) -> bool {
+        let is_there = self.lock().get(&violation.job).is_some_and(|job| {
+            job.state.state == Phase::Running && job.state.machine == violation.machine
+        });
+        is_there && self.complaints().insert(violation.job.clone())
+    }
+
+    fn complaints(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether nothing became of the job since `seen`. Under the lock "changes".
@@ -146,12 +166,29 @@ impl Advisor {
         let jobs = journal.read()?.into_iter().map(|job| (job.what.id.clone(), job)).collect();
         let daemons = peers.clone().with_patience(DAEMON_PATIENCE);
         let (changes, jobs) = (Mutex::default(), Mutex::new(jobs));
-        let shared = Arc::new(Shared { options, peers, daemons, journal, changes, jobs });
+        let failure = Failure::default();
+        let complaints = Mutex::default();
+        let shared = Arc::new(Shared {
+            options,
+            peers,
+            daemons,
+            journal,
+            changes,
+            jobs,
+            failure,
+            complaints,
+        });
         let (work, todo) = channel();
         let work = Arc::new(work);
         let worker = Arc::clone(&shared);
         let asking = Asking::new(Arc::downgrade(&work), shared.options.silence);
-        std::thread::spawn(move || work::work(&worker, asking, &todo));
+        std::thread::spawn(move || {
+            let working = AssertUnwindSafe(|| work::work(&worker, asking, &todo));
+            // Requests that it had are dropped, which their callers hear.
+            if let Err(panic) = catch_unwind(working) {
+                worker.failure.happened(&*panic);
+            }
+        });
         Ok(Self { shared, work })
     }
 
@@ -185,12 +222,17 @@ impl Advisor {
 
 impl Component for Advisor {
     fn serve(&self, request: Request, done: Done) {
+        if let Some(why) = self.shared.failure.why() {
+            return done(Err(failure::refusal(&why)));
+        }
         match request {
             Request::Schedule(job) => self.todo(Work::Schedule(job, done)),
             Request::Submit(job) => self.submit(job, done),
             Request::OutcomeOf(which) => done(Ok(self.outcome(&which.id).into())),
             Request::Violated(violation) => {
-                self.todo(Work::Violated(violation));
+                if self.shared.is_new(&violation) {
+                    self.todo(Work::Violated(violation));
+                }
                 done(Ok(accepted().into()));
             }
             Request::Finished(end) => {
@@ -199,6 +241,10 @@ impl Component for Advisor {
             }
             other => done(Err(not_mine(&other))),
         }
+    }
+
+    fn on_failure(&self, then: Box<dyn FnOnce(&str) + Send>) {
+        self.shared.failure.then(then);
     }
 }
 

@@ -30,6 +30,12 @@ pub type Coming = Pin<Box<dyn Future<Output = Result<Reply, SystemException>> + 
 pub trait Component: Send + Sync + 'static {
     /// Answers `request` by calling `done` once. Must not block for long.
     fn serve(&self, request: Request, done: Done);
+
+    /// Calls `then`, with the reason, once the component cannot go on and another has to take its
+    /// place; most never call it.
+    fn on_failure(&self, then: Box<dyn FnOnce(&str) + Send>) {
+        drop(then);
+    }
 }
 
 /// The kinds of components that others call.

@@ -12,8 +12,9 @@ use crate::status_server::{StatusOptions, StatusProxy, StatusServer};
 use corbie::{Orb, SystemException};
 use corbie_naming::{Naming, NamingError};
 use corbie_store::StoreFailure;
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Why a component cannot be part of a system.
 #[derive(Debug, thiserror::Error)]
@@ -142,7 +143,31 @@ pub fn peers_with(
     Peers::new(naming, mechanism)
 }
 
+/// A component that is served.
+#[derive(Clone)]
+pub struct Joined {
+    failure: Arc<OnceLock<String>>,
+    /// Components of [`Peers::local`] are held by nobody else.
+    _component: Arc<dyn Component>,
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined").field("failure", &self.failure).finish_non_exhaustive()
+    }
+}
+
+impl Joined {
+    /// Why the component could not go on, if that is why its ORB ended.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+}
+
 /// Makes a component and serves it in `orb` under `name`; it is served as long as the ORB runs.
+/// When it cannot go on, the ORB is shut down, so that `Orb::run` returns: the component is to be
+/// made again, with its store.
 ///
 /// # Errors
 /// [`NodeError`].
@@ -152,7 +177,15 @@ pub fn join(
     kind: &Kind,
     name: &str,
     store: Option<&Path>,
-) -> Result<(), NodeError> {
+) -> Result<Joined, NodeError> {
     let component = kind.component(store, peers)?;
-    peers.serve(orb, &kind.address(name), &component)
+    let joined = Joined { failure: Arc::default(), _component: Arc::clone(&component) };
+    let (failure, ends) = (Arc::clone(&joined.failure), orb.clone());
+    component.on_failure(Box::new(move |why| {
+        // It is set once: a component fails once.
+        let _ = failure.set(why.to_owned());
+        ends.shutdown(false);
+    }));
+    peers.serve(orb, &kind.address(name), &component)?;
+    Ok(joined)
 }

@@ -13,7 +13,7 @@ use crate::mechanism::{Link, Mechanism};
 use crate::messages::{Component, Done, Reply, Request, Role};
 use crate::node::NodeError;
 use again::{Again, Retries};
-use corbie::{Object, Orb, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, Object, Orb, SystemException, SystemExceptionKind};
 use corbie_naming::{Naming, NamingError};
 use known::{Group, Known};
 use local::Here;
@@ -186,12 +186,13 @@ impl Peers {
     /// there and patience lasts.
     ///
     /// # Errors
-    /// What the last attempt said.
+    /// What the last attempt said; `COMPLETED_NO` only if no attempt was begun.
     pub fn call(&self, to: &Address, request: &Request) -> Result<Reply, SystemException> {
         if let Way::Here(here) = &self.shared.way {
             return here.call(to, request);
         }
         let ends = Instant::now() + self.patience;
+        let mut maybe_done = false;
         loop {
             let outcome = self.find(to).and_then(|chosen| {
                 let outcome = chosen.link.call(request);
@@ -200,9 +201,10 @@ impl Peers {
             match outcome {
                 Err(exception) if is_stale(&exception) && Instant::now() + PAUSE < ends => {
                     tracing::debug!(%exception, operation = request.operation(), "trying again");
+                    maybe_done |= exception.completed != CompletionStatus::No;
                     std::thread::sleep(PAUSE);
                 }
-                outcome => return outcome,
+                outcome => return outcome.map_err(|last| after(maybe_done, last)),
             }
         }
     }
@@ -243,15 +245,17 @@ impl Peers {
             return here.start(to, request, done);
         }
         let ends = Instant::now() + self.patience;
-        self.attempt(Again { peers: self.clone(), to: to.clone(), request, done, ends });
+        let (peers, to, maybe_done) = (self.clone(), to.clone(), false);
+        self.attempt(Again { peers, to, request, done, ends, maybe_done });
     }
 
     fn attempt(&self, work: Again) {
-        let Again { peers, to, request, done, ends } = work;
+        let Again { peers, to, request, done, ends, maybe_done } = work;
         let chosen = match self.find(&to) {
             Ok(chosen) => chosen,
             Err(exception) => {
-                return self.later(Again { peers, to, request, done, ends }, exception);
+                let work = Again { peers, to, request, done, ends, maybe_done };
+                return self.later(work, exception);
             }
         };
         let (link, copy) = (Arc::clone(&chosen.link), request.clone());
@@ -259,18 +263,19 @@ impl Peers {
             Err(exception) if is_stale(&exception) => {
                 peers.forget_if_stale(&chosen, &exception);
                 let here = peers.clone();
-                here.later(Again { peers, to, request: copy, done, ends }, exception);
+                here.later(Again { peers, to, request: copy, done, ends, maybe_done }, exception);
             }
-            outcome => done(outcome),
+            outcome => done(outcome.map_err(|last| after(maybe_done, last))),
         });
         link.start(&request, finish);
     }
 
     /// Tries again after a pause, if there is time.
-    fn later(&self, work: Again, exception: SystemException) {
+    fn later(&self, mut work: Again, exception: SystemException) {
         if !is_stale(&exception) || Instant::now() + PAUSE >= work.ends {
-            return (work.done)(Err(exception));
+            return (work.done)(Err(after(work.maybe_done, exception)));
         }
+        work.maybe_done |= exception.completed != CompletionStatus::No;
         tracing::debug!(%exception, operation = work.request.operation(), "trying again");
         self.shared.retries.put(work);
     }
@@ -448,13 +453,20 @@ fn escaped(name: &str) -> String {
     corbie_naming::stringify(&[component])
 }
 
+/// The last exception of several attempts: an earlier one may have been carried out.
+fn after(maybe_done: bool, mut last: SystemException) -> SystemException {
+    if maybe_done && last.completed == CompletionStatus::No {
+        last.completed = CompletionStatus::Maybe;
+    }
+    last
+}
+
 fn nobody(why: &dyn std::fmt::Display) -> SystemException {
-    SystemException::transient(0, corbie::CompletionStatus::No).with_detail(why.to_string())
+    SystemException::transient(0, CompletionStatus::No).with_detail(why.to_string())
 }
 
 fn forgotten() -> SystemException {
-    SystemException::no_response(0, corbie::CompletionStatus::Maybe)
-        .with_detail("the answer was forgotten")
+    SystemException::no_response(0, CompletionStatus::Maybe).with_detail("the answer was forgotten")
 }
 
 /// Whether another attempt may find somebody: nobody was there, or who was there is gone.

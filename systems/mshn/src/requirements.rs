@@ -83,13 +83,18 @@ fn exchange(shares: &Weak<Shares>, peers: &Peers) {
     }
 }
 
+/// No run is taken to last longer, some thirty years: means stay finite.
+const LONGEST_S: f64 = 1e9;
+
 /// The mean of both, weighted by their samples; of what `before` is about.
 fn joined(before: &Usage, used: &Usage) -> Usage {
     let (old, new) = (f64::from(before.samples), f64::from(used.samples.max(1)));
     let mean = |a: f64, b: f64| (a * old + b * new) / (old + new);
+    // Rounding must not make a mean unsound.
+    let time = |a, b| mean(a, b).min(LONGEST_S);
     Usage {
-        wall_s: mean(before.wall_s, used.wall_s),
-        processor_s: mean(before.processor_s, used.processor_s),
+        wall_s: time(before.wall_s, used.wall_s),
+        processor_s: time(before.processor_s, used.processor_s),
         memory_kib: before.memory_kib.max(used.memory_kib),
         io_kib: mean(before.io_kib as f64, used.io_kib as f64) as u64,
         samples: before.samples.saturating_add(used.samples.max(1)),
@@ -97,18 +102,19 @@ fn joined(before: &Usage, used: &Usage) -> Usage {
     }
 }
 
+/// What is said of others.
+const UNSOUND: &str = "a time is negative, not a number, or beyond 1e9 s";
+
 /// Whether the numbers are such as a run can give.
 fn is_sound(used: &Usage) -> bool {
-    let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
+    let is_time = |seconds: f64| (0.0..=LONGEST_S).contains(&seconds);
     is_time(used.wall_s) && is_time(used.processor_s)
 }
 
 impl Component for RequirementDatabase {
     fn serve(&self, request: Request, done: Done) {
         let outcome = match request {
-            Request::Record(used) if !is_sound(&used) => {
-                Ok(refused("a time is negative or not finite").into())
-            }
+            Request::Record(used) if !is_sound(&used) => Ok(refused(UNSOUND).into()),
             Request::Record(used) => self.shares.record(&used).map(|()| accepted().into()),
             Request::MeansOf(which) => self.shares.means_of(&which.name).map(Into::into),
             Request::NewsSince(known) => self.shares.news_since(&known).map(Into::into),

@@ -9,7 +9,7 @@ use crate::idl::{Accepted, JobId};
 use crate::messages::{Done, Reply, Request, Role};
 use crate::peers::{Address, is_stale};
 use corbie::SystemException;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -23,12 +23,24 @@ const AGAIN_EVERY: Duration = Duration::from_secs(1);
 /// A daemon that did not answer for so long is asked no more.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(3600);
 
+/// What a daemon is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Question {
+    /// To start the job, which is to be done in so many seconds.
+    Start(f64),
+    /// How the job is.
+    State,
+    /// To run the job no more: it is another machine's.
+    Stop,
+    /// Whether it is there.
+    Presence,
+}
+
 /// What a daemon said, or that it said nothing.
 pub(super) struct Told {
-    /// The job that it was asked about, as it was then; one without an id: whether it is there.
+    /// The job that it was asked about, as it was then.
     pub(super) job: Accepted,
-    /// When it was asked to start the job: how long this was to take, in seconds.
-    pub(super) started: Option<f64>,
+    pub(super) question: Question,
     pub(super) answer: Result<Reply, SystemException>,
 }
 
@@ -49,8 +61,8 @@ struct Daemon {
     since: Option<Instant>,
     /// The last question.
     asked: Instant,
-    /// Jobs that it is not to run any more, which it could not be told.
-    stops: BTreeSet<String>,
+    /// Jobs that it is not to run any more and did not hear of, and whether it is being told.
+    stops: BTreeMap<String, bool>,
 }
 
 impl Asking {
@@ -64,27 +76,41 @@ impl Asking {
         shared: &Shared,
         job: Accepted,
         request: Request,
-        started: Option<f64>,
+        question: Question,
     ) {
         let now = Instant::now();
         self.jobs.insert(job.what.id.clone(), (job.state.starts, now));
         let daemon = self.asked(&job.state.machine, now);
-        if started.is_some() {
+        if question != Question::State {
             // It ends the attempts before by itself.
             daemon.stops.remove(&job.what.id);
         }
         let to = Address::named(Role::Daemon, job.state.machine.clone());
-        shared.daemons.start(&to, request, self.telling(job, started));
+        shared.daemons.start(&to, request, self.telling(job, question));
     }
 
-    /// Has a job ended that has gone elsewhere; when the daemon is silent, as soon as it is back.
+    /// Has a job ended that is not the daemon's any more; when it is silent, as soon as it is back.
+    /// Not told, it runs to an end that nobody takes for the job's.
     pub(super) fn stop(&mut self, shared: &Shared, machine: &str, job: &str) {
-        match self.daemons.get_mut(machine) {
-            Some(daemon) if daemon.is_silent(self.silence) => {
-                daemon.stops.insert(job.to_owned());
-            }
-            _ => stop(shared, machine, job),
+        if self.is_silent(machine) {
+            return self.stop_when_reached(machine, job);
         }
+        self.asked(machine, Instant::now()).stops.insert(job.to_owned(), true);
+        let mut stopped = Accepted::default();
+        stopped.what.id = job.to_owned();
+        stopped.state.machine = machine.to_owned();
+        let request = Request::Stop(JobId { id: job.to_owned() });
+        let to = Address::named(Role::Daemon, machine);
+        shared.daemons.start(&to, request, self.telling(stopped, Question::Stop));
+    }
+
+    /// The same when the daemon does not answer just now: as soon as it answers anything, unless
+    /// it is to start the job again by then.
+    pub(super) fn stop_when_reached(&mut self, machine: &str, job: &str) {
+        let now = Instant::now();
+        let daemon = self.daemon(machine, now);
+        daemon.since.get_or_insert(now);
+        daemon.stops.insert(job.to_owned(), false);
     }
 
     /// Whether a question about the job as it is may still be answered.
@@ -102,21 +128,30 @@ impl Asking {
     /// A daemon has answered, or will not.
     pub(super) fn heard(&mut self, shared: &Shared, told: &Told) {
         let (job, machine) = (&told.job.what.id, &told.job.state.machine);
-        if self.jobs.get(job).is_some_and(|(attempt, _)| *attempt == told.job.state.starts) {
+        let is_asked = matches!(told.question, Question::Start(_) | Question::State);
+        let attempt = self.jobs.get(job).map(|(attempt, _)| *attempt);
+        if is_asked && attempt == Some(told.job.state.starts) {
             self.jobs.remove(job);
         }
         let Some(daemon) = self.daemons.get_mut(machine) else { return };
         daemon.waiting = daemon.waiting.saturating_sub(1);
+        let is_stop = told.question == Question::Stop;
         if matches!(&told.answer, Err(exception) if is_stale(exception)) {
+            if is_stop && let Some(is_under_way) = daemon.stops.get_mut(job) {
+                *is_under_way = false;
+            }
             return;
         }
         daemon.since = (daemon.waiting > 0).then(Instant::now);
-        for job in std::mem::take(&mut daemon.stops) {
-            stop(shared, machine, &job);
+        if is_stop {
+            daemon.stops.remove(job);
         }
-        if daemon.waiting == 0 {
+        let unheard = daemon.stops.iter().filter(|(_, is_under_way)| !**is_under_way);
+        let unheard: Vec<String> = unheard.map(|(job, _)| job.clone()).collect();
+        if daemon.waiting == 0 && unheard.is_empty() {
             self.daemons.remove(machine);
         }
+        unheard.iter().for_each(|job| self.stop(shared, machine, job));
     }
 
     /// Asks those that did not answer whether they are back. To connect to a host that is gone
@@ -136,7 +171,7 @@ impl Asking {
             self.asked(&machine, Instant::now());
             let mut nothing = Accepted::default();
             nothing.state.machine.clone_from(&machine);
-            let done = self.telling(nothing, None);
+            let done = self.telling(nothing, Question::Presence);
             let daemons = shared.daemons.clone();
             let to = Address::named(Role::Daemon, machine);
             let request = Request::State(JobId::default());
@@ -144,13 +179,17 @@ impl Asking {
         }
     }
 
-    fn asked(&mut self, machine: &str, now: Instant) -> &mut Daemon {
-        let daemon = self.daemons.entry(machine.to_owned()).or_insert_with(|| Daemon {
+    fn daemon(&mut self, machine: &str, now: Instant) -> &mut Daemon {
+        self.daemons.entry(machine.to_owned()).or_insert_with(|| Daemon {
             waiting: 0,
             since: None,
             asked: now,
-            stops: BTreeSet::new(),
-        });
+            stops: BTreeMap::new(),
+        })
+    }
+
+    fn asked(&mut self, machine: &str, now: Instant) -> &mut Daemon {
+        let daemon = self.daemon(machine, now);
         daemon.waiting += 1;
         daemon.since.get_or_insert(now);
         daemon.asked = now;
@@ -158,12 +197,12 @@ impl Asking {
     }
 
     /// Brings an answer to the advisor's thread, if there still is one.
-    fn telling(&self, job: Accepted, started: Option<f64>) -> Done {
+    fn telling(&self, job: Accepted, question: Question) -> Done {
         let answers = Weak::clone(&self.answers);
         Box::new(move |answer| {
             if let Some(answers) = answers.upgrade() {
                 // The thread lives as long as the advisor does, which may end just now.
-                let _ = answers.send(Work::Told(Box::new(Told { job, started, answer })));
+                let _ = answers.send(Work::Told(Box::new(Told { job, question, answer })));
             }
         })
     }
@@ -173,11 +212,4 @@ impl Daemon {
     fn is_silent(&self, silence: Duration) -> bool {
         self.since.is_some_and(|since| since.elapsed() >= silence)
     }
-}
-
-/// Not told, it runs to an end that nobody takes for the job's.
-fn stop(shared: &Shared, machine: &str, job: &str) {
-    let request = Request::Stop(JobId { id: job.to_owned() });
-    let to = Address::named(Role::Daemon, machine);
-    shared.daemons.start(&to, request, Box::new(|_| ()));
 }

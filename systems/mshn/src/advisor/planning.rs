@@ -4,11 +4,19 @@
 use crate::idl::{Job, MachineStatus, Placement, Usage};
 use crate::schedule::{EtcMatrix, Heuristic, Problem, Quiet};
 use crate::status_server::rate;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// What an application is taken to need that never ran, in seconds.
 const UNKNOWN_S: f64 = 1.0;
+
+/// Nothing is taken to need longer, whatever was recorded: sums stay finite.
+const LONGEST_S: f64 = 1e9;
+
+/// The time that a job is taken to need of which this is said.
+pub(super) fn limited_s(said_s: f64) -> f64 {
+    if said_s.is_nan() { UNKNOWN_S } else { said_s.clamp(0.0, LONGEST_S) }
+}
 
 /// What is known when jobs are placed.
 pub(super) struct Knowledge {
@@ -16,6 +24,8 @@ pub(super) struct Knowledge {
     pub(super) machines: Vec<MachineStatus>,
     /// Means of every application in question.
     pub(super) means: Vec<Usage>,
+    /// Applications of which nobody could say what they need, and why.
+    pub(super) unknown: BTreeMap<String, String>,
     /// Seconds of work that machines have been given already.
     pub(super) given: HashMap<String, f64>,
 }
@@ -27,6 +37,7 @@ impl Knowledge {
         let of_format = |mean: &&Usage| mean.application == job.application && mean.format == name;
         let here = self.means.iter().filter(of_format).find(|m| m.machine == machine.machine);
         let alone = here.map_or_else(|| self.anywhere(&of_format), |mean| mean.wall_s);
+        let alone = limited_s(alone);
         (alone, alone / rate(machine))
     }
 
@@ -48,14 +59,32 @@ impl Knowledge {
 
     /// A placement for each job, all of them together, in this order.
     pub(super) fn place(&self, jobs: &[Job], heuristic: &dyn Heuristic) -> Vec<Placement> {
+        let known: Vec<&Job> = jobs.iter().filter(|job| self.why_not(job).is_none()).collect();
+        let mut mapped = self.map(&known, heuristic).into_iter();
+        let placement = |job| match self.why_not(job) {
+            Some(why) => nowhere(job, why),
+            None => mapped.next().unwrap_or_else(|| nowhere(job, "it was not mapped")),
+        };
+        jobs.iter().map(placement).collect()
+    }
+
+    /// Why a job cannot be placed, whatever machines there are; those beside it can be.
+    fn why_not(&self, job: &Job) -> Option<&str> {
+        if job.formats.is_empty() {
+            return Some("the job has no format");
+        }
+        self.unknown.get(&job.application).map(String::as_str)
+    }
+
+    fn map(&self, jobs: &[&Job], heuristic: &dyn Heuristic) -> Vec<Placement> {
+        if jobs.is_empty() {
+            return Vec::new();
+        }
         match self.problem(jobs) {
             Ok(problem) => {
                 let mapping = heuristic.map(&problem, &mut Quiet);
                 let mut ready = problem.ready().to_vec();
-                let settle = |(job, machine): (&Job, &u32)| {
-                    if job.formats.is_empty() {
-                        return nowhere(job, "the job has no format");
-                    }
+                let settle = |(job, machine): (&&Job, &u32)| {
                     let (machine, placement) = self.settle(job, *machine as usize, &ready);
                     ready[machine] = placement.completes_in_s;
                     placement
@@ -125,12 +154,12 @@ impl Knowledge {
         })
     }
 
-    fn problem(&self, jobs: &[Job]) -> Result<Problem, String> {
+    fn problem(&self, jobs: &[&Job]) -> Result<Problem, String> {
         if self.machines.is_empty() {
             return Err("no machine has reported".to_owned());
         }
         let row = |job| self.machines.iter().map(move |machine| self.expected(job, 0, machine).1);
-        let times = jobs.iter().flat_map(row).collect();
+        let times = jobs.iter().copied().flat_map(row).collect();
         let etc = EtcMatrix::new(jobs.len(), self.machines.len(), times);
         let ready = self.machines.iter().map(|machine| self.ready(machine)).collect();
         etc.and_then(|etc| Problem::with_ready(etc, ready)).map_err(|error| error.to_string())
@@ -146,6 +175,9 @@ impl Knowledge {
         left_s: Option<f64>,
         avoid: Option<&str>,
     ) -> Option<Placement> {
+        if self.why_not(job).is_some() {
+            return None;
+        }
         let ready: Vec<f64> = self.machines.iter().map(|machine| self.ready(machine)).collect();
         let formats = format as usize..job.formats.len();
         self.in_time(job, formats, &ready, left_s, avoid).map(|(_, placement)| placement)
@@ -183,6 +215,7 @@ mod tests {
         Knowledge {
             machines: vec![machine("a", 1.0), machine("b", 4.0)],
             means: vec![mean("fine", "a", 8.0), mean("fine", "b", 4.0), mean("coarse", "a", 1.0)],
+            unknown: BTreeMap::new(),
             given: HashMap::new(),
         }
     }
@@ -245,8 +278,31 @@ mod tests {
 
     #[test]
     fn without_machines_it_says_why() {
-        let nothing = Knowledge { machines: vec![], means: vec![], given: HashMap::new() };
+        let nothing = Knowledge { machines: vec![], means: vec![], ..knowledge() };
         let placed = nothing.place(&[job(0.0)], &MinMin);
         assert!(placed[0].machine.is_empty() && placed[0].why.contains("no machine"));
+    }
+
+    #[test]
+    fn what_no_run_takes_is_limited() {
+        let times = [f64::INFINITY, f64::MAX, f64::NAN, -5.0];
+        for wall_s in times {
+            let means = vec![mean("fine", "a", wall_s), mean("fine", "b", wall_s)];
+            let placed = Knowledge { means, ..knowledge() }.place(&[job(0.0), job(9.0)], &MinMin);
+            assert!(placed.iter().all(|placed| !placed.machine.is_empty()), "{placed:?}");
+            assert!(placed.iter().all(|placed| (0.0..=1e9).contains(&placed.expected_s)));
+        }
+    }
+
+    #[test]
+    fn a_job_that_cannot_be_placed_leaves_the_others_where_they_are() {
+        let unknown = BTreeMap::from([("odd".to_owned(), "no answer".to_owned())]);
+        let odd = Job { application: "odd".to_owned(), ..job(0.0) };
+        let empty = Job { formats: vec![], ..job(0.0) };
+        let jobs = [odd, job(0.0), empty];
+        let placed = Knowledge { unknown, ..knowledge() }.place(&jobs, &MinMin);
+        let machines: Vec<&str> = placed.iter().map(|placed| placed.machine.as_str()).collect();
+        assert_eq!(machines, ["", "a", ""]);
+        assert_eq!(placed[0].why, "no answer");
     }
 }

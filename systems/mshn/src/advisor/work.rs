@@ -1,8 +1,8 @@
 //! What the advisor's thread does: batches of schedules, starts, moves, and looking after jobs
 //! (paper MSHN §2). Started by `Advisor::new`; ends with the advisor.
 
-use super::asking::{Asking, Told};
-use super::planning::{Knowledge, nowhere};
+use super::asking::{Asking, Question, Told};
+use super::planning::{Knowledge, limited_s, nowhere};
 use super::retention;
 use super::{Shared, Work, now_s};
 use crate::idl::{
@@ -12,7 +12,7 @@ use crate::idl::{
 use crate::messages::{Done, Request, Role};
 use crate::peers::Address;
 use corbie::{CompletionStatus, SystemException, SystemExceptionKind};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,9 @@ const DONE_IN_A_ROW: usize = 1024;
 const MOVED_AT_A_TIME: usize = 64;
 const MOVE_EVERY: Duration = Duration::from_secs(1);
 
+/// Violations that are looked at between requests for schedules: what they need is asked together.
+const VIOLATIONS_AT_A_TIME: usize = 16;
+
 /// Status servers are told again so often what to watch.
 const WATCH_EVERY: Duration = Duration::from_secs(2);
 
@@ -36,12 +39,16 @@ const WATCH_EVERY: Duration = Duration::from_secs(2);
 struct Rounds {
     next: Instant,
     forget: Instant,
+    /// Jobs that could not be placed although others could: the others have their turn first.
+    put_off: BTreeSet<String>,
     /// Jobs up to this one were asked after.
     asked_until: String,
     /// When status servers were last told to watch a job.
     watched: HashMap<String, Instant>,
     /// When jobs of machines whose daemons are silent are moved next.
     moves: Instant,
+    /// Violations to be looked at, one a job.
+    violations: VecDeque<Violation>,
     asking: Asking,
 }
 
@@ -49,9 +56,21 @@ struct Rounds {
 pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
     let now = Instant::now();
     let (asked_until, watched) = (String::new(), HashMap::new());
-    let mut rounds = Rounds { next: now, forget: now, asked_until, watched, moves: now, asking };
+    let mut rounds = Rounds {
+        next: now,
+        forget: now,
+        put_off: BTreeSet::new(),
+        asked_until,
+        watched,
+        moves: now,
+        violations: VecDeque::new(),
+        asking,
+    };
     loop {
-        let left = rounds.next.saturating_duration_since(Instant::now());
+        let mut left = rounds.next.saturating_duration_since(Instant::now());
+        if !rounds.violations.is_empty() {
+            left = Duration::ZERO;
+        }
         let mut schedules: Vec<(Job, Done)> = Vec::new();
         match todo.recv_timeout(left) {
             Ok(first) => {
@@ -60,7 +79,7 @@ pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
                     match work {
                         Work::Schedule(job, done) => schedules.push((job, done)),
                         Work::Submitted => rounds.next = Instant::now(),
-                        Work::Violated(violation) => violated(shared, &mut rounds, &violation),
+                        Work::Violated(violation) => rounds.violations.push_back(violation),
                         Work::Told(what) => told(shared, &mut rounds, *what),
                     }
                     if schedules.len() >= shared.options.batch_max {
@@ -74,6 +93,7 @@ pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
         if !schedules.is_empty() {
             answer(shared, &rounds.asking, schedules);
         }
+        rescue(shared, &mut rounds);
         if Instant::now() >= rounds.next {
             start_waiting(shared, &mut rounds);
             look_after(shared, &mut rounds);
@@ -92,13 +112,14 @@ pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
 /// Answers requests for schedules.
 fn answer(shared: &Shared, asking: &Asking, requests: Vec<(Job, Done)>) {
     let (jobs, answers): (Vec<Job>, Vec<Done>) = requests.into_iter().unzip();
-    for (placement, done) in place(shared, asking, &jobs).into_iter().zip(answers) {
+    for (placement, done) in place(shared, asking, &jobs).0.into_iter().zip(answers) {
         done(Ok(placement.into()));
     }
 }
 
-/// Asks both servers at once (figure 5, arrows 2 to 5) and schedules.
-fn place(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Vec<Placement> {
+/// Asks both servers at once (figure 5, arrows 2 to 5) and schedules. Whether there were machines,
+/// so that it is the job's own matter when it is placed nowhere.
+fn place(shared: &Shared, asking: &Asking, jobs: &[Job]) -> (Vec<Placement>, bool) {
     match learn(shared, asking, jobs) {
         Ok(knowledge) => {
             let pause = shared.options.pause.saturating_mul(jobs.len() as u32);
@@ -106,9 +127,9 @@ fn place(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Vec<Placement> {
                 std::thread::sleep(pause);
             }
             let heuristic = shared.options.heuristic.heuristic(shared.options.seed);
-            knowledge.place(jobs, &*heuristic)
+            (knowledge.place(jobs, &*heuristic), !knowledge.machines.is_empty())
         }
-        Err(why) => jobs.iter().map(|job| nowhere(job, &why)).collect(),
+        Err(why) => (jobs.iter().map(|job| nowhere(job, &why)).collect(), false),
     }
 }
 
@@ -116,7 +137,8 @@ fn learn(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Result<Knowledge, St
     let applications: BTreeSet<&str> = jobs.iter().map(|job| job.application.as_str()).collect();
     let scope = Request::Status(Scope::default());
     let mut requests = vec![(Address::any(Role::StatusServer), scope)];
-    for name in applications {
+    for name in &applications {
+        let name = *name;
         let request = Request::MeansOf(Application { name: name.to_owned() });
         requests.push((Address::any(Role::RequirementDatabase), request));
     }
@@ -126,17 +148,20 @@ fn learn(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Result<Knowledge, St
     let mut machines = report.map_err(|error| format!("the status server: {error}"))?.machines;
     let silence_s = shared.options.silence.as_secs_f64();
     machines.retain(|machine| machine.age_s < silence_s && !asking.is_silent(&machine.machine));
-    let mut means = Vec::new();
-    for answer in answers {
-        let of_one = answer.and_then(Requirements::try_from);
-        let of_one = of_one.map_err(|error| format!("the requirement database: {error}"))?;
-        means.extend(of_one.means);
+    let (mut means, mut unknown) = (Vec::new(), BTreeMap::new());
+    for (name, answer) in applications.into_iter().zip(answers) {
+        match answer.and_then(Requirements::try_from) {
+            Ok(of_one) => means.extend(of_one.means),
+            Err(error) => {
+                unknown.insert(name.to_owned(), format!("the requirement database: {error}"));
+            }
+        }
     }
     let mut given: HashMap<String, f64> = HashMap::new();
     for job in shared.lock().values().filter(|job| job.state.state == Phase::Running) {
-        *given.entry(job.state.machine.clone()).or_default() += job.expected_s;
+        *given.entry(job.state.machine.clone()).or_default() += limited_s(job.expected_s);
     }
-    Ok(Knowledge { machines, means, given })
+    Ok(Knowledge { machines, means, unknown, given })
 }
 
 /// When a job is to be done, in seconds since 1970; never, without a deadline.
@@ -160,6 +185,10 @@ fn start_waiting(shared: &Shared, rounds: &mut Rounds) {
             due(a).total_cmp(&due(b)).then(a.accepted_at.total_cmp(&b.accepted_at))
         };
         waiting.sort_by(order);
+        if waiting.iter().all(|job| rounds.put_off.contains(&job.what.id)) {
+            rounds.put_off.clear();
+        }
+        waiting.retain(|job| !rounds.put_off.contains(&job.what.id));
         waiting.into_iter().take(shared.options.batch_max).cloned().collect()
     };
     if waiting.is_empty() {
@@ -167,7 +196,11 @@ fn start_waiting(shared: &Shared, rounds: &mut Rounds) {
     }
     let job = |job: &Accepted| Job { deadline_s: left_s(job).unwrap_or(0.0), ..job.what.clone() };
     let jobs: Vec<Job> = waiting.iter().map(job).collect();
-    let placements = place(shared, &rounds.asking, &jobs);
+    let (placements, is_placeable) = place(shared, &rounds.asking, &jobs);
+    if is_placeable {
+        let failed = placements.iter().filter(|placement| placement.machine.is_empty());
+        rounds.put_off.extend(failed.map(|placement| placement.job.clone()));
+    }
     start(shared, rounds, waiting.into_iter().zip(placements).collect());
 }
 
@@ -209,26 +242,27 @@ fn start(shared: &Shared, rounds: &mut Rounds, jobs: Vec<(Accepted, Placement)>)
             attempt: job.state.starts,
             advisor: shared.options.name.clone(),
         };
-        rounds.asking.ask(shared, job, Request::Start(order), Some(completes_in_s));
+        rounds.asking.ask(shared, job, Request::Start(order), Question::Start(completes_in_s));
     }
 }
 
 /// A daemon has answered, or will not.
 fn told(shared: &Shared, rounds: &mut Rounds, what: Told) {
     rounds.asking.heard(shared, &what);
-    let Told { job, started, answer } = what;
-    match started {
-        Some(completes_in_s) => {
-            begun(shared, &job, completes_in_s, answer.and_then(Receipt::try_from))
+    let Told { job, question, answer } = what;
+    match question {
+        Question::Start(completes_in_s) => {
+            begun(shared, rounds, &job, completes_in_s, answer.and_then(Receipt::try_from));
         }
-        None if job.what.id.is_empty() => {}
-        None => found(shared, &job, answer.and_then(Outcome::try_from)),
+        Question::State => found(shared, &job, answer.and_then(Outcome::try_from)),
+        Question::Stop | Question::Presence => {}
     }
 }
 
 /// A daemon took a job, or did not.
 fn begun(
     shared: &Shared,
+    rounds: &mut Rounds,
     job: &Accepted,
     completes_in_s: f64,
     answer: Result<Receipt, SystemException>,
@@ -242,7 +276,12 @@ fn begun(
         }
         other => {
             tracing::warn!(job = job.what.id, ?other, "the daemon did not take the job");
-            again(shared, &job.what.id, job.state.starts, was_not_begun(&other));
+            let was_not_begun = was_not_begun(&other);
+            if !was_not_begun {
+                // It may have begun it, or be about to.
+                rounds.asking.stop_when_reached(&job.state.machine, &job.what.id);
+            }
+            again(shared, &job.what.id, job.state.starts, was_not_begun);
         }
     }
 }
@@ -350,7 +389,7 @@ fn look_after(shared: &Shared, rounds: &mut Rounds) {
         // One that is about to be started is not known there yet.
         if !rounds.asking.is_waited_for(&job) && !rounds.asking.is_silent(&job.state.machine) {
             let request = Request::State(JobId { id: job.what.id.clone() });
-            rounds.asking.ask(shared, job, request, None);
+            rounds.asking.ask(shared, job, request, Question::State);
         }
     }
 }
@@ -364,9 +403,7 @@ fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
     let there: Vec<Violation> = {
         let jobs = shared.lock();
         let is_there = |job: &&Accepted| {
-            job.state.state == Phase::Running
-                && job.state.starts < shared.options.starts_max
-                && rounds.asking.is_silent(&job.state.machine)
+            job.state.state == Phase::Running && rounds.asking.is_silent(&job.state.machine)
         };
         let there = jobs.values().filter(is_there).take(MOVED_AT_A_TIME);
         let violation = |job: &Accepted| Violation {
@@ -377,9 +414,7 @@ fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
         };
         there.map(violation).collect()
     };
-    for violation in &there {
-        violated(shared, rounds, violation);
-    }
+    rounds.violations.extend(there.into_iter().filter(|violation| shared.is_new(violation)));
 }
 
 /// A status server that was replaced has forgotten what it watched.
@@ -390,38 +425,71 @@ fn watch_again(shared: &Shared, rounds: &mut Rounds, job: &Accepted) {
     }
     rounds.watched.insert(job.what.id.clone(), Instant::now());
     // What it does not know it takes to have gone as expected.
-    let done_s = (now_s() - job.started_at).clamp(0.0, job.expected_s);
-    watch(shared, job, job.expected_s, done_s);
+    let needs_s = limited_s(job.expected_s);
+    let done_s = (now_s() - job.started_at).min(needs_s).max(0.0);
+    watch(shared, job, needs_s, done_s);
 }
 
-/// Figure 6: another machine or another format for a job that will be late.
-fn violated(shared: &Shared, rounds: &mut Rounds, violation: &Violation) {
-    let Some(job) = shared.lock().get(&violation.job).cloned() else { return };
-    let is_old = job.state.state != Phase::Running || job.state.machine != violation.machine;
-    if is_old || job.state.starts >= shared.options.starts_max {
+/// Figure 6: another machine or another format for jobs that will be late. Some of them: requests
+/// for schedules do not wait for all.
+fn rescue(shared: &Shared, rounds: &mut Rounds) {
+    let count = rounds.violations.len().min(VIOLATIONS_AT_A_TIME);
+    let mut late: Vec<(Accepted, Violation)> = Vec::new();
+    for violation in rounds.violations.drain(..count) {
+        shared.complaints().remove(&violation.job);
+        let Some(job) = shared.lock().get(&violation.job).cloned() else { continue };
+        if job.state.state == Phase::Running && job.state.machine == violation.machine {
+            late.push((job, violation));
+        }
+    }
+    // Nobody is left to say how the last attempt ends.
+    let is_last = |job: &Accepted| job.state.starts >= shared.options.starts_max;
+    for (job, _) in late.extract_if(.., |(job, _)| is_last(job)) {
+        if rounds.asking.is_silent(&job.state.machine) {
+            rounds.asking.stop(shared, &job.state.machine, &job.what.id);
+            again(shared, &job.what.id, job.state.starts, false);
+        }
+    }
+    if late.is_empty() {
         return;
     }
-    let about = std::slice::from_ref(&job.what);
-    let Ok(mut knowledge) = learn(shared, &rounds.asking, about) else { return };
+    let jobs: Vec<Job> = late.iter().map(|(job, _)| job.what.clone()).collect();
+    let Ok(mut knowledge) = learn(shared, &rounds.asking, &jobs) else { return };
+    let mut placed = Vec::new();
+    for (job, violation) in late {
+        let Some(placement) = elsewhere(&mut knowledge, &job) else { continue };
+        tracing::info!(
+            job = job.what.id,
+            to = placement.machine,
+            why = violation.why,
+            "it is moved"
+        );
+        // A daemon that is given another attempt ends the one before by itself.
+        if placement.machine != job.state.machine {
+            rounds.asking.stop(shared, &job.state.machine, &job.what.id);
+        }
+        placed.push((job, placement));
+    }
+    start(shared, rounds, placed);
+}
+
+/// Where a job is in time after all; where its machine is silent, where it runs at all.
+fn elsewhere(knowledge: &mut Knowledge, job: &Accepted) -> Option<Placement> {
+    let machine = job.state.machine.as_str();
+    let given = knowledge.given.get(machine).copied().unwrap_or(0.0);
     // It does not wait for itself.
-    if let Some(given) = knowledge.given.get_mut(&job.state.machine) {
-        *given = (*given - job.expected_s).max(0.0);
-    }
-    let is_silent = !knowledge.machines.iter().any(|m| m.machine == violation.machine);
-    let left_s = left_s(&job);
-    let avoid = is_silent.then_some(violation.machine.as_str());
-    let rescued = knowledge.rescue(&job.what, job.format, left_s, avoid);
+    let without = (given - limited_s(job.expected_s)).max(0.0);
+    knowledge.given.insert(machine.to_owned(), without);
+    let is_silent = !knowledge.machines.iter().any(|known| known.machine == machine);
+    let avoid = is_silent.then_some(machine);
+    let rescued = knowledge.rescue(&job.what, job.format, left_s(job), avoid);
     // Late is better than never.
-    let rescued = rescued
-        .or_else(|| is_silent.then(|| knowledge.rescue(&job.what, job.format, None, avoid))?);
-    let Some(placement) = rescued else { return };
-    if placement.machine == job.state.machine && placement.format == job.format {
-        return;
+    let any = || is_silent.then(|| knowledge.rescue(&job.what, job.format, None, avoid))?;
+    let found = rescued.or_else(any);
+    let found = found.filter(|to| to.machine != machine || to.format != job.format);
+    match &found {
+        Some(to) => *knowledge.given.entry(to.machine.clone()).or_default() += to.expected_s,
+        None => *knowledge.given.entry(machine.to_owned()).or_default() = given,
     }
-    tracing::info!(job = job.what.id, to = placement.machine, why = violation.why, "it is moved");
-    // A daemon that is given another attempt ends the one before by itself.
-    if placement.machine != job.state.machine {
-        rounds.asking.stop(shared, &job.state.machine, &job.what.id);
-    }
-    start(shared, rounds, vec![(job, placement)]);
+    found
 }

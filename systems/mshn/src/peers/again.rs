@@ -15,6 +15,8 @@ pub(super) struct Again {
     pub(super) done: Done,
     /// Until when it is tried.
     pub(super) ends: Instant,
+    /// Whether an earlier attempt may have been carried out.
+    pub(super) maybe_done: bool,
 }
 
 /// Those that wait. The thread is started by the first, and ends when this is dropped.

@@ -1,7 +1,7 @@
 //! The proxy of the requirement database: gathers what was used and passes means on, at once when
 //! they differ from what it passed on before, else every so many runs, or after a while.
 
-use super::is_sound;
+use super::{UNSOUND, is_sound};
 use crate::idl::Usage;
 use crate::messages::{Component, Done, Request, accepted, refused};
 use crate::peers::{Address, Peers};
@@ -112,7 +112,7 @@ impl Component for RequirementProxy {
     fn serve(&self, request: Request, done: Done) {
         let request = match request {
             Request::Record(used) if !is_sound(&used) => {
-                return done(Ok(refused("a time is negative or not finite").into()));
+                return done(Ok(refused(UNSOUND).into()));
             }
             Request::Record(used) => match self.gather(used) {
                 Some(mean) => Request::Record(mean),

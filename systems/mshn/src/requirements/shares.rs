@@ -69,8 +69,9 @@ impl Shares {
                 found.map(|value| usage(used, value.value()))
             };
             let used = match before {
-                Some(before) => super::joined(&before, used),
-                None => Usage { samples: used.samples.max(1), ..used.clone() },
+                // Files of earlier versions may have means that are infinite.
+                Some(before) if super::is_sound(&before) => super::joined(&before, used),
+                _ => Usage { samples: used.samples.max(1), ..used.clone() },
             };
             write(transaction, &self.origin, version, &used)
         })?;
@@ -90,6 +91,9 @@ impl Shares {
                     break;
                 }
                 let share = usage(&of(name, format, machine), value.value());
+                if !super::is_sound(&share) {
+                    continue;
+                }
                 match means.last_mut() {
                     Some(last) if last.format == share.format && last.machine == share.machine => {
                         *last = super::joined(last, &share);

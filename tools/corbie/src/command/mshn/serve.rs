@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use corbie::Orb;
 use corbie_mshn::channel_server::{self, ChannelServer};
-use corbie_mshn::node::{self, Kind};
+use corbie_mshn::node::{self, Joined, Kind};
 use corbie_mshn::schedule::HeuristicName;
 use corbie_mshn::{AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
 use corbie_naming::store::embedded::Embedded;
@@ -101,11 +101,11 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let orb = session.orb();
     let store = matches.get_one::<String>("store").map(PathBuf::from);
     // Served as long as they are here.
-    let (mut names, mut channels) = (None, None);
+    let (mut names, mut channels, mut joined) = (None, None, None);
     match given(matches, "component") {
         "naming" => names = Some(serve_names(orb, store)?),
         "events" => channels = Some(serve_channels(matches, orb)?),
-        _ => join(matches, orb, store)?,
+        _ => joined = Some(join(matches, orb, store)?),
     }
     match &names {
         Some(names) => writeln!(output, "{}", names.root().as_object())?,
@@ -117,7 +117,10 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     }
     orb.run();
     drop(channels);
-    Ok(())
+    match joined.as_ref().and_then(Joined::failure) {
+        Some(why) => Err(Failure::new(format!("it cannot go on: {why}"))),
+        None => Ok(()),
+    }
 }
 
 fn serve_channels(matches: &ArgMatches, orb: &Orb) -> Result<ChannelServer, Failure> {
@@ -139,7 +142,7 @@ fn serve_names(orb: &Orb, store: Option<PathBuf>) -> Result<NamingServer, Failur
     Ok(server)
 }
 
-fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<(), Failure> {
+fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<Joined, Failure> {
     let naming = super::naming(orb, matches)?;
     let mechanism = super::mechanism_of(matches);
     let peers = node::peers(orb, naming, mechanism);
