@@ -27,3 +27,27 @@ impl Progress for Quiet {
         Control::Continue
     }
 }
+
+/// What a search has told so far: how far it is never falls, the makespan never rises, and who was
+/// told to stop has stopped.
+pub(super) struct Told<'p> {
+    progress: &'p mut dyn Progress,
+    done: f64,
+    makespan: f64,
+    control: Control,
+}
+
+impl<'p> Told<'p> {
+    pub(super) fn new(progress: &'p mut dyn Progress) -> Self {
+        Told { progress, done: 0.0, makespan: f64::INFINITY, control: Control::Continue }
+    }
+
+    pub(super) fn report(&mut self, done: f64, makespan: f64) -> Control {
+        self.done = self.done.max(done.min(1.0));
+        self.makespan = self.makespan.min(makespan);
+        if self.control == Control::Continue {
+            self.control = self.progress.report(self.done, self.makespan);
+        }
+        self.control
+    }
+}

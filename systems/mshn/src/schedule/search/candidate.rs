@@ -6,6 +6,10 @@ use crate::schedule::mapping::largest;
 use crate::schedule::{Mapping, Problem};
 use rand::Rng;
 
+/// Where so little is left of a sum when a time is taken from it, it may be rounding: times are as
+/// unlike as 1 and 1e20, which is how some matrices say "not there".
+const COARSE: f64 = 1e-6;
+
 /// A mapping and when each machine is done with it.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -51,9 +55,11 @@ impl Candidate {
             return;
         }
         let etc = problem.etc();
-        self.completions[from] -= etc.at(task, from);
-        self.completions[machine] += etc.at(task, machine);
         self.machines[task] = machine as u32;
+        self.completions[machine] += etc.at(task, machine);
+        if self.subtract(from, etc.at(task, from)) {
+            self.add_up(problem, from);
+        }
         self.makespan = largest(&self.completions);
     }
 
@@ -65,15 +71,32 @@ impl Candidate {
         tasks: std::ops::Range<usize>,
     ) {
         let etc = problem.etc();
+        let mut is_coarse = false;
         for task in tasks {
             let (from, to) = (self.machine_of(task), other.machine_of(task));
             if from != to {
-                self.completions[from] -= etc.at(task, from);
+                is_coarse |= self.subtract(from, etc.at(task, from));
                 self.completions[to] += etc.at(task, to);
                 self.machines[task] = to as u32;
             }
         }
+        if is_coarse {
+            return self.settle(problem);
+        }
         self.makespan = largest(&self.completions);
+    }
+
+    /// Whether what is left has to be added up anew.
+    fn subtract(&mut self, machine: usize, time: f64) -> bool {
+        self.completions[machine] -= time;
+        self.completions[machine] < time * COARSE
+    }
+
+    /// Adds up anew what one machine has to do.
+    fn add_up(&mut self, problem: &Problem, machine: usize) {
+        let own = self.machines.iter().enumerate().filter(|(_, at)| **at as usize == machine);
+        let times = own.map(|(task, _)| problem.etc().at(task, machine));
+        self.completions[machine] = times.fold(problem.ready()[machine], |sum, time| sum + time);
     }
 
     /// Takes all from `other`, without new memory.
@@ -85,6 +108,10 @@ impl Candidate {
 
     /// Adds up anew what thousands of additions and subtractions have rounded.
     pub(super) fn settle(&mut self, problem: &Problem) {
-        *self = Candidate::of(&self.to_mapping(), problem);
+        self.completions.copy_from_slice(problem.ready());
+        for (task, machine) in self.machines.iter().enumerate() {
+            self.completions[*machine as usize] += problem.etc().at(task, *machine as usize);
+        }
+        self.makespan = largest(&self.completions);
     }
 }

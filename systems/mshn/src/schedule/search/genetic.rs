@@ -16,9 +16,9 @@ pub(super) const GENERATIONS: u32 = 1000;
 /// Generations without a better best after which it ends.
 pub(super) const PATIENCE: u32 = 150;
 /// How likely a pair exchanges.
-const CROSSOVER: f64 = 0.6;
+pub(super) const CROSSOVER: f64 = 0.6;
 /// How likely a mapping has a task moved.
-const MUTATION: f64 = 0.4;
+pub(super) const MUTATION: f64 = 0.4;
 
 /// The genetic algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,7 @@ impl Heuristic for Genetic {
             }
             std::mem::swap(&mut population, &mut next);
             sort(&mut population);
+            population[0].settle(problem);
             unchanged = if population[0].makespan() < before { 0 } else { unchanged + 1 };
             let done = f64::from(generation.max(unchanged * GENERATIONS / PATIENCE))
                 / f64::from(GENERATIONS);

@@ -1,11 +1,13 @@
 //! Genetic simulated annealing (Braun et al. §4.9): the genetic algorithm, but offspring compete
 //! with what they came from at a temperature that falls from one generation to the next.
+//!
+//! As there, what is worse by less than the temperature is accepted; there is no chance in it.
 
 use super::Candidate;
 use super::genetic::{
-    GENERATIONS, PATIENCE, POPULATION, by_rank, exchange, first_generation, mutate, sort,
+    CROSSOVER, GENERATIONS, MUTATION, PATIENCE, POPULATION, by_rank, exchange, first_generation,
+    mutate, sort,
 };
-use super::simulated_annealing::acceptance;
 use crate::schedule::{Control, Heuristic, Mapping, Problem, Progress};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -40,6 +42,7 @@ impl Heuristic for GeneticSimulatedAnnealing {
                 breed(problem, &mut population, temperature, &mut random);
             }
             sort(&mut population);
+            population[0].settle(problem);
             temperature *= COOLING;
             unchanged = if population[0].makespan() < before { 0 } else { unchanged + 1 };
             let done = f64::from(generation.max(unchanged * GENERATIONS / PATIENCE))
@@ -64,13 +67,15 @@ fn breed(
     let parents = [by_rank(random), by_rank(random)];
     let mut children = parents.map(|parent| population[parent].clone());
     let [left, right] = &mut children;
-    exchange(problem, left, right, random);
+    if random.random_bool(CROSSOVER) {
+        exchange(problem, left, right, random);
+    }
     for (child, parent) in children.iter_mut().zip(parents) {
-        mutate(problem, child, random);
-        let worse = child.makespan() - population[parent].makespan();
-        let is_accepted =
-            worse < 0.0 || (parent != 0 && random.random::<f64>() < acceptance(worse, temperature));
-        if is_accepted {
+        if random.random_bool(MUTATION) {
+            mutate(problem, child, random);
+        }
+        let warmth = if parent == 0 { 0.0 } else { temperature };
+        if child.makespan() < population[parent].makespan() + warmth {
             population[parent].copy_from(child);
         }
     }

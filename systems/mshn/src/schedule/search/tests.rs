@@ -1,7 +1,8 @@
 //! What holds for every heuristic, and what the searching ones are to be better at.
 
 use crate::schedule::{
-    AStar, Control, EtcClass, Heuristic, HeuristicName, Mapping, MinMin, Problem, Progress, Quiet,
+    AStar, Control, EtcClass, EtcMatrix, Heuristic, HeuristicName, Mapping, MinMin, Problem,
+    Progress, Quiet,
 };
 use proptest::prelude::*;
 
@@ -86,6 +87,79 @@ fn who_is_told_to_stop_stops_with_a_whole_mapping() {
         let mut rising = Rising(0.0);
         name.heuristic(1).map(&problem, &mut rising);
         assert!(rising.0 > 0.9, "{name}: {}", rising.0);
+    }
+}
+
+/// Counts what is reported, keeps the last makespan, and stops at some report.
+struct Reports {
+    count: u32,
+    stops_at: u32,
+    makespan: f64,
+}
+
+impl Progress for Reports {
+    fn report(&mut self, _done: f64, makespan: f64) -> Control {
+        self.count += 1;
+        self.makespan = makespan;
+        if self.count >= self.stops_at { Control::Stop } else { Control::Continue }
+    }
+}
+
+#[test]
+fn searches_report_so_often_that_they_can_be_stopped() {
+    let problem = problem("u_i_hihi".parse().unwrap(), 256, 16, 2);
+    let min_min = makespan(&MinMin, &problem);
+    for name in [HeuristicName::SimulatedAnnealing, HeuristicName::Tabu] {
+        let mut reports = Reports { count: 0, stops_at: 30, makespan: 0.0 };
+        let found = name.heuristic(1).map(&problem, &mut reports).makespan(&problem);
+        // Annealing had four reports, and tabu search one for each descent of hundreds of hops.
+        assert_eq!(reports.count, 30, "{name}");
+        assert!(found <= min_min, "{name}: {found}, min-min {min_min}");
+    }
+}
+
+/// With some times of 1e20, which say "not there".
+fn with_holes(problem: &Problem, is_hole: impl Fn(usize, usize) -> bool) -> Problem {
+    let (tasks, machines) = (problem.tasks(), problem.machines());
+    let all = (0..tasks).flat_map(|task| (0..machines).map(move |machine| (task, machine)));
+    let time = |(task, machine)| {
+        if is_hole(task, machine) { 1e20 } else { problem.etc().at(task, machine) }
+    };
+    Problem::new(EtcMatrix::new(tasks, machines, all.map(time).collect()).unwrap())
+}
+
+#[test]
+fn what_is_reported_is_the_makespan() {
+    for seed in 0..40 {
+        let problem = problem("u_i_lolo".parse().unwrap(), 10, 2, seed);
+        let problem = with_holes(&problem, |task, machine| machine == 1 && task < 2);
+        let min_min = makespan(&MinMin, &problem);
+        for name in [HeuristicName::Genetic, HeuristicName::GeneticSimulatedAnnealing]
+            .into_iter()
+            .chain([HeuristicName::SimulatedAnnealing, HeuristicName::Tabu])
+        {
+            let mut last = Reports { count: 0, stops_at: u32::MAX, makespan: 0.0 };
+            let found = name.heuristic(seed).map(&problem, &mut last).makespan(&problem);
+            let told = last.makespan;
+            assert!((found - told).abs() <= 1e-6 * found, "{name}, {seed}: {found}, said {told}");
+            assert!(found <= min_min, "{name}, {seed}: {found}, min-min {min_min}");
+        }
+    }
+}
+
+#[test]
+fn searches_are_not_worse_than_min_min_with_very_unlike_times() {
+    for seed in 0..5 {
+        let problem = problem("u_i_hihi".parse().unwrap(), 64, 4, seed);
+        let problem = with_holes(&problem, |task, machine| (task * 7 + machine) % 5 == 0);
+        let min_min = makespan(&MinMin, &problem);
+        for name in [HeuristicName::Genetic, HeuristicName::GeneticSimulatedAnnealing]
+            .into_iter()
+            .chain([HeuristicName::SimulatedAnnealing, HeuristicName::Tabu])
+        {
+            let found = makespan(&*name.heuristic(1), &problem);
+            assert!(found <= min_min, "{name}, {seed}: {found}, min-min {min_min}");
+        }
     }
 }
 
