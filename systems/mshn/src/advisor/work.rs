@@ -355,7 +355,9 @@ fn again(shared: &Shared, id: &str, attempt: u32, was_not_begun: bool) {
 pub(super) fn finished(shared: &Shared, end: &Outcome) {
     let changes = shared.changes();
     let Some(mut job) = shared.lock().get(&end.job).cloned() else { return };
-    if job.state.state != Phase::Running || job.state.starts != end.starts {
+    let is_of_run = job.state.starts == end.starts && job.state.machine == end.machine;
+    let is_end = matches!(end.state, Phase::Done | Phase::Failed);
+    if job.state.state != Phase::Running || !is_of_run || !is_end {
         return;
     }
     job.state = end.clone();

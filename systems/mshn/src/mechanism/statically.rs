@@ -6,7 +6,7 @@
 
 use super::{Link, Mechanism};
 use crate::messages::{Done, Reply, Request};
-use corbie::{Object, SystemException};
+use corbie::{CompletionStatus, Object, SystemException};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,11 @@ const CALLS_AT_A_TIME: usize = 16;
 /// The same of all targets together.
 const THREADS_MAX: usize = 128;
 
-type Call = Box<dyn FnOnce() + Send>;
+/// Calls that wait for one target. Who would have more wait is told `NO_RESOURCES`.
+const WAITING_MAX: usize = 200_000;
+
+/// Makes the call, or is told that it is not made.
+type Call = Box<dyn FnOnce(Result<(), SystemException>) + Send>;
 
 /// See the module.
 #[derive(Default)]
@@ -64,8 +68,12 @@ impl Target {
 }
 
 impl State {
-    fn put(&mut self, target: u64, call: Call) {
+    /// Gives the call back when too many wait.
+    fn put(&mut self, target: u64, call: Call) -> Result<(), Call> {
         let at = self.targets.entry(target).or_default();
+        if at.waiting.len() >= WAITING_MAX {
+            return Err(call);
+        }
         let (had_turn, all) = (at.may_begin(), at.waiting.len() + at.under_way);
         at.waiting.push_back(call);
         if all < CALLS_AT_A_TIME {
@@ -74,6 +82,7 @@ impl State {
         if !had_turn && at.may_begin() {
             self.turns.push_back(target);
         }
+        Ok(())
     }
 
     fn take(&mut self) -> Option<(u64, Call)> {
@@ -112,9 +121,9 @@ impl Static {
 }
 
 impl Calls {
-    fn put(&self, target: u64, call: Call) {
+    fn put(&self, target: u64, call: Call) -> Result<(), Call> {
         let mut state = self.0.lock();
-        state.put(target, call);
+        state.put(target, call)?;
         // Those that are idle may have been woken for calls before this one.
         let is_short = state.idle < state.due && state.threads < THREADS_MAX;
         state.threads += usize::from(is_short);
@@ -125,6 +134,7 @@ impl Calls {
         } else {
             self.0.ready.notify_one();
         }
+        Ok(())
     }
 }
 
@@ -146,7 +156,7 @@ impl Queue {
         loop {
             if let Some((target, call)) = state.take() {
                 drop(state);
-                call();
+                call(Ok(()));
                 state = self.lock();
                 state.ended(target);
             } else if state.is_ending {
@@ -181,8 +191,18 @@ impl Link for To {
 
     fn start(&self, request: &Request, done: Done) {
         let (target, request) = (self.target.clone(), request.clone());
-        self.calls.put(self.number, Box::new(move || done(request.invoke(&target))));
+        let call = move |may: Result<(), SystemException>| {
+            done(may.and_then(|()| request.invoke(&target)));
+        };
+        if let Err(call) = self.calls.put(self.number, Box::new(call)) {
+            call(Err(too_many()));
+        }
     }
+}
+
+fn too_many() -> SystemException {
+    SystemException::no_resources(0, CompletionStatus::No)
+        .with_detail(format!("{WAITING_MAX} requests wait for this component already"))
 }
 
 #[cfg(test)]
@@ -202,19 +222,19 @@ mod tests {
             let (began, (release, released)) = (began.clone(), channel::<()>());
             let released: Receiver<()> = released;
             releases.push(release);
-            let call = move || {
+            let call = move |_| {
                 began.send(number).unwrap();
                 // Until the sender is dropped.
                 let _ = released.recv();
             };
-            calls.put(1, Box::new(call));
+            assert!(calls.put(1, Box::new(call)).is_ok());
         }
         let mut first: Vec<_> =
             (0..CALLS_AT_A_TIME).map(|_| begun.recv_timeout(PATIENCE).unwrap()).collect();
         first.sort_unstable();
         assert!(first.into_iter().eq(0..CALLS_AT_A_TIME), "in their order, so many at a time");
         let (other, answered) = channel();
-        calls.put(2, Box::new(move || other.send(()).unwrap()));
+        assert!(calls.put(2, Box::new(move |_| other.send(()).unwrap())).is_ok());
         answered.recv_timeout(PATIENCE).unwrap();
         assert!(begun.try_recv().is_err(), "the limit of the first target holds");
         // Those that waited are made too, also when nobody can ask for more.
@@ -231,17 +251,29 @@ mod tests {
         let numbers = Arc::new(Mutex::new(Vec::new()));
         let call = |number: u32| -> Call {
             let numbers = Arc::clone(&numbers);
-            Box::new(move || numbers.lock().unwrap().push(number))
+            Box::new(move |_| numbers.lock().unwrap().push(number))
         };
-        (0..40).for_each(|number| state.put(1, call(number)));
-        state.put(2, call(100));
+        (0..40).for_each(|number| assert!(state.put(1, call(number)).is_ok()));
+        assert!(state.put(2, call(100)).is_ok());
         while let Some((target, call)) = state.take() {
-            call();
+            call(Ok(()));
             state.ended(target);
         }
         let numbers = numbers.lock().unwrap();
         assert_eq!(numbers[1], 100);
         assert!(numbers.iter().filter(|&&number| number < 100).copied().eq(0..40));
         assert_eq!((state.due, state.targets.len(), state.turns.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_waits_for_a_target_has_a_bound() {
+        let mut state = State::default();
+        for _ in 0..WAITING_MAX {
+            assert!(state.put(1, Box::new(|_| ())).is_ok());
+        }
+        assert!(state.put(1, Box::new(|_| ())).is_err());
+        assert!(state.put(2, Box::new(|_| ())).is_ok(), "it is of each target");
+        assert!(state.take().is_some());
+        assert!(state.put(1, Box::new(|_| ())).is_ok());
     }
 }
