@@ -7,10 +7,16 @@ use crate::idl::{Job, JobId, Outcome, Phase, Placement, Receipt, Usage};
 use crate::messages::{Done, Reply, Request, Role};
 use crate::peers::{Address, Peers};
 use corbie::{CompletionStatus, SystemException};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
+};
+use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -18,6 +24,10 @@ use wait4::Wait4 as _;
 
 /// How often a run is looked at; also how late its end is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How long a job that nobody knows is waited for: it may have been accepted by an advisor that is
+/// new, and new ones are found within five seconds.
+const UNKNOWN_MAX: Duration = Duration::from_secs(6);
 
 /// What a run used, and how it ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,27 +46,143 @@ pub struct Used {
     pub is_stopped: bool,
 }
 
+impl Used {
+    /// Whether it ran to its end and said that all is well: only then it is recorded.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.exit_status == Some(0) && !self.is_stopped
+    }
+
+    /// As a record of one run.
+    #[must_use]
+    pub fn as_usage(&self, application: String, format: String, machine: String) -> Usage {
+        Usage {
+            application,
+            format,
+            machine,
+            wall_s: self.wall_s,
+            processor_s: self.processor_s,
+            memory_kib: self.memory_kib,
+            io_kib: self.io_kib,
+            samples: 1,
+        }
+    }
+}
+
+/// One line, from which it can be made again; `is_stopped` is not in it.
+impl fmt::Display for Used {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { wall_s, processor_s, memory_kib, io_kib, .. } = self;
+        write!(f, "used {wall_s} {processor_s} {memory_kib} {io_kib} ")?;
+        match self.exit_status {
+            Some(status) => write!(f, "{status}"),
+            None => f.write_str("signal"),
+        }
+    }
+}
+
+/// This is no line that a [`Used`] writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not `used SECONDS SECONDS KIB KIB STATUS`")]
+pub struct NotUsed;
+
+impl FromStr for Used {
+    type Err = NotUsed;
+
+    fn from_str(line: &str) -> Result<Self, NotUsed> {
+        fn next<T: FromStr>(word: Option<&str>) -> Result<T, NotUsed> {
+            word.and_then(|word| word.parse().ok()).ok_or(NotUsed)
+        }
+        let mut words = line.strip_prefix("used ").ok_or(NotUsed)?.split_whitespace();
+        Ok(Self {
+            wall_s: next(words.next())?,
+            processor_s: next(words.next())?,
+            memory_kib: next(words.next())?,
+            io_kib: next(words.next())?,
+            exit_status: match words.next() {
+                Some("signal") => None,
+                status => Some(next(status)?),
+            },
+            is_stopped: false,
+        })
+    }
+}
+
+/// Which processes `stop` ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// The one that was started; what it started lives on.
+    Process,
+    /// Its process group, of which it is the leader, and what is left of that when it has ended.
+    Group,
+}
+
 /// Runs a command to its end, or until `stop`, and measures it.
 ///
 /// # Errors
 /// When it cannot be started or watched.
 pub fn run(command: &[String], stop: &AtomicBool) -> io::Result<Used> {
+    watch(start(prepare(command)?)?, Ends::Process, stop)
+}
+
+/// The same for a job of a daemon's: in a process group of its own, which ends with it. What it
+/// prints goes to a file, or nowhere.
+///
+/// # Errors
+/// As [`run`], and when the file cannot be opened.
+pub fn run_job(command: &[String], output: Option<&Path>, stop: &AtomicBool) -> io::Result<Used> {
+    let mut command = prepare(command)?;
+    print_to(&mut command, output)?;
+    command.process_group(0);
+    watch(start(command)?, Ends::Group, stop)
+}
+
+/// A command that reads nothing.
+///
+/// # Errors
+/// When there is none.
+pub fn prepare(command: &[String]) -> io::Result<Command> {
     let (program, arguments) = command
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    let child = command.spawn();
-    let child =
-        child.map_err(|e| io::Error::new(e.kind(), format!("cannot run {program}: {e}")))?;
-    watch(child, stop)
+    Ok(command)
+}
+
+/// Has a command print to the end of a file, what goes wrong as well; or print nowhere.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn print_to(command: &mut Command, output: Option<&Path>) -> io::Result<()> {
+    let Some(path) = output else {
+        command.stdout(Stdio::null());
+        return Ok(());
+    };
+    let file = std::fs::File::options().append(true).create(true).open(path);
+    let file = file.map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
+    })?;
+    command.stdout(file.try_clone()?).stderr(file);
+    Ok(())
+}
+
+/// Starts a command.
+///
+/// # Errors
+/// When it cannot be, with its name.
+pub fn start(mut command: Command) -> io::Result<Child> {
+    command.spawn().map_err(|error| {
+        let program = command.get_program().display();
+        io::Error::new(error.kind(), format!("cannot run {program}: {error}"))
+    })
 }
 
 /// Watches a process to its end, or ends it when `stop` says so, and measures it.
 ///
 /// # Errors
 /// When the system does not say how it goes.
-pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
+pub fn watch(mut child: Child, ends: Ends, stop: &AtomicBool) -> io::Result<Used> {
     let began = Instant::now();
     let mut used = Used::default();
     let id = child.id();
@@ -69,12 +195,20 @@ pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
         used.io_kib = used.io_kib.max(io(id).unwrap_or(0));
         if !used.is_stopped && stop.load(Ordering::Acquire) {
             used.is_stopped = true;
-            end(&mut child)?;
+            match ends {
+                Ends::Process => child.kill()?,
+                Ends::Group => end_group(pid),
+            }
         }
         std::thread::sleep(LOOK_EVERY);
     }
     used.wall_s = began.elapsed().as_secs_f64();
     used.io_kib = used.io_kib.max(io(id).unwrap_or(0));
+    if ends == Ends::Group {
+        // What a job leaves behind would compute beside those that come after it. The leader is
+        // not reaped yet, so that its number is no one else's.
+        end_group(pid);
+    }
     let ended = child.wait4()?;
     used.processor_s = (ended.rusage.utime + ended.rusage.stime).as_secs_f64();
     // Of a process that was gone before it was looked at, too.
@@ -83,12 +217,18 @@ pub fn watch(mut child: Child, stop: &AtomicBool) -> io::Result<Used> {
     Ok(used)
 }
 
-/// Who is connected by its standard input ends by itself when that is closed; others are killed.
-fn end(child: &mut Child) -> io::Result<()> {
-    if child.stdin.take().is_none() {
-        child.kill()?;
+fn end_group(leader: Pid) {
+    if let Err(error) = kill_process_group(leader, Signal::KILL) {
+        tracing::debug!(%error, group = %leader, "nothing of a process group was ended");
     }
-    Ok(())
+}
+
+/// For who runs a job of a daemon's that has ended: ends this process with all that the job has
+/// started, as the daemon has made it the leader of their group. Does nothing in a group of others.
+pub fn end_own_group() {
+    if getpgrp() == getpid() {
+        end_group(getpid());
+    }
 }
 
 /// The most memory that the process had; nothing once it has ended.
@@ -199,13 +339,19 @@ impl ClientLibrary {
     /// Waits until a job has ended.
     ///
     /// # Errors
-    /// As [`ClientLibrary::outcome`]; `TIMEOUT` when it has not ended in that time.
+    /// As [`ClientLibrary::outcome`]; `TIMEOUT` when it has not ended in that time, and
+    /// `OBJECT_NOT_EXIST` when no advisor knows it for six seconds: it was not accepted, or ended so
+    /// long ago that it is forgotten.
     pub fn wait(&self, job: &str, patience: Duration) -> Result<Outcome, SystemException> {
         let ends = Instant::now() + patience;
+        let mut known = Instant::now();
         loop {
             let outcome = self.outcome(job)?;
-            if matches!(outcome.state, Phase::Done | Phase::Failed) {
-                return Ok(outcome);
+            match outcome.state {
+                Phase::Done | Phase::Failed => return Ok(outcome),
+                Phase::UnknownJob if known.elapsed() >= UNKNOWN_MAX => return Err(unknown(job)),
+                Phase::UnknownJob => (),
+                _ => known = Instant::now(),
             }
             if Instant::now() >= ends {
                 return Err(SystemException::timeout(0, CompletionStatus::Yes)
@@ -221,17 +367,13 @@ impl ClientLibrary {
     /// When it cannot be started or watched. What cannot be recorded is only logged.
     pub fn run(
         peers: &Peers,
-        mut usage: Usage,
+        usage: Usage,
         command: &[String],
         stop: &AtomicBool,
     ) -> io::Result<Used> {
         let used = run(command, stop)?;
-        if used.exit_status == Some(0) && !used.is_stopped {
-            usage.wall_s = used.wall_s;
-            usage.processor_s = used.processor_s;
-            usage.memory_kib = used.memory_kib;
-            usage.io_kib = used.io_kib;
-            usage.samples = 1;
+        if used.is_success() {
+            let usage = used.as_usage(usage.application, usage.format, usage.machine);
             if let Err(exception) = record(peers, usage) {
                 tracing::warn!(%exception, "what a run used could not be recorded");
             }
@@ -255,6 +397,12 @@ pub fn record(peers: &Peers, usage: Usage) -> Result<Receipt, SystemException> {
         let maybe = CompletionStatus::Maybe;
         Err(SystemException::no_response(0, maybe).with_detail("the answer was forgotten"))
     })
+}
+
+fn unknown(job: &str) -> SystemException {
+    SystemException::object_not_exist(0, CompletionStatus::Yes).with_detail(format!(
+        "no advisor knows job {job}: it was not accepted, or ended so long ago that it is forgotten"
+    ))
 }
 
 fn nobody() -> SystemException {
@@ -304,5 +452,48 @@ mod tests {
         let used = run(&shell("exec sleep 1000"), &stop).unwrap();
         assert!(used.is_stopped && used.exit_status.is_none(), "{used:?}");
         assert!(run(&[], &stop).is_err() && run(&["/nowhere".to_owned()], &stop).is_err());
+    }
+
+    /// Whether it is there, and not only waits to be reaped.
+    fn lives(id: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+    }
+
+    #[test]
+    fn a_job_ends_with_all_that_it_started() {
+        let folder = corbie_testkit::servers::ScratchFolder::new("mshn-group");
+        for (name, last, is_stopped) in [("stopped", "wait", true), ("left", "exit 0", false)] {
+            let output = folder.path().join(name);
+            let stop = AtomicBool::new(false);
+            let script = format!("sleep 1000 & echo $!; {last}");
+            let id = || std::fs::read_to_string(&output).unwrap_or_default().trim().to_owned();
+            let used = std::thread::scope(|scope| {
+                let run = scope.spawn(|| run_job(&shell(&script), Some(&output), &stop).unwrap());
+                while is_stopped && id().is_empty() {
+                    std::thread::yield_now();
+                }
+                stop.store(is_stopped, Ordering::Release);
+                run.join().unwrap()
+            });
+            assert_eq!((used.is_stopped, used.is_success()), (is_stopped, !is_stopped), "{used:?}");
+            let ends = Instant::now() + Duration::from_secs(60);
+            while lives(&id()) {
+                assert!(Instant::now() < ends, "{name}: {} lives on", id());
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_used_is_the_same_after_it_was_a_line() {
+        let exit_status = Some(7);
+        let used = Used { wall_s: 0.1, memory_kib: 5, exit_status, ..Used::default() };
+        assert_eq!(used.to_string().parse(), Ok(used.clone()));
+        let killed = Used { exit_status: None, ..used };
+        assert_eq!(killed.to_string().parse(), Ok(killed));
+        for wrong in ["", "used", "used 1 2 3 4", "used 1 2 3 x 0", "1 2 3 4 0"] {
+            assert_eq!(wrong.parse::<Used>(), Err(NotUsed), "{wrong}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::idl::{Outcome, Phase, Receipt, StartOrder};
 use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
 use crate::peers::{Address, Peers};
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -27,8 +28,12 @@ pub struct DaemonOptions {
     pub interval: Duration,
     /// Jobs that may wait for a slot; more are refused.
     pub queue_max: usize,
-    /// A command that runs the command behind it, and ends when its standard input does.
+    /// A command that runs the command behind `--` and says at its end what that used, as
+    /// [`Used`](crate::client_library::Used) is written; it ends with its process group when its
+    /// standard input does. None: jobs run under the daemon itself, and live on when that is killed.
     pub wrapper: Vec<String>,
+    /// A folder for what jobs print, in a file for each; none: it is thrown away.
+    pub outputs: Option<PathBuf>,
 }
 
 impl DaemonOptions {
@@ -37,7 +42,7 @@ impl DaemonOptions {
     pub fn new(machine: impl Into<String>) -> Self {
         let (machine, wrapper) = (machine.into(), Vec::new());
         let interval = Duration::from_millis(500);
-        Self { machine, slots: 2, interval, queue_max: 200_000, wrapper }
+        Self { machine, slots: 2, interval, queue_max: 200_000, wrapper, outputs: None }
     }
 }
 

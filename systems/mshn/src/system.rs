@@ -3,11 +3,13 @@
 //!
 //! `corbie mshn up` and the tests that kill components use it.
 
+mod process;
+
 use corbie::Orb;
 use corbie_naming::Naming;
-use std::io::{self, BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use process::{Process, State};
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,6 +39,8 @@ pub struct SystemOptions {
     pub proxies: usize,
     /// Jobs at a time on one machine.
     pub slots: usize,
+    /// A folder for what jobs print, in a file for each; none: it is thrown away.
+    pub outputs: Option<PathBuf>,
 }
 
 /// A running system; ended when it is dropped.
@@ -48,52 +52,8 @@ pub struct System {
 struct Shared {
     is_ending: AtomicBool,
     restarts: AtomicU32,
-    /// Lock "processes": held while a process is started.
+    /// Lock "processes": not held while a process is waited for.
     processes: Mutex<Vec<Process>>,
-}
-
-struct Process {
-    name: String,
-    program: PathBuf,
-    arguments: Vec<String>,
-    child: Child,
-    /// The process ends when this does.
-    _input: Option<ChildStdin>,
-}
-
-impl Process {
-    /// Starts it and gives its first line, which it prints once it serves.
-    fn start(name: &str, program: &Path, arguments: Vec<String>) -> io::Result<(Self, String)> {
-        let mut command = Command::new(program);
-        command.args(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn()?;
-        let input = child.stdin.take();
-        let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
-        }
-        let line = line.trim().to_owned();
-        let (name, program) = (name.to_owned(), program.to_owned());
-        let mut process = Self { name, program, arguments, child, _input: input };
-        if line.is_empty() {
-            let status = process.child.wait()?;
-            let what = format!("{} ended before it served: {status}", process.name);
-            return Err(io::Error::other(what));
-        }
-        Ok((process, line))
-    }
-
-    fn has_ended(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(_)))
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // An error here means that it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Shared {
@@ -101,45 +61,23 @@ impl Shared {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts those again that have ended. Components that start wait for the naming service, the
-    /// first of all, which may end meanwhile: it is looked at until they have started.
+    /// Starts those again that have ended. Waits for none of them: components that start wait for
+    /// the naming service, the first of all, which may end meanwhile.
     fn look(&self) {
-        let mut processes = self.lock();
-        let Some((naming, components)) = processes.split_first_mut() else { return };
-        self.replace_if_ended(naming);
-        std::thread::scope(|scope| {
-            let mut starting = vec![];
-            for component in components {
-                if component.has_ended() {
-                    starting.push(scope.spawn(|| self.replace(component)));
+        for process in self.lock().iter_mut() {
+            match process.look() {
+                State::Ends => {
+                    tracing::warn!(component = process.name, "it has ended and is replaced");
+                    if let Err(error) = process.restart() {
+                        // Tried again at the next look.
+                        tracing::warn!(component = process.name, %error, "not replaced");
+                    }
+                }
+                State::Begins => (),
+                State::Serves { is_new } => {
+                    self.restarts.fetch_add(is_new.into(), Ordering::Relaxed);
                 }
             }
-            while starting.iter().any(|start| !start.is_finished()) {
-                std::thread::sleep(LOOK_EVERY);
-                self.replace_if_ended(naming);
-            }
-        });
-    }
-
-    fn replace_if_ended(&self, process: &mut Process) {
-        if process.has_ended() {
-            self.replace(process);
-        }
-    }
-
-    fn replace(&self, process: &mut Process) {
-        if self.is_ending.load(Ordering::Acquire) {
-            return;
-        }
-        tracing::warn!(component = process.name, "it has ended and is replaced");
-        let arguments = process.arguments.clone();
-        match Process::start(&process.name, &process.program, arguments) {
-            Ok((replacement, _)) => {
-                self.restarts.fetch_add(1, Ordering::Relaxed);
-                *process = replacement;
-            }
-            // Tried again at the next look.
-            Err(error) => tracing::warn!(component = process.name, %error, "not replaced"),
         }
     }
 }
@@ -182,8 +120,12 @@ fn components(options: &SystemOptions) -> Vec<(&'static str, String, Vec<String>
         all.push(("requirements-proxy", format!("p{proxy}"), vec![]));
     }
     all.extend((0..options.replicas.max(1)).map(|n| stored("advisor", format!("a{n}"))));
-    let slots = vec!["--slots".to_owned(), options.slots.to_string()];
-    all.extend((1..=options.machines.max(1)).map(|n| ("daemon", format!("m{n}"), slots.clone())));
+    let mut of_daemons = vec!["--slots".to_owned(), options.slots.to_string()];
+    if let Some(folder) = &options.outputs {
+        of_daemons.extend(["--outputs".to_owned(), folder.display().to_string()]);
+    }
+    let daemons = (1..=options.machines.max(1)).map(|n| format!("m{n}"));
+    all.extend(daemons.map(|name| ("daemon", name, of_daemons.clone())));
     all
 }
 
@@ -263,14 +205,14 @@ impl System {
     /// The processes: a name such as `advisor a0`, and the process id.
     #[must_use]
     pub fn processes(&self) -> Vec<(String, u32)> {
-        self.shared.lock().iter().map(|p| (p.name.clone(), p.child.id())).collect()
+        self.shared.lock().iter().map(|p| (p.name.clone(), p.id())).collect()
     }
 
     /// Ends a process with SIGKILL; it is replaced. Whether there is one of that name.
     pub fn kill(&self, name: &str) -> bool {
         let mut processes = self.shared.lock();
         let found = processes.iter_mut().find(|process| process.name == name);
-        found.is_some_and(|process| process.child.kill().is_ok())
+        found.is_some_and(|process| process.kill().is_ok())
     }
 
     /// How often a process was replaced.

@@ -481,3 +481,78 @@ fn a_job_that_no_daemon_takes_for_a_while_is_not_given_up() {
     let end = client.wait("refused", PATIENCE).unwrap();
     assert_eq!((end.state, end.starts), (Phase::Done, 1), "{end:?}");
 }
+
+/// A requirement database that knows nothing and says nothing when something is recorded.
+#[derive(Default)]
+struct SilentDatabase(Mutex<Vec<Done>>);
+
+impl Component for SilentDatabase {
+    fn serve(&self, request: Request, done: Done) {
+        match request {
+            Request::MeansOf(_) => done(Ok(corbie_mshn::idl::Requirements::default().into())),
+            _ => self.0.lock().unwrap().push(done),
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_job_does_not_wait_for_what_it_used_to_be_recorded() {
+    let mut system = System::start(MechanismName::Asynchronous);
+    system.join(&Kind::StatusServer(StatusOptions::default()), "s");
+    system.join(&Kind::Advisor(AdvisorOptions::new("a")), "a");
+    let (orb, peers) = system.peers();
+    let silent = Arc::new(SilentDatabase::default());
+    let component: Arc<dyn Component> = Arc::clone(&silent) as _;
+    peers.serve(&orb, &Address::named(Role::RequirementDatabase, "r"), &component).unwrap();
+    system.daemon("m1");
+    let (peers, client) = system.client();
+    await_machines(&peers, 1);
+    let began = Instant::now();
+    assert!(client.submit(&shell("job", &[("only", "exit 0")])).unwrap().accepted);
+    let end = client.wait("job", PATIENCE).unwrap();
+    // Requests have a minute for their answers.
+    assert!(began.elapsed() < Duration::from_secs(50), "{:?}: {end:?}", began.elapsed());
+    assert_eq!(end.state, Phase::Done, "{end:?}");
+    until("the use is recorded", || !silent.0.lock().unwrap().is_empty());
+    // Who ends waits for answers.
+    for done in silent.0.lock().unwrap().drain(..) {
+        done(Ok(accepted().into()));
+    }
+}
+
+#[test]
+fn only_the_daemon_that_runs_a_job_says_how_it_ended() {
+    let mut system = System::start(MechanismName::Asynchronous);
+    system.servers();
+    system.daemon("m1");
+    let (peers, client) = system.client();
+    await_machines(&peers, 1);
+    assert!(client.submit(&shell("job", &[("only", ENDLESS)])).unwrap().accepted);
+    until("it runs", || client.outcome("job").unwrap().state == Phase::Running);
+    let runs = client.outcome("job").unwrap();
+    let ended = |state, machine: &str, starts| {
+        let machine = machine.to_owned();
+        let end = Outcome { state, machine, starts, ..runs.clone() };
+        peers.call(&Address::any(Role::Advisor), &Request::Finished(end)).unwrap();
+        client.outcome("job").unwrap().state
+    };
+    for (state, machine, starts) in [
+        (Phase::UnknownJob, "m1", runs.starts),
+        (Phase::Waiting, "m1", runs.starts),
+        (Phase::Done, "m2", runs.starts),
+        (Phase::Done, "m1", runs.starts + 1),
+    ] {
+        assert_eq!(ended(state, machine, starts), Phase::Running, "{state:?} {machine} {starts}");
+    }
+    assert_eq!(ended(Phase::Done, "m1", runs.starts), Phase::Done);
+}
+
+#[test]
+fn who_waits_for_a_job_that_nobody_knows_is_told_so() {
+    let mut system = System::start(MechanismName::Asynchronous);
+    system.servers();
+    let (_, client) = system.client();
+    let exception = client.wait("never", PATIENCE).unwrap_err();
+    assert_eq!(exception.kind, corbie::SystemExceptionKind::ObjectNotExist, "{exception}");
+    assert!(exception.to_string().contains("no advisor knows job never"), "{exception}");
+}

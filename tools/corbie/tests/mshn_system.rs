@@ -83,6 +83,7 @@ fn kill_components(mechanism: MechanismName) {
         replicas: 2,
         proxies: 1,
         slots: 4,
+        outputs: None,
     })
     .unwrap();
     let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
@@ -98,7 +99,7 @@ fn kill_components(mechanism: MechanismName) {
     let mut accepted = Vec::new();
     for number in 0..5 * victims.len() {
         let id = format!("job-{number}");
-        let command = ["/bin/sh", "-c", "sleep 0.2"].map(str::to_owned).to_vec();
+        let command = ["/bin/sh", "-c", "sleep 0.2; echo printed"].map(str::to_owned).to_vec();
         // The first run in a format is passed on at once: a proxy that is killed has gathered none.
         let formats = vec![Format { name: id.clone(), command }];
         let application = "test".to_owned();
@@ -142,6 +143,7 @@ fn a_daemon_that_is_stopped_holds_nobody_back() {
             replicas: 1,
             proxies: 1,
             slots: 4,
+            outputs: None,
         })
         .unwrap();
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).unwrap();
@@ -194,6 +196,7 @@ fn a_system_that_stays_takes_jobs_of_others() {
         replicas: 1,
         proxies: 0,
         slots: 2,
+        outputs: Some(folder.path().join("outputs")),
     })
     .unwrap();
     let naming = system.naming_url();
@@ -213,6 +216,74 @@ fn a_system_that_stays_takes_jobs_of_others() {
         outcome.stdout.contains("m1: ") && outcome.stdout.contains("advisor: a0"),
         "{outcome:?}"
     );
+    // More than a pipe holds, and what goes wrong with it.
+    let script = "seq 1 20000; echo done >&2";
+    let outcome = submit(&["--id", "print/s", "--wait", "100", "--", "/bin/sh", "-c", script]);
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    let printed = std::fs::read_to_string(folder.path().join("outputs/print%2Fs.out")).unwrap();
+    assert!(
+        printed.starts_with("1\n2\n") && printed.ends_with("20000\ndone\n"),
+        "{}",
+        printed.len()
+    );
+    let outcome = submit(&["--wait", "100", "--", "/nowhere/program"]);
+    assert!(outcome.status == 1 && outcome.stdout.contains("127: a command was"), "{outcome:?}");
     let nowhere = corbie(&["mshn", "job", "mine"]);
     assert!(nowhere.status == 64 && nowhere.stderr.contains("--name-service"), "{nowhere:?}");
+}
+
+/// Whether it is there, and not only waits to be reaped.
+fn lives(id: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+#[test]
+fn with_a_daemon_that_is_killed_all_ends_that_its_jobs_have_started() {
+    let folder = ScratchFolder::new("mshn-groups");
+    let system = System::start(&SystemOptions {
+        program: env!("CARGO_BIN_EXE_corbie").into(),
+        folder: folder.path().to_owned(),
+        mechanism: MechanismName::Static,
+        machines: 1,
+        event_servers: 1,
+        replicas: 1,
+        proxies: 0,
+        slots: 2,
+        outputs: Some(folder.path().to_owned()),
+    })
+    .unwrap();
+    // A child of the job's; its parent waits for it.
+    let command = ["/bin/sh", "-c", "sleep 1000 & echo $!; wait"];
+    let naming = system.naming_url();
+    let submitted =
+        corbie(&[&["mshn", "submit", "-n", naming, "--id", "job", "--"], &command[..]].concat());
+    assert_eq!(submitted.status, 0, "{submitted:?}");
+    let started = |count: usize| -> Vec<String> {
+        let ends = Instant::now() + PATIENCE;
+        loop {
+            let printed = std::fs::read_to_string(folder.path().join("job.out"));
+            let ids: Vec<String> =
+                printed.unwrap_or_default().split_inclusive('\n').map(str::to_owned).collect();
+            if ids.len() >= count && ids.iter().all(|id| id.ends_with('\n')) {
+                return ids.iter().map(|id| id.trim().to_owned()).collect();
+            }
+            assert!(Instant::now() < ends, "{ids:?}");
+            std::thread::sleep(Duration::from_millis(20)); // tidy: sleep: the other processes work
+        }
+    };
+    started(1);
+    assert!(system.kill("daemon m1"));
+    let ids = started(2);
+    let gone = |id: &str| {
+        let ends = Instant::now() + PATIENCE;
+        while lives(id) {
+            assert!(Instant::now() < ends, "{id} lives on");
+            std::thread::yield_now();
+        }
+    };
+    gone(&ids[0]);
+    assert!(lives(&ids[1]), "the job runs again");
+    drop(system);
+    gone(&ids[1]);
 }

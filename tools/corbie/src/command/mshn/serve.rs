@@ -12,7 +12,7 @@ use corbie::Orb;
 use corbie_mshn::channel_server::{self, ChannelServer};
 use corbie_mshn::node::{self, Joined, Kind};
 use corbie_mshn::schedule::HeuristicName;
-use corbie_mshn::{AdvisorOptions, DaemonOptions, MechanismName, StatusOptions};
+use corbie_mshn::{AdvisorOptions, DaemonOptions, StatusOptions};
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
 
@@ -54,6 +54,10 @@ pub(super) fn table() -> Command {
         ))
         .arg(text("listen", "HOST:PORT", "Where to listen [default: a free port of loopback]"))
         .arg(number("slots", "Of a daemon: jobs at a time").default_value("2"))
+        .arg(
+            text("outputs", "FOLDER", "Of a daemon: keeps what jobs print [default: dropped]")
+                .value_parser(value_parser!(PathBuf)),
+        )
         .arg(
             number(
                 "silence",
@@ -147,12 +151,12 @@ fn join(matches: &ArgMatches, orb: &Orb, store: Option<PathBuf>) -> Result<Joine
     let mechanism = super::mechanism_of(matches);
     let peers = node::peers(orb, naming, mechanism);
     let name = given(matches, "name");
-    let kind = kind(matches, name, mechanism)?;
+    let kind = kind(matches, name)?;
     node::join(orb, &peers, &kind, name, store.as_deref())
         .map_err(|error| Failure::new(error.to_string()))
 }
 
-fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Kind, Failure> {
+fn kind(matches: &ArgMatches, name: &str) -> Result<Kind, Failure> {
     let upstream = matches.get_one::<String>("upstream").cloned();
     let silence_s = matches.get_one::<u16>("silence").copied().unwrap_or(5);
     let silence = Duration::from_secs(silence_s.into());
@@ -163,8 +167,13 @@ fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Ki
         "requirements-proxy" => Kind::RequirementProxy(upstream),
         "daemon" => {
             let slots = matches.get_one::<u16>("slots").copied().unwrap_or(2).into();
-            let wrapper = wrapper(given(matches, "name-service"), mechanism)?;
-            Kind::Daemon(DaemonOptions { slots, wrapper, ..DaemonOptions::new(name) })
+            let outputs = matches.get_one::<PathBuf>("outputs").cloned();
+            if let Some(folder) = &outputs {
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| Failure::path("make the folder", folder, &error))?;
+            }
+            let wrapper = wrapper()?;
+            Kind::Daemon(DaemonOptions { slots, wrapper, outputs, ..DaemonOptions::new(name) })
         }
         _ => {
             let chosen = matches.get_one::<HeuristicName>("heuristic").copied();
@@ -175,13 +184,11 @@ fn kind(matches: &ArgMatches, name: &str, mechanism: MechanismName) -> Result<Ki
 }
 
 /// Jobs run under `corbie mshn run`, which ends them when the daemon ends.
-fn wrapper(naming: &str, mechanism: MechanismName) -> Result<Vec<String>, Failure> {
+fn wrapper() -> Result<Vec<String>, Failure> {
     let program = std::env::current_exe();
     let program = program.map_err(|e| Failure::new(format!("cannot find this program: {e}")))?;
     let program = program.display().to_string();
-    let words = ["mshn", "run", "--until-eof", "--name-service", naming, "--mechanism"];
-    let words = words.map(str::to_owned).into_iter().chain([mechanism.to_string()]);
-    Ok([program].into_iter().chain(words).collect())
+    Ok([&program, "mshn", "run", "--for-daemon"].map(str::to_owned).to_vec())
 }
 
 /// Whoever started this process holds the other end of its standard input.

@@ -2,7 +2,7 @@
 //! formats each. A component that ends is replaced.
 
 use std::io::{Read as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -61,6 +61,13 @@ pub(super) fn table() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Where stores are [default: a folder of its own, removed at the end]"),
         )
+        .arg(
+            Arg::new("outputs")
+                .long("outputs")
+                .value_name("FOLDER")
+                .value_parser(value_parser!(PathBuf))
+                .help("Where what jobs print is kept, a file for each [default: it is dropped]"),
+        )
         .args(session::arguments())
         .after_help("Example: corbie mshn up --mechanism ami --machines 3 --jobs 20")
 }
@@ -71,6 +78,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let program = program.map_err(|e| Failure::new(format!("cannot find this program: {e}")))?;
     let mechanism = super::mechanism_of(matches);
     let folder = Folder::of(matches)?;
+    let outputs = matches.get_one::<PathBuf>("outputs").cloned();
     let system = System::start(&SystemOptions {
         program: program.clone(),
         folder: folder.path.clone(),
@@ -80,6 +88,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         replicas: number("replicas").into(),
         proxies: number("proxies").into(),
         slots: number("slots").into(),
+        outputs: outputs.clone(),
     });
     let system = system.map_err(|e| Failure::new(format!("cannot start the system: {e}")))?;
     for (name, id) in system.processes() {
@@ -116,7 +125,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let of_late = if deadline.is_zero() { String::new() } else { format!(", {late} late") };
     writeln!(output, "{} jobs in {seconds:.2} s, {lost} not done{of_late}", jobs.len())?;
     if matches.get_flag("stay") {
-        stay(system.naming_url(), output)?;
+        stay(system.naming_url(), outputs.as_deref(), output)?;
     }
     if lost > 0 {
         return Err(Failure::silent());
@@ -125,19 +134,23 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 }
 
 /// Waits for the end of standard input.
-fn stay(naming: &str, output: &mut dyn Write) -> Result<(), Failure> {
+fn stay(naming: &str, outputs: Option<&Path>, output: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         output,
         "it runs on until standard input ends (Ctrl-D) or Ctrl-C; try, in another terminal:"
     )?;
     writeln!(output, "corbie mshn submit --wait -n {naming} -- uname -a")?;
+    match outputs {
+        Some(folder) => writeln!(output, "what jobs print is in {}/ID.out", folder.display())?,
+        None => writeln!(output, "what jobs print is dropped; --outputs FOLDER keeps it")?,
+    }
     output.flush()?;
     let read = std::io::stdin().lock().read_to_end(&mut Vec::new());
     read.map(|_| ()).map_err(|error| Failure::new(format!("cannot read standard input: {error}")))
 }
 
 /// An application that computes, and a format of it that does less.
-fn job(program: &std::path::Path, id: &str, compute: Duration, deadline: Duration) -> Job {
+fn job(program: &Path, id: &str, compute: Duration, deadline: Duration) -> Job {
     let format = |name: &str, compute: Duration| {
         let compute = compute.as_secs_f64().to_string();
         let words = ["mshn", "emulate", "--compute", &compute].map(str::to_owned);

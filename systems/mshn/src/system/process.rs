@@ -1,0 +1,200 @@
+//! One process of a system on one machine: started, looked at, and started again. Used by
+//! `system.rs`, which watches them all on one thread; so nothing here waits but the first start.
+//!
+//! What it prints is read as long as it lives: a process whose standard output is closed would end
+//! at its next line.
+
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+/// How long a process may take until it serves.
+const BEGINS_MAX: Duration = Duration::from_secs(60);
+
+/// See the module.
+pub(super) struct Process {
+    pub(super) name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+    started: Started,
+}
+
+struct Started {
+    child: Child,
+    /// The process ends when this does.
+    _input: Option<ChildStdin>,
+    /// Its first line, which it prints once it serves; none when that was seen.
+    first: Option<Receiver<String>>,
+    since: Instant,
+}
+
+/// How a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It does not serve yet.
+    Begins,
+    /// Whether this was not known before.
+    Serves { is_new: bool },
+    /// It has ended, or has not served for so long that it is ended.
+    Ends,
+}
+
+impl Process {
+    /// Starts it, waits until it serves, and gives its first line.
+    pub(super) fn start(
+        name: &str,
+        program: &Path,
+        arguments: Vec<String>,
+    ) -> io::Result<(Self, String)> {
+        let mut started = Started::new(program, &arguments)?;
+        let first = started.first.take();
+        let line = first.map(|first| first.recv_timeout(BEGINS_MAX));
+        let (name, program) = (name.to_owned(), program.to_owned());
+        let mut process = Self { name, program, arguments, started };
+        let line = match line {
+            Some(Ok(line)) => line,
+            _ => {
+                process.kill()?;
+                String::new()
+            }
+        };
+        if line.is_empty() {
+            let status = process.started.child.wait()?;
+            let what = format!("{} ended before it served: {status}", process.name);
+            return Err(io::Error::other(what));
+        }
+        Ok((process, line))
+    }
+
+    /// Starts it again and does not wait.
+    pub(super) fn restart(&mut self) -> io::Result<()> {
+        self.started = Started::new(&self.program, &self.arguments)?;
+        Ok(())
+    }
+
+    pub(super) fn look(&mut self) -> State {
+        if matches!(self.started.child.try_wait(), Ok(Some(_))) {
+            return State::Ends;
+        }
+        let Some(first) = &self.started.first else { return State::Serves { is_new: false } };
+        match first.try_recv() {
+            Ok(line) if !line.is_empty() => {
+                self.started.first = None;
+                State::Serves { is_new: true }
+            }
+            Err(TryRecvError::Empty) if self.started.since.elapsed() < BEGINS_MAX => State::Begins,
+            _ => State::Ends,
+        }
+    }
+
+    pub(super) fn kill(&mut self) -> io::Result<()> {
+        self.started.child.kill()
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.started.child.id()
+    }
+}
+
+impl Started {
+    fn new(program: &Path, arguments: &[String]) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let first = output.map(lines);
+        Ok(Self { child, _input: input, first, since: Instant::now() })
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // An error here means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The first line, and a thread that reads all others.
+fn lines(output: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let (mut output, mut line) = (BufReader::new(output), String::new());
+        if let Err(error) = output.read_line(&mut line) {
+            tracing::warn!(%error, "the first line of a process");
+        }
+        // Perhaps nobody waits any more.
+        let _ = sender.send(line.trim().to_owned());
+        // Ends with the process, however that ends.
+        let _ = io::copy(&mut output, &mut io::sink());
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Shared;
+    use super::*;
+    use corbie_testkit::servers::ScratchFolder;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn shell(name: &str, script: &str) -> Process {
+        let arguments = ["-c", script].map(str::to_owned).to_vec();
+        let (process, line) = Process::start(name, Path::new("/bin/sh"), arguments).unwrap();
+        assert_eq!(line, "ready");
+        process
+    }
+
+    fn until(what: &str, mut holds: impl FnMut() -> bool) {
+        let ends = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < ends, "{what} did not happen");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn what_a_process_prints_is_read_to_its_end() {
+        let folder = ScratchFolder::new("mshn-process");
+        let file = folder.path().join("printed");
+        let script = format!("echo ready; seq 1 100000 && touch {}; cat", file.display());
+        let mut process = shell("prints", &script);
+        until("all is read", || file.exists());
+        assert_eq!(process.look(), State::Serves { is_new: false });
+        process.kill().unwrap();
+        until("it ends", || process.look() == State::Ends);
+    }
+
+    #[test]
+    fn one_that_does_not_say_that_it_serves_keeps_no_other_from_being_replaced() {
+        let folder = ScratchFolder::new("mshn-hangs");
+        let marker = folder.path().join("started").display().to_string();
+        // Serves the first time only.
+        let hangs = format!("test -e {marker} && exec sleep 1000; touch {marker}; echo ready; cat");
+        let mut processes = vec![shell("hangs", &hangs), shell("well", "echo ready; cat")];
+        for process in &mut processes {
+            process.kill().unwrap();
+        }
+        let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
+        let shared = Shared { is_ending, restarts, processes: Mutex::new(processes) };
+        until("the other is replaced", || {
+            shared.look();
+            shared.restarts.load(Ordering::Relaxed) > 0
+        });
+        let mut processes = shared.lock();
+        assert_eq!(processes[0].look(), State::Begins);
+        assert_eq!(processes[1].look(), State::Serves { is_new: false });
+    }
+
+    #[test]
+    fn one_that_ends_before_it_serves_is_an_error() {
+        let ends = ["-c", "exit 3"].map(str::to_owned).to_vec();
+        let error = Process::start("advisor a", Path::new("/bin/sh"), ends).err().unwrap();
+        assert!(error.to_string().starts_with("advisor a ended before it served"), "{error}");
+    }
+}
