@@ -340,8 +340,8 @@ impl ClientLibrary {
     ///
     /// # Errors
     /// As [`ClientLibrary::outcome`]; `TIMEOUT` when it has not ended in that time, and
-    /// `OBJECT_NOT_EXIST` when no advisor knows it for six seconds: it was not accepted, or ended so
-    /// long ago that it is forgotten.
+    /// `OBJECT_NOT_EXIST` when no advisor knows it for six seconds: it was not accepted, or ended
+    /// so long ago that it is forgotten.
     pub fn wait(&self, job: &str, patience: Duration) -> Result<Outcome, SystemException> {
         let ends = Instant::now() + patience;
         let mut known = Instant::now();

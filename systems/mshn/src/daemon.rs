@@ -30,7 +30,8 @@ pub struct DaemonOptions {
     pub queue_max: usize,
     /// A command that runs the command behind `--` and says at its end what that used, as
     /// [`Used`](crate::client_library::Used) is written; it ends with its process group when its
-    /// standard input does. None: jobs run under the daemon itself, and live on when that is killed.
+    /// standard input does. None: jobs run under the daemon itself, and live on when that is
+    /// killed.
     pub wrapper: Vec<String>,
     /// A folder for what jobs print, in a file for each; none: it is thrown away.
     pub outputs: Option<PathBuf>,

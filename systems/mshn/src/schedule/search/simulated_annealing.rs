@@ -5,7 +5,8 @@
 //! of `1 / (1 + e^(worse / temperature))`, and a run ends at `1e-200` or when nothing changes any
 //! more. Other than there, it cools after so many changes as there are tasks and not after each, so
 //! that it looks as thoroughly in large problems as in small ones; and there are four runs at one
-//! rate of cooling, the first from min-min's mapping, so that who stops it has one at least as good.
+//! rate of cooling, the first from min-min's mapping, so that who stops it has one at least as
+//! good.
 
 use super::Candidate;
 use crate::schedule::{Control, Heuristic, Mapping, MinMin, Problem, Progress, Quiet, Told};
