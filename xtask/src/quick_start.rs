@@ -17,7 +17,7 @@ const NAMING: &str = "cargo run --quiet --release --example naming";
 /// What is found by its name, what is not, and the tree.
 const NAMED: [&str; 3] = [
     "stock/exchange/IBM.quoter: 13245 cents",
-    "was not found: `ACME.quoter` is not bound",
+    "as it should be: `stock/exchange/ACME.quoter` is not bound",
     "      IBM.quoter",
 ];
 const TRANSPORT: &str = "cargo run --quiet --release --example transport";
