@@ -150,13 +150,13 @@ pub fn prepare(command: &[String]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Has a command print to the end of a file, what goes wrong as well; or print nowhere.
+/// Has a command print to the end of a file, or nowhere: standard output and standard error.
 ///
 /// # Errors
 /// When the file cannot be opened.
 pub fn print_to(command: &mut Command, output: Option<&Path>) -> io::Result<()> {
     let Some(path) = output else {
-        command.stdout(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         return Ok(());
     };
     let file = std::fs::File::options().append(true).create(true).open(path);
@@ -343,7 +343,8 @@ impl ClientLibrary {
     /// `OBJECT_NOT_EXIST` when no advisor knows it for six seconds: it was not accepted, or ended
     /// so long ago that it is forgotten.
     pub fn wait(&self, job: &str, patience: Duration) -> Result<Outcome, SystemException> {
-        let ends = Instant::now() + patience;
+        // None: later than there is time.
+        let ends = Instant::now().checked_add(patience);
         let mut known = Instant::now();
         loop {
             let outcome = self.outcome(job)?;
@@ -353,7 +354,7 @@ impl ClientLibrary {
                 Phase::UnknownJob => (),
                 _ => known = Instant::now(),
             }
-            if Instant::now() >= ends {
+            if ends.is_some_and(|ends| Instant::now() >= ends) {
                 return Err(SystemException::timeout(0, CompletionStatus::Yes)
                     .with_detail(format!("job {job} has not ended in {patience:?}")));
             }
@@ -470,7 +471,7 @@ mod tests {
             let id = || std::fs::read_to_string(&output).unwrap_or_default().trim().to_owned();
             let used = std::thread::scope(|scope| {
                 let run = scope.spawn(|| run_job(&shell(&script), Some(&output), &stop).unwrap());
-                while is_stopped && id().is_empty() {
+                while is_stopped && id().is_empty() && !run.is_finished() {
                     std::thread::yield_now();
                 }
                 stop.store(is_stopped, Ordering::Release);

@@ -33,7 +33,8 @@ pub struct DaemonOptions {
     /// standard input does. None: jobs run under the daemon itself, and live on when that is
     /// killed.
     pub wrapper: Vec<String>,
-    /// A folder for what jobs print, in a file for each; none: it is thrown away.
+    /// A folder for what jobs print, standard error as well, in a file for each; none: it is thrown
+    /// away.
     pub outputs: Option<PathBuf>,
 }
 
@@ -125,11 +126,27 @@ impl Daemon {
             let stop = Arc::clone(&known.stop);
             state.running += 1;
             drop(state);
-            let daemon = Arc::clone(self);
-            std::thread::spawn(move || {
-                let end = running::run(&daemon.options, &daemon.peers, &order, &stop);
-                daemon.ended(&order, end);
-            });
+            let (daemon, given) = (Arc::clone(self), order.clone());
+            let run = move || {
+                let end = running::run(&daemon.options, &daemon.peers, &given, &stop);
+                daemon.ended(&given, end);
+            };
+            if let Err(error) = std::thread::Builder::new().spawn(run) {
+                tracing::warn!(%error, job = order.what.id, "no thread for the job; it waits on");
+                return self.put_back(order);
+            }
+        }
+    }
+
+    /// A job that could not be started; the next report tries again.
+    fn put_back(&self, order: StartOrder) {
+        let mut state = self.lock();
+        state.running -= 1;
+        if let Some(known) = state.jobs.get_mut(&order.what.id)
+            && known.attempt == order.attempt
+        {
+            known.outcome.state = Phase::Waiting;
+            state.waiting.push_front(order);
         }
     }
 
@@ -210,6 +227,7 @@ fn outcome_of(order: &StartOrder, machine: &str) -> Outcome {
 fn report(daemon: &Weak<Daemon>, interval: Duration) {
     let mut host = Host::default();
     while let Some(daemon) = daemon.upgrade() {
+        daemon.fill_slots();
         match host.measure(&daemon.options.machine) {
             Ok(mut status) => {
                 status.running = daemon.running();

@@ -9,8 +9,8 @@ mod watching;
 
 pub use filter::StatusProxy;
 
-use crate::idl::{MachineStatus, MachineStatuses, StatusReport, Violation, WatchOrder};
-use crate::messages::{Component, Done, Request, Role, accepted, not_mine};
+use crate::idl::{MachineStatus, MachineStatuses, Receipt, StatusReport, Violation, WatchOrder};
+use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
 use crate::peers::{Address, Peers};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -66,10 +66,14 @@ impl StatusServer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn report(&self, status: MachineStatus) {
+    fn report(&self, status: MachineStatus) -> Receipt {
         let machine = status.machine.clone();
+        if machine.is_empty() {
+            return refused("a report needs the name of its machine");
+        }
         self.lock().machines.insert(machine, (Instant::now(), status));
         self.look();
+        accepted()
     }
 
     fn watch(&self, order: WatchOrder) {
@@ -133,10 +137,7 @@ fn look_again(server: &Weak<StatusServer>, interval: Duration) {
 impl Component for StatusServer {
     fn serve(&self, request: Request, done: Done) {
         let reply = match request {
-            Request::Report(status) => {
-                self.report(status);
-                accepted().into()
-            }
+            Request::Report(status) => self.report(status).into(),
             Request::Status(which) => self.status(&which.machine).into(),
             Request::Watch(order) => {
                 self.watch(order);

@@ -39,7 +39,8 @@ pub struct SystemOptions {
     pub proxies: usize,
     /// Jobs at a time on one machine.
     pub slots: usize,
-    /// A folder for what jobs print, in a file for each; none: it is thrown away.
+    /// A folder for what jobs print, standard error as well, in a file for each; none: it is thrown
+    /// away.
     pub outputs: Option<PathBuf>,
 }
 
@@ -66,6 +67,7 @@ impl Shared {
     fn look(&self) {
         for process in self.lock().iter_mut() {
             match process.look() {
+                State::Ends if !process.is_due() => (),
                 State::Ends => {
                     tracing::warn!(component = process.name, "it has ended and is replaced");
                     if let Err(error) = process.restart() {

@@ -6,7 +6,9 @@
 mod fixture;
 
 use corbie::{CompletionStatus, SystemException};
-use corbie_mshn::idl::{MachineStatus, Phase, Receipt, Requirements, Usage, Violation};
+use corbie_mshn::idl::{
+    MachineStatus, Phase, Receipt, Requirements, Scope, StatusReport, Usage, Violation,
+};
 use corbie_mshn::messages::{Component, Done, Request, Role, accepted};
 use corbie_mshn::node::{self, Kind};
 use corbie_mshn::{
@@ -35,6 +37,18 @@ fn a_senseless_record_is_refused() {
         let receipt: Receipt = peers.ask(&to, &record).unwrap();
         assert!(!receipt.accepted && receipt.why.contains("1e9"), "{wall_s}: {receipt:?}");
     }
+}
+
+#[test]
+fn a_report_of_no_machine_is_refused() {
+    let peers = Peers::local();
+    let status = Kind::StatusServer(StatusOptions::default()).component(None, &peers).unwrap();
+    peers.register(Role::StatusServer, "s", &status);
+    let to = Address::any(Role::StatusServer);
+    let receipt: Receipt = peers.ask(&to, &Request::Report(MachineStatus::default())).unwrap();
+    assert!(!receipt.accepted && receipt.why.contains("machine"), "{receipt:?}");
+    let known: StatusReport = peers.ask(&to, &Request::Status(Scope::default())).unwrap();
+    assert!(known.machines.is_empty(), "{known:?}");
 }
 
 /// A requirement database that says nothing sensible of any application, and of one nothing.
@@ -209,15 +223,19 @@ fn violations_do_not_keep_requests_waiting() {
     let complaints = complain(&peers, "runs");
     until("the flood", || complaints.load(Ordering::Relaxed) > 2_000);
     // By far fewer questions than complaints: 5 ms each in a row would be 10 s.
-    let before = counting.asked.load(Ordering::Relaxed);
     let (sender, receiver) = channel();
     let job = shell("asked", &[("only", "exit 0")]);
-    client.schedule_later(job, move |placement| sender.send(placement).unwrap());
-    let placement = receiver.recv_timeout(PATIENCE).unwrap().unwrap();
-    assert_eq!(placement.machine, "m1");
-    // What was under way, its own, and a turn or two of rounds: not one a complaint.
-    let asked = counting.asked.load(Ordering::Relaxed) - before;
-    assert!(asked < 100, "{asked} questions before the answer");
+    let counted = Arc::clone(&counting);
+    let before = counting.asked.load(Ordering::Relaxed);
+    client.schedule_later(job, move |placement| {
+        sender.send((placement, counted.asked.load(Ordering::Relaxed))).unwrap();
+    });
+    let (placement, after) = receiver.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(placement.unwrap().machine, "m1");
+    // What was under way, its own, a turn or two of rounds, and what came while this thread was
+    // kept from asking: not one a complaint.
+    let asked = after - before;
+    assert!(asked < 500, "{asked} questions before the answer");
 }
 
 #[test]
@@ -244,6 +262,8 @@ fn a_job_whose_last_machine_is_gone_for_good_has_failed() {
 #[derive(Default)]
 struct Doubtful {
     starts: AtomicU32,
+    /// The number of the last attempt.
+    attempt: AtomicU32,
     is_back: AtomicBool,
     stopped: Mutex<Vec<String>>,
 }
@@ -251,7 +271,8 @@ struct Doubtful {
 impl Component for Doubtful {
     fn serve(&self, request: Request, done: Done) {
         let is_first = self.starts.load(Ordering::Acquire) == 0;
-        if matches!(request, Request::Start(_)) {
+        if let Request::Start(order) = &request {
+            self.attempt.store(order.attempt, Ordering::Release);
             self.starts.fetch_add(1, Ordering::AcqRel);
             if is_first {
                 return done(Err(SystemException::comm_failure(0, CompletionStatus::Maybe)));
@@ -291,6 +312,11 @@ fn a_start_of_which_nobody_knows_counts_and_is_stopped_later() {
     until("the first start", || {
         report();
         doubtful.starts.load(Ordering::Acquire) > 0
+    });
+    // That it is to start the job again, and does not hear of it, undoes nothing of that.
+    until("the next attempt", || {
+        report();
+        doubtful.attempt.load(Ordering::Acquire) > 1
     });
     system.daemon("well");
     let end = client.wait("job", PATIENCE).unwrap();

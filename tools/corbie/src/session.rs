@@ -64,11 +64,17 @@ pub(crate) fn carry(arguments: impl Iterator<Item = String>) -> Vec<String> {
     wrapped
 }
 
+/// No time that is given is longer: far enough from the end of any clock.
+const SECONDS_MAX: f64 = 1e9;
+
 /// Parses a number of seconds, with fractions.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_owned())?;
     if seconds < 0.0 {
         return Err("it has to be 0 or more seconds".to_owned());
+    }
+    if seconds > SECONDS_MAX {
+        return Err(format!("it may be {SECONDS_MAX:e} seconds at most, which is 31 years"));
     }
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }

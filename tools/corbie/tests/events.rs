@@ -106,13 +106,13 @@ fn events_go_from_one_shell_to_another() {
 #[test]
 fn an_event_may_be_longer_in_coming_than_calls_may_take() {
     let events = Events::start();
-    let pull = ["events", "pull", "prices", "-t", "5", "-f", &events.factory];
+    let pull = ["events", "pull", "prices", "-t", "9", "-f", &events.factory];
     let mut pull = start(&pull);
     let mut shown = lines(&mut pull);
     let mut pull = Server::of(pull);
     events.wait_for_consumers(1);
     // tidy: sleep: longer than `-t`, which is the subject
-    std::thread::sleep(Duration::from_secs(7));
+    std::thread::sleep(Duration::from_secs(11));
     assert!(pull.is_running(), "it waits for its event longer than for an answer");
     assert_eq!(events.run(&["push", "prices", "7"]).status, 0);
     assert_eq!(shown.next().as_deref(), Some(r#"{"type":"long","value":7}"#));
@@ -120,7 +120,7 @@ fn an_event_may_be_longer_in_coming_than_calls_may_take() {
 
 #[test]
 fn a_supplier_that_is_pulled_may_be_silent_for_longer_than_calls_may_take() {
-    let events = Events::start_with(&["-t", "2"]);
+    let events = Events::start_with(&["-t", "9"]);
     let mut pull = start(&["events", "pull", "prices", "-c", "2", "-f", &events.factory]);
     let mut shown = lines(&mut pull);
     let _pull = Server::of(pull);
@@ -132,11 +132,12 @@ fn a_supplier_that_is_pulled_may_be_silent_for_longer_than_calls_may_take() {
     let mut input = push.stdin.take().expect("its input is piped");
     let mut push = Server::of(push);
     events.wait_for_consumers(1);
+    let end = Instant::now() + PATIENCE;
     while events.statistics()["suppliers"] != 1 {
-        assert!(push.is_running(), "it has not connected");
+        assert!(push.is_running() && Instant::now() < end, "it has not connected");
     }
     // tidy: sleep: longer than `-t`, which is the subject
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(11));
     input.write_all(b"1\n2\n").expect("it reads");
     assert_eq!(shown.next().as_deref(), Some(r#"{"type":"long","value":1}"#));
     assert_eq!(shown.next().as_deref(), Some(r#"{"type":"long","value":2}"#));

@@ -38,6 +38,16 @@ fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
 }
 
 #[test]
+fn a_time_that_no_clock_has_is_an_error_of_usage() {
+    let submit = ["mshn", "submit", "-n", "127.0.0.1:1", "--wait", "1e19", "--", "true"];
+    let push = ["events", "push", "prices", "1", "-f", "127.0.0.1:1", "--retry", "1e19"];
+    for refused in [corbie(&submit), corbie(&push)] {
+        assert_eq!(refused.status, 64, "{refused:?}");
+        assert!(refused.stderr.contains("1e9 seconds at most"), "{refused:?}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_said() {
     let folder = scratch_folder("mshn-wrong");
     let file = folder.join("wrong");

@@ -61,8 +61,21 @@ struct Daemon {
     since: Option<Instant>,
     /// The last question.
     asked: Instant,
-    /// Jobs that it is not to run any more and did not hear of, and whether it is being told.
-    stops: BTreeMap<String, bool>,
+    /// Whether the last question that came to an end came to nothing.
+    has_failed: bool,
+    /// Jobs whose attempts until then it is not to run any more and did not hear so.
+    stops: BTreeMap<String, Stop>,
+}
+
+/// What becomes of such attempts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stop {
+    /// The daemon is to be told when it answers anything.
+    Owed,
+    /// It is being told.
+    Told,
+    /// It is being told to start this attempt, which ends those before.
+    Replaced(u32),
 }
 
 impl Asking {
@@ -81,9 +94,10 @@ impl Asking {
         let now = Instant::now();
         self.jobs.insert(job.what.id.clone(), (job.state.starts, now));
         let daemon = self.asked(&job.state.machine, now);
-        if question != Question::State {
-            // It ends the attempts before by itself.
-            daemon.stops.remove(&job.what.id);
+        if matches!(question, Question::Start(_))
+            && let Some(stop) = daemon.stops.get_mut(&job.what.id)
+        {
+            *stop = Stop::Replaced(job.state.starts);
         }
         let to = Address::named(Role::Daemon, job.state.machine.clone());
         shared.daemons.start(&to, request, self.telling(job, question));
@@ -95,7 +109,7 @@ impl Asking {
         if self.is_silent(machine) {
             return self.stop_when_reached(machine, job);
         }
-        self.asked(machine, Instant::now()).stops.insert(job.to_owned(), true);
+        self.asked(machine, Instant::now()).stops.insert(job.to_owned(), Stop::Told);
         let mut stopped = Accepted::default();
         stopped.what.id = job.to_owned();
         stopped.state.machine = machine.to_owned();
@@ -110,7 +124,7 @@ impl Asking {
         let now = Instant::now();
         let daemon = self.daemon(machine, now);
         daemon.since.get_or_insert(now);
-        daemon.stops.insert(job.to_owned(), false);
+        daemon.stops.insert(job.to_owned(), Stop::Owed);
     }
 
     /// Whether a question about the job as it is may still be answered.
@@ -125,6 +139,14 @@ impl Asking {
         self.daemons.get(machine).is_some_and(|daemon| daemon.is_silent(self.silence))
     }
 
+    /// Whether a daemon may not be there: its last answer did not come, or one is owed for long.
+    /// Whether it is back is asked by a thread of its own.
+    pub(super) fn is_doubtful(&self, machine: &str) -> bool {
+        self.daemons
+            .get(machine)
+            .is_some_and(|daemon| daemon.has_failed || daemon.is_silent(AGAIN_EVERY))
+    }
+
     /// A daemon has answered, or will not.
     pub(super) fn heard(&mut self, shared: &Shared, told: &Told) {
         let (job, machine) = (&told.job.what.id, &told.job.state.machine);
@@ -135,18 +157,26 @@ impl Asking {
         }
         let Some(daemon) = self.daemons.get_mut(machine) else { return };
         daemon.waiting = daemon.waiting.saturating_sub(1);
-        let is_stop = told.question == Question::Stop;
-        if matches!(&told.answer, Err(exception) if is_stale(exception)) {
-            if is_stop && let Some(is_under_way) = daemon.stops.get_mut(job) {
-                *is_under_way = false;
+        daemon.has_failed = matches!(&told.answer, Err(exception) if is_stale(exception));
+        let of_job = daemon.stops.get(job).copied();
+        let ends_runs = match (told.question, of_job) {
+            (Question::Stop, Some(Stop::Told)) => Some(!daemon.has_failed),
+            (Question::Start(_), Some(Stop::Replaced(by))) if by == told.job.state.starts => {
+                let answer = &told.answer;
+                Some(matches!(answer, Ok(Reply::Receipt(receipt)) if receipt.accepted))
             }
+            _ => None,
+        };
+        match ends_runs {
+            Some(true) => drop(daemon.stops.remove(job)),
+            Some(false) => drop(daemon.stops.insert(job.clone(), Stop::Owed)),
+            None => {}
+        }
+        if daemon.has_failed {
             return;
         }
         daemon.since = (daemon.waiting > 0).then(Instant::now);
-        if is_stop {
-            daemon.stops.remove(job);
-        }
-        let unheard = daemon.stops.iter().filter(|(_, is_under_way)| !**is_under_way);
+        let unheard = daemon.stops.iter().filter(|(_, stop)| **stop == Stop::Owed);
         let unheard: Vec<String> = unheard.map(|(job, _)| job.clone()).collect();
         if daemon.waiting == 0 && unheard.is_empty() {
             self.daemons.remove(machine);
@@ -173,9 +203,14 @@ impl Asking {
             nothing.state.machine.clone_from(&machine);
             let done = self.telling(nothing, Question::Presence);
             let daemons = shared.daemons.clone();
-            let to = Address::named(Role::Daemon, machine);
+            let to = Address::named(Role::Daemon, machine.clone());
             let request = Request::State(JobId::default());
-            std::thread::spawn(move || daemons.start(&to, request, done));
+            let ask = move || daemons.start(&to, request, done);
+            if let Err(error) = std::thread::Builder::new().spawn(ask) {
+                tracing::warn!(%error, machine, "the daemon is not asked whether it is back yet");
+                let daemon = self.daemon(&machine, Instant::now());
+                daemon.waiting = daemon.waiting.saturating_sub(1);
+            }
         }
     }
 
@@ -184,6 +219,7 @@ impl Asking {
             waiting: 0,
             since: None,
             asked: now,
+            has_failed: false,
             stops: BTreeMap::new(),
         })
     }

@@ -47,6 +47,8 @@ struct Rounds {
     watched: HashMap<String, Instant>,
     /// When jobs of machines whose daemons are silent are moved next.
     moves: Instant,
+    /// Jobs up to this one were moved.
+    moved_until: String,
     /// Violations to be looked at, one a job.
     violations: VecDeque<Violation>,
     asking: Asking,
@@ -55,7 +57,7 @@ struct Rounds {
 /// Until the advisor is dropped.
 pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
     let now = Instant::now();
-    let (asked_until, watched) = (String::new(), HashMap::new());
+    let (asked_until, moved_until, watched) = (String::new(), String::new(), HashMap::new());
     let mut rounds = Rounds {
         next: now,
         forget: now,
@@ -63,6 +65,7 @@ pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
         asked_until,
         watched,
         moves: now,
+        moved_until,
         violations: VecDeque::new(),
         asking,
     };
@@ -388,8 +391,9 @@ fn look_after(shared: &Shared, rounds: &mut Rounds) {
     };
     for job in running {
         watch_again(shared, rounds, &job);
-        // One that is about to be started is not known there yet.
-        if !rounds.asking.is_waited_for(&job) && !rounds.asking.is_silent(&job.state.machine) {
+        // One that is about to be started is not known there yet. To ask a host that is gone takes
+        // time.
+        if !rounds.asking.is_waited_for(&job) && !rounds.asking.is_doubtful(&job.state.machine) {
             let request = Request::State(JobId { id: job.what.id.clone() });
             rounds.asking.ask(shared, job, request, Question::State);
         }
@@ -407,7 +411,8 @@ fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
         let is_there = |job: &&Accepted| {
             job.state.state == Phase::Running && rounds.asking.is_silent(&job.state.machine)
         };
-        let there = jobs.values().filter(is_there).take(MOVED_AT_A_TIME);
+        let after = jobs.range(rounds.moved_until.clone()..).map(|(_, job)| job);
+        let there = after.filter(is_there).take(MOVED_AT_A_TIME);
         let violation = |job: &Accepted| Violation {
             job: job.what.id.clone(),
             machine: job.state.machine.clone(),
@@ -415,6 +420,11 @@ fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
             why: format!("the daemon of {} does not answer", job.state.machine),
         };
         there.map(violation).collect()
+    };
+    // Those that find no other machine do not keep the others from it.
+    rounds.moved_until = match there.last() {
+        Some(last) if there.len() == MOVED_AT_A_TIME => format!("{}\0", last.job),
+        _ => String::new(),
     };
     rounds.violations.extend(there.into_iter().filter(|violation| shared.is_new(violation)));
 }

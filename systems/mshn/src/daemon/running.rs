@@ -13,6 +13,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a job's end waits for what it used to be recorded.
@@ -113,11 +114,18 @@ fn record(peers: &Peers, usage: Usage) {
         // Perhaps nobody waits any more.
         let _ = sender.send(());
     };
+    let update = Arc::new(Mutex::new(Some((usage, done))));
     let peers = peers.clone();
+    let tell = move || {
+        let update = update.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((usage, done)) = update {
+            peers.update_one(Role::RequirementDatabase, Request::Record(usage), Box::new(done));
+        }
+    };
     // Finding a database may take as long as being answered.
-    std::thread::spawn(move || {
-        peers.update_one(Role::RequirementDatabase, Request::Record(usage), Box::new(done));
-    });
+    if std::thread::Builder::new().spawn(tell.clone()).is_err() {
+        tell();
+    }
     let _ = recorded.recv_timeout(RECORD_PATIENCE);
 }
 

@@ -1,6 +1,6 @@
 //! How a heuristic that takes long tells how far it is, and is told to stop.
 //!
-//! The command line draws a bar of it; the Scheduling Advisor stops what takes too long.
+//! The command line draws a bar of it; the Scheduling Advisor lets heuristics run to their end.
 
 /// Who wants to know how far a heuristic is.
 pub trait Progress {

@@ -13,12 +13,20 @@ use std::time::{Duration, Instant};
 /// How long a process may take until it serves.
 const BEGINS_MAX: Duration = Duration::from_secs(60);
 
+/// Who has lived so long is started again at once; others after a pause that doubles.
+const STEADY: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
 /// See the module.
 pub(super) struct Process {
     pub(super) name: String,
     program: PathBuf,
     arguments: Vec<String>,
     started: Started,
+    /// Between the last start and the next one at least: one that ends again and again is not to
+    /// keep the machine busy.
+    pause: Duration,
 }
 
 struct Started {
@@ -52,7 +60,7 @@ impl Process {
         let first = started.first.take();
         let line = first.map(|first| first.recv_timeout(BEGINS_MAX));
         let (name, program) = (name.to_owned(), program.to_owned());
-        let mut process = Self { name, program, arguments, started };
+        let mut process = Self { name, program, arguments, started, pause: Duration::ZERO };
         let line = match line {
             Some(Ok(line)) => line,
             _ => {
@@ -68,8 +76,20 @@ impl Process {
         Ok((process, line))
     }
 
-    /// Starts it again and does not wait.
+    /// Whether it may be started again by now.
+    pub(super) fn is_due(&self) -> bool {
+        self.started.since.elapsed() >= self.pause
+    }
+
+    /// Starts it again, once the one before is gone, and does not wait until it serves.
     pub(super) fn restart(&mut self) -> io::Result<()> {
+        self.started.end();
+        self.pause = if self.started.since.elapsed() < STEADY {
+            (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE)
+        } else {
+            Duration::ZERO
+        };
+        self.started.since = Instant::now();
         self.started = Started::new(&self.program, &self.arguments)?;
         Ok(())
     }
@@ -107,13 +127,17 @@ impl Started {
         let first = output.map(lines);
         Ok(Self { child, _input: input, first, since: Instant::now() })
     }
+
+    fn end(&mut self) {
+        // An error here means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // An error here means that it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 
@@ -189,6 +213,20 @@ mod tests {
         let mut processes = shared.lock();
         assert_eq!(processes[0].look(), State::Begins);
         assert_eq!(processes[1].look(), State::Serves { is_new: false });
+    }
+
+    #[test]
+    fn one_that_ends_again_and_again_is_started_after_ever_longer_pauses() {
+        let began = Instant::now();
+        let processes = Mutex::new(vec![shell("crashes", "echo ready")]);
+        let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
+        let shared = Shared { is_ending, restarts, processes };
+        until("the longest pause", || {
+            shared.look();
+            shared.lock()[0].pause == LONGEST_PAUSE
+        });
+        // From 20 ms to 640 ms, doubled each time.
+        assert!(began.elapsed() >= Duration::from_millis(1260), "{:?}", began.elapsed());
     }
 
     #[test]

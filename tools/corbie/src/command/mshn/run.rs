@@ -68,6 +68,8 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     if is_for_daemon {
         writeln!(output, "{used}")?;
         output.flush()?;
+        // The daemon does, too, but may be killed before that.
+        client_library::end_own_group();
     } else if used.is_success() {
         let text = |name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
         let usage = used.as_usage(text("application"), text("format"), text("machine"));
