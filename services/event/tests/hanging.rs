@@ -189,6 +189,39 @@ fn pullers_that_do_not_read_large_events_hold_back_no_other_channel() {
     scene.end();
 }
 
+/// An event for which there is no room although little waits: workers are not kept busy with it.
+#[test]
+fn pullers_that_have_room_for_no_large_event_hold_back_no_other_channel() {
+    let scene = Scene::new();
+    let channel = scene.channel("test", ChannelQos::default());
+    let (pullers, supplier) = (pullers(&channel, 8), supplier(&channel));
+    let pull = |one| pulls_and_does_not_read(std::slice::from_ref(one), 64);
+    let hanging: Vec<_> = pullers.iter().map(pull).collect();
+    let statistics = || scene.server.channel("test").expect("it").statistics().consumers;
+    let delivered = || statistics().iter().map(|one| one.delivered).collect::<Vec<_>>();
+    // Until none takes any more, so that a part of an event or two waits for each.
+    let (mut before, event) = (delivered(), text(500_000));
+    loop {
+        let (supplier, event) = (supplier.clone(), event.clone());
+        soon("an event", move || supplier.push(&event).expect("taken"));
+        std::thread::sleep(Duration::from_millis(20));
+        let now = delivered();
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    // With what waits it is more than may.
+    soon("the large event", move || supplier.push(&text(17 << 20)).expect("taken"));
+    let other = scene.channel("other", ChannelQos::default());
+    let (good, to_other) = (scene.good(&other), self::supplier(&other));
+    soon("a push to another channel", move || to_other.push(&any(1)).expect("taken"));
+    good.recv_timeout(SOON).expect("the event");
+    assert!(statistics().iter().any(|one| one.queued == 1), "there was room for all");
+    drop(hanging);
+    scene.end();
+}
+
 /// Hangs in `push` once told to.
 struct Hangs {
     hangs: Arc<(Mutex<bool>, Condvar)>,

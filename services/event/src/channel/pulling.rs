@@ -78,6 +78,9 @@ struct State {
     events: VecDeque<(Arc<Event>, Option<Arc<Ticket>>)>,
     octets: usize,
     waiting: VecDeque<Pull>,
+    /// Pulls whose clients are gone, until the lock is free: with them their connection may go, and
+    /// tell of other events that they were lost.
+    gone: Vec<Pull>,
     /// A pull waits whose client is behind, and an event that it takes: events wait now.
     is_put_off: bool,
     /// A worker is about to look whether there is room, and after how long it is to the next time.
@@ -123,9 +126,10 @@ impl PullingConsumer {
             return;
         }
         if let Some(pull) = state.next_pull_for(event) {
-            drop(state);
+            self.release(state);
             let (event, number) = (Arc::clone(event), None);
-            return self.give(pull, Out { event, number, released: Vec::new() });
+            self.give(pull, Out { event, number, released: Vec::new() });
+            return;
         }
         let mut kept = None;
         while self.is_full(&state, event.len()) {
@@ -135,7 +139,7 @@ impl PullingConsumer {
                     return self.release(state);
                 }
                 Overflow::Disconnect => {
-                    drop(state);
+                    self.release(state);
                     tracing::info!("a pull consumer is disconnected: its queue is full");
                     return (self.give_up)();
                 }
@@ -199,7 +203,7 @@ impl PullingConsumer {
             self.give(pull, out);
             return self.catch_up();
         }
-        state.waiting.retain(|pull| !pull.response.is_client_gone());
+        state.set_gone_apart();
         if state.waiting.len() >= self.waiting_max {
             self.release(state);
             let text = format!("{} pulls wait already; no more may be", self.waiting_max);
@@ -213,14 +217,19 @@ impl PullingConsumer {
         self.catch_up();
     }
 
-    fn give(self: &Arc<Self>, pull: Pull, out: Out) {
+    /// Whether there was room for it; else pull and event wait again.
+    fn give(self: &Arc<Self>, pull: Pull, out: Out) -> bool {
         let Out { event, number, released } = out;
         drop(released);
         let Pull { response, wanted, write } = pull;
         let (consumer, given) = (Arc::clone(self), Arc::clone(&event));
         let then = move |outcome| consumer.given(given, number, outcome);
-        if let Err(response) = response.reply_if_room(&|e| write(&event, e), then) {
-            self.put_off(Pull { response, wanted, write }, event, number);
+        match response.reply_if_room(&|e| write(&event, e), then) {
+            Ok(()) => true,
+            Err(response) => {
+                self.put_off(Pull { response, wanted, write }, event, number);
+                false
+            }
         }
     }
 
@@ -244,7 +253,8 @@ impl PullingConsumer {
         }
     }
 
-    /// Others gave the client of this pull much to take just now: pull and event wait again.
+    /// There is no room for the event where the client of this pull has something to take already:
+    /// pull and event wait again, the pull behind others whose clients may have room.
     fn put_off(self: &Arc<Self>, pull: Pull, event: Arc<Event>, number: Option<u64>) {
         let mut state = self.lock();
         if state.is_ended {
@@ -253,20 +263,23 @@ impl PullingConsumer {
             return pull.refuse(is_suspended);
         }
         state.put_back(number, event);
-        state.waiting.push_front(pull);
+        state.waiting.push_back(pull);
         state.is_put_off = true;
         self.release(state);
     }
 
     /// Lets go of the lock, and has a worker look after a while where a client is behind.
     fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let gone = std::mem::take(&mut state.gone);
         if !state.is_put_off || state.is_looked_after || state.is_ended {
-            return;
+            drop(state);
+            return drop(gone);
         }
         state.is_looked_after = true;
         let delay = state.look_after.max(FIRST_LOOK);
         state.look_after = (2 * delay).min(LONGEST_LOOK);
         drop(state);
+        drop(gone);
         let Some(workers) = self.workers.upgrade() else { return };
         let consumer = Arc::downgrade(self);
         workers.after(delay, move || {
@@ -280,7 +293,7 @@ impl PullingConsumer {
     fn give_what_waits(self: &Arc<Self>) {
         let mut state = self.lock();
         state.is_looked_after = false;
-        state.waiting.retain(|pull| !pull.response.is_client_gone());
+        state.set_gone_apart();
         while !state.is_ended {
             let State { waiting, events, .. } = &*state;
             let has_event = |pull: &Pull| events.iter().any(|(event, _)| pull.takes(event));
@@ -291,10 +304,13 @@ impl PullingConsumer {
             };
             let Some(pull) = state.waiting.remove(at) else { break };
             let Some(out) = self.take_out(&mut state, &pull) else { break };
-            state.look_after = Duration::ZERO;
             drop(state);
-            self.give(pull, out);
+            let had_room = self.give(pull, out);
             state = self.lock();
+            if !had_room {
+                break; // The next look may find room.
+            }
+            state.look_after = Duration::ZERO;
         }
         self.release(state);
         self.catch_up();
@@ -309,7 +325,9 @@ impl PullingConsumer {
         let pull = state.next_pull_for(&event);
         let given = pull.and_then(|pull| Some((self.take_out(&mut state, &pull)?, pull)));
         self.release(state);
-        given.into_iter().for_each(|(out, pull)| self.give(pull, out));
+        given.into_iter().for_each(|(out, pull)| {
+            self.give(pull, out);
+        });
         self.catch_up();
     }
 
@@ -368,10 +386,18 @@ impl State {
         if self.waiting.is_empty() || self.is_put_off {
             return None;
         }
-        self.waiting.retain(|pull| !pull.response.is_client_gone());
+        self.set_gone_apart();
         let takes = |pull: &Pull| pull.takes(event);
         let at = self.waiting.iter().position(|pull| takes(pull) && !pull.is_behind());
         self.is_put_off = at.is_none() && self.waiting.iter().any(takes);
         self.waiting.remove(at?)
+    }
+
+    /// Pulls of clients that are gone wait no more; see [`State::gone`].
+    fn set_gone_apart(&mut self) {
+        let is_gone = |pull: &Pull| pull.response.is_client_gone();
+        while let Some(at) = self.waiting.iter().position(is_gone) {
+            self.gone.extend(self.waiting.remove(at));
+        }
     }
 }

@@ -219,7 +219,8 @@ impl PushConsumer {
             drop(state);
             let had_room = self.send(parcel);
             state = self.lock();
-            if !had_room {
+            // Of requests that are pending an answer goes on; it may have come just now.
+            if !had_room && state.queue.pending() > 0 {
                 break;
             }
         }
@@ -278,7 +279,7 @@ impl PushConsumer {
             return true;
         }
         let mut state = self.lock();
-        state.queue.unsent(numbers);
+        state.unsent(numbers);
         if !matches!(state.phase, Phase::Ready | Phase::Trying) {
             return false;
         }

@@ -85,7 +85,9 @@ impl PullingConsumer {
             }
         }
         self.release(state);
-        given.into_iter().for_each(|(pull, out)| self.give(pull, out));
+        given.into_iter().for_each(|(pull, out)| {
+            self.give(pull, out);
+        });
         self.catch_up();
     }
 
@@ -174,7 +176,9 @@ impl Follows for PullingConsumer {
             cursor.stands_in(part);
         }
         self.release(state);
-        given.into_iter().for_each(|(pull, out)| self.give(pull, out));
+        given.into_iter().for_each(|(pull, out)| {
+            self.give(pull, out);
+        });
     }
 
     fn cannot_read(&self, why: String) {

@@ -22,6 +22,16 @@ impl State {
     /// A request is on its way no more.
     pub(super) fn answered(&mut self) {
         self.queue.answered();
+        self.note_idle();
+    }
+
+    /// A request was not sent after all.
+    pub(super) fn unsent(&mut self, numbers: &[u64]) {
+        self.queue.unsent(numbers);
+        self.note_idle();
+    }
+
+    fn note_idle(&mut self) {
         if self.queue.pending() == 0 {
             // Whoever waits reads how far it is when the lock is free.
             self.under_way = None;
