@@ -166,20 +166,20 @@ impl CallPolicies {
     fn begin_with_times(&self) -> Result<Clock, SystemException> {
         let left = |end: Option<UtcT>| end.map(|end| end.left());
         let whole = self.roundtrip_timeout.into_iter().chain(left(self.reply_end)).min();
-        let bounds = [self.request_timeout, self.sending_timeout, left(self.request_end)];
-        let sending = bounds.into_iter().flatten().min();
+        let sending = self.request_timeout.into_iter().chain(left(self.request_end)).min();
         let start = self.request_start.map_or(Duration::ZERO, |start| start.left());
         let never = |minor, what: &str| {
             Err(SystemException::timeout(minor, CompletionStatus::No)
                 .with_detail(format!("the request was not sent: {what}")))
         };
-        if sending.is_some_and(|sending| sending <= start) {
+        let first = sending.into_iter().chain(self.sending_timeout).min();
+        if first.is_some_and(|sending| sending <= start) {
             return never(minor::TIMEOUT_REQUEST_END, "its end time came before it could be");
         }
         if whole.is_some_and(|whole| whole <= start) {
             return never(minor::TIMEOUT_REPLY_END, "the end time of its reply came before");
         }
-        let clock = Clock::in_phases(sending, whole, self.reply_timeout);
+        let clock = Clock::in_phases(sending, self.sending_timeout, whole, self.reply_timeout);
         if !start.is_zero() {
             std::thread::sleep(start);
         }
