@@ -69,6 +69,8 @@ impl Flusher {
             if let Err(error) = thread.spawn(move || flusher.run(&weak)) {
                 tracing::warn!(%error, "no thread to flush with: batches wait until they are full");
                 state.has_thread = false;
+                // So that the next who expects something tries again.
+                self.is_awake.store(false, Ordering::SeqCst);
             }
         }
         drop(state);
@@ -114,7 +116,12 @@ impl Flusher {
     /// Sleeps until something is kept back.
     fn sleep(&self, orb: &Weak<OrbInner>, sources: &mut Vec<Arc<dyn Flush>>) {
         self.is_awake.store(false, Ordering::SeqCst);
-        // Whatever was kept back before this store is seen by the look after it.
+        // Whatever was kept back before this store is seen by the look after it, also where nobody
+        // looked so far.
+        sources.clear();
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.extend(state.sources.iter().filter_map(Weak::upgrade));
+        drop(state);
         if sources.iter().fold(false, |waits, source| waits | source.flush_old()) {
             self.is_awake.store(true, Ordering::SeqCst);
             return;
@@ -127,5 +134,29 @@ impl Flusher {
             let waited = self.woken.wait_timeout(state, Duration::from_secs(1));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Waits;
+
+    impl Flush for Waits {
+        fn flush_old(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn what_was_added_while_it_went_to_sleep_keeps_it_awake() {
+        let (flusher, source) = (Flusher::default(), Arc::new(Waits));
+        flusher.is_awake.store(true, Ordering::SeqCst);
+        let weak: Weak<Waits> = Arc::downgrade(&source);
+        flusher.add(weak);
+        // tidy: sleep: it does not: its last look was before there was a source
+        flusher.sleep(&Weak::new(), &mut Vec::new());
+        assert!(flusher.is_awake.load(Ordering::SeqCst));
     }
 }
