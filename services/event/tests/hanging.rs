@@ -204,6 +204,7 @@ fn pullers_that_have_room_for_no_large_event_hold_back_no_other_channel() {
     loop {
         let (supplier, event) = (supplier.clone(), event.clone());
         soon("an event", move || supplier.push(&event).expect("taken"));
+        // tidy: sleep: the flusher sends what the peer's system takes, in its own time
         std::thread::sleep(Duration::from_millis(20));
         let now = delivered();
         if now == before {
