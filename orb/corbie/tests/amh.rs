@@ -11,7 +11,8 @@ use corbie::{
 };
 use corbie_testkit::{RawPeer, RawRequest, object_key_in};
 use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -286,6 +287,50 @@ fn a_client_that_does_not_read_holds_up_nobody() {
         assert!(later.contains(&false), "{concurrency}: what waited is lost");
         server.shutdown(true);
         client.shutdown(true);
+    }
+}
+
+/// What waits when the server ends reaches a client that reads, and the last word after it.
+#[test]
+fn a_shutdown_sends_what_waits_to_a_client_that_reads() {
+    const REPLY: u8 = 1;
+    const CLOSE_CONNECTION: u8 = 5;
+    for concurrency in STRATEGIES {
+        let (server, echo, deferred) = serve_deferred(&["-ORBServerConcurrency", concurrency]);
+        let mut client = Pipelining::new(&server, &echo);
+        let sent = Arc::new(AtomicU32::new(0));
+        let answer = |request: Deferred| {
+            let sent = Arc::clone(&sent);
+            let then = move |outcome: Result<(), SystemException>| {
+                outcome.unwrap();
+                sent.fetch_add(1, Ordering::SeqCst);
+            };
+            let write = |e: &mut corbie::Encoder<'_>| {
+                e.write_octets(&[0; 100_000]);
+                Ok(())
+            };
+            assert!(request.response.reply_if_room(&write, then).is_ok(), "{concurrency}");
+        };
+        client.send(0..150);
+        let due: Vec<_> = (0..150).map(|_| deferred.recv_timeout(PATIENCE).unwrap()).collect();
+        due.into_iter().for_each(answer);
+        assert!(sent.load(Ordering::SeqCst) < 150, "{concurrency}: some wait");
+        let stopping = std::thread::spawn({
+            let server = server.clone();
+            move || server.shutdown(false)
+        });
+        for reply in 0..150 {
+            let message = client.peer.receive_message(PATIENCE).unwrap();
+            assert_eq!(
+                (message[7], message.len() > 100_000),
+                (REPLY, true),
+                "{concurrency} {reply}"
+            );
+        }
+        let message = client.peer.receive_message(PATIENCE).unwrap();
+        assert_eq!(message[7], CLOSE_CONNECTION, "{concurrency}");
+        stopping.join().unwrap();
+        assert_eq!(sent.load(Ordering::SeqCst), 150, "{concurrency}");
     }
 }
 

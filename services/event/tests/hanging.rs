@@ -33,7 +33,12 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::with("thread-per-connection")
+    }
+
+    fn with(concurrency: &str) -> Self {
         let settings = ["-ORBListenEndpoints", "iiop://127.0.0.1:0", "-ORBMessageTimeout", NEVER];
+        let settings = settings.into_iter().chain(["-ORBServerConcurrency", concurrency]);
         let (server_orb, clients) = (Orb::init(settings).expect("an ORB"), fixture::orb());
         let folder = ScratchFolder::new("hanging");
         let server = EventServer::start_with_store(&server_orb, Limits::default(), folder.path());
@@ -221,6 +226,37 @@ fn pullers_that_have_room_for_no_large_event_hold_back_no_other_channel() {
     assert!(statistics().iter().any(|one| one.queued == 1), "there was room for all");
     drop(hanging);
     scene.end();
+}
+
+/// What waits for it is lost with its connection, and so are its pulls that wait.
+#[test]
+fn a_puller_that_is_refused_while_events_wait_for_it_holds_back_no_supplier() {
+    for concurrency in ["thread-pool", "thread-per-connection"] {
+        let scene = Scene::with(concurrency);
+        let channel = scene.channel("test", ChannelQos::default());
+        let (good, supplier) = (scene.good(&channel), supplier(&channel));
+        let mut hanging = pulls_and_does_not_read(&pullers(&channel, 1), 64);
+        let delivered = || {
+            let consumers = scene.server.channel("test").expect("it").statistics().consumers;
+            consumers.iter().map(|one| one.delivered).min()
+        };
+        let push = |event: &Any| {
+            let (supplier, event) = (supplier.clone(), event.clone());
+            soon("a push", move || supplier.push(&event).expect("taken"));
+            good.recv_timeout(SOON).expect("the event");
+            // tidy: sleep: the server notices bad octets in its own time
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let (large, mut before) = (text(500_000), None);
+        while before != delivered() {
+            before = delivered();
+            push(&large);
+        }
+        hanging.send(b"these are no octets of GIOP").expect("sent");
+        (0..20).for_each(|number| push(&any(number)));
+        drop(hanging);
+        scene.end();
+    }
 }
 
 /// Hangs in `push` once told to.

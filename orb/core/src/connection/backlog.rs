@@ -15,6 +15,9 @@ const LARGE_OCTETS: usize = 32 << 10;
 const BLOCK_OCTETS: usize = 16 << 10;
 /// Pieces that one system call takes.
 const PIECES: usize = 40;
+/// Who waits for the peer sends so many octets at a time: the peer has the link's send time-out for
+/// each time, and one that is slow but reads is not taken for one that hangs.
+const WAITING_OCTETS: usize = 256 << 10;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -148,24 +151,17 @@ impl Backlog {
         (later.sent, later.octets) = (0, 0);
     }
 
-    /// Sends what waits, as far as the peer takes it within the send time-out, or without waiting
-    /// (`may_wait`); how many octets that were.
+    /// Sends of what waits what can be sent without waiting or, if it may wait, so much at most
+    /// that a slow peer takes it within the link's send time-out; how many octets that were.
     ///
     /// # Errors
     /// What the system says; nobody knows then how much was sent.
     pub(crate) fn send(&mut self, link: &Link, may_wait: bool) -> io::Result<usize> {
         let mut total = 0;
+        let most = if may_wait { WAITING_OCTETS } else { usize::MAX };
         while self.octets > 0 {
             let mut slices = [IoSlice::new(&[]); PIECES];
-            let mut skip = self.sent;
-            let (mut count, mut offered) = (0, 0);
-            for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
-                let octets = piece.octets().get(skip..).unwrap_or_default();
-                *slice = IoSlice::new(octets);
-                offered += octets.len();
-                count += 1;
-                skip = 0;
-            }
+            let (count, offered) = self.offer(&mut slices, most);
             let sent = match &mut slices[..count] {
                 [one] if may_wait => link.send_one(one).map(|()| offered),
                 [one] => link.try_send(one),
@@ -174,11 +170,29 @@ impl Backlog {
             }?;
             total += sent;
             self.advance(sent);
-            if sent < offered || offered == 0 {
+            if may_wait || sent < offered || offered == 0 {
                 break;
             }
         }
         Ok(total)
+    }
+
+    /// What is sent next, `most` octets of it: in how many slices, and how many octets.
+    fn offer<'s>(&'s self, slices: &mut [IoSlice<'s>; PIECES], most: usize) -> (usize, usize) {
+        let mut skip = self.sent;
+        let (mut count, mut offered) = (0, 0);
+        for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
+            let octets = piece.octets().get(skip..).unwrap_or_default();
+            let octets = &octets[..octets.len().min(most - offered)];
+            *slice = IoSlice::new(octets);
+            offered += octets.len();
+            count += 1;
+            skip = 0;
+            if offered == most {
+                break;
+            }
+        }
+        (count, offered)
     }
 
     /// So many octets were sent.

@@ -70,7 +70,7 @@ pub(crate) struct MuxedConnection {
     /// When it was last seen to take something, as [`Pending::nanoseconds`], or [`NOT_STUCK`], and
     /// what it had taken then.
     stuck_since: AtomicU64,
-    sent_before: AtomicU64,
+    moved_before: AtomicU64,
     /// Whether a call is about to use it alone; see [`MuxedConnection::reserve`].
     is_reserved: AtomicBool,
     is_closed: AtomicBool,
@@ -161,7 +161,7 @@ impl MuxedConnection {
             was_waiting: AtomicBool::new(false),
             message_timeout: settings.message_timeout,
             stuck_since: AtomicU64::new(NOT_STUCK),
-            sent_before: AtomicU64::new(0),
+            moved_before: AtomicU64::new(0),
             is_reserved: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             itself: itself.clone(),

@@ -112,6 +112,8 @@ struct Queue {
     /// what lies between them waits. What is put in front lowers the second.
     total: u64,
     total_sent: u64,
+    /// Octets that were sent from here so far: only rises.
+    moved: u64,
     /// A thread sends; it takes along what is added meanwhile.
     is_sending: bool,
     is_closed: bool,
@@ -244,6 +246,7 @@ impl Outbox {
         queue = self.lock();
         queue.is_sending = false;
         let octets = *sent.as_ref().unwrap_or(&0);
+        queue.moved += octets as u64;
         if let Err(refused) = self.check(link, &mut queue, sent.map(drop)) {
             return Err(Refused::Unsent(refused.into_error()));
         }
@@ -282,15 +285,27 @@ impl Outbox {
     /// Puts the octets of a small whole message in the queue, whatever is there, and sends what can
     /// be sent without waiting: for a word that nobody waits for.
     pub(crate) fn post(&self, link: &Link, message: &[u8]) {
+        let Some(queue) = self.with_word(message) else { return };
+        // Whoever reads the connection notices that it is broken.
+        let _ = self.send_queue(link, queue, Patience::None);
+    }
+
+    /// As [`Outbox::post`], and sends nothing: a thread that sends without this queue is in
+    /// between.
+    pub(crate) fn add_word(&self, message: &[u8]) {
+        drop(self.with_word(message));
+    }
+
+    /// The queue with `message` in it, unless it is closed.
+    fn with_word(&self, message: &[u8]) -> Option<MutexGuard<'_, Queue>> {
         let mut queue = self.lock();
         if queue.is_closed {
-            return;
+            return None;
         }
         queue.total += message.len() as u64;
         queue.backlog.add(message);
         self.waiting.store(queue.waiting(), Ordering::SeqCst);
-        // Whoever reads the connection notices that it is broken.
-        let _ = self.send_queue(link, queue, Patience::None);
+        Some(queue)
     }
 
     /// Puts the finished message in `encoder` behind what waits and sends nothing: a thread that
@@ -336,11 +351,17 @@ impl Outbox {
         self.lock().total_sent
     }
 
-    /// As [`Outbox::sent`], if something waits that is not kept back, and that no thread sends now.
-    pub(crate) fn sent_of_what_is_due(&self) -> Option<u64> {
+    /// How many octets were sent from here so far, whatever was put in front since.
+    pub(crate) fn moved(&self) -> u64 {
+        self.lock().moved
+    }
+
+    /// As [`Outbox::moved`], if something waits that is not kept back, and that no thread sends
+    /// now.
+    pub(crate) fn moved_of_what_is_due(&self) -> Option<u64> {
         let queue = self.lock();
         let is_due = queue.waiting() > 0 && !queue.is_sending && queue.hold.is_over();
-        is_due.then_some(queue.total_sent)
+        is_due.then_some(queue.moved)
     }
 
     /// Sends what waits and is not to be kept back longer, as far as `patience` allows.
@@ -479,14 +500,19 @@ impl Outbox {
             let sent = backlog.send(link, patience != Patience::None);
             queue = self.lock();
             queue.is_sending = false;
-            queue.total_sent += *sent.as_ref().unwrap_or(&0) as u64;
+            let octets = *sent.as_ref().unwrap_or(&0) as u64;
+            queue.total_sent += octets;
+            queue.moved += octets;
             self.check(link, &mut queue, sent.map(drop))?;
             if queue.is_closed {
                 break;
             }
             if backlog.octets() > 0 {
                 self.put_in_front(&mut queue, backlog);
-                return Ok(());
+                if patience == Patience::None {
+                    return Ok(());
+                }
+                continue;
             }
             queue.spare = backlog;
             self.waiting.store(queue.waiting(), Ordering::SeqCst);

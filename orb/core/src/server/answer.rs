@@ -13,6 +13,7 @@ use corbie_giop::{
 use corbie_types::{CompletionStatus, SystemException};
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a reply has to know of its request.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +78,10 @@ pub(crate) fn send<'a>(
     let fragment_octets = orb.fragment_octets(to.version);
     let sent = match waits {
         Waits::Always => connection.send(orb, &mut encoder, fragment_octets).map(|()| 0),
+        // Nobody else sends on what a client does not take.
+        Waits::WithoutRoom if orb.server().closing.load(Ordering::Acquire) => {
+            connection.send(orb, &mut encoder, fragment_octets).map(|()| 0)
+        }
         Waits::WithoutRoom | Waits::Never => {
             match connection.send_without_waiting(orb, &mut encoder, fragment_octets) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock && waits == Waits::Never => {
@@ -102,7 +107,7 @@ pub(crate) fn send<'a>(
 #[cold]
 fn cannot_send(connection: &ServerConnection, error: &std::io::Error) {
     tracing::debug!(peer = %connection.peer(), %error, "a reply could not be sent");
-    connection.close(None);
+    connection.cut();
 }
 
 /// Writes a user exception: `members` writes its members.

@@ -82,7 +82,11 @@ impl EventHandler for ServerConnection {
             }
             Err(failure) => {
                 thread_per_connection::end(&self, &failure);
-                leave(orb, &self)
+                if self.has_last_words() {
+                    self.end_of_closing(orb, turn)
+                } else {
+                    leave(orb, &self)
+                }
             }
         }
     }
@@ -95,8 +99,12 @@ impl ServerConnection {
     }
 }
 
-/// The connection is closed: it is no source any more.
+/// The connection is closed: it is no source any more. What still waits is lost, and those who want
+/// to know learn it now: later it would be where the last of its responses is dropped.
 fn leave(orb: &Orb, connection: &ServerConnection) -> Next {
+    if connection.sending.waits() {
+        connection.shut();
+    }
     orb.server().forget(connection.id);
     Next::Remove
 }

@@ -57,8 +57,8 @@ pub(crate) struct Sending {
     vain_looks: AtomicU32,
     /// The tick since which the peer takes nothing of what waits, or [`COMPLETE`].
     pub(crate) stuck_since: AtomicU64,
-    /// What had been sent of what waited at the last tick.
-    sent_before: AtomicU64,
+    /// What had been sent from the outbox at the last tick.
+    moved_before: AtomicU64,
     /// The link is to be shut down when all was sent.
     is_last: AtomicBool,
     /// Who is told when what waits was sent.
@@ -79,7 +79,7 @@ impl Sending {
             was_waiting: AtomicBool::new(false),
             vain_looks: AtomicU32::new(0),
             stuck_since: AtomicU64::new(COMPLETE),
-            sent_before: AtomicU64::new(0),
+            moved_before: AtomicU64::new(0),
             is_last: AtomicBool::new(false),
             fates: Fates::default(),
         }
@@ -160,9 +160,16 @@ impl ServerConnection {
             return Ok(());
         }
         if sending.never_waits.load(Ordering::Relaxed) {
-            return self.send_what_is_taken(orb, encoder, fragment_octets).map(drop);
+            let sent = self.send_what_is_taken(orb, encoder, fragment_octets).map(drop);
+            drop(turn);
+            self.tell_fates();
+            return sent;
         }
-        driver::send_message(&self.link, encoder, fragment_octets)?;
+        if let Err(error) = driver::send_message(&self.link, encoder, fragment_octets) {
+            // Nothing may follow a part of a message: whoever has the turn next finds it so.
+            self.link.shutdown();
+            return Err(error);
+        }
         drop(turn);
         if sending.waits() {
             self.flush_added();
@@ -183,37 +190,49 @@ impl ServerConnection {
         fragment_octets: Option<usize>,
     ) -> io::Result<u64> {
         let sending = &self.sending;
-        if orb.server().closing.load(Ordering::Acquire) {
-            // Nobody else sends it any more.
-            return self.send(orb, encoder, fragment_octets).map(|()| 0);
-        }
         let end = if let Some(_turn) = sending.try_lock() {
             let is_batching = sending.is_batching.load(Ordering::Relaxed);
             if is_batching | sending.waits() {
-                self.queue(orb, encoder, fragment_octets, is_batching, Patience::None)?
+                self.queue(orb, encoder, fragment_octets, is_batching, Patience::None)
             } else {
-                self.send_what_is_taken(orb, encoder, fragment_octets)?
+                self.send_what_is_taken(orb, encoder, fragment_octets)
             }
         } else {
-            sending.outbox.add(encoder, fragment_octets).map_err(Refused::into_error)?
+            sending.outbox.add(encoder, fragment_octets).map_err(Refused::into_error)
         };
         if sending.waits() {
             self.flush_added();
             self.have_rest_sent(orb);
         }
-        Ok(end)
+        self.tell_fates();
+        end
     }
 
     /// Sends what was added while another thread had the turn, unless one has it: whoever adds and
     /// whoever gives the turn back both look, and the flusher if they miss each other.
     #[cold]
     fn flush_added(&self) {
-        let is_batching = self.sending.is_batching.load(Ordering::Relaxed);
-        if !is_batching && let Some(turn) = self.sending.try_lock() {
+        if !self.sending.is_batching.load(Ordering::Relaxed) {
+            self.flush_if_free();
+        }
+    }
+
+    /// Sends what the peer takes now, unless another thread has the turn.
+    fn flush_if_free(&self) {
+        if let Some(turn) = self.sending.try_lock() {
             self.flush_with(Patience::None);
             drop(turn);
             self.tell_fates();
         }
+    }
+
+    /// While the ORB ends: sends what the peer takes now, of what is kept back, too. If something
+    /// waits still, how much was sent so far.
+    pub(crate) fn send_more(&self) -> Option<u64> {
+        if self.sending.waits() {
+            self.flush_if_free();
+        }
+        self.sending.waits().then(|| self.sending.outbox.moved())
     }
 
     /// `then` is told when an answer that ends here was handed to the transport, or is lost.
@@ -310,9 +329,9 @@ impl ServerConnection {
         let Some(_turn) = turn else {
             return sending.stuck_since.store(COMPLETE, Ordering::Relaxed);
         };
-        let sent = sending.outbox.sent();
-        let before = sending.sent_before.swap(sent, Ordering::Relaxed);
-        if sent != before || sending.stuck_since.load(Ordering::Relaxed) == COMPLETE {
+        let moved = sending.outbox.moved();
+        let before = sending.moved_before.swap(moved, Ordering::Relaxed);
+        if moved != before || sending.stuck_since.load(Ordering::Relaxed) == COMPLETE {
             sending.stuck_since.store(tick, Ordering::Relaxed);
         }
     }
@@ -370,6 +389,11 @@ impl ServerConnection {
         }
     }
 
+    /// Whether it ends when its last words were taken.
+    pub(crate) fn has_last_words(&self) -> bool {
+        self.sending.is_last.load(Ordering::Acquire)
+    }
+
     /// The ORB ends, and with it those who would have sent what waits for the peer to take it.
     pub(crate) fn end_sending(&self) {
         if self.sending.is_last.load(Ordering::Acquire) && !self.sending.never_waits() {
@@ -418,19 +442,34 @@ impl ServerConnection {
     pub(crate) fn send_last(&self, farewell: Option<Control>) {
         let sending = &self.sending;
         let Some(octets) = farewell else { return self.shut() };
-        if let Some(turn) = sending.lock_soon() {
-            if !sending.waits() {
-                self.link.send_now(&octets);
-            } else {
-                sending.is_last.store(true, Ordering::Release);
-                sending.outbox.post(&self.link, &octets);
-                if sending.waits() {
-                    return; // See `flush_with`.
-                }
+        let Some(turn) = sending.lock_soon() else {
+            return self.leave_last(&octets);
+        };
+        if !sending.waits() {
+            self.link.send_now(&octets);
+        } else {
+            sending.is_last.store(true, Ordering::Release);
+            sending.outbox.post(&self.link, &octets);
+            if sending.waits() {
+                return; // See `flush_with`.
             }
-            drop(turn);
         }
+        drop(turn);
         self.shut();
+    }
+
+    /// Leaves a last word to a thread that waits for the peer: it takes it along. In this order, as
+    /// who finds that it is the last to be sent ends the link.
+    #[cold]
+    fn leave_last(&self, octets: &[u8]) {
+        self.sending.outbox.add_word(octets);
+        self.sending.is_last.store(true, Ordering::Release);
+        // That thread may just have had its last look.
+        if let Some(turn) = self.sending.lock_soon() {
+            self.flush_with(Patience::None);
+            drop(turn);
+            self.tell_fates();
+        }
     }
 }
 
@@ -461,6 +500,8 @@ impl Flush for ServerConnection {
         let waited = self.sending.was_waiting.swap(waits, Ordering::Relaxed);
         if waited && waits {
             self.flush_now_and_then();
+        } else if !waits {
+            self.sending.vain_looks.store(0, Ordering::Relaxed);
         }
         if !waited && !waits {
             self.sending.outbox.rest();

@@ -13,6 +13,11 @@ use std::time::{Duration, Instant};
 /// How often the wait for requests under way looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
+/// After so many looks, a second of them at least, clients that take nothing of the answers that
+/// wait for them are cut off; and after so long at the latest.
+const VAIN_LOOKS: u32 = 1_000;
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
+
 /// Ends serving. With `wait_for_completion`, requests in servants are waited for, but at most for
 /// `patience`. Those that remain are finished all the same, and their connections close with the
 /// last reply.
@@ -38,6 +43,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     for connection in &connections {
         connection.close_when_served();
     }
+    let_clients_take(&connections);
     if let Some(pool) = server.pool.get() {
         pool.close();
     }
@@ -72,6 +78,29 @@ fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], deadline: Instan
         if !reactor.is_some_and(|reactor| reactor.run_once(orb, Some(LOOK_AGAIN))) {
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+}
+
+/// Sends what waits for clients, to those who take it.
+fn let_clients_take(connections: &[Arc<ServerConnection>]) {
+    let end = Instant::now() + LAST_ANSWERS;
+    let mut open: Vec<_> = connections.iter().collect();
+    let mut before = (0, 0);
+    let mut vain_looks = 0;
+    loop {
+        let mut sent = 0_u64;
+        open.retain(|connection| {
+            let more = connection.send_more();
+            sent = sent.wrapping_add(more.unwrap_or(0));
+            more.is_some()
+        });
+        let now = (open.len(), sent);
+        vain_looks = if now == before { vain_looks + 1 } else { 0 };
+        before = now;
+        if open.is_empty() || vain_looks == VAIN_LOOKS || Instant::now() >= end {
+            return;
+        }
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 

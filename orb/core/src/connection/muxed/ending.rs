@@ -44,12 +44,12 @@ impl MuxedConnection {
     /// threads that never wait for it would go on for ever. Called once a second.
     pub(crate) fn break_if_stuck(&self, now: Instant) {
         let now = self.pending.nanoseconds(now);
-        let Some(sent) = self.outbox.sent_of_what_is_due() else {
+        let Some(moved) = self.outbox.moved_of_what_is_due() else {
             return self.stuck_since.store(NOT_STUCK, Ordering::Relaxed);
         };
-        let before = self.sent_before.swap(sent, Ordering::Relaxed);
+        let before = self.moved_before.swap(moved, Ordering::Relaxed);
         let since = self.stuck_since.load(Ordering::Relaxed);
-        if sent != before || since == NOT_STUCK {
+        if moved != before || since == NOT_STUCK {
             return self.stuck_since.store(now, Ordering::Relaxed);
         }
         let stuck = Duration::from_nanos(now.saturating_sub(since));

@@ -113,6 +113,49 @@ fn the_rest_of_a_message_goes_before_what_was_added_meanwhile() {
 }
 
 #[test]
+fn who_waits_for_the_peer_has_it_take_a_part_at_a_time() {
+    const MESSAGE: usize = 3 << 20;
+    let (link, peer) = pair();
+    let outbox = Outbox::new(64 << 20);
+    let mut expected = Vec::new();
+    for value in 1..=4 {
+        outbox.add(&mut message(&vec![value; MESSAGE]), None).unwrap();
+        expected.resize(expected.len() + MESSAGE, value);
+    }
+    let mut came = vec![0; expected.len()];
+    std::thread::scope(|scope| {
+        scope.spawn(|| outbox.flush(&link, Patience::Until(None)).unwrap());
+        let mut taken = 0;
+        while taken < came.len() {
+            taken += peer.receive(&mut came[taken..]).unwrap();
+            // But for the part under way, what was taken is known to be.
+            let known = expected.len() - outbox.waiting();
+            assert!(
+                known + (256 << 10) >= taken,
+                "{known} of {taken} octets are known to be taken"
+            );
+        }
+    });
+    assert!(came == expected, "other octets came than were put");
+    assert_eq!((outbox.waiting(), outbox.moved()), (0, expected.len() as u64));
+}
+
+#[test]
+fn what_was_sent_only_rises() {
+    let (link, peer) = pair();
+    let outbox = Outbox::new(1 << 20);
+    outbox.add(&mut message(b"first"), None).unwrap();
+    outbox.flush(&link, Patience::None).unwrap();
+    let (sent, moved) = (outbox.sent(), outbox.moved());
+    outbox.put_rest(b"rest!");
+    assert!(outbox.sent() < sent);
+    assert_eq!((outbox.moved(), moved), (5, 5));
+    outbox.flush(&link, Patience::None).unwrap();
+    assert_eq!((outbox.sent(), outbox.moved()), (sent, 10));
+    drop(peer);
+}
+
+#[test]
 fn a_full_queue_takes_what_is_small_where_that_is_bounded_otherwise() {
     let small = Outbox::new(1 << 10).always_taking(16);
     small.add(&mut message(&[0; 4 << 10]), None).unwrap();
