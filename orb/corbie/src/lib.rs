@@ -38,12 +38,6 @@ pub use corbie_core::dynamic::{
     self, ARG_IN, ARG_INOUT, ARG_OUT, DynamicImplementation, DynamicResponse, DynamicServant,
     DynamicServerRequest, NamedValue, NvList, Request,
 };
-pub use corbie_core::init::{
-    AddressFamily, CollocationScope, CollocationStrategy, EndpointOptions, EventLoop,
-    InitialReference, ListenAt, ListenEndpoint, ListenHost, PartialSettings, PoaLock,
-    ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
-    TransportMultiplexing, WaitStrategy, WhenFull,
-};
 #[cfg(feature = "interceptors")]
 pub use corbie_core::interceptor;
 pub use corbie_core::server::{
@@ -64,6 +58,12 @@ pub use corbie_poa::{
 };
 #[cfg(feature = "servant-managers")]
 pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};
+pub use corbie_settings::{
+    AddressFamily, CollocationScope, CollocationStrategy, EndpointOptions, EventLoop,
+    InitialReference, ListenAt, ListenEndpoint, ListenHost, PartialSettings, PoaLock,
+    ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
+    TransportMultiplexing, WaitStrategy, WhenFull,
+};
 pub use corbie_types as types;
 pub use corbie_types::{
     Any, CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, TypeCode, Typed,

@@ -2,9 +2,9 @@
 //!
 //! The only behaviour of the façade: it knows both `orb/core` and `orb/poa` (CORBA 3.3 P1 §8.5).
 
-use corbie_core::init::{PartialSettings, Settings};
 use corbie_core::transport::Transport;
 use corbie_poa::{Poa, PoaCurrent, RootPoa};
+use corbie_settings::{PartialSettings, Settings};
 use corbie_types::SystemException;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

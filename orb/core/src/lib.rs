@@ -6,12 +6,7 @@
 #![deny(unsafe_code)]
 // What only features use that are left out is for the linker to drop.
 #![cfg_attr(
-    not(all(
-        feature = "config-file",
-        feature = "dynamic",
-        feature = "interceptors",
-        feature = "messaging"
-    )),
+    not(all(feature = "dynamic", feature = "interceptors", feature = "messaging")),
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
@@ -23,7 +18,6 @@ pub mod dynamic;
 mod executor;
 pub mod generated_code;
 mod housekeeping;
-pub mod init;
 mod initial_references;
 pub mod interceptor;
 mod interface;

@@ -5,9 +5,9 @@
 //! [`corbie_cdr::payload`] (paper POA §3.2).
 
 use crate::Orb;
-use crate::init::Settings;
 use corbie_cdr::buffers::{self, BufferLimits};
 use corbie_cdr::payload::PayloadAllocator;
+use corbie_settings::Settings;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};

@@ -5,10 +5,10 @@
 //! whoever looks for the object key of a reference asks here. What differs between protocols is the
 //! address; the rest of a profile is alike.
 
-use crate::init::{ListenAt, Settings};
 use crate::machine;
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop as giop;
+use corbie_settings::{ListenAt, Settings};
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
 use corbie_types::ior::{component_tag, profile_tag};
 use corbie_types::{

@@ -56,7 +56,8 @@ const BITS: u32 = closed::HOLDING | closed::DRAINING | closed::DISCARDING | clos
 /// A POA manager. Clones are the same manager.
 ///
 /// ```
-/// # use corbie_core::{Orb, init::Settings};
+/// # use corbie_core::Orb;
+/// # use corbie_settings::Settings;
 /// # use corbie_poa::{PoaManagerState, RootPoa};
 /// # let orb = Orb::new(Settings::default());
 /// let root = RootPoa::attach(&orb)?;

@@ -8,7 +8,7 @@ mod resolved;
 
 pub use resolved::PoaPolicies;
 
-use corbie_core::init::{CollocationStrategy, PoaLock};
+use corbie_settings::{CollocationStrategy, PoaLock};
 
 /// Which threads may be inside servants of one POA at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -6,12 +6,12 @@
 
 use crate::client::asynchronous::{Arguments, Route, invoke_again, send_for};
 use crate::client::{Reply, ReplySink, Waiting};
-use crate::init::{ReplyWait, TransportMultiplexing};
 use crate::policy::CallPolicies;
 use crate::reactor;
 use crate::server::relief;
 use crate::{Object, Operation, Orb};
 use corbie_giop::ResponseFlags;
+use corbie_settings::{ReplyWait, TransportMultiplexing};
 use corbie_types::SystemException;
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -6,8 +6,8 @@
 //! down; references ask once ([`super::locality`]).
 
 use crate::Orb;
-use crate::init::CollocationScope;
 use crate::orb::OrbInner;
+use corbie_settings::CollocationScope;
 use corbie_transport::Endpoint;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,9 +5,9 @@
 //! its servers' requests. It is made at the first need.
 
 use super::OrbInner;
-use crate::init::EventLoop;
 use crate::reactor::{Reactor, Waiting};
 use crate::{Orb, server};
+use corbie_settings::EventLoop;
 use corbie_types::{CompletionStatus, SystemException};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

@@ -2,8 +2,8 @@
 //!
 //! A policy is a plain value; what `create_policy` makes elsewhere is written down here.
 
-pub use crate::init::SyncScope;
 use crate::policy::UtcT;
+pub use corbie_settings::SyncScope;
 use std::fmt;
 use std::time::Duration;
 

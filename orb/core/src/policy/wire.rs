@@ -160,7 +160,7 @@ mod tests {
     use std::time::Duration;
 
     fn context(policies: &[Policy]) -> InvocationContext {
-        let orb = Orb::new(crate::init::Settings::default());
+        let orb = Orb::new(corbie_settings::Settings::default());
         let mut set = PolicySet::default();
         policies.iter().for_each(|policy| set.insert(*policy));
         let object = Object::with_policies(&orb, Ior::nil(), set);

@@ -3,7 +3,7 @@
 
 use super::{EventHandler, Next, Reactor, Sleeper, Turn, Waiting};
 use crate::Orb;
-use crate::init::Settings;
+use corbie_settings::Settings;
 use corbie_transport::{Acceptor, Link};
 use std::io;
 use std::os::fd::BorrowedFd;

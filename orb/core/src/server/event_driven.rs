@@ -5,7 +5,6 @@
 //! not take is queued, and a connection whose queue is full is not read until it was taken.
 
 use crate::Orb;
-use crate::init::ServerConcurrency;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
 use crate::server::connection::Taken;
 use crate::server::{
@@ -13,6 +12,7 @@ use crate::server::{
     thread_per_request,
 };
 use corbie_giop::OwnedMessage;
+use corbie_settings::ServerConcurrency;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Weak};

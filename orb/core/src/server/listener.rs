@@ -5,13 +5,13 @@
 
 use crate::Orb;
 use crate::collocation::table;
-use crate::init::{ServerConcurrency, WhenFull};
 use crate::server::listening::{self, Listening};
 use crate::server::{
     ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
     thread_pool,
 };
 use corbie_giop::Protocol;
+use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_transport::Link;
 use corbie_types::{CompletionStatus, SystemException};
 use std::sync::Arc;

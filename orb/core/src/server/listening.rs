@@ -4,10 +4,10 @@
 
 use crate::Orb;
 use crate::collocation::table::Listened;
-use crate::init::{
+use crate::profile::Protocol;
+use corbie_settings::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
-use crate::profile::Protocol;
 use corbie_transport::{Acceptor, Endpoint, ShmOptions};
 use corbie_types::{CompletionStatus, SystemException};
 use std::io;

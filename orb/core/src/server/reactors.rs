@@ -6,10 +6,10 @@
 //! which the connections are divided.
 
 use crate::Orb;
-use crate::init::WhenFull;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn, Waiting};
 use crate::server::listening::Listening;
 use crate::server::{ServerConnection, event_driven, listener, relief};
+use corbie_settings::WhenFull;
 use corbie_types::SystemException;
 use std::io;
 use std::os::fd::BorrowedFd;

@@ -6,11 +6,11 @@
 //! one after the other, as elsewhere.
 
 use crate::Orb;
-use crate::init::ServerConcurrency;
 use crate::reactor::{Next, Reactor, Turn, Waiting};
 use crate::server::held::{self, Flight, HeldRequest};
 use crate::server::{ServerConnection, dispatch, event_driven, relief};
 use corbie_giop::OwnedMessage;
+use corbie_settings::ServerConcurrency;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 

@@ -6,10 +6,10 @@
 use super::MuxedConnection;
 use crate::client::{Clock, Route};
 use crate::connection::Opening;
-use crate::init::{EventLoop, Settings};
 use crate::{Object, Operation, Orb, ReplySink};
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop::{ReplyHeader, ReplyStatus, ServiceContexts, close_connection, finish_message};
+use corbie_settings::{EventLoop, Settings};
 use corbie_types::{IiopProfile, Ior, SystemExceptionKind};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -53,7 +53,8 @@ struct Scene {
 
 /// An ORB whose only thread is the test's.
 fn orb(change: impl FnOnce(&mut Settings)) -> Orb {
-    let mut settings = Settings { event_loop: EventLoop::Application, ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.event_loop = EventLoop::Application;
     change(&mut settings);
     Orb::new(settings)
 }

@@ -230,9 +230,9 @@ mod tests {
     use crate::Orb;
     use crate::client::{Clock, Route};
     use crate::connection::{ConnectionCache, Opening};
-    use crate::init::Settings;
     use corbie_cdr::CodeSets;
     use corbie_giop::Protocol;
+    use corbie_settings::Settings;
     use corbie_transport::Endpoint;
     use corbie_types::SystemExceptionKind;
     use std::time::Duration;

@@ -37,7 +37,7 @@ pub struct Setting {
     /// True when it may be given several times, each adding to a list.
     pub list: bool,
     /// Parses one value into the partial settings of one source.
-    pub(super) take: fn(&mut PartialSettings, &str) -> Result<(), String>,
+    pub(crate) take: fn(&mut PartialSettings, &str) -> Result<(), String>,
     /// The value in finished settings, as it would be written.
     pub show: fn(&Settings) -> String,
 }
@@ -50,7 +50,7 @@ impl Setting {
     }
 
     /// Takes `text` for this setting, or says in a sentence that begins with `source` why not.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         &self,
         into: &mut PartialSettings,
         text: &str,
@@ -110,13 +110,13 @@ macro_rules! settings {
 
             /// What this source says, and what `lower` says where this one is silent.
             #[must_use]
-            pub(super) fn over(self, lower: Self) -> Self {
-                Self { $( $field: $crate::init::value::join(self.$field, lower.$field), )+ }
+            pub(crate) fn over(self, lower: Self) -> Self {
+                Self { $( $field: $crate::value::join(self.$field, lower.$field), )+ }
             }
 
             /// The finished settings: defaults where no source spoke. Not yet checked together.
             #[must_use]
-            pub(super) fn resolve(self) -> Settings {
+            pub(crate) fn resolve(self) -> Settings {
                 Settings { $( $field: self.$field.unwrap_or_else(|| $default), )+ }
             }
         }
@@ -135,17 +135,17 @@ macro_rules! settings {
                 list: <$type as SettingValue>::LIST,
                 take: |partial, text| {
                     let value = <$type as SettingValue>::parse(text)?;
-                    $( $crate::init::value::within(&value, &$min, &$max)?; )?
-                    $crate::init::value::add(&mut partial.$field, value);
+                    $( $crate::value::within(&value, &$min, &$max)?; )?
+                    $crate::value::add(&mut partial.$field, value);
                     Ok(())
                 },
                 show: |settings| SettingValue::show(&settings.$field),
             }, )+ ];
 
             /// Checks the range of every setting, for values that came from a builder.
-            pub(super) fn check_ranges(&self) -> Result<(), (&'static str, String)> {
+            pub(crate) fn check_ranges(&self) -> Result<(), (&'static str, String)> {
                 $( $(
-                    $crate::init::value::within(&self.$field, &$min, &$max)
+                    $crate::value::within(&self.$field, &$min, &$max)
                         .map_err(|why| (stringify!($field), why))?;
                 )? )+
                 Ok(())
@@ -160,4 +160,4 @@ macro_rules! settings {
     (@places) => { Places::Everywhere };
     (@places $places:ident) => { Places::$places };
 }
-pub(super) use settings;
+pub(crate) use settings;

@@ -9,7 +9,7 @@ use super::settings::{PartialSettings, Settings};
 use super::table::Setting;
 
 /// Takes every `-ORB…` argument out of `args`. After `--` nothing is looked at.
-pub(super) fn take(args: &mut Vec<String>) -> Result<PartialSettings, Refusal> {
+pub(crate) fn take(args: &mut Vec<String>) -> Result<PartialSettings, Refusal> {
     let mut partial = PartialSettings::default();
     let mut left = Vec::with_capacity(args.len());
     let mut given = std::mem::take(args).into_iter();

@@ -1,9 +1,9 @@
 //! Where a server listens: an endpoint of any protocol, with options.
 //!
-//! Read by `settings`, listened on by `server/listener`. The form is that of TAO and JacORB
-//! (`iiop://host:port`, `uiop:///path`) and of omniORB (`giop:tcp:host:port`, `giop:unix:path`).
-//! Options follow as TAO writes them: `iiop://host:port/name=value&name=value`, and after a `|`
-//! where the address may have slashes: `uiop:///path|mode=0660`.
+//! Read by `settings`, listened on by `orb/core/server/listening`. The form is that of TAO and
+//! JacORB (`iiop://host:port`, `uiop:///path`) and of omniORB (`giop:tcp:host:port`,
+//! `giop:unix:path`). Options follow as TAO writes them: `iiop://host:port/name=value&name=value`,
+//! and after a `|` where the address may have slashes: `uiop:///path|mode=0660`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +27,6 @@ pub struct ListenEndpoint {
 
 /// Protocol and address of a [`ListenEndpoint`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum ListenAt {
     /// `iiop://host:port`: TCP.
     Iiop(ListenHost),
@@ -66,7 +65,9 @@ pub struct EndpointOptions {
 }
 
 impl EndpointOptions {
-    pub(crate) fn unix(&self) -> UnixOptions {
+    /// These options as the transport takes them.
+    #[must_use]
+    pub fn unix(&self) -> UnixOptions {
         self.mode.map_or_else(UnixOptions::default, |mode| UnixOptions { mode })
     }
 }
@@ -129,7 +130,7 @@ impl ListenEndpoint {
     }
 
     /// Whether the address leaves it to the system where: two such endpoints are not the same.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         match &self.at {
             ListenAt::Iiop(host) | ListenAt::GiopLite(host) => host.port == 0,
             ListenAt::Uiop(name) | ListenAt::Shmiop(name) => name.is_none(),
@@ -186,7 +187,10 @@ impl ListenEndpoint {
 
 impl Settings {
     /// Whether there is a transport for each endpoint.
-    pub(crate) fn check_transports(&self, transports: &Registry) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// A sentence for people: the scheme is not registered, or its transport refuses the address.
+    pub fn check_transports(&self, transports: &Registry) -> Result<(), String> {
         for endpoint in &self.listen_endpoints {
             let ListenAt::Plugged { scheme, address } = &endpoint.at else { continue };
             let Some(transport) = transports.by_scheme(scheme) else {

@@ -1,6 +1,6 @@
 //! In which order the protocols of a reference are tried, and stand in references made here.
 //!
-//! Used by `client/bind` and `server/listening`, once for each reference.
+//! Used by `orb/core`, by `client/bind` and `server/listening`, once for each reference.
 
 use super::endpoint::items;
 use super::value::SettingValue;
@@ -19,7 +19,8 @@ impl Default for ProtocolPreference {
 
 impl ProtocolPreference {
     /// The place of a protocol: the least first.
-    pub(crate) fn rank(&self, scheme: &str) -> usize {
+    #[must_use]
+    pub fn rank(&self, scheme: &str) -> usize {
         let place = |wanted: &str| self.0.iter().position(|known| known == wanted);
         place(scheme).or_else(|| place("*")).unwrap_or(self.0.len())
     }

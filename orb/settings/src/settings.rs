@@ -318,7 +318,8 @@ settings! {
 impl Settings {
     /// A reactive server has only the application's threads: they run the event loop, also while
     /// they wait for a reply, or nested calls would wait for one another.
-    pub(crate) fn with_what_they_imply(mut self) -> Self {
+    #[must_use]
+    pub fn with_what_they_imply(mut self) -> Self {
         if self.server_concurrency == ServerConcurrency::Reactive {
             self.event_loop = EventLoop::Application;
             if self.reply_wait == ReplyWait::Read {

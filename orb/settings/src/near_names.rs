@@ -7,7 +7,7 @@
 const NAMED_MAX: usize = 3;
 
 /// The sentence part `; did you mean …?`, or nothing when no name is near.
-pub(super) fn suggestion<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn suggestion<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> String {
     let wanted = folded(unknown);
     let mut near: Vec<(usize, &str)> = known
         .filter_map(|name| {

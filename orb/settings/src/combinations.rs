@@ -11,7 +11,7 @@ use super::settings::Settings;
 use super::table::Setting;
 
 /// Checks ranges, then every pair.
-pub(super) fn check(settings: &Settings) -> Result<(), Refusal> {
+pub(crate) fn check(settings: &Settings) -> Result<(), Refusal> {
     settings
         .check_ranges()
         .map_err(|(key, why)| Refusal::parameter(format!("{}: {why}", named(key))))?;

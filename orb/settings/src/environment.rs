@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::settings::{PartialSettings, Settings};
 
 /// Asks `env` for every setting.
-pub(super) fn read(env: &dyn Fn(&str) -> Option<String>) -> Result<PartialSettings, Refusal> {
+pub(crate) fn read(env: &dyn Fn(&str) -> Option<String>) -> Result<PartialSettings, Refusal> {
     let mut partial = PartialSettings::default();
     for setting in Settings::TABLE {
         let name = setting.environment();

@@ -1,6 +1,6 @@
 //! Why a set of settings is refused: one sentence, and the exception that it becomes.
 //!
-//! Made by every file of `init`, turned into a [`SystemException`] at one place, here.
+//! Made by every file of this crate, turned into a [`SystemException`] at one place, here.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use corbie_types::{CompletionStatus, SystemException, minor};
 
 /// A setting, a file or a combination that cannot be used, as a sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     at_fault: Fault,
     sentence: String,
 }
@@ -24,12 +24,12 @@ enum Fault {
 
 impl Refusal {
     /// A value, name or combination that is wrong.
-    pub(super) fn parameter(sentence: impl Into<String>) -> Self {
+    pub(crate) fn parameter(sentence: impl Into<String>) -> Self {
         Self { at_fault: Fault::Parameter, sentence: sentence.into() }
     }
 
     /// Something outside of the settings that failed.
-    pub(super) fn surroundings(sentence: impl Into<String>) -> Self {
+    pub(crate) fn surroundings(sentence: impl Into<String>) -> Self {
         Self { at_fault: Fault::Surroundings, sentence: sentence.into() }
     }
 }

@@ -12,7 +12,7 @@ use super::settings::{PartialSettings, Settings};
 use super::table::{Places, Setting};
 
 /// Reads the settings in `text`, which is the content of the file `path`.
-pub(super) fn read(path: &str, text: &str) -> Result<PartialSettings, Refusal> {
+pub(crate) fn read(path: &str, text: &str) -> Result<PartialSettings, Refusal> {
     let file = File { path, text };
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);

@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::value::SettingValue;
 
 /// Splits `host`, `host:port`, `:port`, `[v6]`, `[v6]:port` or nothing.
-pub(super) fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
+pub(crate) fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {
     let (host, port) = if let Some(inside) = text.strip_prefix('[') {
         let (host, after) =
             inside.split_once(']').ok_or_else(|| format!("`{text}` has no closing `]`"))?;
@@ -50,18 +50,18 @@ fn is_ipv6(host: &str) -> bool {
 }
 
 /// Whether a host is no single place: nothing, `*`, `0.0.0.0`, `::`, and `0` as resolvers read it.
-pub(super) fn means_every_interface(host: &str) -> bool {
+pub(crate) fn means_every_interface(host: &str) -> bool {
     let zeros = host.bytes().all(|b| b == b'0' || b == b'.');
     let unspecified = |a: IpAddr| a.to_canonical().is_unspecified();
     zeros || host == "*" || host.parse::<IpAddr>().is_ok_and(unspecified)
 }
 
-pub(super) fn show_host(host: &str) -> String {
+pub(crate) fn show_host(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 /// The items of a list with commas; at least one.
-pub(super) fn items<T>(
+pub(crate) fn items<T>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Vec<T>, String> {
@@ -98,7 +98,7 @@ impl PublishedAddress {
     }
 
     /// Refuses what no peer can connect to, also when it came from a builder.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         if means_every_interface(&self.host) {
             return Err(format!("no peer can connect to the host `{}`", self.host));
         }
@@ -143,7 +143,7 @@ pub struct InitialReference {
 const SCHEMES: [&str; 4] = ["ior:", "corbaloc:", "corbaname:", "file:"];
 
 /// Checks that a text could be an object URL, or names the schemes.
-pub(super) fn check_object_url(url: &str) -> Result<(), String> {
+pub(crate) fn check_object_url(url: &str) -> Result<(), String> {
     let lower = url.to_ascii_lowercase();
     if SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
         return Ok(());

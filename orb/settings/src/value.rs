@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 /// A type that a setting may have.
-pub(super) trait SettingValue: Sized {
+pub(crate) trait SettingValue: Sized {
     /// What a value looks like, in words, after "expected".
     const KIND: &'static str;
     /// True when the argument stands alone (`-ORBNoProprietaryActivation`).
@@ -34,7 +34,7 @@ pub(super) trait SettingValue: Sized {
 }
 
 /// Checks a range, or says that the value lies outside of it.
-pub(super) fn within<T: SettingValue>(value: &T, min: &T, max: &T) -> Result<(), String> {
+pub(crate) fn within<T: SettingValue>(value: &T, min: &T, max: &T) -> Result<(), String> {
     if value.lies_within(min, max) {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub(super) fn within<T: SettingValue>(value: &T, min: &T, max: &T) -> Result<(),
 }
 
 /// Puts a value into a source that may already have one.
-pub(super) fn add<T: SettingValue>(field: &mut Option<T>, value: T) {
+pub(crate) fn add<T: SettingValue>(field: &mut Option<T>, value: T) {
     match field {
         Some(earlier) => earlier.add(value),
         None => *field = Some(value),
@@ -50,7 +50,7 @@ pub(super) fn add<T: SettingValue>(field: &mut Option<T>, value: T) {
 }
 
 /// Joins what two sources say about one setting, the higher one first.
-pub(super) fn join<T: SettingValue>(higher: Option<T>, lower: Option<T>) -> Option<T> {
+pub(crate) fn join<T: SettingValue>(higher: Option<T>, lower: Option<T>) -> Option<T> {
     match (higher, lower) {
         (Some(mut higher), Some(lower)) => {
             higher.take_from_lower(lower);

@@ -1,9 +1,9 @@
 //! The book's page on settings is the text that the table of settings makes of itself.
-//! After a change of the table: `CORBIE_UPDATE=1 cargo test -p corbie-core --test settings_page`.
+//! After a change of the table: `CORBIE_UPDATE=1 cargo test -p corbie-settings --test settings_page`.
 
 use std::path::Path;
 
-use corbie_core::init::Settings;
+use corbie_settings::Settings;
 
 #[test]
 fn the_page_of_the_book_is_current() {
