@@ -1,6 +1,7 @@
 //! The command line of `corbie-bench`: what people type, and what the harness types when it starts
 //! itself again.
 
+use crate::count::Options;
 use crate::driver::Failure;
 use crate::events::corbie::{Mode, Part};
 use crate::mechanism::Mechanism;
@@ -19,17 +20,20 @@ Runs the papers' experiments, Corbie beside its peers and the bare socket.
 Usage: corbie-bench EXPERIMENT... [--quick] [--out DIR] [--rounds N] [--only TEXT]
                     [--full-pause]
        corbie-bench all [--quick] [--out DIR]
-       corbie-bench count [--only TEXT] [--out DIR]
+       corbie-bench count [--only TEXT] [--out DIR] [--program FILE] [--files]
        corbie-bench footprint [--out DIR]
        corbie-bench --list
 
-  count        system calls, context switches, allocations and instructions per call and side
+  count        system calls, context switches, allocations, instructions and source files of a
+               call, for each side
   footprint    octets of the smallest server and client, full and minimum (POA Table 2)
   --list       names every experiment
   --quick      at most 60 s an experiment
   --out DIR    where EXPERIMENT.json and EXPERIMENT.svg go (default: target/bench)
   --rounds N   rounds, all contenders in turn in each (default and least: 5)
   --only TEXT  only contenders whose name contains TEXT (for profiling; ratios may be missing)
+  --program FILE  of count: the corbie-bench of another checkout, whose calls are counted
+  --files      of count: list the source files as well
   --full-pause of mshn and mshn-replicas: the advisor pauses for 0.5 s, as in the paper, and
                not for 2 ms: 500 s for each row and round; one round unless --rounds says more
 
@@ -49,12 +53,7 @@ pub(crate) enum Command {
     /// Measure.
     Run(Run),
     /// Count what a call costs besides time.
-    Count {
-        /// Where the tools write.
-        out: PathBuf,
-        /// Part of a contender's name.
-        only: Option<String>,
-    },
+    Count(Options),
     /// Build the smallest programs and measure what they take.
     Footprint {
         /// Where the programs and the JSON go.
@@ -174,6 +173,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         full_pause: false,
     };
     let mut rounds = None;
+    let (mut program, mut lists_files) = (None, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
@@ -181,6 +181,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             Long("quick") => run.quick = true,
             Long("full-pause") => run.full_pause = true,
             Long("out") => run.out = parser.value()?.into(),
+            Long("program") => program = Some(parser.value()?.into()),
+            Long("files") => lists_files = true,
             Long("rounds") => rounds = Some(parser.value()?.parse()?),
             Long("only") => run.only = Some(parser.value()?.string()?),
             Value(word)
@@ -203,7 +205,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         return Err(format!("--rounds is at least {LEAST_ROUNDS}: fewer give no median").into());
     }
     if run.experiments == ["count"] {
-        return Ok(Command::Count { out: run.out, only: run.only });
+        return Ok(Command::Count(Options { out: run.out, only: run.only, program, lists_files }));
+    }
+    if program.is_some() || lists_files {
+        return Err("--program and --files are options of `count`".into());
     }
     if run.experiments == ["footprint"] {
         return Ok(Command::Footprint { out: run.out });
@@ -329,6 +334,14 @@ mod tests {
     }
 
     #[test]
+    fn another_checkout_can_be_counted() {
+        let line = "corbie-bench count --program /x/corbie-bench --files --only corbie-smi";
+        let Ok(Command::Count(options)) = parse_line(line) else { unreachable!("not a count") };
+        assert_eq!(options.program, Some(PathBuf::from("/x/corbie-bench")));
+        assert!(options.lists_files && options.only.as_deref() == Some("corbie-smi"));
+    }
+
+    #[test]
     fn processes_are_what_the_roster_starts() {
         let line = "corbie-bench drive raw 127.0.0.1:5 --sizes=92:32 --spin";
         let Ok(Command::DriveRaw(client)) = parse_line(line) else { unreachable!("not a client") };
@@ -341,6 +354,7 @@ mod tests {
         for (line, text) in [
             ("corbie-bench", "which experiment"),
             ("corbie-bench x --rounds 2", "at least 5"),
+            ("corbie-bench ami-latency --program /x", "options of `count`"),
             ("corbie-bench serve raw", "--sizes is missing"),
             ("corbie-bench serve raw --sizes=4:4", "at least 8"),
             ("corbie-bench drive raw --sizes=92:32", "address is missing"),

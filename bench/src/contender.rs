@@ -9,7 +9,7 @@ use crate::peers;
 use crate::process::Launch;
 use crate::raw::Sizes;
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What kind of programs a contender has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +168,11 @@ impl Roster {
     pub(crate) fn new(sizes: Sizes) -> std::io::Result<Roster> {
         let own = std::env::current_exe()?;
         Ok(Roster { own, sizes, omniorb: OnceCell::new(), jacorb: OnceCell::new() })
+    }
+
+    /// The same with another build of this program in its place.
+    pub(crate) fn running(self, program: &Path) -> Roster {
+        Roster { own: program.to_path_buf(), ..self }
     }
 
     /// What the raw contenders send.

@@ -1,10 +1,11 @@
 //! `corbie-bench count`: what one call costs besides time: system calls, context switches,
-//! allocations, instructions, on each side by itself.
+//! allocations, instructions and the source files that it runs through, on each side by itself.
 //!
 //! Every number is a difference: the side is run under a tool (`strace`, `valgrind`) with few calls
 //! and again with many, and the difference of the two counts is divided by the difference of the
 //! calls. Whatever starting and connecting cost falls out, and what remains is the steady state.
 
+mod files;
 mod tools;
 
 use crate::contender::{Contender, Roster};
@@ -13,17 +14,31 @@ use crate::orders::Order;
 use crate::placement::Pin;
 use crate::process::Process;
 use crate::table::number;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tools::{Counts, Tool};
 
 /// Calls of the short run and of the long one.
-const CALLS: [u64; 2] = [1_000, 6_000];
+const CALLS: [u64; 2] = [10_000, 20_000];
 /// How long a side may take to end; `valgrind` is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is counted, and how it is shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Where the tools write.
+    pub(crate) out: PathBuf,
+    /// Part of a contender's name.
+    pub(crate) only: Option<String>,
+    /// The `corbie-bench` whose calls are counted, perhaps of another checkout; this one without.
+    pub(crate) program: Option<PathBuf>,
+    /// Whether the files of a call are listed.
+    pub(crate) lists_files: bool,
+}
 
 /// The two processes of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +51,14 @@ enum Side {
 ///
 /// # Errors
 /// When nothing can be started at all; a tool or contender that is missing is named in the table.
-pub(crate) fn count(
-    roster: &Roster,
-    out: &Path,
-    log: &File,
-    only: Option<&str>,
-) -> io::Result<String> {
+pub(crate) fn count(roster: &Roster, options: &Options, log: &File) -> io::Result<String> {
     let mut page = String::from(
         "# What a call costs (one thread; both processes on one core, those that spin on two)\n\n\
-         | series | side | system calls per call | allocations | instructions | \
-         context switches (voluntary, other) |\n|---|---|---|---:|---:|---:|\n",
+         | series | side | system calls per call | allocations | instructions | files | \
+         context switches (voluntary, other) |\n|---|---|---|---:|---:|---:|---:|\n",
     );
+    let mut lists = String::new();
+    let only = options.only.as_deref();
     for contender in ami_latency::contenders() {
         let awaited = roster.server(&contender).is_err();
         if awaited
@@ -56,16 +68,21 @@ pub(crate) fn count(
             continue; // a JVM compiles while it runs: differences say nothing
         }
         for side in [Side::Client, Side::Server] {
-            let line = one_side(roster, &contender, side, out, log);
+            let found = one_side(roster, &contender, side, &options.out, log);
             let name = format!("{} {}", contender.series, contender.config);
-            let side = format!("{side:?}").to_lowercase();
-            let _ = match line {
-                Ok(line) => writeln!(page, "| {} | {side} | {line} |", name.trim_end()),
-                Err(reason) => {
-                    writeln!(page, "| {} | {side} | missing: {reason} ||||", name.trim_end())
+            let name = format!("{} | {}", name.trim_end(), format!("{side:?}").to_lowercase());
+            let _ = match found {
+                Ok((line, files)) => {
+                    let files: Vec<String> = files.into_iter().collect();
+                    let _ = writeln!(lists, "\n## {name}\n\n{}", files.join("\n"));
+                    writeln!(page, "| {name} | {line} |")
                 }
+                Err(reason) => writeln!(page, "| {name} | missing: {reason} |||||"),
             };
         }
+    }
+    if options.lists_files {
+        page.push_str(&lists);
     }
     Ok(page)
 }
@@ -76,17 +93,18 @@ fn one_side(
     side: Side,
     out: &Path,
     log: &File,
-) -> Result<String, String> {
+) -> Result<(String, BTreeSet<String>), String> {
     let per_call = |tool| difference(roster, contender, side, tool, out, log);
     let calls = per_call(Tool::Strace).map(|counts| words(&counts));
-    let sum = |counts: Counts| number(counts.values().sum());
-    let (calls, allocations, instructions) = (
-        calls?,
-        per_call(Tool::Memcheck).map_or_else(|e| e, sum),
-        per_call(Tool::Callgrind).map_or_else(|e| e, sum),
-    );
+    let sum = |counts: &Counts| number(counts.values().sum());
+    let (calls, allocations) = (calls?, per_call(Tool::Memcheck));
+    let allocations = allocations.as_ref().map_or_else(Clone::clone, sum);
+    let instructions = per_call(Tool::Callgrind);
+    let files = instructions.as_ref().map(files::of_a_call).unwrap_or_default();
+    let instructions = instructions.as_ref().map_or_else(Clone::clone, sum);
     let switches = switches(roster, contender, side, log).map_err(|e| e.to_string())?;
-    Ok(format!("{calls} | {allocations} | {instructions} | {switches}"))
+    let count = files.len();
+    Ok((format!("{calls} | {allocations} | {instructions} | {count} | {switches}"), files))
 }
 
 /// `sendto 1.00, recvfrom 1.00`: what happens at least once in a hundred calls.

@@ -68,9 +68,11 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::Help => print(HELP),
         Command::List => print(&list()),
         Command::Run(run) => run_experiments(&run),
-        Command::Count { out, only } => {
-            let (roster, log) = prepare(&out)?;
-            print(&count::count(&roster, &out, &log, only.as_deref())?)
+        Command::Count(options) => {
+            let (roster, log) = prepare(&options.out)?;
+            let program = options.program.as_deref();
+            let roster = program.into_iter().fold(roster, Roster::running);
+            print(&count::count(&roster, &options, &log)?)
         }
         Command::Footprint { out } => {
             fs::create_dir_all(&out)?;

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod delegate;
+mod lines;
 mod process;
 mod quick_start;
 mod test;
@@ -28,7 +29,7 @@ pub(crate) struct Command {
 }
 
 /// The commands: the only list of them, for dispatch, help and the check of the documentation.
-pub(crate) const COMMANDS: [Command; 12] = [
+pub(crate) const COMMANDS: [Command; 13] = [
     Command {
         name: "tidy",
         arguments: "[--list]",
@@ -82,6 +83,12 @@ pub(crate) const COMMANDS: [Command; 12] = [
         arguments: "",
         about: "follow the book's tutorial in an empty folder, command by command",
         run: tutorial::run,
+    },
+    Command {
+        name: "lines",
+        arguments: "[--root DIR] [FOLDER]…",
+        about: "lines of each crate without its tests, here or in another checkout",
+        run: lines::run,
     },
     Command {
         name: "spec",

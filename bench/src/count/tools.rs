@@ -17,7 +17,7 @@ pub(crate) enum Tool {
     Strace,
     /// Allocations.
     Memcheck,
-    /// Instructions.
+    /// Instructions by the file that they were written in.
     Callgrind,
 }
 
@@ -38,7 +38,7 @@ impl Tool {
             Tool::Strace => format!("strace -f -c -U name,calls -o {file}"),
             Tool::Memcheck => format!("valgrind --leak-check=no --log-file={file}"),
             Tool::Callgrind => format!(
-                "valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file={file}"
+                "valgrind --tool=callgrind --callgrind-out-file={file} --log-file=/dev/null"
             ),
         };
         words.split(' ').map(str::to_owned).collect()
@@ -52,11 +52,7 @@ impl Tool {
                 let (_, rest) = text.split_once("total heap usage: ")?;
                 number(rest.split(' ').next()?).map(|n| [("allocations".to_owned(), n)].into())
             }
-            Tool::Callgrind => {
-                let (_, rest) = text.split_once("Collected : ")?;
-                number(rest.split_whitespace().next()?)
-                    .map(|n| [("instructions".to_owned(), n)].into())
-            }
+            Tool::Callgrind => instructions(text),
         }
     }
 }
@@ -73,6 +69,35 @@ fn system_calls(text: &str) -> Option<Counts> {
         let (Some(name), Some(count)) = (words.next(), words.next()) else { continue };
         if let (true, Some(count)) = (name != "total", number(count)) {
             counts.insert(name.to_owned(), count);
+        }
+    }
+    (!counts.is_empty()).then_some(counts)
+}
+
+/// Cost lines `LINE COST`, each of the file in the last `fl=`, `fi=` or `fe=` line, which names a
+/// file once and then by number: `fl=(3) /a/b.rs`, `fl=(3)`. The line after `calls=` has what the
+/// callee took and is not this file's own.
+fn instructions(text: &str) -> Option<Counts> {
+    let mut names = BTreeMap::new();
+    let mut counts = Counts::new();
+    let mut file = "";
+    let mut is_of_callee = false;
+    for line in text.lines() {
+        if let Some(named) = ["fl=", "fi=", "fe="].iter().find_map(|key| line.strip_prefix(key)) {
+            let (id, name) = named.split_once(' ').unwrap_or((named, ""));
+            if !name.is_empty() {
+                names.insert(id, name);
+            }
+            file = names.get(id)?;
+        } else if line.starts_with("calls=") {
+            is_of_callee = true;
+        } else if line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
+            let cost = number(line.split(' ').nth(1)?)?;
+            if !std::mem::take(&mut is_of_callee) {
+                *counts.entry(file.to_owned()).or_default() += cost;
+            }
+        } else if let Some(named) = ["cfi=", "cfl="].iter().find_map(|key| line.strip_prefix(key)) {
+            names.extend(named.split_once(' '));
         }
     }
     (!counts.is_empty()).then_some(counts)
@@ -124,9 +149,16 @@ mod tests {
         let text = "==9== HEAP SUMMARY:\n==9==     in use at exit: 0 bytes in 0 blocks\n\
                     ==9==   total heap usage: 1,234 allocs, 1,234 frees, 5 bytes allocated\n";
         assert_eq!(Tool::Memcheck.read(text).unwrap()["allocations"], 1_234.0);
-        let text = "==9== Events    : Ir\n==9== Collected : 21,456,789\n";
-        let text = text.replace("21,456,789", "21456789");
-        assert_eq!(Tool::Callgrind.read(&text).unwrap()["instructions"], 21_456_789.0);
+    }
+
+    #[test]
+    fn instructions_are_those_of_the_file_they_were_written_in() {
+        let text = "version: 1\nevents: Ir\nsummary: 60\n\nob=(1) /x\nfl=(1) /w/a.rs\nfn=(1) a\n\
+                    7 10\n+3 2\nfi=(2) /w/b.rs\n9 5\nfe=(1)\n* 1\ncfi=(3) /w/c.rs\ncfn=(2) c\n\
+                    calls=4 9\n-1 40\n8 2\n\nfl=(3)\nfn=(2)\n9 40\n\ntotals: 60\n";
+        let counts = Tool::Callgrind.read(text).unwrap();
+        let found: Vec<(&str, f64)> = counts.iter().map(|(file, n)| (&**file, *n)).collect();
+        assert_eq!(found, [("/w/a.rs", 15.0), ("/w/b.rs", 5.0), ("/w/c.rs", 40.0)]);
         assert_eq!(Tool::Callgrind.read("killed"), None);
     }
 
