@@ -18,7 +18,7 @@ use crate::interceptor::Interceptors;
 use crate::memory::{self, AllocatorSlot};
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::reactor::Sleeper;
-use crate::server::{self, Adapter, Server, upcall};
+use crate::server::{self, Adapter, Server};
 use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{MessageReader, Protocol, ReaderLimits, Role};
 use corbie_settings::{Settings, WaitStrategy};
@@ -127,7 +127,7 @@ impl Orb {
     /// answered; with `wait_for_completion` this returns after that (or after `request_timeout`).
     /// From inside a servant it never waits, as it would wait for itself.
     pub fn shutdown(&self, wait_for_completion: bool) {
-        let is_inside = server::relief::is_serving() || upcall::is_inside_any(|_| true);
+        let is_inside = server::relief::is_serving() || corbie_upcall::is_inside_any(|_| true);
         let wait = wait_for_completion && !is_inside;
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
         server::stop(self, wait, patience);

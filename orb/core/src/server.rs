@@ -34,9 +34,8 @@ mod thread_per_connection;
 mod thread_per_request;
 mod thread_pool;
 mod typed_response;
-pub mod upcall;
 
-pub use adapter::{Adapter, LocalRefusal, Location, Reach};
+pub use adapter::{ActiveObject, Adapter, LocalRefusal, Location, Reach};
 pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use response_handler::ResponseHandler;

@@ -13,8 +13,8 @@ use crate::policies::{
     IdUniqueness, PoaPolicies, RequestProcessing, ServantDemux, ServantRetention,
 };
 use crate::slots::{SlotName, Slots};
-use corbie_core::server::Servant;
-use corbie_core::server::upcall::{Activation, ActiveObject, Gate};
+use corbie_core::server::{ActiveObject, Servant};
+use corbie_upcall::{Activation, Gate};
 use id_index::IdIndex;
 use servant_index::ServantIndex;
 use std::sync::Arc;

@@ -9,13 +9,16 @@ mod long_way;
 mod servant_search;
 mod target;
 
+use crate::closed;
 use crate::object_key::ObjectKey;
 use crate::poa::PoaInner;
 use crate::policies::Collocation;
 use crate::{RootPoa, object_operations};
-use corbie_core::server::upcall::{Activation, ActiveObject, closed};
-use corbie_core::server::{Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest};
+use corbie_core::server::{
+    ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
+};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_upcall::Activation;
 use std::ptr;
 use std::sync::Arc;
 

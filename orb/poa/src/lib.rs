@@ -14,6 +14,7 @@
 
 mod active_object_map;
 mod adapter_activator;
+mod closed;
 mod current;
 mod dispatch;
 mod map_lock;

@@ -7,9 +7,10 @@
 
 use crate::PoaError;
 use crate::active_object_map::{ActiveObjectMap, MapShape};
+use crate::closed;
 use crate::policies::Synchronization;
 use crate::slots::{SlotName, Slots};
-use corbie_core::server::upcall::{Gate, closed};
+use corbie_upcall::Gate;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -152,7 +153,7 @@ impl OneThread {
 
 /// Maps whose POA was destroyed by another thread, at the shutdown of its ORB.
 fn remove_destroyed(maps: &mut Slots<ActiveObjectMap>) -> Vec<ActiveObjectMap> {
-    let is_destroyed = |map: &ActiveObjectMap| map.gate().bits() & closed::DESTROYED != 0;
+    let is_destroyed = |map: &ActiveObjectMap| map.gate().bits() & closed::ENDING != 0;
     let destroyed: Vec<_> =
         maps.iter_named().filter(|(_, map)| is_destroyed(map)).map(|(name, _)| name).collect();
     destroyed.into_iter().filter_map(|name| maps.remove(name)).collect()

@@ -10,9 +10,9 @@ use crate::policies::ServantDemux;
 use crate::root::RootPoa;
 use crate::slots::SlotName;
 use crate::{Poa, PoaError};
-use corbie_core::server::upcall::Gate;
 use corbie_core::server::{Adapter, Servant, ServerRequest};
 use corbie_types::SystemException;
+use corbie_upcall::Gate;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 

@@ -20,6 +20,7 @@ pub(crate) use servants::{no_default_servant, no_servant_manager};
 pub use this::This;
 
 use crate::adapter_activator::AdapterActivator;
+use crate::closed;
 use crate::map_lock::MapLock;
 use crate::poa_manager::{PoaManager, PoaManagerFactory};
 use crate::policies::PoaPolicies;
@@ -28,7 +29,7 @@ use crate::slots::SlotName;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
-use corbie_core::server::upcall::{Gate, closed};
+use corbie_upcall::Gate;
 use destruction::Life;
 use family::Family;
 use servants::Servants;
@@ -158,7 +159,7 @@ impl PoaInner {
     /// Whether its destruction has not begun.
     #[inline]
     pub(crate) fn is_alive(&self) -> bool {
-        self.gate.bits() & closed::DESTROYED == 0
+        self.gate.bits() & closed::ENDING == 0
     }
 
     /// Where it stands in the registry. Set before anybody else sees it.

@@ -14,10 +14,10 @@ pub use error::PoaManagerError;
 pub(crate) use factory::Managers;
 pub use factory::{PoaManagerFactory, PoaManagerPolicy};
 
+use crate::closed;
 use crate::poa::PoaInner;
 use corbie_core::Orb;
 use corbie_core::server::held::{HeldRequests, Reason, Watcher};
-use corbie_core::server::upcall::closed;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -11,7 +11,6 @@ use crate::policies::{Lifespan, PoaPolicies};
 use crate::slots::{SlotName, Slots};
 use crate::upcall_context;
 use corbie_core::Orb;
-use corbie_core::server::upcall;
 use corbie_types::SystemException;
 use hashbrown::HashMap;
 use std::collections::HashMap as StdHashMap;
@@ -151,7 +150,7 @@ impl Registry {
     /// Whether the calling thread serves a request of the POA at `path` or of one below it.
     pub(crate) fn is_inside_below(&self, path: &[u8]) -> bool {
         let table = self.read();
-        upcall::is_inside_any(|upcall| {
+        corbie_upcall::is_inside_any(|upcall| {
             let poa = table.gates.get(&upcall.gate).and_then(|place| table.poas.get(*place));
             poa.is_some_and(|poa| poa.path().starts_with(path))
         })

@@ -5,12 +5,13 @@
 //! a request takes a [`Turn`] before its upcall, or waits for it in a queue: no thread waits, so an
 //! event loop goes on, and whoever ends a turn has the next request served.
 
+use crate::closed;
 use crate::policies::ThreadModel;
 use corbie_core::Orb;
 use corbie_core::server::ServerRequest;
 use corbie_core::server::held::{HeldRequests, Reason, Watcher};
-use corbie_core::server::upcall::{Gate, closed};
 use corbie_types::SystemException;
+use corbie_upcall::Gate;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::ThreadId;
 

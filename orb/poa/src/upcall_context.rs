@@ -8,7 +8,7 @@
 use crate::ObjectId;
 use crate::poa::{Poa, PoaInner};
 use corbie_core::server::Servant;
-use corbie_core::server::upcall::{self, Upcall};
+use corbie_upcall::Upcall;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -82,7 +82,7 @@ impl Drop for ServesUnlisted {
 
 /// The request that the calling thread serves; `None` outside of requests.
 pub(crate) fn current() -> Option<UpcallContext> {
-    let Upcall { gate, index } = upcall::current()?;
+    let Upcall { gate, index } = corbie_upcall::current()?;
     let poa = {
         let poas = POAS.read().unwrap_or_else(PoisonError::into_inner);
         poas.as_ref()?.get(&gate)?.upgrade()?

@@ -1,13 +1,13 @@
 //! A servant seen as the trait that it implements, and kept without being kept alive.
 //!
-//! [`View`] carries a `&dyn QuoterServant` out of a servant whose type nobody knows, by the
-//! [`TypeId`] of the trait object. [`Borrowed`] remembers such a reference as a pointer and gives
+//! [`View`] carries a `&dyn QuoterServant` out of a servant of unknown type, by the [`TypeId`]
+//! of the trait object. [`Borrowed`] remembers such a reference as a pointer and gives
 //! it back only while the thread is inside an upcall of the object. Two of the few uses of `unsafe`
 //! in Corbie: a safe `Weak` costs two locked instructions a call, which is twice the whole call.
 #![expect(unsafe_code, reason = "see above; each use says why it is sound")]
 
-use crate::server::Servant;
-use crate::server::upcall::{Activation, ActiveObject, Entered};
+use crate::server::{ActiveObject, Servant};
+use corbie_upcall::{Activation, Entered};
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
@@ -134,9 +134,10 @@ impl Borrowed {
             return None;
         }
         let entered = self.activation.enter()?;
-        // SAFETY: the pointer is of this type. It was made of a borrow of the servant that an
-        // `ActiveObject` of this activation holds; that one is not dropped, or leaks its servant,
-        // as long as somebody is inside (`ActiveObject::drop`), and this thread is, by `entered`.
+        // SAFETY: the pointer is of this type. It was made of a borrow of the servant that the
+        // `ActiveObject` of this activation holds. `corbie_upcall::ActiveObject` promises that the
+        // servant is not dropped while an `Entered` of the activation lives, and `entered` does as
+        // long as what is lent here.
         let servant = unsafe { self.servant.get::<T>().as_ref() };
         Some(Lent { servant, _entered: entered })
     }

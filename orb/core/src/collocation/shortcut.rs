@@ -8,7 +8,7 @@
 use super::borrowed::{Borrowed, Lent};
 use crate::Orb;
 use crate::policy::has_thread_overrides;
-use crate::server::upcall::ActiveObject;
+use crate::server::ActiveObject;
 use std::any::TypeId;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

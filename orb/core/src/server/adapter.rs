@@ -2,10 +2,13 @@
 //! names the POA.
 
 use crate::Object;
-use crate::server::upcall::{Activation, ActiveObject};
 use crate::server::{Servant, ServerRequest};
 use corbie_types::{Ior, SystemException};
+use corbie_upcall::Activation;
 use std::sync::Arc;
+
+/// An object that is active, with its servant.
+pub type ActiveObject = corbie_upcall::ActiveObject<dyn Servant>;
 
 /// From object keys to servants.
 pub trait Adapter: Send + Sync {

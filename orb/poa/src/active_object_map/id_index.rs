@@ -6,7 +6,7 @@
 
 use crate::policies::ServantDemux;
 use crate::slots::{SlotName, Slots};
-use corbie_core::server::upcall::ActiveObject;
+use corbie_core::server::ActiveObject;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 use super::address;
 use crate::slots::{SlotName, Slots};
-use corbie_core::server::upcall::ActiveObject;
+use corbie_core::server::ActiveObject;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -12,9 +12,9 @@ use crate::RootPoa;
 use crate::poa_manager::{Admitted, Pass};
 use crate::upcall_context;
 use corbie_core::Object;
-use corbie_core::server::upcall::Upcall;
 use corbie_core::server::{LocalRefusal, Servant, ServerRequest};
 use corbie_types::SystemException;
+use corbie_upcall::Upcall;
 use std::borrow::Cow;
 use std::sync::Arc;
 

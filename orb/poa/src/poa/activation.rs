@@ -10,7 +10,7 @@ use crate::active_object_map::ActiveObjectMap;
 use crate::policies::{IdAssignment, IdUniqueness, ServantRetention};
 use crate::transitions::Busy;
 use corbie_core::Interface;
-use corbie_core::server::upcall::ActiveObject;
+use corbie_core::server::ActiveObject;
 use corbie_core::server::{Servant, TypedServant};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use super::{Family, Life, Poa, PoaError, PoaInner, Servants};
 use crate::PoaManager;
 use crate::active_object_map::MapShape;
 use crate::adapter_activator::AdapterActivator;
+use crate::closed;
 use crate::map_lock::{MapLock, this_thread};
 use crate::object_key::hash_of_path;
 use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};
@@ -14,8 +15,8 @@ use crate::root::Registry;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
-use corbie_core::server::upcall::{Gate, Owner, closed};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_upcall::{Gate, Owner};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock, RwLock, Weak};
 

@@ -10,7 +10,7 @@ use crate::ObjectId;
 use crate::active_object_map::Removed;
 use crate::policies::{RequestProcessing, ServantRetention};
 use crate::servant_manager::ServantActivator;
-use corbie_core::server::upcall::{self, Owner, Upcall};
+use corbie_upcall::{Activation, Owner, Upcall};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -123,14 +123,8 @@ impl PoaInner {
     pub(crate) fn etherealize_all(&self) {
         self.cleanup_in_progress.store(true, Ordering::Release);
         let closed = self.objects.write(|map| {
-            let close = |activation: &upcall::Activation| {
-                activation.close_with_gate();
-                activation.index()
-            };
-            let indices: Vec<u32> = map.iter().map(|object| close(object.activation())).collect();
-            // Makes every thread see all of it.
-            self.gate.reach_others();
-            indices
+            Activation::close_all(map.iter().map(|object| &**object.activation()));
+            map.iter().map(|object| object.activation().index()).collect::<Vec<u32>>()
         });
         for index in closed.unwrap_or_default() {
             self.finish(index);
@@ -158,6 +152,6 @@ impl PoaInner {
     /// for its end would be waiting for itself.
     pub(crate) fn is_entered_by_this_thread_at(&self, index: u32) -> bool {
         let meant = Upcall { gate: self.gate.number(), index };
-        upcall::is_inside_any(|upcall| upcall == meant)
+        corbie_upcall::is_inside_any(|upcall| upcall == meant)
     }
 }

@@ -7,9 +7,10 @@
 
 use super::{Poa, PoaError, PoaInner};
 use crate::active_object_map::Removed;
+use crate::closed;
 use crate::policies::{RequestProcessing, ServantRetention};
-use corbie_core::server::upcall::{self, closed};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_upcall::Activation;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -81,7 +82,7 @@ impl PoaInner {
             }
             *stage = Stage::Closing;
         }
-        self.gate.change(closed::DESTROYED, 0);
+        self.gate.change(closed::ENDING, 0);
         *self.life.lock() = Stage::Closed { etherealize };
         for child in self.family.children() {
             child.begin_destruction(etherealize);
@@ -134,10 +135,9 @@ impl PoaInner {
         self.cleanup_in_progress.store(true, Ordering::Release);
         // Objects that are kept elsewhere (collocated calls) learn that they are closed.
         let taken = self.objects.write(|map| {
-            map.iter().for_each(|object| object.activation().close_with_gate());
+            Activation::close_all(map.iter().map(|object| &**object.activation()));
             map.take()
         });
-        self.gate.reach_others();
         // A NULL_LOCK map of another thread ends with that thread.
         let Ok(mut objects) = taken else { return };
         if etherealize
@@ -180,7 +180,8 @@ impl crate::root::Registry {
     pub(crate) fn is_entered_by_this_thread(&self) -> bool {
         let myself = std::ptr::from_ref(self).addr();
         let is_ending = ENDING.try_with(|ending| ending.borrow().contains(&myself));
-        is_ending.unwrap_or_default() || upcall::is_inside_any(|upcall| self.has_gate(upcall.gate))
+        is_ending.unwrap_or_default()
+            || corbie_upcall::is_inside_any(|upcall| self.has_gate(upcall.gate))
     }
 
     /// This thread calls `etherealize` or destructors of servants, until the result is dropped.

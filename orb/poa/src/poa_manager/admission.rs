@@ -5,9 +5,9 @@
 //! the object: servant managers and adapter activators are not called for requests that wait.
 
 use super::{ManagerInner, PoaManagerState, discarding, inactive};
+use crate::closed;
 use crate::poa::PoaInner;
 use crate::thread_model::Turn;
-use corbie_core::server::upcall::closed;
 use corbie_core::server::{LocalRefusal, ServerRequest};
 use corbie_types::{CompletionStatus, SystemException, minor};
 

@@ -1,4 +1,4 @@
-//! The order of reads and writes by which those who enter and those who close never miss each
+//! The order of reads and writes by which a thread that enters and one that closes never miss each
 //! other; `loom` tries all interleavings of it in the tests here.
 //!
 //! ```text
@@ -15,7 +15,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// An atomic word: of the standard library, or of loom.
-pub(super) trait Word<T> {
+pub(crate) trait Word<T> {
     fn load(&self, order: Ordering) -> T;
     fn store(&self, value: T, order: Ordering);
 }
@@ -46,29 +46,30 @@ impl Word<u32> for AtomicU32 {
 
 /// First step of `enter`.
 #[inline]
-pub(super) fn write_place(place: &impl Word<u64>, word: u64) {
+pub(crate) fn write_place(place: &impl Word<u64>, word: u64) {
     place.store(word, Ordering::Relaxed);
 }
 
-/// First step of `leave`. Release: who finds the place free sees all that the servant did.
+/// First step of `leave`. Release: a thread that finds the place free sees all that the servant
+/// did.
 #[inline]
-pub(super) fn clear_place(place: &impl Word<u64>) {
+pub(crate) fn clear_place(place: &impl Word<u64>) {
     place.store(0, Ordering::Release);
 }
 
-/// Last step of `enter` and `leave`: 0 while nobody closes.
+/// Last step of `enter` and `leave`: 0 while no thread closes.
 #[inline]
-pub(super) fn read_state(state: &impl Word<u32>) -> u32 {
+pub(crate) fn read_state(state: &impl Word<u32>) -> u32 {
     state.load(Ordering::Acquire)
 }
 
 /// First step of `close`.
-pub(super) fn write_state(state: &impl Word<u32>, value: u32) {
+pub(crate) fn write_state(state: &impl Word<u32>, value: u32) {
     state.store(value, Ordering::SeqCst);
 }
 
 /// The look of `finish` at one place.
-pub(super) fn read_place(place: &impl Word<u64>) -> u64 {
+pub(crate) fn read_place(place: &impl Word<u64>) -> u64 {
     place.load(Ordering::Acquire)
 }
 
@@ -103,7 +104,7 @@ mod tests {
     struct Site {
         places: [loom::sync::atomic::AtomicU64; 2],
         state: loom::sync::atomic::AtomicU32,
-        /// Read by who is inside, written by who finishes: loom sees when both happen at once.
+        /// Read by a thread inside, written by the one that finishes: loom sees both at once.
         servant: UnsafeCell<bool>,
         finished: Mutex<u32>,
     }
@@ -163,7 +164,7 @@ mod tests {
             for thread in threads {
                 thread.join().unwrap();
             }
-            assert_eq!(*site.finished.lock().unwrap(), 1, "nobody finished");
+            assert_eq!(*site.finished.lock().unwrap(), 1, "no thread finished");
         });
     }
 

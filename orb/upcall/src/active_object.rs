@@ -1,24 +1,23 @@
 //! One object while it is active: what a call needs to know before it may enter the servant.
 //!
 //! Made by the object adapter when an object is activated. [`Activation`] is the part without the
-//! servant: who keeps it may ask whether the object is active still and does not keep the servant
-//! alive. [`ActiveObject`] has both; the object adapter's map holds it until the object was
-//! deactivated and the last upcall has ended.
+//! servant: it says whether the object is still active, and does not keep the servant alive.
+//! [`ActiveObject`] has both; the object adapter's map holds it until the object was deactivated
+//! and the last upcall has ended.
 
-use super::entered::Entered;
-use super::gate::Gate;
-use super::record::Upcall;
-use super::{barrier, protocol};
-use crate::server::Servant;
+use crate::entered::Entered;
+use crate::gate::Gate;
+use crate::record::Upcall;
+use crate::{barrier, protocol};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 /// [`Activation::state`] of an object that may be called.
 const ACTIVE: u32 = 0;
-/// It may not be entered any more; the object adapter knows more.
+/// No thread enters it any more; the object adapter knows why.
 const CLOSED: u32 = 1;
-/// Likewise, and nobody is inside: its index may be another object's by now.
+/// Likewise, and no thread is inside: its index may be another object's by now.
 const AT_REST: u32 = 2;
 
 /// That an object is active, from activation to deactivation. Another activation of the same object
@@ -74,8 +73,8 @@ impl Activation {
     }
 
     /// Enters the object: until the guard is dropped it stays in the map of its POA, and its
-    /// servant alive. `None` when something is in the way; the object adapter knows what to do
-    /// then ([`crate::server::Adapter::call`]).
+    /// servant alive. `None` when something is in the way; the caller asks the object adapter
+    /// then.
     #[inline(always)]
     #[must_use]
     pub fn enter(&self) -> Option<Entered<'_>> {
@@ -91,17 +90,20 @@ impl Activation {
         if (state | (self.gate.bits() & !in_spite_of)) == ACTIVE { Some(entered) } else { None }
     }
 
-    /// Nobody enters any more. When this returns, those who are inside are found by
-    /// [`Gate::count_inside_object`], and each of them tells the owner of the gate when it leaves.
+    /// No thread enters any more. When this returns, [`Activation::count_inside`] finds the threads
+    /// that are inside, and each of them tells the owner of the gate when it leaves. The caller
+    /// holds the lock of its map, and so does the caller of [`Activation::comes_to_rest`].
     pub fn close(&self) {
         protocol::write_state(&self.state, CLOSED);
         barrier::heavy();
     }
 
-    /// As [`Activation::close`] for many objects of one gate at once: the caller makes all threads
-    /// see it by [`Gate::reach_others`] afterwards.
-    pub fn close_with_gate(&self) {
-        protocol::write_state(&self.state, CLOSED);
+    /// As [`Activation::close`] for many objects at once, for the price of one.
+    pub fn close_all<'a>(activations: impl IntoIterator<Item = &'a Activation>) {
+        for activation in activations {
+            protocol::write_state(&activation.state, CLOSED);
+        }
+        barrier::heavy();
     }
 
     /// How many upcalls of the object are under way; meaningful once it is closed, and before its
@@ -111,8 +113,8 @@ impl Activation {
         self.gate.count_inside_object(self.index)
     }
 
-    /// Whether the object is closed and nobody is inside: then its index may be used again. To be
-    /// asked before that, and after all threads have seen that it is closed.
+    /// Whether the object is closed and no thread is inside: then its index may be used again. To
+    /// be asked before that.
     #[must_use]
     pub fn comes_to_rest(&self) -> bool {
         match protocol::read_state(&self.state) {
@@ -137,15 +139,22 @@ impl fmt::Debug for Activation {
 }
 
 /// An active object with its servant.
-pub struct ActiveObject {
+///
+/// **Promise.** The servant is not dropped while an [`Entered`] of the activation lives, even if
+/// this value is: a drop that finds a thread inside leaks the servant. A pointer into the servant
+/// may therefore be followed by a thread that holds an `Entered` which [`Activation::enter`] gave.
+/// The promise needs two things of the object adapter: an index of a gate is given to one
+/// activation at a time, and a lock of the adapter keeps [`Activation::comes_to_rest`] from
+/// running amid [`Activation::close`].
+pub struct ActiveObject<S: ?Sized> {
     activation: Arc<Activation>,
-    servant: Arc<dyn Servant>,
+    servant: Arc<S>,
 }
 
-impl ActiveObject {
+impl<S: ?Sized> ActiveObject<S> {
     /// `servant` incarnates the object.
     #[must_use]
-    pub fn new(activation: Activation, servant: Arc<dyn Servant>) -> Self {
+    pub fn new(activation: Activation, servant: Arc<S>) -> Self {
         ActiveObject { activation: Arc::new(activation), servant }
     }
 
@@ -159,24 +168,24 @@ impl ActiveObject {
     /// Its servant.
     #[inline]
     #[must_use]
-    pub fn servant(&self) -> &Arc<dyn Servant> {
+    pub fn servant(&self) -> &Arc<S> {
         &self.servant
     }
 
     /// Runs `upcall` inside the object; `None` without having run it when something is in the way
     /// ([`Activation::enter`]).
     #[inline]
-    pub fn call<R>(&self, upcall: impl FnOnce(&dyn Servant) -> R) -> Option<R> {
+    pub fn call<R>(&self, upcall: impl FnOnce(&S) -> R) -> Option<R> {
         let _entered = self.activation.enter()?;
         Some(upcall(&*self.servant))
     }
 }
 
-impl Drop for ActiveObject {
-    /// Whoever is inside was promised a servant that lives: should anybody be, it is leaked. An
+impl<S: ?Sized> Drop for ActiveObject<S> {
+    /// Leaks the servant if a thread is inside, as threads inside were promised one that lives. An
     /// object adapter that waits for the last upcall never comes to that.
     fn drop(&mut self) {
-        // What came to rest is not asked: its index may be that of an object which is called.
+        // An activation at rest is not counted: its index may be that of an object which is called.
         if self.activation.is_active() {
             self.activation.close();
         }
@@ -187,7 +196,7 @@ impl Drop for ActiveObject {
     }
 }
 
-impl fmt::Debug for ActiveObject {
+impl<S: ?Sized> fmt::Debug for ActiveObject<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ActiveObject").field("activation", &self.activation).finish()
     }

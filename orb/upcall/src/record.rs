@@ -1,10 +1,10 @@
 //! What each thread writes down about the upcalls that it is inside of.
 //!
 //! A record has a place for each of the first [`PLACES`] nested upcalls; deeper ones are counted at
-//! their gate. Records are never freed, only used again by later threads, so anybody may read all
-//! of them at any time.
+//! their gate. Records are never freed, only used again by later threads, so any thread may read
+//! all of them at any time.
 
-use super::protocol;
+use crate::protocol;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ const PLACES: usize = 8;
 /// What a thread is inside of: the number of a gate, and an index of an object in its POA's map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Upcall {
-    /// [`crate::server::upcall::Gate::number`]; never 0.
+    /// [`crate::Gate::number`]; never 0.
     pub gate: u32,
     /// The index of the object; [`Upcall::UNLISTED`] for a servant that is in no map.
     pub index: u32,
@@ -25,7 +25,7 @@ impl Upcall {
     /// The index of a request that a default servant or a servant locator serves.
     pub const UNLISTED: u32 = u32::MAX;
 
-    pub(super) const fn to_word(self) -> u64 {
+    pub(crate) const fn to_word(self) -> u64 {
         ((self.gate as u64) << 32) | self.index as u64
     }
 
@@ -92,11 +92,11 @@ fn records() -> MutexGuard<'static, Records> {
 }
 
 /// Where an upcall of this thread was written down; `None`: there was no place for it.
-pub(super) type Place = Option<&'static AtomicU64>;
+pub(crate) type Place = Option<&'static AtomicU64>;
 
 /// Writes down that this thread goes into `word`.
 #[inline(always)]
-pub(super) fn push(word: u64) -> Place {
+pub(crate) fn push(word: u64) -> Place {
     LOCAL.with(|local| {
         let depth = local.depth.get();
         let record = local.record.get();
@@ -119,7 +119,7 @@ fn push_slowly(local: &Local, word: u64) -> Place {
         protocol::write_place(place, word);
         return Some(place);
     }
-    // Without it, only who asks for the current upcall is told wrong.
+    // Without it, only [`current`] answers wrong.
     let _ = DEEPER.try_with(|deeper| deeper.borrow_mut().push(word));
     None
 }
@@ -135,15 +135,15 @@ fn take_record() -> &'static Record {
     record
 }
 
-/// Records that exist, whether some thread has them or not.
+/// Records that exist, with and without a thread.
 #[cfg(test)]
-pub(super) fn records_in_use() -> usize {
+pub(crate) fn records_in_use() -> usize {
     records().all.len()
 }
 
 /// Takes back the innermost [`push`] of this thread, which gave `place`.
 #[inline(always)]
-pub(super) fn pop(place: Place) {
+pub(crate) fn pop(place: Place) {
     LOCAL.with(|local| local.depth.set(local.depth.get().wrapping_sub(1)));
     match place {
         Some(place) => protocol::clear_place(place),
@@ -156,8 +156,8 @@ fn pop_deeper() {
     let _ = DEEPER.try_with(|deeper| deeper.borrow_mut().pop());
 }
 
-/// How many places of all threads satisfy `is_meant`. For after [`super::barrier::heavy`].
-pub(super) fn count(is_meant: impl Fn(Upcall) -> bool) -> usize {
+/// How many places of all threads satisfy `is_meant`. For after [`crate::barrier::heavy`].
+pub(crate) fn count(is_meant: impl Fn(Upcall) -> bool) -> usize {
     let all = records().all.clone();
     all.iter()
         .flat_map(|record| &record.places)

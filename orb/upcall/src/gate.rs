@@ -1,37 +1,14 @@
 //! What stands between requests and the servants of one POA: open when nothing is in the way.
 //!
-//! Made by the object adapter for each POA. The path of a call only asks whether the word is 0;
-//! whatever else it holds is dealt with by the object adapter ([`closed`] names the reasons).
+//! Made by the object adapter for each POA. A call only asks whether the word is 0; the object
+//! adapter deals with all other values ([`crate::closed`]).
 
-use super::entered::Entered;
-use super::record::Upcall;
-use super::{barrier, record};
+use crate::record::{self, Upcall};
+use crate::{barrier, closed};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-
-/// Why a [`Gate`] is not open: bits, of which several may be set.
-pub mod closed {
-    /// The POA manager holds requests.
-    pub const HOLDING: u32 = 1 << 0;
-    /// The POA manager discards requests.
-    pub const DISCARDING: u32 = 1 << 1;
-    /// The POA manager is inactive.
-    pub const INACTIVE: u32 = 1 << 2;
-    /// The POA is being destroyed, or was.
-    pub const DESTROYED: u32 = 1 << 3;
-    /// The POA's thread model lets one thread in at a time, or one thread only.
-    pub const SERIALISED: u32 = 1 << 4;
-    /// Somebody waits for upcalls to end.
-    pub const AWAITED: u32 = 1 << 6;
-    /// The POA has no lock and belongs to one thread (`NULL_LOCK`).
-    pub const ONE_THREAD: u32 = 1 << 7;
-    /// The POA manager is active, and requests that it held are not served yet.
-    pub const DRAINING: u32 = 1 << 8;
-    /// The reasons that the end of an upcall matters to somebody for.
-    pub(crate) const LEAVING_MATTERS: u32 = DESTROYED | AWAITED;
-}
 
 /// What is told when an upcall of something that is being closed has ended: a POA.
 pub trait Owner: Send + Sync {
@@ -79,7 +56,7 @@ impl Gate {
         })
     }
 
-    /// Who is told that upcalls have ended. The first call counts.
+    /// Has `owner` be told that upcalls have ended. The first call counts.
     pub fn set_owner(&self, owner: Weak<dyn Owner>) {
         let _ = self.owner.set(owner);
     }
@@ -110,40 +87,6 @@ impl Gate {
         before.unwrap_or_else(|unchanged| unchanged)
     }
 
-    /// Has every thread see what this one wrote ([`super::Activation::close_with_gate`]).
-    pub fn reach_others(&self) {
-        barrier::heavy();
-    }
-
-    /// Runs `upcall` as one of this POA and of the object at `index`, in spite of the reasons in
-    /// `in_spite_of`; the reasons why not.
-    ///
-    /// # Errors
-    /// The bits that are set and not in `in_spite_of`.
-    #[inline]
-    pub fn call<R>(
-        &self,
-        index: u32,
-        in_spite_of: u32,
-        upcall: impl FnOnce() -> R,
-    ) -> Result<R, u32> {
-        let _entered = self.enter(index, in_spite_of)?;
-        Ok(upcall())
-    }
-
-    /// As [`Gate::call`], until the guard is dropped.
-    ///
-    /// # Errors
-    /// As [`Gate::call`].
-    #[inline]
-    pub fn enter(&self, index: u32, in_spite_of: u32) -> Result<Entered<'_>, u32> {
-        let entered = Entered::new(self, None, Upcall { gate: self.number, index }.to_word());
-        match self.bits() & !in_spite_of {
-            0 => Ok(entered),
-            bits => Err(bits),
-        }
-    }
-
     /// How many upcalls of this POA are under way in all threads; meaningful after
     /// [`Gate::change`].
     #[must_use]
@@ -153,7 +96,7 @@ impl Gate {
     }
 
     /// How many upcalls of the object at `index` are under way; meaningful after the object was
-    /// closed ([`super::Activation::close`]).
+    /// closed ([`crate::Activation::close`]).
     #[must_use]
     pub fn count_inside_object(&self, index: u32) -> usize {
         let meant = Upcall { gate: self.number, index };
@@ -162,13 +105,13 @@ impl Gate {
     }
 
     /// Waits until no upcall of this POA is under way. From inside one it would wait for itself:
-    /// the caller asks [`super::is_inside_any`] before.
+    /// the caller asks [`crate::is_inside_any`] before.
     pub fn wait_until_idle(&self) {
         self.wait_until_idle_unless(&|| false);
     }
 
-    /// As [`Gate::wait_until_idle`], but ends also when `given_up` holds; who makes it hold calls
-    /// [`Gate::wake`].
+    /// As [`Gate::wait_until_idle`], but ends also when `given_up` holds. The thread that
+    /// makes it hold calls [`Gate::wake`] afterwards.
     pub fn wait_until_idle_unless(&self, given_up: &dyn Fn() -> bool) {
         let mut slow = self.slow();
         slow.waiting += 1;
@@ -185,20 +128,20 @@ impl Gate {
         }
     }
 
-    /// Has those in [`Gate::wait_until_idle_unless`] look whether they are to give up.
+    /// Has the threads in [`Gate::wait_until_idle_unless`] look whether they are to give up.
     pub fn wake(&self) {
         drop(self.slow());
         self.left.notify_all();
     }
 
-    /// An upcall has no place in its thread's record.
+    /// An upcall has no place in the record of its thread.
     #[cold]
-    pub(super) fn add_unplaced(&self, word: u64) {
+    pub(crate) fn add_unplaced(&self, word: u64) {
         *self.slow().unplaced.entry(word).or_insert(0) += 1;
     }
 
     #[cold]
-    pub(super) fn remove_unplaced(&self, word: u64) {
+    pub(crate) fn remove_unplaced(&self, word: u64) {
         let mut slow = self.slow();
         if let Some(count) = slow.unplaced.get_mut(&word) {
             *count -= 1;
@@ -210,10 +153,10 @@ impl Gate {
 
     /// An upcall has ended, and the gate or its object is not open.
     #[cold]
-    pub(super) fn note_left(&self, word: u64) {
-        // Else of two threads that leave at once each might still see the other inside.
+    pub(crate) fn note_left(&self, word: u64) {
+        // Without it, of two threads that leave at once each might still see the other inside.
         fence(Ordering::SeqCst);
-        // Under the lock, so that who is about to wait does not miss it.
+        // Under the lock, so that a thread which is about to wait does not miss it.
         let slow = self.slow();
         self.left.notify_all();
         drop(slow);

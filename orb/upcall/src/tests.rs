@@ -1,23 +1,23 @@
 //! Entering, leaving, closing and waiting, with real threads.
 
 use super::*;
-use crate::server::{Servant, ServerRequest};
-use corbie_types::SystemException;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak, mpsc};
 
-struct Nobody;
+/// As the core has it: behind a trait object.
+trait Servant: Send + Sync {}
 
-impl Servant for Nobody {
-    fn _interfaces(&self) -> &'static [&'static str] {
-        &[]
-    }
-    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        Err(request.unknown_operation())
-    }
-}
+struct Idle;
 
-/// Counts who left.
+impl Servant for Idle {}
+
+type ActiveObject = super::ActiveObject<dyn Servant>;
+
+/// Two reasons of the owner of the gate.
+const HOLDING: u32 = closed::FIRST_OF_OWNER;
+const SERIALISED: u32 = closed::FIRST_OF_OWNER << 1;
+
+/// Counts the threads that left.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 
@@ -33,7 +33,7 @@ fn object() -> (Arc<Gate>, ActiveObject, Arc<Counter>) {
     let counter = Arc::new(Counter::default());
     let owner: Weak<dyn Owner> = Arc::<Counter>::downgrade(&counter);
     gate.set_owner(owner);
-    let object = ActiveObject::new(Activation::new(&gate, 7, b"id"), Arc::new(Nobody));
+    let object = ActiveObject::new(Activation::new(&gate, 7, b"id"), Arc::new(Idle));
     (gate, object, counter)
 }
 
@@ -50,23 +50,37 @@ fn an_upcall_is_known_while_it_lasts() {
     });
     assert_eq!(inside, Some("inside"));
     assert_eq!((current(), gate.count_inside()), (None, 0));
-    assert_eq!(counter.0.load(Ordering::SeqCst), 0, "nobody closes, nobody is told");
+    assert_eq!(counter.0.load(Ordering::SeqCst), 0, "no thread closes, so the owner is not told");
 }
 
 #[test]
 fn an_object_that_came_to_rest_goes_although_its_index_is_used_again() {
     let (gate, _, _counter) = object();
-    let servant = Arc::new(Nobody);
+    let servant = Arc::new(Idle);
     let gone = Arc::downgrade(&servant);
     let former = ActiveObject::new(Activation::new(&gate, 7, b"former"), servant);
     assert!(!former.activation().comes_to_rest(), "it is active");
     former.activation().close();
     assert!(former.activation().comes_to_rest());
-    let next = ActiveObject::new(Activation::new(&gate, 7, b"next"), Arc::new(Nobody));
-    // Who has served a request may be the last one to hold the former object.
+    let next = ActiveObject::new(Activation::new(&gate, 7, b"next"), Arc::new(Idle));
+    // A thread that has served a request may be the last one to hold the former object.
     next.call(|_| drop(former)).unwrap();
     assert!(gone.upgrade().is_none(), "the former servant is kept for ever");
     next.activation().close();
+}
+
+#[test]
+fn an_object_dropped_around_an_upcall_leaves_its_servant_alive() {
+    let gate = Arc::new(Gate::new().unwrap());
+    let servant = Arc::new(Idle);
+    let alive = Arc::downgrade(&servant);
+    let object = ActiveObject::new(Activation::new(&gate, 7, b"id"), servant);
+    let activation = Arc::clone(object.activation());
+    let entered = activation.enter().unwrap();
+    drop(object);
+    assert!(alive.upgrade().is_some(), "a thread is inside");
+    assert!(activation.enter().is_none(), "the object was closed");
+    drop(entered);
 }
 
 #[test]
@@ -85,19 +99,19 @@ fn upcalls_that_are_not_left_in_order_stay_known() {
 }
 
 #[test]
-fn a_closed_object_and_a_closed_gate_let_nobody_in() {
+fn a_closed_object_and_a_closed_gate_let_no_thread_in() {
     let (gate, object, counter) = object();
-    gate.change(closed::HOLDING | closed::SERIALISED, 0);
+    gate.change(HOLDING | SERIALISED, 0);
     assert!(object.activation().enter().is_none());
-    assert!(object.activation().enter_in_spite_of(closed::SERIALISED).is_none());
-    assert_eq!(gate.enter(7, closed::HOLDING).err(), Some(closed::SERIALISED));
-    assert!(object.activation().enter_in_spite_of(closed::HOLDING | closed::SERIALISED).is_some());
-    gate.change(0, closed::HOLDING | closed::SERIALISED);
+    assert!(object.activation().enter_in_spite_of(SERIALISED).is_none());
+    assert_eq!(gate.enter(7, HOLDING).err(), Some(SERIALISED));
+    assert!(object.activation().enter_in_spite_of(HOLDING | SERIALISED).is_some());
+    gate.change(0, HOLDING | SERIALISED);
     let inside = object.activation().enter().unwrap();
     object.activation().close();
     assert!(object.call(|_| ()).is_none());
     assert_eq!(object.activation().count_inside(), 1);
-    assert_eq!(counter.0.swap(0, Ordering::SeqCst), 1, "who was not let in left, too");
+    assert_eq!(counter.0.swap(0, Ordering::SeqCst), 1, "a thread that was not let in left, too");
     drop(inside);
     assert_eq!(counter.0.load(Ordering::SeqCst), 1);
     assert_eq!(object.activation().count_inside(), 0);
@@ -159,7 +173,7 @@ fn waiting_for_a_gate_ends_with_the_last_upcall() {
     leave.send(()).unwrap();
     waiting.join().unwrap();
     assert_eq!(caller.join().unwrap(), Some(()));
-    assert_eq!(gate.bits(), 0, "nobody waits any more");
+    assert_eq!(gate.bits(), 0, "no thread waits any more");
 }
 
 #[test]
@@ -178,7 +192,7 @@ fn threads_that_end_leave_their_records_to_others() {
 /// Closing while many threads call: each call is either made whole before the closing is done, or
 /// not at all.
 #[test]
-fn nobody_is_inside_once_an_object_is_closed_and_empty() {
+fn no_thread_is_inside_once_an_object_is_closed_and_empty() {
     for _ in 0..200 {
         let (_gate, object, _counter) = object();
         let object = Arc::new(object);
@@ -187,7 +201,7 @@ fn nobody_is_inside_once_an_object_is_closed_and_empty() {
             .map(|_| {
                 let (object, gone) = (Arc::clone(&object), Arc::clone(&gone));
                 std::thread::spawn(move || {
-                    let alive = |_: &dyn Servant| gone.load(Ordering::SeqCst);
+                    let alive = |_: &(dyn Servant + 'static)| gone.load(Ordering::SeqCst);
                     while let Some(gone) = object.call(alive) {
                         assert_eq!(gone, 0, "called after the end");
                     }

@@ -1,5 +1,5 @@
-//! The two halves of an asymmetric barrier: one that costs nothing for those who call, one that is
-//! dear for those who close.
+//! The two halves of an asymmetric barrier: the one of a call costs nothing, the one of closing is
+//! dear.
 //!
 //! Where the kernel has `membarrier`, [`light`] is only for the compiler, and [`heavy`] has every
 //! thread of the process pass a full barrier. Elsewhere both are fences.
@@ -7,20 +7,20 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence, fence};
 
-/// Whether [`heavy`] reaches the other threads. Written before the first gate exists, so everybody
-/// who calls [`light`] sees the value that [`heavy`] goes by.
+/// Whether [`heavy`] reaches the other threads. Written before the first gate exists, so every call
+/// of [`light`] sees the value that [`heavy`] goes by.
 static REACHES_OTHERS: AtomicBool = AtomicBool::new(false);
 static PREPARED: Once = Once::new();
 
 /// To be called before anything can be entered.
-pub(super) fn prepare() {
+pub(crate) fn prepare() {
     PREPARED.call_once(|| REACHES_OTHERS.store(register(), Ordering::SeqCst));
 }
 
-/// What this thread wrote before is seen by who called [`heavy`] meanwhile, or what that one wrote
-/// before is seen here afterwards.
+/// A thread that calls [`heavy`] meanwhile sees afterwards what this thread wrote before, or this
+/// thread sees afterwards what that one wrote before.
 #[inline(always)]
-pub(super) fn light() {
+pub(crate) fn light() {
     if REACHES_OTHERS.load(Ordering::Relaxed) {
         compiler_fence(Ordering::SeqCst);
     } else {
@@ -29,7 +29,7 @@ pub(super) fn light() {
 }
 
 /// The other half of [`light`].
-pub(super) fn heavy() {
+pub(crate) fn heavy() {
     fence(Ordering::SeqCst);
     if REACHES_OTHERS.load(Ordering::Relaxed) {
         reach_others();
