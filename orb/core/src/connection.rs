@@ -14,7 +14,6 @@ pub(crate) mod muxed;
 pub(crate) mod outbox;
 pub(crate) mod pending;
 mod pool;
-mod reply_table;
 
 pub(crate) use cache::ConnectionCache;
 pub(crate) use client::ClientConnection;

@@ -20,7 +20,7 @@ use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
 use crate::reactor::Sleeper;
 use crate::server::{self, Adapter, Server};
 use corbie_cdr::{ByteOrder, Limits, Version};
-use corbie_giop::{MessageReader, Protocol, ReaderLimits, Role};
+use corbie_giop::{MessageReader, Protocol, ReaderLimits, Roles};
 use corbie_settings::{Settings, WaitStrategy};
 use corbie_transport::{Endpoint, Registry, Transport, WaitStrategy as Wait};
 use corbie_types::{CompletionStatus, SystemException, minor};
@@ -298,8 +298,8 @@ impl Orb {
     }
 
     /// A reader for a new connection.
-    pub(crate) fn reader(&self, role: Role, protocol: Protocol) -> MessageReader {
-        let reader = MessageReader::new(self.reader_limits(), role);
+    pub(crate) fn reader(&self, roles: Roles, protocol: Protocol) -> MessageReader {
+        let reader = MessageReader::new(self.reader_limits(), roles);
         let mut reader = reader.with_protocol(protocol, ByteOrder::NATIVE);
         reader.set_allocator(self.payload_allocator());
         reader

@@ -3,7 +3,7 @@
 //! `listener` accepts; `thread_per_connection`, `thread_pool`, `thread_per_request` and `reactors`
 //! say which thread serves what (paper POA §2.5); all take messages from a `connection` (all but
 //! the first by `event_driven`) and give them to `dispatch`, which asks the [`Adapter`] (the POA)
-//! for the servant. `registry` keeps the open connections, `pending` counts deferred answers.
+//! for the servant. `registry` keeps the open connections, `due_responses` counts deferred answers.
 
 mod adapter;
 mod admission;
@@ -11,6 +11,7 @@ mod answer;
 mod connection;
 mod crew;
 pub(crate) mod dispatch;
+mod due_responses;
 mod event_driven;
 mod forward_servant;
 pub mod held;
@@ -21,7 +22,6 @@ mod nesting;
 mod object_keys;
 mod operation_name;
 pub mod operation_table;
-mod pending;
 mod reactors;
 mod registry;
 pub(crate) mod relief;
@@ -48,8 +48,8 @@ pub(crate) use object_keys::ObjectKeys;
 pub(crate) use shutdown::{close_silent, stop};
 
 use connection::ServerConnection;
+use due_responses::DueResponses;
 use listening::Listeners;
-use pending::Pending;
 use reactors::Reactors;
 use registry::Registry;
 use std::sync::atomic::AtomicBool;
@@ -69,7 +69,7 @@ pub(crate) struct Server {
     thread_per_request: ThreadPerRequest,
     reactors: Reactors,
     pub(crate) closing: AtomicBool,
-    pending: Pending,
+    due_responses: DueResponses,
     held: held::HeldLimits,
     held_queues: held::Queues,
     pub(crate) main_thread: held::MainThread,

@@ -8,7 +8,7 @@ use crate::values::{self, *};
 use corbie::idl::Wstring;
 use corbie::messaging::ExceptionHolder;
 use corbie::{CodeSets, Decoder, Encoder, Ior, LongDouble, Marshal, WChar};
-use corbie_giop::{Message, MessageHeader, MessageKind, MessageReader, ReaderLimits, Role};
+use corbie_giop::{Message, MessageHeader, MessageKind, MessageReader, ReaderLimits, Roles};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::fs;
@@ -30,7 +30,7 @@ fn names(folder: &Path, end: &str) -> Vec<String> {
     names
 }
 
-fn messages(octets: &[u8], role: Role) -> Vec<Vec<u8>> {
+fn messages(octets: &[u8], role: Roles) -> Vec<Vec<u8>> {
     let mut reader = MessageReader::new(ReaderLimits::default(), role);
     let mut rest = octets;
     let mut messages = Vec::new();
@@ -67,7 +67,7 @@ fn conversation(name: &str) -> Conversation {
     let read = |side| fs::read(golden("giop").join(format!("{name}-{side}.bin"))).unwrap();
     let mut requests: BTreeMap<u32, (String, Vec<u8>)> = BTreeMap::new();
     let mut code_sets = CodeSets::default();
-    for octets in messages(&read("client"), Role::Server) {
+    for octets in messages(&read("client"), Roles::SERVER) {
         let message = message(&octets);
         if message.kind() != MessageKind::Request {
             continue;
@@ -79,7 +79,7 @@ fn conversation(name: &str) -> Conversation {
         requests.insert(header.request_id, (header.operation.to_owned(), octets.clone()));
     }
     let mut calls: BTreeMap<String, Vec<Call>> = BTreeMap::new();
-    for octets in messages(&read("server"), Role::Client) {
+    for octets in messages(&read("server"), Roles::CLIENT) {
         let message = message(&octets);
         if message.kind() != MessageKind::Reply {
             continue;

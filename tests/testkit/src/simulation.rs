@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
     Connection, ConnectionState, Event, Fragments, GiopError, GiopErrorKind, Protocol,
-    ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, Role, ServiceContexts,
+    ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, Roles, ServiceContexts,
     Target, finish_message, write_reply, write_request,
 };
 
@@ -92,7 +92,7 @@ pub struct End {
 }
 
 impl End {
-    fn new(role: Role) -> Self {
+    fn new(role: Roles) -> Self {
         Self {
             connection: Connection::new(ReaderLimits::default(), role),
             arrivals: Vec::new(),
@@ -143,8 +143,8 @@ impl Pair {
     #[must_use]
     pub fn new(conditions: NetworkConditions, seed: u64) -> Self {
         Self {
-            client: End::new(Role::Client),
-            server: End::new(Role::Server),
+            client: End::new(Roles::CLIENT),
+            server: End::new(Roles::SERVER),
             version: Version::V1_2,
             order: ByteOrder::LittleEndian,
             fragment_octets: usize::MAX,

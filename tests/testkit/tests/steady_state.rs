@@ -4,7 +4,7 @@
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
     Connection, Event, Fragments, MessageReader, ReaderLimits, ReplyHeader, ReplyStatus,
-    RequestHeader, ResponseFlags, Role, ServiceContexts, Target, finish_message, write_reply,
+    RequestHeader, ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_reply,
     write_request,
 };
 use corbie_testkit::CountingAllocator;
@@ -62,8 +62,8 @@ fn the_allocator_counts() {
 
 #[test]
 fn requests_and_replies_allocate_nothing() {
-    let mut client = Connection::new(ReaderLimits::default(), Role::Client);
-    let mut server = Connection::new(ReaderLimits::default(), Role::Server);
+    let mut client = Connection::new(ReaderLimits::default(), Roles::CLIENT);
+    let mut server = Connection::new(ReaderLimits::default(), Roles::SERVER);
     let mut buffer = Vec::new();
     let count = allocations(|id| {
         let mut e = Encoder::new(std::mem::take(&mut buffer), ByteOrder::NATIVE);
@@ -89,7 +89,7 @@ fn requests_and_replies_allocate_nothing() {
 #[test]
 fn taken_messages_and_large_ones_allocate_nothing() {
     for octets in [64, 20_000, 300_000] {
-        let mut reader = MessageReader::new(ReaderLimits::default(), Role::Client);
+        let mut reader = MessageReader::new(ReaderLimits::default(), Roles::CLIENT);
         let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE);
         write_a_reply(&mut e, 1, octets);
         let message = e.into_buffer();
@@ -109,7 +109,7 @@ fn taken_messages_and_large_ones_allocate_nothing() {
 
 #[test]
 fn cutting_into_fragments_allocates_nothing_and_joining_them_neither() {
-    let mut reader = MessageReader::new(ReaderLimits::default(), Role::Client);
+    let mut reader = MessageReader::new(ReaderLimits::default(), Roles::CLIENT);
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE);
     e.set_version(Version::V1_2);
     write_a_reply(&mut e, 1, 20_000);

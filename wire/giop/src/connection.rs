@@ -3,7 +3,11 @@
 //! Caller: `orb/core/connection` and the simulated network of `tests/testkit`.
 //! CORBA 3.3 P2 §9.4.4, §9.4.7, §9.4.8, §9.5.1.
 
+mod life;
 mod outstanding;
+mod reply_table;
+pub(crate) mod rules;
+mod word;
 
 use corbie_cdr::{ByteOrder, Decoder, Version};
 
@@ -12,10 +16,14 @@ use crate::message::{
     LocateReplyHeader, LocateRequestHeader, Message, MessageKind, ReplyHeader, RequestHeader,
 };
 use crate::protocol::Protocol;
-use crate::reader::{MessageReader, ReaderLimits, Role};
+use crate::reader::{MessageReader, ReaderLimits};
 use crate::writer::{self, Control};
 
+pub use life::{Life, Stage};
 pub use outstanding::{Outstanding, RequestIdTaken};
+pub use reply_table::{Begun, NotBegun, Replied, ReplyTable};
+pub use rules::{Incoming, RequestIds, Roles};
+pub use word::Word;
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -109,7 +117,7 @@ pub struct Connection {
 /// Everything about a connection but the octets that arrive.
 #[derive(Debug)]
 struct Rules {
-    role: Role,
+    role: Roles,
     state: ConnectionState,
     outstanding: Outstanding,
     /// The most requests of the peer that wait for a reply at a time.
@@ -130,7 +138,7 @@ impl Connection {
 
     /// An open connection.
     #[must_use]
-    pub fn new(limits: ReaderLimits, role: Role) -> Self {
+    pub fn new(limits: ReaderLimits, role: Roles) -> Self {
         let rules = Rules {
             role,
             state: ConnectionState::Open,
@@ -166,7 +174,7 @@ impl Connection {
 
     /// Which end it is.
     #[must_use]
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> Roles {
         self.rules.role
     }
 
@@ -217,7 +225,7 @@ impl Connection {
             return Ok(());
         }
         self.reader.check_end_of_stream()?;
-        if self.rules.role == Role::Client && !self.rules.outstanding.is_empty() {
+        if self.rules.role == Roles::CLIENT && !self.rules.outstanding.is_empty() {
             let found = format_args!("{} unanswered", self.rules.outstanding.len());
             return Err(GiopError::new(GiopErrorKind::Lost, 0, "request", found));
         }
@@ -264,9 +272,9 @@ impl Connection {
         if self.rules.state != ConnectionState::Open {
             return;
         }
-        match self.rules.role {
-            Role::Client => self.rules.state = ConnectionState::Closed,
-            Role::Server => {
+        match self.rules.role.answers {
+            false => self.rules.state = ConnectionState::Closed,
+            true => {
                 self.rules.state = ConnectionState::Closing;
                 self.rules.close_when_answered();
             }
@@ -392,13 +400,11 @@ impl Rules {
     fn say_farewell(&mut self, answer: Answer, version: Version) {
         self.state = ConnectionState::Closed;
         let order = self.order;
-        self.farewell = match (answer, self.role) {
+        self.farewell = match (answer, self.role.answers) {
             (Answer::MessageError, _) => Some(writer::message_error(version, order)),
-            (Answer::CloseConnection, Role::Server) => {
-                Some(writer::close_connection(version, order))
-            }
+            (Answer::CloseConnection, true) => Some(writer::close_connection(version, order)),
             // Only a server may send CloseConnection in 1.0 and 1.1; a client just closes.
-            (Answer::CloseConnection, Role::Client) | (Answer::Nothing, _) => None,
+            (Answer::CloseConnection, false) | (Answer::Nothing, _) => None,
         };
     }
 }

@@ -25,7 +25,10 @@ mod split;
 mod template;
 mod writer;
 
-pub use connection::{Connection, ConnectionState, Event, Outstanding, RequestIdTaken};
+pub use connection::{
+    Begun, Connection, ConnectionState, Event, Incoming, Life, NotBegun, Outstanding, Replied,
+    ReplyTable, RequestIdTaken, RequestIds, Roles, Stage, Word,
+};
 pub use error::{Answer, GiopError, GiopErrorKind};
 pub use message::{
     AddressingDisposition, CancelRequestHeader, CodeSetContext, FragmentHeader, LocateReplyHeader,
@@ -34,7 +37,7 @@ pub use message::{
     Tagged, TaggedIter, TaggedList, Target, service_context_id,
 };
 pub use protocol::Protocol;
-pub use reader::{MessageReader, ReaderLimits, Role};
+pub use reader::{MessageReader, ReaderLimits};
 pub use split::{Fragment, Fragments};
 pub use template::RequestTemplate;
 pub use writer::{

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use corbie_cdr::payload::{PayloadAllocator, PayloadMemory};
 use corbie_cdr::{ByteOrder, buffers};
 
+use crate::connection::rules::Roles;
 use crate::error::{GiopError, GiopErrorKind};
 use crate::memory::Memory;
 use crate::message::{Message, MessageHeader, MessageKind, OwnedMessage};
@@ -23,35 +24,6 @@ use large::Large;
 use reassembly::Reassembly;
 
 pub use limits::ReaderLimits;
-
-/// Which end of the connection this is; it decides which messages may arrive.
-///
-/// CORBA 3.3 P2 §9.4.1, table 9-3, without bidirectional GIOP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Opened the connection: gets Reply, LocateReply and CloseConnection.
-    Client,
-    /// Accepted the connection: gets Request, LocateRequest and CancelRequest.
-    Server,
-}
-
-impl Role {
-    /// Whether a peer may send such a message to this end. CloseConnection from a client is 1.2's,
-    /// but older clients send it too and mean the same.
-    #[inline]
-    #[must_use]
-    pub fn accepts(self, kind: MessageKind) -> bool {
-        match kind {
-            MessageKind::Reply | MessageKind::LocateReply => self == Self::Client,
-            MessageKind::Request | MessageKind::LocateRequest | MessageKind::CancelRequest => {
-                self == Self::Server
-            }
-            MessageKind::CloseConnection | MessageKind::MessageError | MessageKind::Fragment => {
-                true
-            }
-        }
-    }
-}
 
 /// Where the message lies that `next` returned last.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +50,7 @@ enum Place {
 /// message. A message that arrived in one piece is borrowed from it.
 #[derive(Debug)]
 pub struct MessageReader {
-    role: Role,
+    roles: Roles,
     protocol: Protocol,
     /// The byte order of GIOPlite.
     order: ByteOrder,
@@ -119,9 +91,9 @@ impl MessageReader {
 
     /// A reader for this end of a connection. Allocates with the first [`space`](Self::space).
     #[must_use]
-    pub fn new(limits: ReaderLimits, role: Role) -> Self {
+    pub fn new(limits: ReaderLimits, roles: Roles) -> Self {
         Self {
-            role,
+            roles,
             protocol: Protocol::Giop,
             order: ByteOrder::NATIVE,
             reassembly: Reassembly::new(),
@@ -160,10 +132,11 @@ impl MessageReader {
         self.allocator = allocator;
     }
 
-    /// Which end of the connection this is.
+    /// What this end of the connection does.
+    #[inline]
     #[must_use]
-    pub fn role(&self) -> Role {
-        self.role
+    pub fn roles(&self) -> Roles {
+        self.roles
     }
 
     /// The limits that it keeps.
@@ -277,7 +250,7 @@ impl MessageReader {
         self.current = None;
         if let Some(header) = self.decode_plain(&self.buffer[self.start..self.end])
             && !self.ended
-            && self.role.accepts(header.kind)
+            && self.roles.accepts(header.kind)
         {
             let (start, len) = (self.start, header.total());
             if len <= self.end - start && len <= self.limits.message_octets {
@@ -380,7 +353,7 @@ impl MessageReader {
         let octets = &self.buffer[self.start..self.end];
         let Some(header) = self.decode_header(octets)? else { return Ok(false) };
         let total = header.total();
-        if !self.role.accepts(header.kind) || total > self.limits.message_octets {
+        if !self.roles.accepts(header.kind) || total > self.limits.message_octets {
             return Err(self.refuse(&header));
         }
         let fragmented = header.more_fragments || header.kind == MessageKind::Fragment;
@@ -450,8 +423,8 @@ impl MessageReader {
     #[cold]
     fn refuse(&self, header: &MessageHeader) -> GiopError {
         let (type_place, size_place) = if header.version.is_lite() { (4, 0) } else { (7, 8) };
-        if !self.role.accepts(header.kind) {
-            let found = format_args!("{:?}, sent to a {:?}", header.kind, self.role);
+        if !self.roles.accepts(header.kind) {
+            let found = format_args!("{:?}, sent to a {}", header.kind, self.roles);
             return GiopError::new(GiopErrorKind::WrongRole, type_place, "message_type", found);
         }
         let limit = self.limits.message_octets;

@@ -6,7 +6,7 @@ mod samples;
 
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop::{
-    Answer, Connection, ConnectionState, Event, GiopErrorKind, Outstanding, ReaderLimits, Role,
+    Answer, Connection, ConnectionState, Event, GiopErrorKind, Outstanding, ReaderLimits, Roles,
     cancel_request, close_connection, message_error,
 };
 use corbie_types::{CompletionStatus, SystemExceptionKind};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 const V: Version = Version::V1_2;
 const O: ByteOrder = ByteOrder::LittleEndian;
 
-fn connection(role: Role) -> Connection {
+fn connection(role: Roles) -> Connection {
     Connection::new(ReaderLimits::default(), role)
 }
 
@@ -45,7 +45,7 @@ fn events(connection: &mut Connection) -> Vec<String> {
 
 #[test]
 fn replies_reach_only_those_who_wait() {
-    let mut client = connection(Role::Client);
+    let mut client = connection(Roles::CLIENT);
     client.begin_request(1).unwrap();
     client.begin_request(2).unwrap();
     assert_eq!(client.begin_request(2).unwrap_err().kind(), GiopErrorKind::DuplicateRequestId);
@@ -59,7 +59,7 @@ fn replies_reach_only_those_who_wait() {
 
 #[test]
 fn a_cancelled_request_gets_no_reply() {
-    let mut client = connection(Role::Client);
+    let mut client = connection(Roles::CLIENT);
     client.begin_request(1).unwrap();
     let cancel = client.cancel_request(1).unwrap();
     assert_eq!(cancel, cancel_request(V, ByteOrder::NATIVE, 1));
@@ -71,7 +71,7 @@ fn a_cancelled_request_gets_no_reply() {
 
 #[test]
 fn a_server_hears_of_a_cancel_as_long_as_it_owes_the_reply() {
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &request(V, O, 1, b""));
     receive(&mut server, &cancel_request(V, O, 1));
     receive(&mut server, &cancel_request(V, O, 99));
@@ -84,7 +84,7 @@ fn a_server_hears_of_a_cancel_as_long_as_it_owes_the_reply() {
 
 #[test]
 fn a_server_closes_after_its_last_reply() {
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &[request(V, O, 1, b""), locate_request(V, O, 2)].concat());
     assert_eq!(events(&mut server), ["request 1", "locate 2"]);
     server.close();
@@ -101,7 +101,7 @@ fn a_server_closes_after_its_last_reply() {
 
 #[test]
 fn an_idle_server_closes_at_once() {
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     server.set_version(Version::V1_0);
     server.close();
     server.close();
@@ -112,7 +112,7 @@ fn an_idle_server_closes_at_once() {
 
 #[test]
 fn after_close_connection_a_client_may_send_again_elsewhere() {
-    let mut client = connection(Role::Client);
+    let mut client = connection(Roles::CLIENT);
     client.begin_request(1).unwrap();
     client.begin_request(2).unwrap();
     receive(&mut client, &[&reply(V, O, 1, b"")[..], &close_connection(V, O)].concat());
@@ -129,15 +129,15 @@ fn after_close_connection_a_client_may_send_again_elsewhere() {
 
 #[test]
 fn an_end_without_close_connection_leaves_requests_in_doubt() {
-    let mut client = connection(Role::Client);
+    let mut client = connection(Roles::CLIENT);
     client.handle_end_of_stream().unwrap();
-    let mut client = connection(Role::Client);
+    let mut client = connection(Roles::CLIENT);
     client.begin_request(1).unwrap();
     let error = client.handle_end_of_stream().unwrap_err();
     assert_eq!(error.kind(), GiopErrorKind::Lost);
     let exception = error.to_system_exception(CompletionStatus::Maybe);
     assert_eq!(exception.kind, SystemExceptionKind::CommFailure);
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &request(V, O, 1, b"")[..20]);
     assert!(events(&mut server).is_empty());
     assert_eq!(server.handle_end_of_stream().unwrap_err().kind(), GiopErrorKind::Truncated);
@@ -145,7 +145,7 @@ fn an_end_without_close_connection_leaves_requests_in_doubt() {
 
 #[test]
 fn garbage_is_answered_in_the_highest_version_and_the_connection_ends() {
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, b"what is this");
     let error = server.poll_event().unwrap_err();
     assert_eq!((error.kind(), error.answer()), (GiopErrorKind::BadMagic, Answer::MessageError));
@@ -160,7 +160,7 @@ fn a_header_that_cannot_be_decoded_ends_the_connection_too() {
     let mut octets = request(Version::V1_1, O, 1, b"");
     octets[12] = 0xff;
     octets[15] = 0xff;
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &octets);
     assert_eq!(server.poll_event().unwrap_err().kind(), GiopErrorKind::Malformed);
     let farewell = server.poll_transmit().unwrap();
@@ -168,7 +168,7 @@ fn a_header_that_cannot_be_decoded_ends_the_connection_too() {
     // A key beyond the message is found behind the request id.
     let mut octets = request(V, O, 1, b"");
     octets[27] = 0x10;
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &octets);
     assert_eq!(server.poll_event().unwrap_err().kind(), GiopErrorKind::Malformed);
     assert_eq!(server.state(), ConnectionState::Closed);
@@ -177,7 +177,7 @@ fn a_header_that_cannot_be_decoded_ends_the_connection_too() {
 
 #[test]
 fn message_error_from_the_peer_is_not_answered() {
-    for role in [Role::Client, Role::Server] {
+    for role in [Roles::CLIENT, Roles::SERVER] {
         let mut connection = connection(role);
         receive(&mut connection, &message_error(V, O));
         let error = connection.poll_event().unwrap_err();
@@ -189,7 +189,7 @@ fn message_error_from_the_peer_is_not_answered() {
 
 #[test]
 fn a_request_id_in_use_is_refused_but_not_for_oneways() {
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &request(V, O, 1, b""));
     receive(&mut server, &request(V, O, 1, b""));
     assert!(server.poll_event().unwrap().is_some());
@@ -197,7 +197,7 @@ fn a_request_id_in_use_is_refused_but_not_for_oneways() {
 
     let mut oneway = request(V, O, 1, b"");
     oneway[16] = 0;
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &[&oneway[..], &oneway].concat());
     assert_eq!(events(&mut server), ["request 1", "request 1"]);
     assert!(server.outstanding().is_empty());
@@ -205,7 +205,7 @@ fn a_request_id_in_use_is_refused_but_not_for_oneways() {
 
 #[test]
 fn too_many_unanswered_requests_close_the_connection() {
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     server.set_outstanding_max(2);
     for id in 1..=3 {
         receive(&mut server, &request(V, O, id, b""));
@@ -219,7 +219,7 @@ fn too_many_unanswered_requests_close_the_connection() {
 
 #[test]
 fn a_closed_client_reads_nothing_more() {
-    let mut client = connection(Role::Client);
+    let mut client = connection(Roles::CLIENT);
     client.begin_request(1).unwrap();
     receive(&mut client, &reply(V, O, 1, b""));
     client.close();

@@ -7,7 +7,7 @@ mod samples;
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
     Fragments, MessageHeader, MessageKind, MessageReader, ReaderLimits, ReplyHeader, ReplyStatus,
-    Role, ServiceContexts, finish_message, write_reply,
+    Roles, ServiceContexts, finish_message, write_reply,
 };
 use proptest::prelude::*;
 use samples::*;
@@ -68,7 +68,7 @@ proptest! {
         };
         prop_assert!(version != Version::V1_0 && fragments.len() > 1);
         check_fragments(&fragments, version, max_octets);
-        let mut reader = reader(Role::Client);
+        let mut reader = reader(Roles::CLIENT);
         let read = read_in_chunks(&mut reader, &fragments.concat(), &chunks).unwrap();
         prop_assert!(read == [whole], "{} messages", read.len());
         prop_assert!(!reader.is_mid_message());
@@ -102,7 +102,7 @@ proptest! {
                 waiting.swap_remove(index);
             }
         }
-        let mut read = read_in_chunks(&mut reader(Role::Client), &stream, &[999]).unwrap();
+        let mut read = read_in_chunks(&mut reader(Roles::CLIENT), &stream, &[999]).unwrap();
         read.sort();
         expected.sort();
         prop_assert!(read == expected);
@@ -117,7 +117,7 @@ fn a_whole_message_may_come_between_fragments() {
         let between = reply(version, ByteOrder::LittleEndian, 2, b"small");
         let mut stream = fragments(&e, 128).unwrap();
         stream.insert(2, between.clone());
-        let read = read_in_chunks(&mut reader(Role::Client), &stream.concat(), &[]).unwrap();
+        let read = read_in_chunks(&mut reader(Roles::CLIENT), &stream.concat(), &[]).unwrap();
         assert_eq!(read, [between, e.to_vec()]);
     }
 }
@@ -140,8 +140,8 @@ fn cuts_never_split_an_aligned_value_of_eight_octets() {
 fn completed_and_cancelled_messages_do_not_count_as_held() {
     let limits = ReaderLimits { reassembly_octets: 4000, ..ReaderLimits::DEFAULT };
     let body = vec![1; 1000];
-    let mut client = MessageReader::new(limits.clone(), Role::Client);
-    let mut server = MessageReader::new(limits, Role::Server);
+    let mut client = MessageReader::new(limits.clone(), Roles::CLIENT);
+    let mut server = MessageReader::new(limits, Roles::SERVER);
     for id in 0..50 {
         let e = gathered(Version::V1_2, ByteOrder::BigEndian, id, &body);
         let stream = fragments(&e, 128).unwrap().concat();
@@ -177,7 +177,7 @@ fn a_cancelled_request_is_forgotten_with_its_fragments() {
     first[6] |= 2;
     first[8..12].copy_from_slice(&76u32.to_le_bytes());
     let cancel = corbie_giop::cancel_request(Version::V1_2, order, 5);
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     let read = read_in_chunks(&mut reader, &[&first[..], &cancel].concat(), &[]).unwrap();
     assert_eq!(read, [cancel.to_vec()]);
     assert!(!reader.is_mid_message());
@@ -191,7 +191,7 @@ fn a_reassembled_message_can_be_taken() {
     let body = vec![1; 5000];
     let e = gathered(Version::V1_2, ByteOrder::BigEndian, 1, &body);
     let stream = fragments(&e, 512).unwrap().concat();
-    let mut reader = reader(Role::Client);
+    let mut reader = reader(Roles::CLIENT);
     for _ in 0..3 {
         let mut rest = &stream[..];
         while !rest.is_empty() {

@@ -12,7 +12,7 @@ use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Version};
 use corbie_giop::{
     AddressingDisposition, Fragments, LocateReplyHeader, LocateRequestHeader, LocateStatus,
     Message, MessageHeader, MessageKind, MessageReader, ReaderLimits, ReplyHeader, ReplyStatus,
-    RequestHeader, ResponseFlags, Role, ServiceContext, ServiceContexts, Tagged, TaggedList,
+    RequestHeader, ResponseFlags, Roles, ServiceContext, ServiceContexts, Tagged, TaggedList,
     Target, cancel_request, close_connection, finish_message, message_error, write_locate_reply,
     write_locate_request, write_reply, write_request,
 };
@@ -255,7 +255,7 @@ fn fragments() {
     for (name, id, expected) in cases {
         let octets = golden(name);
         let first = MessageHeader::decode(octets.first_chunk().unwrap()).unwrap();
-        let mut reader = reader(Role::Client);
+        let mut reader = reader(Roles::CLIENT);
         reader.receive_from(&octets);
         let message = reader.next().unwrap().expect("whole");
         let (header, body) = message.reply().unwrap();
@@ -316,7 +316,7 @@ fn value_of(value: &str) -> String {
 struct Capture {
     name: String,
     octets: Vec<u8>,
-    reader_role: Role,
+    reader_role: Roles,
     version: String,
     complete: bool,
 }
@@ -329,8 +329,8 @@ fn captures() -> Vec<Capture> {
             assert!(about.get(key).is_some_and(|v| !v.is_empty()), "{name}: no {key}");
         }
         let reader_role = match about["direction"].as_str() {
-            "client" => Role::Server,
-            "server" => Role::Client,
+            "client" => Roles::SERVER,
+            "server" => Roles::CLIENT,
             other => panic!("{name}: direction {other:?} is neither client nor server"),
         };
         let octets = fs::read(&path).unwrap();

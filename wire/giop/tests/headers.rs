@@ -8,7 +8,7 @@ use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Version};
 use corbie_giop::{
     AddressingDisposition, CodeSetContext, GiopErrorKind, LocateReplyHeader, LocateRequestHeader,
     LocateStatus, Message, MessageHeader, MessageKind, ReplyHeader, ReplyStatus, RequestHeader,
-    ResponseFlags, Role, ServiceContext, ServiceContexts, Target, finish_message,
+    ResponseFlags, Roles, ServiceContext, ServiceContexts, Target, finish_message,
     write_locate_reply, write_locate_request, write_reply, write_request,
 };
 use proptest::prelude::*;
@@ -250,7 +250,7 @@ fn reserved_response_flags_are_ignored() {
 #[test]
 fn every_sample_is_read_back_as_what_it_is() {
     for (version, order) in all_dialects() {
-        for role in [Role::Client, Role::Server] {
+        for role in [Roles::CLIENT, Roles::SERVER] {
             for (kind, octets) in messages_to(role, version, order) {
                 let message = message_in(version, order, &octets);
                 assert_eq!(message.kind(), kind);

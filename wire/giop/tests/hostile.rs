@@ -6,7 +6,8 @@ mod samples;
 
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop::{
-    Answer, GiopError, GiopErrorKind, MessageHeader, MessageKind, MessageReader, ReaderLimits, Role,
+    Answer, GiopError, GiopErrorKind, MessageHeader, MessageKind, MessageReader, ReaderLimits,
+    Roles,
 };
 use corbie_types::{CompletionStatus, SystemExceptionKind};
 use samples::*;
@@ -29,7 +30,7 @@ fn error_of(reader: &mut MessageReader, octets: &[u8]) -> GiopError {
 fn garbage_is_refused_at_its_first_octet() {
     for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\x16\x03\x01\x02\x00", b"giop", b"GIOQ", &[0]]
     {
-        let mut reader = reader(Role::Server);
+        let mut reader = reader(Roles::SERVER);
         let mut sent = 0;
         let error = loop {
             reader.receive_from(&garbage[sent..=sent]);
@@ -47,7 +48,7 @@ fn garbage_is_refused_at_its_first_octet() {
 
 #[test]
 fn the_error_shows_what_was_seen() {
-    let error = error_of(&mut reader(Role::Server), b"GET / HTTP/1.1\r\n\r\n");
+    let error = error_of(&mut reader(Roles::SERVER), b"GET / HTTP/1.1\r\n\r\n");
     assert!(error.to_string().contains("GET / HTTP/1"), "{error}");
     assert!(error.to_string().contains("magic at octet 0"), "{error}");
 }
@@ -59,7 +60,7 @@ fn other_versions_are_refused() {
         octets[4] = major;
         octets[5] = minor;
         for octets in [&octets[..], &octets[..6]] {
-            let error = error_of(&mut reader(Role::Server), octets);
+            let error = error_of(&mut reader(Roles::SERVER), octets);
             assert_eq!(error.kind(), GiopErrorKind::UnsupportedVersion);
             assert!(error.to_string().contains(&format!("{major}.{minor}")), "{error}");
         }
@@ -71,7 +72,7 @@ fn unknown_types_are_refused() {
     for kind in 8..=255u8 {
         let mut octets = header(Version::V1_2, MessageKind::Request, false, 0);
         octets[7] = kind;
-        let error = error_of(&mut reader(Role::Server), &octets);
+        let error = error_of(&mut reader(Roles::SERVER), &octets);
         assert_eq!(error.kind(), GiopErrorKind::UnknownMessageType);
         assert_eq!(error.offset(), 7);
     }
@@ -81,7 +82,7 @@ fn unknown_types_are_refused() {
 fn huge_lengths_are_refused_by_the_header_alone() {
     for size in [u32::MAX, u32::MAX - 11, 0x8000_0000, (64 << 20) - 11] {
         let octets = header(Version::V1_2, MessageKind::Request, false, size);
-        let mut reader = reader(Role::Server);
+        let mut reader = reader(Roles::SERVER);
         let error = error_of(&mut reader, &octets);
         assert_eq!(error.kind(), GiopErrorKind::MessageTooLarge);
         assert!(error.to_string().contains(&size.to_string()), "{error}");
@@ -91,21 +92,21 @@ fn huge_lengths_are_refused_by_the_header_alone() {
     }
     // The largest that is allowed is waited for.
     let octets = header(Version::V1_2, MessageKind::Request, false, (64 << 20) - 12);
-    assert!(read_in_chunks(&mut reader(Role::Server), &octets, &[]).unwrap().is_empty());
+    assert!(read_in_chunks(&mut reader(Roles::SERVER), &octets, &[]).unwrap().is_empty());
 }
 
 #[test]
 fn a_whole_message_beyond_the_limit_is_refused_too() {
     let limits = ReaderLimits { message_octets: 100, ..ReaderLimits::DEFAULT };
     let octets = request(Version::V1_2, ByteOrder::BigEndian, 1, &[0; 100]);
-    let mut reader = MessageReader::new(limits, Role::Server);
+    let mut reader = MessageReader::new(limits, Roles::SERVER);
     assert_eq!(error_of(&mut reader, &octets).kind(), GiopErrorKind::MessageTooLarge);
 }
 
 #[test]
 fn the_limit_counts_the_fragments_together() {
     let limits = ReaderLimits { message_octets: 1000, ..ReaderLimits::DEFAULT };
-    let mut reader = MessageReader::new(limits, Role::Server);
+    let mut reader = MessageReader::new(limits, Roles::SERVER);
     read_in_chunks(&mut reader, &piece(MessageKind::Request, 1, 500), &[]).unwrap();
     // The header and id of the fragment are enough to refuse it.
     let error = error_of(&mut reader, &piece(MessageKind::Fragment, 1, 500)[..16]);
@@ -114,7 +115,7 @@ fn the_limit_counts_the_fragments_together() {
 
 #[test]
 fn a_million_fragments_end_at_the_limit() {
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     read_in_chunks(&mut reader, &piece(MessageKind::Request, 1, 0), &[]).unwrap();
     let fragment = piece(MessageKind::Fragment, 1, 0);
     let mut accepted = 1;
@@ -134,7 +135,7 @@ fn a_million_fragments_end_at_the_limit() {
 
 #[test]
 fn a_million_beginnings_end_at_the_limit() {
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     for id in 0..32 {
         read_in_chunks(&mut reader, &piece(MessageKind::Request, id, 100), &[]).unwrap();
     }
@@ -145,7 +146,7 @@ fn a_million_beginnings_end_at_the_limit() {
 #[test]
 fn incomplete_messages_are_bounded_together() {
     let limits = ReaderLimits { reassembly_octets: 100_000, ..ReaderLimits::DEFAULT };
-    let mut reader = MessageReader::new(limits, Role::Server);
+    let mut reader = MessageReader::new(limits, Roles::SERVER);
     let mut held = 0;
     let error = 'all: loop {
         for id in 0..8 {
@@ -165,16 +166,16 @@ fn incomplete_messages_are_bounded_together() {
 fn fragments_of_nothing_are_refused() {
     // 1.2: an id that has not begun; only the header and the id have arrived.
     let error =
-        error_of(&mut reader(Role::Server), &piece(MessageKind::Fragment, 9, 1 << 20)[..16]);
+        error_of(&mut reader(Roles::SERVER), &piece(MessageKind::Fragment, 9, 1 << 20)[..16]);
     assert_eq!(error.kind(), GiopErrorKind::UnknownFragment);
     assert!(error.to_string().contains("request id 9"), "{error}");
     // 1.1: nothing in progress.
     let octets = header(Version::V1_1, MessageKind::Fragment, false, 10);
-    let error = error_of(&mut reader(Role::Client), &octets);
+    let error = error_of(&mut reader(Roles::CLIENT), &octets);
     assert_eq!(error.kind(), GiopErrorKind::UnknownFragment);
     // 1.0 has no fragments.
     let octets = header(Version::V1_0, MessageKind::Fragment, false, 10);
-    let error = error_of(&mut reader(Role::Client), &octets);
+    let error = error_of(&mut reader(Roles::CLIENT), &octets);
     assert_eq!(error.kind(), GiopErrorKind::BadFlags);
 }
 
@@ -185,7 +186,7 @@ fn a_fragment_without_room_for_its_id_is_refused() {
         // Octets of a next message lie behind it, one that has begun.
         for behind in [0, 20] {
             let octets = [&octets[..], &vec![0; size as usize + behind]].concat();
-            let mut reader = reader(Role::Server);
+            let mut reader = reader(Roles::SERVER);
             read_in_chunks(&mut reader, &piece(MessageKind::Request, 0, 8), &[]).unwrap();
             let error = error_of(&mut reader, &octets);
             assert_eq!(error.kind(), GiopErrorKind::BadFragment);
@@ -195,7 +196,7 @@ fn a_fragment_without_room_for_its_id_is_refused() {
 
 #[test]
 fn a_message_that_begins_twice_is_refused() {
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     read_in_chunks(&mut reader, &piece(MessageKind::Request, 1, 8), &[]).unwrap();
     let error = error_of(&mut reader, &piece(MessageKind::Request, 1, 8));
     assert_eq!(error.kind(), GiopErrorKind::DuplicateFragmented);
@@ -203,7 +204,7 @@ fn a_message_that_begins_twice_is_refused() {
 
 #[test]
 fn a_fragment_of_another_byte_order_or_version_is_refused() {
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     read_in_chunks(&mut reader, &piece(MessageKind::Request, 0, 8), &[]).unwrap();
     let mut other = piece(MessageKind::Fragment, 0, 8);
     other[6] |= 1;
@@ -216,11 +217,11 @@ fn types_that_cannot_be_fragmented_are_refused_as_fragments() {
     let kinds =
         [MessageKind::CancelRequest, MessageKind::CloseConnection, MessageKind::MessageError];
     for kind in kinds {
-        let error = error_of(&mut reader(Role::Server), &header(Version::V1_2, kind, true, 4));
+        let error = error_of(&mut reader(Roles::SERVER), &header(Version::V1_2, kind, true, 4));
         assert_eq!(error.kind(), GiopErrorKind::BadFlags);
     }
     for kind in [MessageKind::LocateRequest, MessageKind::LocateReply] {
-        let error = error_of(&mut reader(Role::Server), &header(Version::V1_1, kind, true, 4));
+        let error = error_of(&mut reader(Roles::SERVER), &header(Version::V1_1, kind, true, 4));
         assert_eq!(error.kind(), GiopErrorKind::BadFlags);
     }
 }
@@ -243,7 +244,7 @@ fn counts_beyond_the_message_are_refused() {
 }
 
 fn check_malformed(octets: &[u8], what: &str) {
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     reader.receive_from(octets);
     let error = reader.next().unwrap().unwrap().request().unwrap_err();
     assert_eq!((error.kind(), error.what()), (GiopErrorKind::Malformed, what), "{error}");
@@ -259,7 +260,7 @@ fn operations_without_a_terminator_are_refused() {
     let end = octets.windows(10).position(|window| window == b"get_quote\0").unwrap() + 9;
     for octet in [b'x', 0xff] {
         octets[end] = octet;
-        let mut reader = reader(Role::Server);
+        let mut reader = reader(Roles::SERVER);
         reader.receive_from(&octets);
         let error = reader.next().unwrap().unwrap().request().unwrap_err();
         assert_eq!((error.kind(), error.what()), (GiopErrorKind::BadValue, "operation"));
@@ -278,7 +279,7 @@ fn every_truncation_of_every_message_is_an_error_or_a_shorter_body() {
                 ByteOrder::BigEndian => size.to_be_bytes(),
                 ByteOrder::LittleEndian => size.to_le_bytes(),
             });
-            let mut reader = reader_of(Role::Server, version, order);
+            let mut reader = reader_of(Roles::SERVER, version, order);
             reader.receive_from(&cut);
             let message = reader.next().unwrap().unwrap();
             match message.request() {

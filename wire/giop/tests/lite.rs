@@ -11,7 +11,7 @@ use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
     Answer, Connection, ConnectionState, Event, Fragments, GiopErrorKind, LocateReplyHeader,
     LocateStatus, MessageHeader, MessageKind, MessageReader, Protocol, ReaderLimits, ReplyHeader,
-    ReplyStatus, RequestHeader, ResponseFlags, Role, ServiceContext, ServiceContexts, Target,
+    ReplyStatus, RequestHeader, ResponseFlags, Roles, ServiceContext, ServiceContexts, Target,
     cancel_request, close_connection, finish_message, message_error, write_locate_reply,
     write_reply, write_request,
 };
@@ -155,7 +155,7 @@ fn plain_reply() -> ReplyHeader<'static> {
     ReplyHeader { request_id: 1, status, service_contexts }
 }
 
-fn lite(role: Role) -> MessageReader {
+fn lite(role: Roles) -> MessageReader {
     reader_of(role, LITE, ByteOrder::NATIVE)
 }
 
@@ -163,8 +163,8 @@ fn lite(role: Role) -> MessageReader {
 fn a_peer_that_speaks_giop_is_told_so_in_giop() {
     for (version, order) in dialects() {
         for (role, octets) in [
-            (Role::Server, request(version, order, 1, b"arguments")),
-            (Role::Client, message_error(version, order).to_vec()),
+            (Roles::SERVER, request(version, order, 1, b"arguments")),
+            (Roles::CLIENT, message_error(version, order).to_vec()),
         ] {
             for chunk in [1, 4, octets.len()] {
                 let mut reader = lite(role);
@@ -178,7 +178,7 @@ fn a_peer_that_speaks_giop_is_told_so_in_giop() {
             }
         }
     }
-    let mut server = connection(Role::Server);
+    let mut server = connection(Roles::SERVER);
     receive(&mut server, &request(Version::V1_2, BE, 1, b""));
     assert!(server.poll_event().is_err());
     let answer = server.poll_transmit().unwrap();
@@ -189,14 +189,14 @@ fn a_peer_that_speaks_giop_is_told_so_in_giop() {
 #[test]
 fn giop_says_when_a_peer_seems_to_speak_giop_lite() {
     for order in ORDERS {
-        for (_, octets) in messages_to(Role::Server, LITE, order) {
-            let error = read_in_chunks(&mut reader(Role::Server), &octets, &[]).unwrap_err();
+        for (_, octets) in messages_to(Roles::SERVER, LITE, order) {
+            let error = read_in_chunks(&mut reader(Roles::SERVER), &octets, &[]).unwrap_err();
             assert_eq!(error.kind(), GiopErrorKind::BadMagic);
             let text = error.to_string();
             assert!(text.contains("giopl://") && text.contains("gioplite off"), "{text}");
         }
     }
-    let error = read_in_chunks(&mut reader(Role::Server), b"GET / HTTP/1.1\r\n", &[]).unwrap_err();
+    let error = read_in_chunks(&mut reader(Roles::SERVER), b"GET / HTTP/1.1\r\n", &[]).unwrap_err();
     assert!(!error.to_string().contains("giopl"), "{error}");
 }
 
@@ -208,14 +208,14 @@ fn sizes_beyond_a_gibibyte_or_the_limit_are_refused_by_four_octets() {
             ByteOrder::BigEndian => size.to_be_bytes(),
             ByteOrder::LittleEndian => size.to_le_bytes(),
         };
-        let mut reader = reader_of(Role::Server, LITE, order);
+        let mut reader = reader_of(Roles::SERVER, LITE, order);
         assert!(read_in_chunks(&mut reader, &size[..3], &[]).unwrap().is_empty());
         let error = read_in_chunks(&mut reader, &size[3..], &[]).unwrap_err();
         assert_eq!(error.kind(), GiopErrorKind::MessageTooLarge);
     }
     for (size, fits) in [((64 << 20) - 5, true), ((64 << 20) - 4, false)] {
         let octets = [&u32::to_ne_bytes(size)[..], &[0]].concat();
-        let mut reader = lite(Role::Server);
+        let mut reader = lite(Roles::SERVER);
         match read_in_chunks(&mut reader, &octets, &[]) {
             Ok(messages) => assert!(fits && messages.is_empty()),
             Err(error) => assert!(!fits && error.kind() == GiopErrorKind::MessageTooLarge),
@@ -228,7 +228,7 @@ fn sizes_beyond_a_gibibyte_or_the_limit_are_refused_by_four_octets() {
 fn unknown_types_and_fragments_are_refused() {
     for kind in 7..=255u8 {
         let octets = [0, 0, 0, 0, kind];
-        let error = read_in_chunks(&mut lite(Role::Server), &octets, &[]).unwrap_err();
+        let error = read_in_chunks(&mut lite(Roles::SERVER), &octets, &[]).unwrap_err();
         assert_eq!(error.kind(), GiopErrorKind::UnknownMessageType);
         assert_eq!(error.offset(), 4);
     }
@@ -239,7 +239,7 @@ fn unknown_types_and_fragments_are_refused() {
 #[test]
 fn every_flipped_bit_is_refused_or_read() {
     for order in ORDERS {
-        for role in [Role::Client, Role::Server] {
+        for role in [Roles::CLIENT, Roles::SERVER] {
             let all = messages_to(role, LITE, order).into_iter().chain(last_messages(LITE, order));
             for (_, octets) in all {
                 for bit in 0..octets.len() * 8 {
@@ -257,7 +257,7 @@ fn every_flipped_bit_is_refused_or_read() {
     }
 }
 
-fn read_all(role: Role, order: ByteOrder, octets: &[u8]) {
+fn read_all(role: Roles, order: ByteOrder, octets: &[u8]) {
     let limits = ReaderLimits { message_octets: 4096, ..ReaderLimits::DEFAULT };
     let mut reader = MessageReader::new(limits, role).with_protocol(Protocol::GiopLite, order);
     reader.receive_from(octets);
@@ -278,7 +278,7 @@ fn read_all(role: Role, order: ByteOrder, octets: &[u8]) {
     assert!(reader.memory_octets() <= 64 << 10);
 }
 
-fn connection(role: Role) -> Connection {
+fn connection(role: Roles) -> Connection {
     let connection = Connection::new(ReaderLimits::default(), role);
     connection.with_protocol(Protocol::GiopLite, ByteOrder::NATIVE)
 }
@@ -290,7 +290,7 @@ fn receive(connection: &mut Connection, octets: &[u8]) {
 
 #[test]
 fn a_connection_cancels_and_closes_in_its_protocol() {
-    let (mut client, mut server) = (connection(Role::Client), connection(Role::Server));
+    let (mut client, mut server) = (connection(Roles::CLIENT), connection(Roles::SERVER));
     let native = ByteOrder::NATIVE;
     client.begin_request(1).unwrap();
     receive(&mut server, &request(LITE, native, 1, b""));

@@ -5,7 +5,7 @@
 mod samples;
 
 use corbie_cdr::{ByteOrder, Version};
-use corbie_giop::{Answer, GiopErrorKind, MessageKind, MessageReader, ReaderLimits, Role};
+use corbie_giop::{Answer, GiopErrorKind, MessageKind, MessageReader, ReaderLimits, Roles};
 use proptest::prelude::*;
 use samples::*;
 
@@ -17,7 +17,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(role: Role, dialects: impl Iterator<Item = (Version, ByteOrder)>) -> Self {
+    fn of(role: Roles, dialects: impl Iterator<Item = (Version, ByteOrder)>) -> Self {
         let dialects: Vec<_> = dialects.collect();
         let (version, order) = dialects[0];
         let of_dialect = |(version, order)| messages_to(role, version, order);
@@ -28,7 +28,7 @@ impl Sample {
     }
 
     /// All versions and byte orders of GIOP in one stream; GIOPlite in one of each byte order.
-    fn all(role: Role) -> Vec<Self> {
+    fn all(role: Roles) -> Vec<Self> {
         let lite = ORDERS.map(|order| Self::of(role, [(LITE, order)].into_iter()));
         std::iter::once(Self::of(role, dialects())).chain(lite).collect()
     }
@@ -40,14 +40,14 @@ impl Sample {
 
 #[test]
 fn one_octet_at_a_time() {
-    for role in [Role::Client, Role::Server] {
+    for role in [Roles::CLIENT, Roles::SERVER] {
         Sample::all(role).into_iter().for_each(|sample| sample.check(&[1]));
     }
 }
 
 #[test]
 fn all_in_one_receive() {
-    for role in [Role::Client, Role::Server] {
+    for role in [Roles::CLIENT, Roles::SERVER] {
         Sample::all(role).into_iter().for_each(|sample| sample.check(&[]));
     }
 }
@@ -55,7 +55,7 @@ fn all_in_one_receive() {
 proptest! {
     #[test]
     fn random_chunks(chunks in prop::collection::vec(1..200usize, 1..30), client in any::<bool>()) {
-        let role = if client { Role::Client } else { Role::Server };
+        let role = if client { Roles::CLIENT } else { Roles::SERVER };
         Sample::all(role).into_iter().for_each(|sample| sample.check(&chunks));
     }
 
@@ -65,7 +65,7 @@ proptest! {
         sizes in prop::collection::vec(prop_oneof![0..50usize, 0..200_000usize], 1..12),
         chunks in prop::collection::vec(1..150_000usize, 1..10),
     ) {
-        let mut reader = MessageReader::new(ReaderLimits::DEFAULT, Role::Client);
+        let mut reader = MessageReader::new(ReaderLimits::DEFAULT, Roles::CLIENT);
         let messages: Vec<Vec<u8>> = sizes
             .iter()
             .zip(1..)
@@ -87,7 +87,7 @@ proptest! {
 #[test]
 fn wanted_and_mid_message_follow_the_octets() {
     let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &[7; 1000]);
-    let mut reader = reader(Role::Client);
+    let mut reader = reader(Roles::CLIENT);
     assert_eq!((reader.wanted(), reader.is_mid_message()), (0, false));
     for (received, octet) in octets.iter().enumerate() {
         assert_eq!(reader.receive_from(&[*octet]), 1);
@@ -106,7 +106,7 @@ fn wanted_and_mid_message_follow_the_octets() {
 #[test]
 fn the_rest_of_a_large_body_fits_into_one_receive_when_the_pool_has_the_memory() {
     let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, &vec![7; 3 << 20]);
-    let mut reader = reader(Role::Client);
+    let mut reader = reader(Roles::CLIENT);
     for round in 0..3 {
         assert_eq!(reader.receive_from(&octets[..12]), 12);
         assert!(reader.next().unwrap().is_none());
@@ -127,7 +127,7 @@ fn the_rest_of_a_large_body_fits_into_one_receive_when_the_pool_has_the_memory()
 #[test]
 fn the_buffer_never_grows_by_a_claim() {
     // A header that claims 60 MiB, then one octet after the other.
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     let claim = 60u32 << 20;
     let mut header = *b"GIOP\x01\x02\x00\x00\0\0\0\0";
     header[8..].copy_from_slice(&claim.to_be_bytes());
@@ -150,7 +150,7 @@ fn the_buffer_never_grows_by_a_claim() {
 #[test]
 fn current_is_the_message_until_something_else_is_asked_for() {
     let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"body");
-    let mut reader = reader(Role::Client);
+    let mut reader = reader(Roles::CLIENT);
     assert!(reader.current().is_none());
     reader.receive_from(&octets);
     assert!(reader.current().is_none());
@@ -164,7 +164,7 @@ fn current_is_the_message_until_something_else_is_asked_for() {
 fn taken_messages_own_their_octets_and_buffers_go_round() {
     let first = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"first");
     let second = reply(Version::V1_1, ByteOrder::BigEndian, 2, &[5; 3000]);
-    let mut reader = reader(Role::Client);
+    let mut reader = reader(Roles::CLIENT);
     for behind in [0, 1, 11, 12, 20, second.len() - 1, second.len()] {
         reader.receive_from(&[&first[..], &second[..behind]].concat());
         assert!(reader.next().unwrap().is_some());
@@ -184,7 +184,7 @@ fn taken_messages_own_their_octets_and_buffers_go_round() {
 #[test]
 fn roles_refuse_what_they_must_not_get() {
     for (version, order) in all_dialects() {
-        for (role, other) in [(Role::Client, Role::Server), (Role::Server, Role::Client)] {
+        for (role, other) in [(Roles::CLIENT, Roles::SERVER), (Roles::SERVER, Roles::CLIENT)] {
             for (kind, octets) in messages_to(other, version, order) {
                 // By its header alone, and when all of it is there.
                 for received in [&octets[..12.min(octets.len())], &octets] {
@@ -203,7 +203,7 @@ fn roles_refuse_what_they_must_not_get() {
 #[test]
 fn nothing_is_read_after_the_last_message() {
     for (version, order) in all_dialects() {
-        for role in [Role::Client, Role::Server] {
+        for role in [Roles::CLIENT, Roles::SERVER] {
             for (kind, last) in last_messages(version, order) {
                 let mut reader = reader_of(role, version, order);
                 let (_, other) = &messages_to(role, version, order)[0];
@@ -226,7 +226,7 @@ fn nothing_is_read_after_the_last_message() {
 fn the_end_of_the_stream_within_a_message_is_an_error() {
     let octets = reply(Version::V1_2, ByteOrder::LittleEndian, 1, b"body");
     for received in 0..=octets.len() {
-        let mut reader = reader(Role::Client);
+        let mut reader = reader(Roles::CLIENT);
         read_in_chunks(&mut reader, &octets[..received], &[]).unwrap();
         match reader.check_end_of_stream() {
             Ok(()) => assert!(received == 0 || received == octets.len()),
@@ -241,10 +241,10 @@ fn the_end_of_the_stream_within_a_message_is_an_error() {
 
 #[test]
 fn message_kinds_of_a_mixed_stream() {
-    let mut reader = reader(Role::Server);
+    let mut reader = reader(Roles::SERVER);
     let mut kinds = Vec::new();
     for (version, order) in dialects() {
-        for (_, octets) in messages_to(Role::Server, version, order) {
+        for (_, octets) in messages_to(Roles::SERVER, version, order) {
             reader.receive_from(&octets);
             while let Some(message) = reader.next().unwrap() {
                 kinds.push((message.header.version, message.header.order, message.kind()));

@@ -77,8 +77,6 @@ pub(crate) struct PendingRequest {
     pub(crate) deadline: Option<Instant>,
     /// How many requests without an end of their own were sent before it on its connection.
     pub(crate) oneways_before: u64,
-    /// Which one it is of its connection, in the order of sending.
-    pub(crate) number: u64,
 }
 
 /// The arguments as they were sent, in order to send them again.
@@ -403,7 +401,7 @@ fn hand_over(
     };
     let deadline = call.clock.deadline();
     let body = Body { position, octets: None };
-    let request = PendingRequest { call, body, deadline, oneways_before: 0, number: 0 };
+    let request = PendingRequest { call, body, deadline, oneways_before: 0 };
     let sent = connection.send(&orb, request, encoder, &dispatch, &sending);
     sent.map_err(|(request, why)| {
         let failure = not_sent(&request.call.operation, target, why);

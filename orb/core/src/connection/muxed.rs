@@ -14,11 +14,11 @@ use crate::Orb;
 use crate::client::{Clock, PendingRequest, Waiting};
 use crate::connection::flusher::Flush;
 use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
-use crate::connection::pending::{Begun, NotBegun, Pending};
+use crate::connection::pending::Pending;
 use crate::policy::BufferingConstraint;
 use crate::reactor::{self, Reactor, Token};
 use corbie_cdr::{CodeSets, Encoder, Version};
-use corbie_giop::{Protocol, Role};
+use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::SystemException;
 use reading::Reading;
@@ -73,7 +73,7 @@ pub(crate) struct MuxedConnection {
     moved_before: AtomicU64,
     /// Whether a call is about to use it alone; see [`MuxedConnection::reserve`].
     is_reserved: AtomicBool,
-    is_closed: AtomicBool,
+    life: Life,
     itself: Weak<MuxedConnection>,
 }
 
@@ -141,7 +141,7 @@ impl MuxedConnection {
         link: Link,
     ) -> Arc<Self> {
         let settings = orb.settings();
-        let reader = orb.reader(Role::Client, protocol);
+        let reader = orb.reader(Roles::CLIENT, protocol);
         Arc::new_cyclic(|itself| MuxedConnection {
             endpoint,
             code_sets,
@@ -163,7 +163,7 @@ impl MuxedConnection {
             stuck_since: AtomicU64::new(NOT_STUCK),
             moved_before: AtomicU64::new(0),
             is_reserved: AtomicBool::new(false),
-            is_closed: AtomicBool::new(false),
+            life: Life::new(),
             itself: itself.clone(),
         })
     }
@@ -171,7 +171,7 @@ impl MuxedConnection {
     /// Whether requests can be sent.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        !self.is_closed.load(Ordering::Acquire)
+        self.life.is_open()
     }
 
     /// Takes it for one request, unless another uses it; whether that succeeded. To be called by
@@ -399,7 +399,7 @@ impl MuxedConnection {
     #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
     fn refused(&self, id: u32, refused: Refused) -> Result<(), (PendingRequest, NotSent)> {
         let (unsent, error) = match refused {
-            Refused::Unsent(error) => (self.pending.take(id, true), error),
+            Refused::Unsent(error) => (self.pending.withdraw(id), error),
             Refused::Broken(error) => (None, error),
         };
         if self.outbox.is_closed() {

@@ -1,11 +1,11 @@
 //! The requests of one connection that wait for their reply, with what bounds them: how many there
 //! may be, and until when each waits.
 //!
-//! Joins the pure `reply_table` to threads: one lock, held for a look-up. Whoever takes a request
-//! out of here delivers its outcome, so each has one. Used by `connection/muxed`.
+//! Joins the pure `ReplyTable` of GIOP to threads: one lock, held for a look-up. The thread that
+//! takes a request out of here delivers its outcome, so each has one. Used by `connection/muxed`.
 
 use crate::client::PendingRequest;
-use crate::connection::reply_table::ReplyTable;
+use corbie_giop::{Begun, NotBegun, Replied, ReplyTable};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const SPARE_BODY_OCTETS: usize = 256;
 /// A thread that must not wait may have so many times the limit pending.
 const OVERDRAFT: usize = 4;
 /// Stands for "no deadline" in [`Pending::next_deadline`].
-const NEVER: u64 = u64::MAX;
+const NEVER: u64 = ReplyTable::<PendingRequest>::NEVER;
 
 /// See the module.
 pub(crate) struct Pending {
@@ -35,28 +35,7 @@ pub(crate) struct Pending {
 struct State {
     table: ReplyTable<PendingRequest>,
     bodies: Vec<Vec<u8>>,
-    is_closed: bool,
     waiters: u32,
-    /// How many requests were put here so far.
-    begun: u64,
-}
-
-/// A request that was put among the pending.
-pub(crate) struct Begun {
-    pub(crate) id: u32,
-    /// How many were pending before.
-    pub(crate) others: usize,
-    /// Whether its time is over before that of all others.
-    pub(crate) is_next_deadline: bool,
-}
-
-/// Why a request was not put among the pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotBegun {
-    /// The connection is closed.
-    Closed,
-    /// Too many are pending already.
-    Full,
 }
 
 impl Pending {
@@ -98,13 +77,9 @@ impl Pending {
     ) -> Result<Begun, (PendingRequest, NotBegun)> {
         let deadline = request.deadline.map_or(NEVER, |deadline| self.nanoseconds(deadline));
         let mut state = self.lock();
-        if state.is_closed {
-            return Err((request, NotBegun::Closed));
-        }
-        let others = state.table.len();
         let most = if even_beyond { self.requests_max * OVERDRAFT } else { self.requests_max };
-        if others >= most {
-            return Err((request, NotBegun::Full));
+        if let Err(reason) = state.table.admits(most) {
+            return Err((request, reason));
         }
         let mut kept = state.bodies.pop().unwrap_or_default();
         if keep(&mut kept) {
@@ -112,18 +87,12 @@ impl Pending {
         } else if kept.capacity() > 0 {
             state.bodies.push(kept);
         }
-        state.begun += 1;
-        request.number = state.begun;
-        let id = match state.table.insert(request) {
-            Ok(id) => id,
-            Err(request) => return Err((request, NotBegun::Full)),
-        };
-        tell(id);
-        let is_next_deadline = deadline < self.next_deadline.load(Ordering::Relaxed);
-        if is_next_deadline {
+        let begun = state.table.begin(request, deadline, most)?;
+        tell(begun.id);
+        if begun.is_next_deadline {
             self.next_deadline.store(deadline, Ordering::Relaxed);
         }
-        Ok(Begun { id, others, is_next_deadline })
+        Ok(begun)
     }
 
     /// Waits until half of the places are free, the connection is closed (`true`), or `deadline`
@@ -131,8 +100,9 @@ impl Pending {
     pub(crate) fn wait_for_room(&self, deadline: Option<Instant>) -> bool {
         let mut state = self.lock();
         state.waiters += 1;
-        let full =
-            |state: &mut State| !state.is_closed && state.table.len() > self.requests_max / 2;
+        let full = |state: &mut State| {
+            !state.table.is_closed() && state.table.len() > self.requests_max / 2
+        };
         let (mut state, has_room) = match deadline {
             None => {
                 (self.room.wait_while(state, full).unwrap_or_else(PoisonError::into_inner), true)
@@ -151,26 +121,36 @@ impl Pending {
     /// Whether there is room for a thread that waited.
     pub(crate) fn has_room(&self) -> bool {
         let state = self.lock();
-        state.is_closed || state.table.len() <= self.requests_max / 2
+        state.table.is_closed() || state.table.len() <= self.requests_max / 2
     }
 
     /// The reply to `id` has come: takes out the request that waited for it. Its arguments are
     /// kept only where it may have to be sent again.
     #[inline]
-    pub(crate) fn take(&self, id: u32, may_be_sent_again: bool) -> Option<PendingRequest> {
+    pub(crate) fn take(&self, id: u32, may_be_sent_again: bool) -> Replied<PendingRequest> {
         let mut state = self.lock();
-        let mut request = state.table.take(id)?;
-        if !may_be_sent_again && let Some(mut octets) = request.body.octets.take() {
-            octets.clear();
-            if state.bodies.len() < SPARE_BODIES && octets.capacity() <= SPARE_BODY_OCTETS {
-                state.bodies.push(octets);
+        let mut replied = state.table.replied(id);
+        if let Replied::To(request) = &mut replied {
+            if !may_be_sent_again && let Some(mut octets) = request.body.octets.take() {
+                octets.clear();
+                if state.bodies.len() < SPARE_BODIES && octets.capacity() <= SPARE_BODY_OCTETS {
+                    state.bodies.push(octets);
+                }
             }
+            self.tell_waiters(&state);
         }
-        self.tell_waiters(&state);
-        Some(request)
+        replied
     }
 
-    /// Nobody waits for `id` any more; its reply may still come.
+    /// Takes out a request that was not sent.
+    pub(crate) fn withdraw(&self, id: u32) -> Option<PendingRequest> {
+        let mut state = self.lock();
+        let request = state.table.withdraw(id);
+        self.tell_waiters(&state);
+        request
+    }
+
+    /// Takes out a request that is given up; its reply may still come.
     pub(crate) fn abandon(&self, id: u32) -> Option<PendingRequest> {
         let mut state = self.lock();
         let request = state.table.abandon(id);
@@ -199,19 +179,8 @@ impl Pending {
             return Vec::new();
         }
         let mut state = self.lock();
-        let mut next = NEVER;
-        let mut expired = Vec::new();
-        for (id, request) in state.table.iter() {
-            match request.deadline {
-                Some(deadline) if deadline <= now => expired.push(id),
-                Some(deadline) => next = next.min(self.nanoseconds(deadline)),
-                None => {}
-            }
-        }
-        self.next_deadline.store(next, Ordering::Relaxed);
-        let mut take = |id| Some((id, state.table.abandon(id)?));
-        let mut taken: Vec<(u32, PendingRequest)> =
-            expired.into_iter().filter_map(&mut take).collect();
+        let mut taken = state.table.expire(self.nanoseconds(now));
+        self.next_deadline.store(state.table.next_deadline(), Ordering::Relaxed);
         // Threads that wait learn it first: upcalls may take their time.
         taken.sort_by_key(|(_, request)| request.call.sink.as_waiting().is_none());
         self.tell_waiters(&state);
@@ -225,22 +194,17 @@ impl Pending {
 
     /// Takes no request any more, unless one is pending; whether that is so now.
     pub(crate) fn close_if_empty(&self) -> bool {
-        let mut state = self.lock();
-        state.is_closed |= state.table.is_empty();
-        state.is_closed
+        self.lock().table.close_if_empty()
     }
 
-    /// No request is taken any more, and no reply will come; those that waited.
+    /// No request is taken any more, and no reply will come; those that waited, in the order in
+    /// which they were sent, threads that wait first: upcalls may take their time.
     pub(crate) fn close(&self) -> Vec<PendingRequest> {
         let mut state = self.lock();
-        state.is_closed = true;
         state.bodies = Vec::new();
         self.next_deadline.store(NEVER, Ordering::Relaxed);
-        let mut waited = state.table.take_all();
-        // Those that are sent again keep their order; slots have none.
-        // And threads that wait learn it first: upcalls may take their time.
-        let makes_upcall = |r: &PendingRequest| r.call.sink.as_waiting().is_none();
-        waited.sort_by_key(|request| (makes_upcall(request), request.number));
+        let mut waited = state.table.close();
+        waited.sort_by_key(|request| request.call.sink.as_waiting().is_none());
         self.room.notify_all();
         waited
     }

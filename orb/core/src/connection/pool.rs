@@ -11,7 +11,7 @@ use crate::connection::ClientConnection;
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
-use corbie_giop::{Protocol, Role};
+use corbie_giop::{Protocol, Roles};
 use corbie_transport::{Endpoint, Link};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use shared::Sharing;
@@ -197,7 +197,7 @@ impl ConnectionPool {
 
     fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
         let link = self.connect_link(orb, clock)?;
-        let reader = orb.reader(Role::Client, self.protocol);
+        let reader = orb.reader(Roles::CLIENT, self.protocol);
         Ok(ClientConnection::new(link, self.code_sets, reader, orb.client_wait()))
     }
 

@@ -11,8 +11,8 @@ use crate::server::event_driven::Home;
 use crate::server::sending::Sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_giop::{
-    Answer, Control, GiopError, MessageReader, OwnedMessage, Protocol, Role, Version,
-    close_connection, message_error,
+    Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, Version,
+    close_connection,
 };
 use corbie_transport::{Link, PeerAddress, Waiter};
 use std::io;
@@ -30,9 +30,8 @@ pub(crate) struct ServerConnection {
     pub(crate) sending: Sending,
     /// The code sets that the client announced: char in the upper, wchar in the lower half.
     code_sets: AtomicU64,
-    /// Requests in servants or waiting for their reply to be sent, and [`NO_MORE`]. One word, so
-    /// that `CloseConnection`, which says that nothing unanswered was served, is never a lie.
-    service: AtomicU32,
+    /// How far it is, and how many requests are in service.
+    pub(crate) life: Life,
     /// The threads that serve it, where it has its own.
     pub(crate) crew: Crew,
     /// The ORB's clock tick of the last message; see `housekeeping`.
@@ -44,19 +43,13 @@ pub(crate) struct ServerConnection {
     giop_minor: AtomicU8,
     /// Whether any message has come: until then the time to the first octet counts.
     pub(crate) has_begun: AtomicBool,
-    closing: AtomicBool,
-    /// Requests whose answer was deferred and is due; see `pending`.
+    /// Requests whose answer was deferred and is due; see `due_responses`.
     pub(crate) deferred: AtomicU32,
     /// Reading pauses until [`Home::resume`].
     pub(crate) is_paused: AtomicBool,
-    /// No message is read any more; what is in service is still answered.
-    has_stopped_reading: AtomicBool,
     /// The event loop that serves it, if one does.
     pub(crate) home: OnceLock<Home>,
 }
-
-/// In `service`: no more requests are served; the connection closes with the last reply.
-const NO_MORE: u32 = 1 << 31;
 
 /// No message is under way.
 pub(crate) const COMPLETE: u64 = u64::MAX;
@@ -85,21 +78,19 @@ impl ServerConnection {
             link,
             message_timeout: settings.message_timeout,
             reading: Mutex::new(Reading {
-                reader: orb.reader(Role::Server, protocol),
+                reader: orb.reader(Roles::SERVER, protocol),
                 waiter: Waiter::new(orb.server_wait()),
             }),
             sending: Sending::new(orb),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
-            service: AtomicU32::new(0),
+            life: Life::new(),
             crew: Crew::default(),
             last_message: AtomicU64::new(orb.tick()),
             incomplete_since: AtomicU64::new(COMPLETE),
             giop_minor: AtomicU8::new(protocol.version().minor),
             has_begun: AtomicBool::new(false),
-            closing: AtomicBool::new(false),
             deferred: AtomicU32::new(0),
             is_paused: AtomicBool::new(false),
-            has_stopped_reading: AtomicBool::new(false),
             home: OnceLock::new(),
         })
     }
@@ -223,74 +214,58 @@ impl ServerConnection {
     /// again elsewhere. Keep it until the reply was sent.
     #[inline]
     pub(crate) fn begin_request(&self) -> Option<InService<'_>> {
-        let before = self.service.fetch_add(1, Ordering::AcqRel);
-        let in_service = InService(self);
-        (before & NO_MORE == 0).then_some(in_service)
+        self.life.begin().then_some(InService(self))
     }
 
-    /// A request in service stays so until [`ServerConnection::end_request`] beyond its upcall.
-    #[inline]
-    pub(crate) fn keep_in_service(&self) {
-        self.service.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// A request is not in service any more; the last one closes a connection that is to close.
+    /// A request is not in service any more; the last one ends a connection that is to close.
     #[inline]
     pub(crate) fn end_request(&self) {
-        if self.service.fetch_sub(1, Ordering::AcqRel) == NO_MORE | 1 {
-            self.close_orderly();
+        if self.life.finish() {
+            self.say_close_connection();
         }
     }
 
     /// Whether a request is in a servant or its reply is due or being sent.
     pub(crate) fn is_busy(&self) -> bool {
-        self.service.load(Ordering::Acquire) & !NO_MORE != 0
+        self.life.in_service() > 0
     }
 
     /// Closes in the orderly way unless a request is being served; whether it is closing now.
     pub(crate) fn close_if_idle(&self) -> bool {
-        if self.sending.waits() {
-            return self.is_closing(); // A reply is still to be taken by the peer.
+        // A reply may still have to be taken by the peer.
+        if !self.sending.waits() && self.life.close_if_idle() {
+            self.say_close_connection();
         }
-        let idle =
-            self.service.compare_exchange(0, NO_MORE, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if idle {
-            self.close_orderly();
-        }
-        idle || self.is_closing()
+        self.is_closing()
     }
 
     /// Closes in the orderly way as soon as the requests that are being served have their replies.
     pub(crate) fn close_when_served(&self) {
-        if self.service.fetch_or(NO_MORE, Ordering::AcqRel) & !NO_MORE == 0 {
-            self.close_orderly();
+        if self.life.close() {
+            self.say_close_connection();
         }
     }
 
     /// Tells the peer what was wrong, as far as it can be told, and closes.
     pub(crate) fn refuse(&self, error: &GiopError) {
         tracing::warn!(peer = %self.peer(), %error, "connection closed: the peer sent bad octets");
-        let version = error.answer_version(self.version());
-        let farewell = match error.answer() {
-            Answer::MessageError => Some(message_error(version, ByteOrder::NATIVE)),
-            Answer::CloseConnection => Some(close_connection(version, ByteOrder::NATIVE)),
-            Answer::Nothing => None,
-        };
-        self.close(farewell);
+        self.close(Roles::SERVER.last_words(error, self.version()));
     }
 
-    /// Closes in the orderly way: the client may send unanswered requests again elsewhere
-    /// (CORBA 3.3 P2 §9.4.7).
-    fn close_orderly(&self) {
-        self.close(Some(close_connection(self.version(), ByteOrder::NATIVE)));
+    /// The client may send unanswered requests again elsewhere (CORBA 3.3 P2 §9.4.7).
+    fn say_close_connection(&self) {
+        self.say_last(Some(close_connection(self.version(), ByteOrder::NATIVE)));
     }
 
-    /// Closes after sending `farewell`. Only the first call does anything.
-    pub(crate) fn close(&self, farewell: Option<Control>) {
-        if self.closing.swap(true, Ordering::AcqRel) {
-            return;
+    /// Closes after sending `last_words`. Only the first call does anything.
+    pub(crate) fn close(&self, last_words: Option<Control>) {
+        if self.life.end() {
+            self.say_last(last_words);
         }
-        self.send_last(farewell);
+    }
+
+    fn say_last(&self, last_words: Option<Control>) {
+        self.send_last(last_words);
         self.crew.dismiss();
     }
 
@@ -305,16 +280,9 @@ impl ServerConnection {
         self.shut();
     }
 
-    pub(crate) fn stop_reading(&self) {
-        self.has_stopped_reading.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn has_stopped_reading(&self) -> bool {
-        self.has_stopped_reading.load(Ordering::Acquire)
-    }
-
+    /// Whether nothing but last words is sent, and nothing is served any more.
     pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Acquire)
+        self.life.stage() >= Stage::Ending
     }
 
     pub(crate) fn code_sets(&self) -> CodeSets {

@@ -11,8 +11,8 @@ use crate::server::held::{self, HeldCall, HeldRequest};
 use crate::server::{Location, ServerConnection, ServerRequest, admission, relief};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
-    GiopError, LocateReplyHeader, LocateStatus, Message, MessageKind, OwnedMessage, RequestHeader,
-    ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
+    GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
+    ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
 };
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Handles `message`; whether the connection goes on. `begins` is called before the upcall, when
+/// Handles `message`. `begins` is called before the upcall, when
 /// all that concerns the connection itself was taken from the message: it is told whether the next
 /// message may be served before this one is done. (Oneways are served in the order in which they
 /// came.)
@@ -31,26 +31,23 @@ pub(crate) fn message(
     connection: &Arc<ServerConnection>,
     message: &OwnedMessage,
     begins: impl FnOnce(bool),
-) -> bool {
+) {
     let memory = message.memory();
     let message = message.as_message();
-    let handled = match message.header.kind {
-        MessageKind::Request if memory.is_some() => {
+    let handled = match Roles::SERVER.incoming(&message) {
+        Ok(Incoming::Request) if memory.is_some() => {
             // Servants may keep what they get where it is.
             payload::reading(memory, || request(orb, connection, &message, begins))
         }
-        MessageKind::Request => request(orb, connection, &message, begins),
-        _ => {
+        Ok(Incoming::Request) => request(orb, connection, &message, begins),
+        Ok(incoming) => {
             begins(true);
-            other(orb, connection, &message)
+            other(orb, connection, &message, incoming)
         }
+        Err(error) => Err(error),
     };
-    match handled {
-        Ok(goes_on) => goes_on,
-        Err(error) => {
-            connection.refuse(&error);
-            false
-        }
+    if let Err(error) = handled {
+        connection.refuse(&error);
     }
 }
 
@@ -60,7 +57,7 @@ fn request(
     connection: &Arc<ServerConnection>,
     message: &Message<'_>,
     begins: impl FnOnce(bool),
-) -> Result<bool, GiopError> {
+) -> Result<(), GiopError> {
     let (header, mut arguments) = message.request()?;
     let has_contexts = !header.service_contexts.is_empty();
     if has_contexts && let Some(code_sets) = header.service_contexts.code_sets()? {
@@ -71,7 +68,7 @@ fn request(
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
-    let Some(_in_service) = connection.begin_request() else { return Ok(false) };
+    let Some(_in_service) = connection.begin_request() else { return Ok(()) };
     // What the client does not wait for is not to be overtaken by what it sends next.
     begins(header.response == ResponseFlags::WithTarget);
     let object_key = object_key(orb, &header.target);
@@ -81,7 +78,7 @@ fn request(
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
     let outcome = admitted.and_then(|()| serve(orb, &mut request));
     request.conclude(outcome);
-    Ok(true)
+    Ok(())
 }
 
 /// Calls `operation` of an object of this process without a connection: `arguments` stands at the
@@ -238,29 +235,22 @@ fn other(
     orb: &Orb,
     connection: &ServerConnection,
     message: &Message<'_>,
-) -> Result<bool, GiopError> {
-    let peer = connection.peer();
-    match message.header.kind {
-        MessageKind::LocateRequest => {
-            locate(orb, connection, message)?;
-            Ok(true)
+    incoming: Incoming,
+) -> Result<(), GiopError> {
+    match incoming {
+        Incoming::LocateRequest => {
+            // Closing: the client asks again elsewhere.
+            let Some(_in_service) = connection.begin_request() else { return Ok(()) };
+            return locate(orb, connection, message);
         }
-        MessageKind::CancelRequest => {
+        Incoming::CancelRequest => {
             // CORBA 3.3 P2 §9.4.4: advice only; the reply is sent all the same.
             let id = message.cancel_request()?.request_id;
-            tracing::debug!(%peer, id, "the client cancelled a request");
-            Ok(true)
+            tracing::debug!(peer = %connection.peer(), id, "the client cancelled a request");
         }
-        MessageKind::MessageError => {
-            tracing::warn!(%peer, "the client did not understand what it was sent (MessageError)");
-            connection.close(None);
-            Ok(false)
-        }
-        _ => {
-            connection.close(None);
-            Ok(false)
-        }
+        _ => connection.close(None),
     }
+    Ok(())
 }
 
 fn locate(

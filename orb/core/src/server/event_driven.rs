@@ -8,7 +8,7 @@ use crate::Orb;
 use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
 use crate::server::connection::Taken;
 use crate::server::{
-    ServerConnection, dispatch, held, nesting, pending, relief, thread_per_connection,
+    ServerConnection, dispatch, due_responses, held, nesting, relief, thread_per_connection,
     thread_per_request,
 };
 use corbie_giop::OwnedMessage;
@@ -57,14 +57,14 @@ impl EventHandler for ServerConnection {
     fn handle_output(&self, orb: &Orb) {
         self.send_on(orb);
         held::resume_if_eased(orb);
-        pending::resume_if_eased(orb, self);
+        due_responses::resume_if_eased(orb, self);
     }
 
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
         if self.is_closing() {
             return self.end_of_closing(orb, turn);
         }
-        if self.has_stopped_reading() || pending::pause_if_full(orb, &self, turn) {
+        if self.life.has_declined() || due_responses::pause_if_full(orb, &self, turn) {
             return Next::Wait;
         }
         if nesting::is_too_deep(orb) {
@@ -122,7 +122,7 @@ fn serve(
     let mut has_begun = false;
     let _serving = relief::serve_for_a_while();
     let _upcall = nesting::enter();
-    let goes_on = dispatch::message(orb, connection, &message, |may_be_overtaken| {
+    dispatch::message(orb, connection, &message, |may_be_overtaken| {
         if let Some(pool) = pool {
             pool.leave_the_idle(orb);
             has_begun = true;
@@ -139,17 +139,13 @@ fn serve(
     }
     drop(message);
     connection.flush_batch();
-    after(orb, connection, goes_on, more)
+    after(orb, connection, more)
 }
 
 /// What becomes of a connection after a message.
-pub(crate) fn after(orb: &Orb, connection: &ServerConnection, goes_on: bool, more: bool) -> Next {
+pub(crate) fn after(orb: &Orb, connection: &ServerConnection, more: bool) -> Next {
     if connection.is_closing() && !connection.sending.waits() {
         return leave(orb, connection);
-    }
-    if !goes_on {
-        // It closes with the last reply, which is another event.
-        connection.stop_reading();
     }
     if more { Next::Again } else { Next::Wait }
 }

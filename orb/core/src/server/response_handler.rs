@@ -10,7 +10,7 @@ use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::answer::{self, Body, ReplyTo, Sent, Waits};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{peer_of, second_answer};
-use crate::server::{ServerConnection, pending};
+use crate::server::{ServerConnection, due_responses};
 use crate::{Object, Orb};
 use corbie_cdr::{Encoder, Marshal as _};
 use corbie_giop::{ReplyStatus, ResponseFlags};
@@ -53,7 +53,7 @@ impl ResponseHandler {
         operation: &str,
     ) -> Self {
         if let Some(connection) = connection {
-            pending::begin(orb, connection);
+            due_responses::begin(orb, connection);
         }
         ResponseHandler {
             orb: orb.clone(),
@@ -274,7 +274,7 @@ impl Drop for ResponseHandler {
             self.tell_interceptors(Outcome::NoReply);
         }
         if let Some(connection) = &self.connection {
-            pending::end(&self.orb, connection);
+            due_responses::end(&self.orb, connection);
         }
     }
 }

@@ -251,6 +251,7 @@ impl ServerConnection {
 
     /// Nothing is sent any more. With no lock held.
     pub(crate) fn shut(&self) {
+        self.life.gone();
         self.link.shutdown();
         self.sending.fates.end();
         self.tell_fates();

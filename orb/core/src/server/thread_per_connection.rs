@@ -6,7 +6,7 @@
 
 use crate::Orb;
 use crate::connection::driver::ReceiveFailure;
-use crate::server::{ServerConnection, dispatch, pending, relief};
+use crate::server::{ServerConnection, dispatch, due_responses, relief};
 use std::sync::Arc;
 
 /// Starts a thread that serves `connection` until it closes.
@@ -41,13 +41,13 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>) -> bool {
     connection.crew.rest_if_another_serves();
     connection.wait_until_taken();
-    pending::wait_for_room(orb, connection);
+    due_responses::wait_for_room(orb, connection);
     match connection.receive(orb) {
         Ok(message) => {
-            let goes_on = dispatch::message(orb, connection, &message, |_| {});
+            dispatch::message(orb, connection, &message, |_| {});
             drop(message);
             connection.flush_batch();
-            goes_on && !connection.is_closing()
+            !connection.life.has_declined() && !connection.is_closing()
         }
         Err(failure) => {
             end(connection, &failure);

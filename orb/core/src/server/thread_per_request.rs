@@ -100,13 +100,13 @@ pub(crate) fn serve(
         move || {
             relief::begin_serving();
             let mut kept = Some(kept);
-            let goes_on = dispatch::message(&orb, &connection, &message, |overtaken| {
+            dispatch::message(&orb, &connection, &message, |overtaken| {
                 if overtaken {
                     kept = None;
                 }
             });
             connection.flush_batch();
-            event_driven::after(&orb, &connection, goes_on, false);
+            event_driven::after(&orb, &connection, false);
             drop(kept);
             orb.server().thread_per_request.give_place_back();
         }

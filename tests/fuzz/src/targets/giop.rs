@@ -4,7 +4,7 @@
 use corbie_cdr::ByteOrder;
 use corbie_giop::{
     CodeSetContext, Connection, GiopError, LocateReplyHeader, Message, MessageHeader, MessageKind,
-    MessageReader, Protocol, ReaderLimits, Role, finish_message, write_locate_reply,
+    MessageReader, Protocol, ReaderLimits, Roles, finish_message, write_locate_reply,
     write_locate_request, write_reply, write_request,
 };
 use corbie_testkit::Seed;
@@ -20,8 +20,8 @@ const LIMITS: ReaderLimits = ReaderLimits {
     reassembly_octets: 6000,
 };
 
-fn role(octet: u8) -> Role {
-    if octet & 1 == 0 { Role::Server } else { Role::Client }
+fn role(octet: u8) -> Roles {
+    if octet & 1 == 0 { Roles::SERVER } else { Roles::CLIENT }
 }
 
 /// What is spoken, by the first octet of an input.
@@ -113,7 +113,7 @@ pub fn giop_connection(data: &[u8]) {
     let mut connection = Connection::new(LIMITS, role).with_protocol(protocol, order);
     connection.set_outstanding_max(5);
     for id in 0..8 {
-        if role == Role::Client {
+        if role == Roles::CLIENT {
             let _ = connection.begin_request(id);
         }
     }
@@ -139,9 +139,9 @@ pub fn giop_connection(data: &[u8]) {
         assert!(connection.outstanding().len() <= 8);
         let id = seed.below(8) as u32;
         match (role, seed.below(3)) {
-            (Role::Server, 0) => drop(connection.reply_sent(id)),
-            (Role::Client, 0) => drop(connection.cancel_request(id)),
-            (Role::Server, 1) if seed.below(20) == 0 => connection.close(),
+            (Roles::SERVER, 0) => drop(connection.reply_sent(id)),
+            (Roles::CLIENT, 0) => drop(connection.cancel_request(id)),
+            (Roles::SERVER, 1) if seed.below(20) == 0 => connection.close(),
             _ => {}
         }
     }

@@ -11,7 +11,7 @@ use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
     LocateReplyHeader, LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind,
     MessageReader, Protocol, ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags,
-    Role, ServiceContext, ServiceContexts, Tagged, TaggedList, Target, cancel_request,
+    Roles, ServiceContext, ServiceContexts, Tagged, TaggedList, Target, cancel_request,
     close_connection, finish_message, message_error, write_locate_reply, write_locate_request,
     write_reply, write_request,
 };
@@ -87,14 +87,14 @@ pub fn locate_reply(version: Version, order: ByteOrder, id: u32) -> Vec<u8> {
 }
 
 /// What a peer may send to this role: the octets of each message, which are of different types.
-pub fn messages_to(role: Role, version: Version, order: ByteOrder) -> Vec<(MessageKind, Vec<u8>)> {
-    match role {
-        Role::Client => vec![
+pub fn messages_to(role: Roles, version: Version, order: ByteOrder) -> Vec<(MessageKind, Vec<u8>)> {
+    match role.answers {
+        false => vec![
             (MessageKind::Reply, reply(version, order, 7, b"12345678901")),
             (MessageKind::Reply, reply(version, order, 8, b"")),
             (MessageKind::LocateReply, locate_reply(version, order, 9)),
         ],
-        Role::Server => vec![
+        true => vec![
             (MessageKind::Request, request(version, order, 7, b"arguments")),
             (MessageKind::Request, request(version, order, 8, b"")),
             (MessageKind::LocateRequest, locate_request(version, order, 9)),
@@ -111,12 +111,12 @@ pub fn last_messages(version: Version, order: ByteOrder) -> [(MessageKind, Vec<u
     ]
 }
 
-pub fn reader(role: Role) -> MessageReader {
+pub fn reader(role: Roles) -> MessageReader {
     MessageReader::new(ReaderLimits::default(), role)
 }
 
 /// A reader of the protocol of this version.
-pub fn reader_of(role: Role, version: Version, order: ByteOrder) -> MessageReader {
+pub fn reader_of(role: Roles, version: Version, order: ByteOrder) -> MessageReader {
     reader(role).with_protocol(Protocol::of(version), order)
 }
 

@@ -102,7 +102,7 @@ impl MuxedConnection {
 
     /// Sends nothing and takes nothing any more; what was pending.
     pub(super) fn close(&self) -> Vec<PendingRequest> {
-        self.is_closed.store(true, Ordering::Release);
+        self.life.gone();
         // First: who reads sees the link closed, and must not take that for a break.
         let pending = self.pending.close();
         self.outbox.close();

@@ -11,7 +11,7 @@ use crate::client::{PendingRequest, Waiting};
 use crate::connection::driver::{self, ReceiveFailure};
 use crate::connection::outbox::Patience;
 use crate::reactor::{EventHandler, Next, Turn};
-use corbie_giop::{MessageKind, MessageReader, OwnedMessage, ReplyStatus};
+use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
 use corbie_transport::Waiter;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -175,11 +175,11 @@ impl MuxedConnection {
     /// so who has the right, and finds its request pending here, does not wait in vain.
     fn take_out(&self, reader: &mut MessageReader) -> Result<Came, ReceiveFailure> {
         let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
-        match message.header().kind {
-            MessageKind::Reply => {}
-            MessageKind::CloseConnection => return Ok(Came::CloseConnection(self.close())),
-            kind => {
-                tracing::debug!(?kind, endpoint = %self.endpoint, "nothing that a client gets");
+        match reader.roles().incoming(&message.as_message()).map_err(ReceiveFailure::Giop)? {
+            Incoming::Reply => {}
+            Incoming::CloseConnection => return Ok(Came::CloseConnection(self.close())),
+            other => {
+                tracing::debug!(?other, endpoint = %self.endpoint, "not asked for");
                 return Err(ReceiveFailure::Closed);
             }
         }
@@ -188,9 +188,13 @@ impl MuxedConnection {
             (header.request_id, header.status, decoder.position())
         };
         let is_final = matches!(status, ReplyStatus::NoException | ReplyStatus::UserException);
-        let Some(request) = self.pending.take(id, !is_final) else {
-            tracing::debug!(id, endpoint = %self.endpoint, "reply to an unknown request ignored");
-            return Ok(Came::Unknown);
+        let request = match self.pending.take(id, !is_final) {
+            Replied::To(request) => request,
+            unexpected => {
+                let is_late = matches!(unexpected, Replied::Late);
+                tracing::debug!(id, is_late, endpoint = %self.endpoint, "a reply is ignored");
+                return Ok(Came::Unknown);
+            }
         };
         self.oneways_confirmed.fetch_max(request.oneways_before, Ordering::SeqCst);
         if let Some(waiting) = request.call.sink.as_waiting() {

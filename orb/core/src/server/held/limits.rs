@@ -2,10 +2,10 @@
 //!
 //! `queue` takes a [`Charge`] for every request that it takes in; it is given back when the request
 //! was served or refused. What a POA manager holds is refused beyond the limit; what waits for its
-//! turn has its connection read no further, as responses that are due do (`pending`).
+//! turn has its connection read no further, as responses that are due do (`due_responses`).
 
 use crate::Orb;
-use crate::server::{ServerConnection, pending};
+use crate::server::{ServerConnection, due_responses};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -51,7 +51,7 @@ impl Charge {
         let requests = held.requests.fetch_add(1, Ordering::AcqRel);
         let all = held.octets.fetch_add(octets, Ordering::AcqRel);
         if let Some(connection) = connection {
-            connection.keep_in_service();
+            connection.life.keep();
         }
         // Dropped on the way out, it gives back what was taken.
         let connection = connection.cloned();
@@ -73,7 +73,7 @@ impl Charge {
     ) -> Self {
         orb.server().held.turn_octets.fetch_add(octets, Ordering::AcqRel);
         if let Some(connection) = connection {
-            pending::begin(orb, connection);
+            due_responses::begin(orb, connection);
         }
         let (orb, connection) = (orb.clone(), connection.cloned());
         Charge { orb, connection, octets, is_for_turn: true, is_counted: false }
@@ -89,7 +89,7 @@ impl Charge {
             let before = held.turn_octets.fetch_sub(octets, Ordering::AcqRel);
             let limit = self.orb.settings().held_octets_max;
             if before >= limit && before - octets < limit {
-                pending::resume(&self.orb);
+                due_responses::resume(&self.orb);
             }
         } else if std::mem::take(&mut self.is_counted) {
             held.requests.fetch_sub(1, Ordering::AcqRel);
@@ -102,7 +102,7 @@ impl Drop for Charge {
     fn drop(&mut self) {
         self.end_waiting();
         match &self.connection {
-            Some(connection) if self.is_for_turn => pending::end(&self.orb, connection),
+            Some(connection) if self.is_for_turn => due_responses::end(&self.orb, connection),
             Some(connection) => connection.end_request(),
             None => {}
         }

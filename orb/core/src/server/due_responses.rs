@@ -19,9 +19,9 @@ const PAUSES: &str = "reading pauses: too many responses are due, or not taken";
 
 /// The responses due of one ORB.
 #[derive(Default)]
-pub(crate) struct Pending {
+pub(crate) struct DueResponses {
     total: AtomicU32,
-    /// Lock "pending": the last of all server locks.
+    /// Lock "due responses": the last of all server locks.
     paused: Mutex<()>,
     /// Signalled when reading may go on.
     eased: Condvar,
@@ -35,24 +35,24 @@ fn eased(limit: u32) -> u32 {
 /// A request of `connection` was deferred.
 #[inline]
 pub(crate) fn begin(orb: &Orb, connection: &ServerConnection) {
-    connection.keep_in_service();
+    connection.life.keep();
     connection.deferred.fetch_add(1, Ordering::AcqRel);
-    orb.server().pending.total.fetch_add(1, Ordering::AcqRel);
+    orb.server().due_responses.total.fetch_add(1, Ordering::AcqRel);
 }
 
 /// It was answered.
 #[inline]
 pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
-    let pending = &orb.server().pending;
+    let due = &orb.server().due_responses;
     let settings = orb.settings();
     let of_connection = connection.deferred.fetch_sub(1, Ordering::AcqRel) - 1;
-    let total = pending.total.fetch_sub(1, Ordering::AcqRel) - 1;
+    let total = due.total.fetch_sub(1, Ordering::AcqRel) - 1;
     // Counts go through every number, so whoever waits is woken.
     if of_connection == eased(settings.pending_responses_max)
         || total == eased(settings.pending_responses_total_max)
     {
-        drop(pending.lock());
-        pending.eased.notify_all();
+        drop(due.lock());
+        due.eased.notify_all();
         resume(orb);
     }
     connection.end_request();
@@ -69,7 +69,7 @@ pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
     // Who defers nothing is not asked about the others.
     of_connection > 0
         && (of_connection >= orb.settings().pending_responses_max
-            || orb.server().pending.total.load(Ordering::Acquire)
+            || orb.server().due_responses.total.load(Ordering::Acquire)
                 >= orb.settings().pending_responses_total_max
             || orb.server().held.is_full(orb))
 }
@@ -114,7 +114,7 @@ pub(crate) fn resume(orb: &Orb) {
     }
 }
 
-impl Pending {
+impl DueResponses {
     fn lock(&self) -> MutexGuard<'_, ()> {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,18 +130,18 @@ pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
 
 #[cold]
 fn wait(orb: &Orb, connection: &ServerConnection) {
-    let pending = &orb.server().pending;
+    let due = &orb.server().due_responses;
     let settings = orb.settings();
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
     connection.excuse_peer();
     let is_eased = || {
         connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)
             && !connection.sending.is_full()
-            && pending.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
+            && due.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
-    let mut guard = pending.lock();
+    let mut guard = due.lock();
     while !is_eased() && !connection.is_closing() {
-        let waited = pending.eased.wait_timeout(guard, LOOK_AGAIN);
+        let waited = due.eased.wait_timeout(guard, LOOK_AGAIN);
         guard = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
