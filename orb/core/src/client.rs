@@ -1,16 +1,17 @@
 //! The client half of a call: from a stub to the connection and back.
 //!
-//! `invoke` is the way of every call; `bind` turns a reference into targets; `reply` holds the
-//! results; `failure` says whether a call may be tried elsewhere; `locate` asks without calling.
-//! `asynchronous` sends calls whose reply goes to a `reply_sink`, to which `delivery` brings it.
+//! `call` is the way of synchronous calls; `attempts` says which place is next and whether another
+//! attempt is safe; `bind` turns a reference into targets; `write` writes requests; `reply` holds
+//! the results; `fault` becomes an exception; `locate` asks without calling. `asynchronous` sends
+//! calls whose reply goes to a `reply_sink`, to which `delivery` brings it.
 
 mod asynchronous;
+pub(crate) mod attempts;
 mod bind;
+mod call;
 mod clock;
 pub(crate) mod delivery;
-mod exchange;
-mod failure;
-mod invoke;
+mod fault;
 mod locate;
 mod oneway;
 mod pending_reply;
@@ -19,14 +20,15 @@ mod reply;
 mod reply_sink;
 mod shared_call;
 mod waiting;
+mod write;
 
 pub(crate) use asynchronous::{
     PendingRequest, Route, invoke_async, invoke_deferred, invoke_if_room, invoke_on,
 };
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
+pub(crate) use call::invoke;
 pub(crate) use clock::Clock;
-pub(crate) use failure::{CallFailure, Retry};
-pub(crate) use invoke::{Elsewhere, MAX_FORWARDS, fall_back, follow, invoke, too_many_forwards};
+pub(crate) use fault::CallFault;
 pub(crate) use locate::{locate, locate_with};
 pub(crate) use oneway::invoke_oneway;
 pub use pending_reply::PendingReply;

@@ -9,6 +9,7 @@ mod backlog;
 mod cache;
 mod client;
 pub(crate) mod driver;
+mod fault;
 pub(crate) mod flusher;
 pub(crate) mod muxed;
 pub(crate) mod outbox;
@@ -17,5 +18,6 @@ mod pool;
 
 pub(crate) use cache::ConnectionCache;
 pub(crate) use client::ClientConnection;
+pub(crate) use fault::{Awaited, ConnectionFault};
 pub(crate) use muxed::MuxedConnection;
 pub(crate) use pool::{ConnectionPool, Opening, PooledConnection};

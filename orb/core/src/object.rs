@@ -1,6 +1,6 @@
 //! The untyped object reference: `CORBA::Object` (CORBA 3.3 P1 §8.3).
 //!
-//! A cheap handle. The first call binds it (`client/bind`); calls go through `client/invoke`.
+//! A cheap handle. The first call binds it (`client/bind`); calls go through `client/call`.
 
 use crate::Operation;
 use crate::Orb;

@@ -1,6 +1,6 @@
 //! The part of a Request that is the same for every call on one target, encoded once.
 //!
-//! `orb/core/client/bind` makes a [`RequestTemplate`] for each target; `client/exchange` writes
+//! `orb/core/client/bind` makes a [`RequestTemplate`] for each target; `client/write` writes
 //! requests with it. The result is what `write_request` writes, for a third of the instructions.
 //! CORBA 3.3 P2 §9.4.2.
 

@@ -5,28 +5,23 @@
 //! come back through `client/delivery`, which starts a call again here when it was forwarded or
 //! surely not served. Paper AMI §3; CORBA Messaging §22.
 
-use crate::client::exchange::{self, Request};
-use crate::client::failure::{CallFailure, Retry};
-use crate::client::invoke::{MAX_FORWARDS, next_attempt, too_many_forwards};
+use crate::client::attempts::{Attempts, FORWARDS_MAX, after_fault};
 use crate::client::reply_sink::ReplySink;
-use crate::client::{Clock, PendingReply, Target, Waiting, rebind};
+use crate::client::write::{self, Arguments, Request, request_id_place};
+use crate::client::{CallFault, Clock, PendingReply, Target, Waiting, rebind};
 use crate::connection::MuxedConnection;
-use crate::connection::muxed::{Buffering, Dispatch, NotSent};
+use crate::connection::muxed::{Buffering, Dispatch};
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
-use corbie_cdr::{ByteOrder, Decoder, Encoder, Version};
-use corbie_giop::{MessageHeader, ResponseFlags};
+use corbie_cdr::{ByteOrder, Encoder};
+use corbie_giop::ResponseFlags;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Arguments larger than this are not kept: such a call is not sent a second time.
 const KEPT_BODY_OCTETS: usize = 64 << 10;
-
-/// Writes the arguments of a call.
-pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
 
 /// An asynchronous call on its way.
 #[derive(Debug)]
@@ -35,7 +30,7 @@ pub(crate) struct Call {
     pub(crate) operation: Operation,
     pub(crate) sink: ReplySink,
     pub(crate) clock: Clock,
-    pub(crate) progress: Progress,
+    pub(crate) attempts: Attempts,
     pub(crate) route: Route,
     /// Whether the thread that sends may wait for the server to take something.
     pub(crate) may_wait: bool,
@@ -50,22 +45,6 @@ pub(crate) enum Route {
     Shared,
     /// One that no other request uses meanwhile, but that the event loop can read.
     Own,
-}
-
-/// What was tried already.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Progress {
-    pub(crate) forwards: u32,
-    pub(crate) fell_back: bool,
-    failed: usize,
-    retried: bool,
-}
-
-impl Progress {
-    /// A connection was closed in order before it served the call; whether it happened before.
-    pub(crate) fn note_closed(&mut self) -> bool {
-        std::mem::replace(&mut self.retried, true)
-    }
 }
 
 /// A call whose reply is to come.
@@ -160,9 +139,9 @@ fn begin(
     (route, response): (Route, ResponseFlags),
 ) -> Result<Call, SystemException> {
     let clock = policies.begin()?;
-    let progress = Progress::default();
+    let attempts = Attempts::default();
     let (object, operation) = (object.clone(), operation.clone());
-    Ok(Call { object, operation, sink, clock, progress, route, may_wait: true, response })
+    Ok(Call { object, operation, sink, clock, attempts, route, may_wait: true, response })
 }
 
 /// Sends a request whose reply is asked for later.
@@ -194,7 +173,7 @@ struct Content<'r, 'a> {
 pub(crate) fn invoke_again<T>(
     call: impl Fn() -> Result<T, SystemException>,
 ) -> Result<T, SystemException> {
-    for _ in 0..MAX_FORWARDS {
+    for _ in 0..FORWARDS_MAX {
         match call() {
             Err(exception)
                 if exception.minor == minor::TRANSIENT_SENT_ON
@@ -219,46 +198,15 @@ fn start(mut call: Call, content: Content<'_, '_>) -> Result<(), (Call, SystemEx
             Err(exception) => return Err((call, exception)),
         };
         let ior = binding.ior().unwrap_or(object.ior());
-        let target = binding.target(call.progress.failed);
-        let attempt = call.progress.failed;
-        let (returned, failure) = match send(call, target, ior, content) {
-            Ok(()) => {
-                binding.prefer(attempt);
-                return Ok(());
-            }
-            Err(failed) => failed,
-        };
+        let target = binding.target(call.attempts.address());
+        let Err((returned, fault)) = send(call, target, ior, content) else { return Ok(()) };
         call = returned;
         call.clock.sending_again();
-        let Progress { failed, retried, .. } = &mut call.progress;
-        if let Err(failure) = next_attempt(&binding, failure, failed, retried) {
-            let unserved = failure.retry != Retry::Never;
-            if !unserved || call.progress.fell_back || !binding.is_forwarded() {
-                return Err((call, failure.exception));
-            }
-            begin_again(&mut call);
+        let Call { operation, attempts, .. } = &mut call;
+        if let Err(exception) = after_fault(&object, operation, &binding, attempts, fault) {
+            return Err((call, exception));
         }
     }
-}
-
-/// Where a server forwarded us is of no use any more: back to the original reference.
-pub(crate) fn begin_again(call: &mut Call) {
-    let Progress { forwards, .. } = call.progress;
-    call.progress = Progress { forwards, fell_back: true, ..Progress::default() };
-    call.object.set_forwarded(None);
-}
-
-/// A server sent the call on: counts it.
-///
-/// # Errors
-/// `TRANSIENT` (`COMPLETED_NO`) when that never ends.
-pub(crate) fn count_forward(call: &mut Call) -> Result<(), SystemException> {
-    let Progress { forwards, fell_back, .. } = call.progress;
-    if forwards >= MAX_FORWARDS {
-        return Err(too_many_forwards(&call.operation));
-    }
-    call.progress = Progress { forwards: forwards + 1, fell_back, ..Progress::default() };
-    Ok(())
 }
 
 /// Sends a call again with the arguments it was sent with.
@@ -313,12 +261,12 @@ fn send<'a>(
     target: &Target,
     ior: &Ior,
     content: Content<'_, 'a>,
-) -> Result<(), (Call, CallFailure)> {
+) -> Result<(), (Call, CallFault)> {
     let (orb, route, response) = (call.object.orb().clone(), call.route, call.response);
     let opening = rebind::opening(&call.object, content.policies, target);
     let connection = match target.pool.shared(&orb, &mut call.clock, route, opening) {
         Ok(connection) => connection,
-        Err(failure) => return Err((call, failure)),
+        Err(fault) => return Err((call, fault.into())),
     };
     // Where no thread will wait for the reply, the event loop reads it.
     if call.sink.as_waiting().is_none()
@@ -330,7 +278,7 @@ fn send<'a>(
     let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     let announce =
         target.announces_code_sets && !connection.code_sets_announced.load(Ordering::Relaxed);
-    let written = write(&call, &connection, target, ior, content, &mut encoder, announce);
+    let written = write_request(&call, &connection, target, ior, content, &mut encoder, announce);
     let sent = match written {
         Ok(position) => hand_over(call, &connection, target, content, position, &mut encoder),
         // Nothing was sent: the caller's arguments are at fault, not the connection.
@@ -351,7 +299,7 @@ fn send<'a>(
 }
 
 /// Writes the request with an id of 0; where its arguments begin.
-fn write<'a>(
+fn write_request<'a>(
     call: &Call,
     connection: &MuxedConnection,
     target: &Target,
@@ -370,7 +318,7 @@ fn write<'a>(
     };
     let policies = content.policies;
     let request = Request { operation: &call.operation, arguments: &noted, ior, policies };
-    exchange::write(encoder, 0, target, &request, call.response, code_sets)?;
+    write::write(encoder, 0, target, &request, call.response, code_sets)?;
     Ok(begin.get())
 }
 
@@ -383,14 +331,15 @@ fn hand_over(
     content: Content<'_, '_>,
     position: usize,
     encoder: &mut Encoder<'_>,
-) -> Result<(), (Call, CallFailure)> {
+) -> Result<(), (Call, CallFault)> {
     let id_place = match request_id_place(encoder, target.version) {
         Ok(place) => place,
         Err(error) => return Err((call, SystemException::from(error).into())),
     };
     let orb = call.object.orb().clone();
-    let sending = call.clock;
+    let (sending, ready) = (call.clock, call.attempts);
     call.clock.sent();
+    call.attempts.sent();
     let is_kept = !encoder.has_chunks() && encoder.len() <= position + KEPT_BODY_OCTETS;
     let dispatch = Dispatch {
         version: target.version,
@@ -403,56 +352,5 @@ fn hand_over(
     let body = Body { position, octets: None };
     let request = PendingRequest { call, body, deadline, oneways_before: 0 };
     let sent = connection.send(&orb, request, encoder, &dispatch, &sending);
-    sent.map_err(|(request, why)| {
-        let failure = not_sent(&request.call.operation, target, why);
-        (request.call, failure)
-    })
-}
-
-/// Where the request id stands in a written request.
-pub(super) fn request_id_place(
-    encoder: &Encoder<'_>,
-    version: Version,
-) -> Result<usize, corbie_cdr::Error> {
-    if let Some(place) = corbie_giop::request_id_place(version) {
-        return Ok(place);
-    }
-    // Behind the service contexts, aligned to 4 (CORBA 3.3 P2 §9.4.2).
-    // Octets in several blocks are brought together: a header of that size is rare.
-    let octets = match encoder.is_in_blocks() {
-        false => Cow::Borrowed(encoder.own_octets()),
-        true => Cow::Owned(encoder.to_vec()),
-    };
-    let mut decoder = Decoder::with_position(&octets, MessageHeader::OCTETS, encoder.order());
-    for _ in 0..decoder.read_ulong()? {
-        decoder.read_ulong()?;
-        decoder.read_octet_sequence()?;
-    }
-    decoder.align(4)?;
-    Ok(decoder.position())
-}
-
-#[cold]
-pub(super) fn not_sent(operation: &Operation, target: &Target, why: NotSent) -> CallFailure {
-    match why {
-        NotSent::Failed(error) => exchange::not_sent(operation, target, &error),
-        NotSent::Closed => {
-            let error = std::io::ErrorKind::NotConnected.into();
-            exchange::not_sent(operation, target, &error)
-        }
-        NotSent::Unknown(error) => exchange::broke_while_sending(operation, target, &error),
-        NotSent::Full => {
-            let minor = minor::TRANSIENT_OVERLOAD;
-            let exception = SystemException::transient(minor, CompletionStatus::No);
-            exception
-                .with_detail(format!(
-                    "{} was not sent: too many calls to {} wait for their replies, or too many \
-                     octets for it to take them; wait for some, or raise pending_requests_max or \
-                     queued_octets_max",
-                    operation.name(),
-                    target.pool.endpoint
-                ))
-                .into()
-        }
-    }
+    sent.map_err(|(request, fault)| (Call { attempts: ready, ..request.call }, fault.into()))
 }

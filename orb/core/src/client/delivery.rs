@@ -8,17 +8,16 @@
 mod handler;
 
 use crate::Orb;
-use crate::client::asynchronous::{Call, PendingRequest, begin_again, count_forward, start_again};
-use crate::client::invoke::{Answer, Elsewhere, follow};
+use crate::client::asynchronous::{Call, PendingRequest, start_again};
+use crate::client::attempts::{Answer, after_exception, after_fault, after_redirect};
 use crate::client::reply_sink::Sink;
-use crate::client::{Reply, ReplySink};
-use crate::connection::MuxedConnection;
-use crate::connection::driver::ReceiveFailure;
+use crate::client::{CallFault, Reply, ReplySink};
+use crate::connection::{ConnectionFault, MuxedConnection};
+use crate::object::BindingRef;
 use crate::policy::CallPolicies;
 use corbie_cdr::payload::PayloadMemory;
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};
-use corbie_transport::Endpoint;
-use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use corbie_types::SystemException;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -61,89 +60,56 @@ pub(crate) fn reply(
     let operation = pending.call.operation.clone();
     match reply.into_answer(&operation) {
         Answer::Done(reply) => {
-            pending.call.object.note_bound();
+            answered(&pending.call);
             complete(pending.call, Ok(reply));
         }
-        Answer::Raised(exception) => raised(pending, exception),
-        Answer::Elsewhere(elsewhere) => forwarded(pending, elsewhere),
+        Answer::Raised(exception) => again(pending, |call, binding| {
+            after_exception(&call.object, binding, &mut call.attempts, exception)
+        }),
+        Answer::Redirected(to) => again(pending, |call, binding| {
+            // Those of the thread that made the call are not known any more.
+            let Call { object, operation, attempts, .. } = call;
+            let policies = CallPolicies::effective(object)?;
+            after_redirect(object, operation, binding, &policies, attempts, to)
+        }),
     }
 }
 
-#[cold]
-fn raised(mut pending: PendingRequest, exception: SystemException) {
-    let gone = exception.kind == SystemExceptionKind::ObjectNotExist
-        && exception.completed == CompletionStatus::No;
-    let call = &mut pending.call;
-    let is_forwarded = call.object.binding().is_ok_and(|binding| binding.is_forwarded());
-    if !gone || call.progress.fell_back || !is_forwarded {
-        return complete(pending.call, Err(exception));
+/// Later calls begin at the address that answered.
+fn answered(call: &Call) {
+    call.object.note_bound();
+    if call.attempts.address() != 0
+        && let Ok(binding) = call.object.binding()
+    {
+        binding.prefer(call.attempts.address());
     }
-    begin_again(call);
-    again(pending);
 }
 
+/// The connection ended, or its time did, before there was a reply: sends the call again where that
+/// is safe.
 #[cold]
-fn forwarded(mut pending: PendingRequest, elsewhere: Elsewhere) {
-    let call = &mut pending.call;
-    let followed = count_forward(call).and_then(|()| {
-        let binding = call.object.binding()?;
-        // Those of the thread that made the call are not known any more.
-        let policies = CallPolicies::effective(&call.object)?;
-        follow(&call.object, &binding, &policies, elsewhere)
+pub(crate) fn failed(pending: PendingRequest, fault: ConnectionFault) {
+    again(pending, |call, binding| {
+        let Call { object, operation, attempts, .. } = call;
+        after_fault(object, operation, binding, attempts, CallFault::Connection(fault))
     });
-    match followed {
-        Ok(()) => again(pending),
-        Err(exception) => complete(pending.call, Err(exception)),
-    }
 }
 
-/// The server closed in order and served nothing of what was pending: sends it again.
+/// Sends the call again as `prepare` says, or ends it.
 #[cold]
-pub(crate) fn unserved(mut pending: PendingRequest, endpoint: &Endpoint) {
-    if pending.call.progress.note_closed() {
-        let minor = minor::TRANSIENT_CLOSE_CONNECTION;
-        let exception =
-            SystemException::transient(minor, CompletionStatus::No).with_detail(format!(
-                "{endpoint} closed the connection before it served {}, twice",
-                pending.call.operation.name()
-            ));
+fn again(
+    mut pending: PendingRequest,
+    prepare: impl FnOnce(&mut Call, &BindingRef<'_>) -> Result<(), SystemException>,
+) {
+    let object = pending.call.object.clone();
+    let prepared = object.binding().and_then(|binding| prepare(&mut pending.call, &binding));
+    if let Err(exception) = prepared {
         return complete(pending.call, Err(exception));
     }
-    again(pending);
-}
-
-#[cold]
-fn again(pending: PendingRequest) {
+    pending.call.clock.sending_again();
     if let Err((call, exception)) = start_again(pending) {
         complete(call, Err(exception));
     }
-}
-
-/// What became of `pending` is not known.
-#[cold]
-pub(crate) fn broken(
-    pending: &PendingRequest,
-    endpoint: &Endpoint,
-    failure: &ReceiveFailure,
-) -> SystemException {
-    let maybe = CompletionStatus::Maybe;
-    let why: &dyn std::fmt::Display = match failure {
-        ReceiveFailure::Giop(error) => return error.to_system_exception(maybe),
-        ReceiveFailure::Io(error) => error,
-        ReceiveFailure::TooSlow => &"a message was not complete in time",
-        ReceiveFailure::Closed | ReceiveFailure::NothingCame => &"the server closed it",
-    };
-    SystemException::comm_failure(minor::COMM_FAILURE_CLOSED, maybe).with_detail(format!(
-        "the connection to {endpoint} broke while {} waited for its reply: {why}; the server may \
-         have carried it out",
-        pending.call.operation.name()
-    ))
-}
-
-/// `pending` ends with `exception`.
-#[cold]
-pub(crate) fn fail(pending: PendingRequest, exception: SystemException) {
-    complete(pending.call, Err(exception));
 }
 
 /// Gives the outcome to the sink.

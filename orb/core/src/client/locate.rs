@@ -3,20 +3,19 @@
 //! Used by `Object::locate` and through it by `corbie ping`. Tried again and forwarded as a call
 //! is.
 
-use crate::client::exchange::{
-    addressed, give_up, no_reply, not_sent, pass_over, receive, send_in_time, tagged_profiles,
-};
-use crate::client::invoke::{Answer, Elsewhere, carry_out};
-use crate::client::{CallFailure, Clock, Target};
-use crate::connection::{ClientConnection, PooledConnection};
+use crate::client::Target;
+use crate::client::attempts::{Answer, redirected_to};
+use crate::client::call::{Exchange, over_exclusive};
+use crate::client::fault::CallFault;
+use crate::client::write::{addressed, tagged_profiles};
+use crate::connection::{ClientConnection, ConnectionFault};
 use crate::policy::CallPolicies;
-use crate::{Object, Operation, Orb};
-use corbie_cdr::{ByteOrder, Decoder, Encoder, Marshal as _};
+use crate::{Object, Operation};
+use corbie_cdr::Decoder;
 use corbie_giop::{
-    AddressingDisposition, GiopError, LocateRequestHeader, LocateStatus, MessageKind,
-    finish_message, write_locate_request,
+    LocateRequestHeader, LocateStatus, MessageKind, finish_message, write_locate_request,
 };
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{CompletionStatus, Ior, SystemException};
 
 const LOCATE: Operation = Operation::twoway("LocateRequest");
 
@@ -33,54 +32,29 @@ pub(crate) fn locate(object: &Object) -> Result<(), SystemException> {
 /// # Errors
 /// As there.
 pub(crate) fn locate_with(object: &Object, policies: &CallPolicies) -> Result<(), SystemException> {
-    let orb = object.orb();
-    carry_out(object, &LOCATE, policies, |connection, target, ior, clock| {
-        ask(orb, connection, ior, target, clock)
-    })
+    over_exclusive(object, &LOCATE, policies, ask)
 }
 
 /// One question and its answer.
-fn ask(
-    orb: &Orb,
-    mut pooled: PooledConnection,
-    ior: &Ior,
-    target: &Target,
-    clock: &mut Clock,
-) -> Result<Answer<()>, CallFailure> {
-    let Some(connection) = pooled.get() else { return Err(unanswered(target, "no connection")) };
-    let id = send(orb, connection, ior, target, clock)?;
-    clock.sent();
-    let (status, body) = loop {
-        let Some(connection) = pooled.get() else { return Err(unanswered(target, "it is gone")) };
-        if let Err(failure) = receive(connection, clock) {
-            give_up(&mut pooled, target, id, &failure);
-            return Err(no_reply(&LOCATE, &pooled, failure, clock));
-        }
-        let Some(message) = connection.message() else {
-            return Err(unanswered(target, "no message"));
-        };
-        let kind = message.header.kind;
-        if kind == MessageKind::LocateReply {
-            let (header, decoder) = message.locate_reply().map_err(malformed)?;
-            if header.request_id == id {
-                break (header.status, decoder.position());
-            }
-        }
-        pass_over(&mut pooled, &LOCATE, kind)?;
-        clock.has_waited = true;
-    };
-    let Some(message) = pooled.peek().and_then(ClientConnection::message) else {
-        return Err(unanswered(target, "no message"));
-    };
+fn ask(mut exchange: Exchange<'_>, ior: &Ior) -> Result<Answer<()>, CallFault> {
+    let target = exchange.target;
+    let id = exchange.send(|encoder, request_id, target| {
+        let profiles = tagged_profiles(ior);
+        let header = LocateRequestHeader { request_id, target: addressed(target, ior, &profiles) };
+        write_locate_request(encoder, &header).and_then(|start| finish_message(encoder, start))
+    })?;
+    let (status, body) = exchange.answer(id, |message| {
+        let is_answer = message.header.kind == MessageKind::LocateReply;
+        is_answer.then(|| {
+            let (header, decoder) = message.locate_reply()?;
+            Ok((header.request_id, (header.status, decoder.position())))
+        })
+    })?;
+    let message = exchange.connection.peek().and_then(ClientConnection::message);
+    let message = message.ok_or_else(ConnectionFault::gone)?;
     let mut decoder = Decoder::with_position(message.octets, body, message.header.order);
     decoder.set_version(message.header.version);
-    let answer = read(status, &mut decoder, target)?;
-    pooled.set_reusable();
-    Ok(answer)
-}
-
-fn malformed(error: GiopError) -> SystemException {
-    error.to_system_exception(CompletionStatus::No)
+    Ok(read(status, &mut decoder, target)?)
 }
 
 /// What the LocateReply says; `decoder` stands at its body.
@@ -95,41 +69,10 @@ fn read(
             SystemException::object_not_exist(0, CompletionStatus::No)
                 .with_detail(format!("{} does not know the object", target.pool.endpoint)),
         ),
-        LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {
-            Answer::Elsewhere(Elsewhere::Reference(Ior::decode(decoder)?))
-        }
         LocateStatus::SystemException => Answer::Raised(SystemException::decode_reply(decoder)?),
-        LocateStatus::NeedsAddressingMode => Answer::Elsewhere(Elsewhere::Addressing(
-            AddressingDisposition::decode(decoder).map_err(malformed)?,
-        )),
+        LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {
+            redirected_to(decoder, false)?
+        }
+        LocateStatus::NeedsAddressingMode => redirected_to(decoder, true)?,
     })
-}
-
-fn send(
-    orb: &Orb,
-    connection: &mut ClientConnection,
-    ior: &Ior,
-    target: &Target,
-    clock: &mut Clock,
-) -> Result<u32, CallFailure> {
-    let request_id = connection.next_request_id();
-    let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-    encoder.set_version(target.version);
-    let profiles = tagged_profiles(ior);
-    let header = LocateRequestHeader { request_id, target: addressed(target, ior, &profiles) };
-    let written = write_locate_request(&mut encoder, &header)
-        .and_then(|start| finish_message(&mut encoder, start));
-    let sent = match written {
-        Ok(()) => send_in_time(orb, connection, &encoder, target, clock)
-            .map_err(|error| not_sent(&LOCATE, target, &error)),
-        Err(error) => Err(SystemException::from(error).into()),
-    };
-    sent.map(|()| request_id)
-}
-
-#[cold]
-fn unanswered(target: &Target, why: &str) -> CallFailure {
-    SystemException::comm_failure(minor::COMM_FAILURE_PROTOCOL, CompletionStatus::No)
-        .with_detail(format!("{} did not answer a LocateRequest: {why}", target.pool.endpoint))
-        .into()
 }

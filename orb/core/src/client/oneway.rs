@@ -5,11 +5,10 @@
 //! overtakes anything and a policy may hold them back to be sent together. The others are calls
 //! like any, by `invoke`.
 
-use crate::client::asynchronous::{Arguments, Route, not_sent, request_id_place};
-use crate::client::exchange::{self, Request};
-use crate::client::failure::{CallFailure, Retry};
-use crate::client::invoke::{self, fall_back, next_attempt};
-use crate::client::{Clock, Target, rebind, shared_call};
+use crate::client::asynchronous::Route;
+use crate::client::attempts::{self, Answer};
+use crate::client::write::{self, Arguments, Request, request_id_place};
+use crate::client::{CallFault, Clock, Target, call, rebind, shared_call};
 use crate::connection::muxed::{Buffering, Dispatch};
 use crate::policy::{CallPolicies, SyncScope};
 use crate::{Object, Operation};
@@ -38,7 +37,7 @@ pub(crate) fn invoke_oneway<'a>(
             let how = (Route::Shared, ResponseFlags::WithServer);
             shared_call::invoke(object, operation, arguments, &policies, how).map(drop)
         }
-        SyncScope::WithTarget => invoke::invoke(object, operation, arguments).map(drop),
+        SyncScope::WithTarget => call::invoke(object, operation, arguments).map(drop),
     }
 }
 
@@ -55,21 +54,15 @@ struct Oneway<'r, 'a> {
 /// What went wrong at the last place.
 fn send(object: &Object, oneway: &Oneway<'_, '_>) -> Result<(), SystemException> {
     let mut clock = oneway.policies.begin()?;
-    let (mut failed, mut retried, mut fell_back) = (0, false, false);
-    loop {
-        let binding = object.binding()?;
+    attempts::run(object, oneway.operation, oneway.policies, |binding, attempts| {
         let ior = binding.ior().unwrap_or(object.ior());
-        let Err(failure) = send_to(object, binding.target(failed), ior, oneway, &mut clock) else {
-            binding.prefer(failed);
-            return Ok(());
-        };
-        clock.sending_again();
-        if let Err(failure) = next_attempt(&binding, failure, &mut failed, &mut retried) {
-            let is_unserved = failure.retry != Retry::Never;
-            fall_back(object, &binding, is_unserved, &mut fell_back, failure.exception)?;
-            (failed, retried) = (0, false);
+        let target = binding.target(attempts.address());
+        let sent = send_to(object, target, ior, oneway, &mut clock);
+        if sent.is_err() {
+            clock.sending_again();
         }
-    }
+        sent.map(Answer::Done)
+    })
 }
 
 /// Writes the request and gives it to the connection to `target`.
@@ -82,7 +75,7 @@ fn send_to<'a>(
     ior: &Ior,
     oneway: &Oneway<'_, 'a>,
     clock: &mut Clock,
-) -> Result<(), CallFailure> {
+) -> Result<(), CallFault> {
     let orb = object.orb();
     let opening = rebind::opening(object, oneway.policies, target);
     let connection = target.pool.shared(orb, clock, Route::Shared, opening)?;
@@ -96,11 +89,10 @@ fn send_to<'a>(
     let code_sets = announce.then_some(connection.code_sets);
     let Oneway { operation, arguments, policies } = *oneway;
     let request = Request { operation, arguments, ior, policies };
-    let written =
-        exchange::write(&mut encoder, 0, target, &request, ResponseFlags::None, code_sets);
+    let written = write::write(&mut encoder, 0, target, &request, ResponseFlags::None, code_sets);
     let sent = written
         .and_then(|()| request_id_place(&encoder, target.version))
-        .map_err(|error| CallFailure::from(SystemException::from(error)))
+        .map_err(|error| CallFault::from(SystemException::from(error)))
         .and_then(|id_place| {
             let (may_wait, buffering) = may_wait(policies, clock);
             let dispatch = Dispatch {
@@ -111,7 +103,7 @@ fn send_to<'a>(
                 buffering,
             };
             let sent = connection.send_oneway(orb, &mut encoder, &dispatch, may_wait, clock);
-            sent.map_err(|why| not_sent(operation, target, why))
+            sent.map_err(CallFault::from)
         });
     if sent.is_ok() {
         target.pool.note_shared_use();

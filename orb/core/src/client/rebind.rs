@@ -1,7 +1,7 @@
 //! What `RebindPolicy` allows: opening connections and following forwards without being told to
 //! (CORBA Messaging §22.2.1).
 //!
-//! Asked by `invoke` and by asynchronous calls; costs transparent references one comparison.
+//! Asked by every attempt; costs transparent references one comparison.
 
 use crate::Object;
 use crate::client::Target;

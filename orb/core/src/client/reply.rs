@@ -3,15 +3,15 @@
 //!
 //! A stub drops it as soon as it has the results.
 
+use crate::client::attempts::{Answer, redirected_to};
 use crate::client::delivery::OwnedReply;
-use crate::client::invoke::{Answer, Elsewhere};
 use crate::connection::PooledConnection;
 use crate::{Operation, Orb};
 use corbie_cdr::payload::{self, PayloadMemory};
-use corbie_cdr::{ByteOrder, Decoder, Marshal as _};
-use corbie_giop::{AddressingDisposition, Message, ReplyStatus};
+use corbie_cdr::{ByteOrder, Decoder};
+use corbie_giop::{Message, ReplyStatus};
 use corbie_transport::Endpoint;
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
 
 /// A reply with results or a user exception.
@@ -140,20 +140,21 @@ impl Reply {
     pub(crate) fn into_answer(self, operation: &Operation) -> Answer<Self> {
         match self.status {
             ReplyStatus::NoException | ReplyStatus::UserException => Answer::Done(self),
-            _ => match self.elsewhere(operation) {
-                Ok(Some(elsewhere)) => Answer::Elsewhere(elsewhere),
-                Ok(None) => Answer::Done(self),
-                Err(exception) => Answer::Raised(exception),
-            },
+            _ => self.other_answer(operation).unwrap_or_else(Answer::Raised),
         }
     }
 
+    /// The answer that is neither a result nor a user exception.
     #[cold]
-    fn elsewhere(&self, operation: &Operation) -> Result<Option<Elsewhere>, SystemException> {
-        let Some(mut decoder) = self.decoder() else { return Ok(None) };
+    fn other_answer(self, operation: &Operation) -> Result<Answer<Self>, SystemException> {
+        let completed = |e: SystemException| e.completed(CompletionStatus::Yes);
+        let Some(mut decoder) = self.decoder() else { return Ok(Answer::Done(self)) };
         match self.status {
-            ReplyStatus::NoException | ReplyStatus::UserException => Ok(None),
-            ReplyStatus::SystemException => {
+            ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
+                redirected_to(&mut decoder, false).map_err(completed)
+            }
+            ReplyStatus::NeedsAddressingMode => redirected_to(&mut decoder, true),
+            _ => {
                 let mut exception =
                     SystemException::decode_reply(&mut decoder).map_err(unreadable)?;
                 if exception.detail.is_none() {
@@ -163,16 +164,7 @@ impl Reply {
                         operation.name
                     ));
                 }
-                Err(exception)
-            }
-            ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
-                let ior = Ior::decode(&mut decoder).map_err(unreadable)?;
-                Ok(Some(Elsewhere::Reference(ior)))
-            }
-            ReplyStatus::NeedsAddressingMode => {
-                let disposition = AddressingDisposition::decode(&mut decoder)
-                    .map_err(|error| error.to_system_exception(CompletionStatus::No))?;
-                Ok(Some(Elsewhere::Addressing(disposition)))
+                Ok(Answer::Raised(exception))
             }
         }
     }

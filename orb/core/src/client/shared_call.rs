@@ -1,10 +1,11 @@
 //! Synchronous calls over a connection that calls share, and the ways to wait for their replies.
 //!
-//! Taken by `invoke` where `transport_multiplexing` or `reply_wait` says so, and where requests of
+//! Taken by `call` where `transport_multiplexing` or `reply_wait` says so, and where requests of
 //! asynchronous calls or oneways are on their way to the same place: a synchronous call must not
 //! overtake them. Paper AMI §3.1: wait-on-read, wait-on-reactor, wait-on-leader/followers.
 
-use crate::client::asynchronous::{Arguments, Route, invoke_again, send_for};
+use crate::client::asynchronous::{Route, invoke_again, send_for};
+use crate::client::write::Arguments;
 use crate::client::{Reply, ReplySink, Waiting};
 use crate::policy::CallPolicies;
 use crate::reactor;

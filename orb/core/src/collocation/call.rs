@@ -7,12 +7,12 @@
 
 use super::borrowed::Lent;
 use super::locality::Here;
-use crate::client::{Elsewhere, MAX_FORWARDS, fall_back, follow, too_many_forwards};
+use crate::client::attempts::{self, Answer};
 use crate::object::BindingRef;
 use crate::policy::{CallPolicies, has_thread_overrides};
 use crate::server::{LocalRefusal, Reach, Servant, dispatch};
 use crate::{Object, Operation, Orb};
-use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind};
+use corbie_types::{SystemException, SystemExceptionKind};
 use std::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -101,49 +101,24 @@ fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> C
     {
         return Called::Elsewhere;
     }
-    let mut forwards = 0;
-    let mut fell_back = false;
-    loop {
-        let Ok(binding) = object.binding() else { return Called::Elsewhere };
-        let Some(here) = binding.locality.find(object.orb(), &binding) else {
-            return Called::Elsewhere;
+    let called = attempts::run(object, operation, &policies, |binding, attempts| {
+        // The upcall may begin: a call that ends now is not made again.
+        attempts.sent();
+        let Some(here) = binding.locality.find(object.orb(), binding) else {
+            return Ok(Answer::Done(Called::Elsewhere));
         };
-        match attempt(object, &binding, here, operation, upcall) {
-            Attempt::Done => {
-                object.note_bound();
-                return Called::Done;
-            }
-            Attempt::Elsewhere => return Called::Elsewhere,
-            Attempt::ForMessages => return Called::ForMessages,
-            Attempt::Forward(_) if forwards == MAX_FORWARDS => {
-                return Called::Raised(too_many_forwards(operation));
-            }
-            Attempt::Forward(target) => {
-                forwards += 1;
-                let place = Elsewhere::Reference(target.ior().clone());
-                if let Err(exception) = follow(object, &binding, &policies, place) {
-                    return Called::Raised(exception);
-                }
-            }
-            Attempt::Raised(exception) => {
-                let gone = exception.kind == SystemExceptionKind::ObjectNotExist
-                    && exception.completed == CompletionStatus::No;
-                let back = fall_back(object, &binding, gone, &mut fell_back, exception);
-                if let Err(exception) = back {
-                    return Called::Raised(exception);
-                }
-            }
+        let answer = attempt(object, binding, here, operation, upcall);
+        if let Answer::Done(Called::Done) = answer {
+            object.note_bound();
         }
+        Ok(answer)
+    });
+    match called {
+        Ok(called) => called,
+        // A reference without a binding: what is wrong with it, a message says.
+        Err(_) if object.binding().is_err() => Called::Elsewhere,
+        Err(exception) => Called::Raised(exception),
     }
-}
-
-/// What became of one attempt at one place.
-enum Attempt {
-    Done,
-    Raised(SystemException),
-    Forward(Object),
-    Elsewhere,
-    ForMessages,
 }
 
 fn attempt(
@@ -152,16 +127,16 @@ fn attempt(
     here: &Here,
     operation: &Operation,
     upcall: &mut Upcall<'_>,
-) -> Attempt {
-    let Some(orb) = here.orb(object.orb()) else { return Attempt::Elsewhere };
+) -> Answer<Called> {
+    let Some(orb) = here.orb(object.orb()) else { return Answer::Done(Called::Elsewhere) };
     let server = orb.server();
     // A server that closes is not there any more: what the client gets then, a connection says.
     let is_closing = || server.closing.load(Ordering::Acquire);
     let Some(adapter) = server.adapter.get().filter(|_| !is_closing()) else {
-        return Attempt::Elsewhere;
+        return Answer::Done(Called::Elsewhere);
     };
     if orb.interceptors().exist() {
-        return Attempt::Elsewhere;
+        return Answer::Done(Called::Elsewhere);
     }
     let key = here.key(binding);
     let mut was_run = false;
@@ -171,23 +146,23 @@ fn attempt(
     }));
     match called {
         // What a servant manager does afterwards does not change the outcome.
-        Ok(Ok(())) | Err(_) if was_run => Attempt::Done,
-        Ok(Ok(())) => Attempt::ForMessages,
-        Ok(Err(LocalRefusal::Remote)) => Attempt::Elsewhere,
-        Ok(Err(LocalRefusal::Forward(target))) => Attempt::Forward(target),
-        Ok(Err(LocalRefusal::Raised(_))) if is_closing() => Attempt::Elsewhere,
+        Ok(Ok(())) | Err(_) if was_run => Answer::Done(Called::Done),
+        Ok(Ok(())) => Answer::Done(Called::ForMessages),
+        Ok(Err(LocalRefusal::Remote)) => Answer::Done(Called::Elsewhere),
+        Ok(Err(LocalRefusal::Forward(target))) => Answer::forward(target.ior().clone()),
+        Ok(Err(LocalRefusal::Raised(_))) if is_closing() => Answer::Done(Called::Elsewhere),
         Ok(Err(LocalRefusal::Raised(exception))) => refused(&orb, key, exception),
-        Err(panic) => Attempt::Raised(dispatch::panicked(operation.name(), None, &*panic)),
+        Err(panic) => Answer::Raised(dispatch::panicked(operation.name(), None, &*panic)),
     }
 }
 
 /// No servant has this key: perhaps it is a plain name that was bound to an object.
 #[cold]
-fn refused(orb: &Orb, key: &[u8], exception: SystemException) -> Attempt {
+fn refused(orb: &Orb, key: &[u8], exception: SystemException) -> Answer<Called> {
     let is_unknown = exception.kind == SystemExceptionKind::ObjectNotExist;
     match orb.server().object_keys.get(key).filter(|_| is_unknown) {
-        Some(target) => Attempt::Forward(target),
-        None => Attempt::Raised(exception),
+        Some(target) => Answer::forward(target.ior().clone()),
+        None => Answer::Raised(exception),
     }
 }
 

@@ -12,6 +12,7 @@ mod tests;
 
 use crate::Orb;
 use crate::client::{Clock, PendingRequest, Waiting};
+use crate::connection::ConnectionFault;
 use crate::connection::flusher::Flush;
 use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::Pending;
@@ -117,19 +118,6 @@ impl Buffering {
             _ => buffering,
         }
     }
-}
-
-/// Why a request was not sent.
-#[derive(Debug)]
-pub(crate) enum NotSent {
-    /// The connection was closed before; another one may do.
-    Closed,
-    /// There are too many already.
-    Full,
-    /// Sending failed; surely the server has not got all of it.
-    Failed(std::io::Error),
-    /// The connection broke when it may have gone out with others.
-    Unknown(std::io::Error),
 }
 
 impl MuxedConnection {
@@ -246,7 +234,7 @@ impl MuxedConnection {
         encoder: &mut Encoder<'_>,
         dispatch: &Dispatch,
         clock: &Clock,
-    ) -> Result<(), (PendingRequest, NotSent)> {
+    ) -> Result<(), (PendingRequest, ConnectionFault)> {
         let must_not_wait =
             !request.call.may_wait || reactor::runs_here() || reading::delivers_here();
         request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
@@ -267,10 +255,10 @@ impl MuxedConnection {
             };
             match self.pending.begin(request, keep, must_not_wait, tell) {
                 Ok(begun) => break begun,
-                Err((back, NotBegun::Closed)) => return Err((back, NotSent::Closed)),
+                Err((back, NotBegun::Closed)) => return Err((back, ConnectionFault::closed())),
                 Err((back, NotBegun::Full)) => {
                     if must_not_wait || !self.wait_for_room(orb, clock) {
-                        return Err((back, NotSent::Full));
+                        return Err((back, ConnectionFault::Full));
                     }
                     request = back;
                 }
@@ -301,7 +289,7 @@ impl MuxedConnection {
         begun: &Begun,
         must_not_wait: bool,
         clock: &Clock,
-    ) -> Result<(), (PendingRequest, NotSent)> {
+    ) -> Result<(), (PendingRequest, ConnectionFault)> {
         let urgency = self.urgency(begun.others, clock.start, dispatch.buffering);
         let patience = self.patience(orb, must_not_wait, clock);
         let fragments = dispatch.fragment_octets;
@@ -397,7 +385,7 @@ impl MuxedConnection {
 
     #[cold]
     #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
-    fn refused(&self, id: u32, refused: Refused) -> Result<(), (PendingRequest, NotSent)> {
+    fn refused(&self, id: u32, refused: Refused) -> Result<(), (PendingRequest, ConnectionFault)> {
         let (unsent, error) = match refused {
             Refused::Unsent(error) => (self.pending.withdraw(id), error),
             Refused::Broken(error) => (None, error),
@@ -408,11 +396,7 @@ impl MuxedConnection {
         }
         // Where it was told its outcome already, by whoever closed the connection, all is done.
         let Some(request) = unsent else { return Ok(()) };
-        Err(match error.kind() {
-            std::io::ErrorKind::NotConnected => (request, NotSent::Closed),
-            std::io::ErrorKind::WouldBlock => (request, NotSent::Full),
-            _ => (request, NotSent::Failed(error)),
-        })
+        Err((request, ConnectionFault::unsent(error)))
     }
 
     /// Waits until there are fewer requests pending; whether there are.
@@ -452,9 +436,9 @@ impl MuxedConnection {
         dispatch: &Dispatch,
         may_wait: bool,
         clock: &Clock,
-    ) -> Result<(), NotSent> {
+    ) -> Result<(), ConnectionFault> {
         if !self.is_open() {
-            return Err(NotSent::Closed);
+            return Err(ConnectionFault::closed());
         }
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
         // No reply comes to it, so no other request has to be told from it.
@@ -478,23 +462,19 @@ impl MuxedConnection {
         }
         self.after_put(orb, patience, must_not_wait, clock);
         if let (false, Patience::Until(deadline)) = (may_wait, patience) {
-            self.outbox.wait_until_sent(deadline).map_err(NotSent::Unknown)?;
+            self.outbox.wait_until_sent(deadline).map_err(ConnectionFault::LostInQueue)?;
         }
         Ok(())
     }
 
     #[cold]
-    fn oneway_refused(&self, refused: Refused) -> NotSent {
+    fn oneway_refused(&self, refused: Refused) -> ConnectionFault {
         if self.outbox.is_closed() {
             self.broke(&super::driver::ReceiveFailure::Closed);
         }
         match refused {
-            Refused::Unsent(error) => match error.kind() {
-                std::io::ErrorKind::NotConnected => NotSent::Closed,
-                std::io::ErrorKind::WouldBlock => NotSent::Full,
-                _ => NotSent::Failed(error),
-            },
-            Refused::Broken(error) => NotSent::Unknown(error),
+            Refused::Unsent(error) => ConnectionFault::unsent(error),
+            Refused::Broken(error) => ConnectionFault::LostInQueue(error),
         }
     }
 

@@ -6,14 +6,13 @@
 
 mod shared;
 
-use crate::client::{CallFailure, Clock, Retry};
-use crate::connection::ClientConnection;
+use crate::client::Clock;
+use crate::connection::{Awaited, ClientConnection, ConnectionFault};
 use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_giop::{Protocol, Roles};
 use corbie_transport::{Endpoint, Link};
-use corbie_types::{CompletionStatus, SystemException, minor};
 use shared::Sharing;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -34,23 +33,13 @@ pub(crate) enum Opening {
 
 impl Opening {
     #[inline]
-    fn check(self, pool: &ConnectionPool) -> Result<(), CallFailure> {
+    fn check(self, pool: &ConnectionPool) -> Result<(), ConnectionFault> {
         match self {
             Opening::Free => Ok(()),
             Opening::WithoutLoss(losses) if losses == pool.losses() => Ok(()),
-            _ => Err(may_not_open(&pool.endpoint)),
+            _ => Err(ConnectionFault::MayNotOpen),
         }
     }
-}
-
-#[cold]
-fn may_not_open(endpoint: &Endpoint) -> CallFailure {
-    SystemException::rebind(minor::REBIND_RECONNECT, CompletionStatus::No)
-        .with_detail(format!(
-            "a connection to {endpoint} would have to be opened, which the policy NO_RECONNECT of \
-             the reference forbids; call validate_connection to bind it again"
-        ))
-        .into()
 }
 
 pub(crate) struct ConnectionPool {
@@ -100,16 +89,15 @@ impl ConnectionPool {
     /// else the next that is put back. `clock` notes when that took time.
     ///
     /// # Errors
-    /// `TRANSIENT` when the endpoint cannot be reached, `TIMEOUT` when the call's time ends before
-    /// there is a connection, `BAD_INV_ORDER` after shutdown, `REBIND` when one would have to be
-    /// opened and `opening` forbids it; all `COMPLETED_NO`.
+    /// `Unreachable`; `TimedOut` when the time of the call ends before there is a connection;
+    /// `ShutDown`; `MayNotOpen` when one would have to be opened and `opening` forbids it.
     #[inline]
     pub(crate) fn take(
         self: &Arc<Self>,
         orb: &Orb,
         clock: &mut Clock,
         opening: Opening,
-    ) -> Result<PooledConnection, CallFailure> {
+    ) -> Result<PooledConnection, ConnectionFault> {
         let most = orb.settings().connections_per_endpoint;
         let mut state = self.lock();
         loop {
@@ -128,7 +116,7 @@ impl ConnectionPool {
             }
             clock.has_waited = true;
             if state.closed {
-                return Err(orb.already_shut_down("opening a connection").into());
+                return Err(ConnectionFault::ShutDown);
             }
             if !state.indebted.is_empty() {
                 state = self.settle_debts(state);
@@ -185,7 +173,7 @@ impl ConnectionPool {
         orb: &Orb,
         clock: &Clock,
         most: u32,
-    ) -> Result<PooledConnection, CallFailure> {
+    ) -> Result<PooledConnection, ConnectionFault> {
         match self.connect(orb, clock) {
             Ok(connection) => Ok(self.taken(Box::new(connection), most)),
             Err(failure) => {
@@ -195,41 +183,22 @@ impl ConnectionPool {
         }
     }
 
-    fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, CallFailure> {
+    fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, ConnectionFault> {
         let link = self.connect_link(orb, clock)?;
         let reader = orb.reader(Roles::CLIENT, self.protocol);
         Ok(ClientConnection::new(link, self.code_sets, reader, orb.client_wait()))
     }
 
-    fn connect_link(&self, orb: &Orb, clock: &Clock) -> Result<Link, CallFailure> {
+    fn connect_link(&self, orb: &Orb, clock: &Clock) -> Result<Link, ConnectionFault> {
         let deadline = clock.deadline();
         let link = Link::connect(&self.endpoint, orb.settings().connect_timeout, deadline)
-            .map_err(|error| self.unreachable(&error, clock))?;
+            .map_err(|error| match clock.left() {
+                Some(Duration::ZERO) => ConnectionFault::TimedOut(Awaited::Connection),
+                _ => ConnectionFault::Unreachable(error),
+            })?;
         tracing::debug!(endpoint = %self.endpoint, protocol = %self.protocol, "connection opened");
         housekeeping::ensure_running(orb);
         Ok(link)
-    }
-
-    fn unreachable(&self, error: &std::io::Error, clock: &Clock) -> CallFailure {
-        if clock.left() == Some(Duration::ZERO) {
-            return self.too_late();
-        }
-        let exception =
-            SystemException::transient(minor::TRANSIENT_CONNECT_FAILED, CompletionStatus::No)
-                .with_detail(format!(
-                    "no connection to {}: {error}; check that the server runs and that its \
-                     reference names an address that can be reached from here",
-                    self.endpoint
-                ));
-        CallFailure::new(exception, Retry::NextTarget)
-    }
-
-    #[cold]
-    fn too_late(&self) -> CallFailure {
-        let detail = format!("no connection to {} in the time of the call", self.endpoint);
-        SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No)
-            .with_detail(detail)
-            .into()
     }
 
     #[cold]
@@ -238,7 +207,7 @@ impl ConnectionPool {
         mut state: MutexGuard<'l, State>,
         most: u32,
         deadline: Option<Instant>,
-    ) -> Result<MutexGuard<'l, State>, CallFailure> {
+    ) -> Result<MutexGuard<'l, State>, ConnectionFault> {
         state.waiting += 1;
         let mut state = match deadline {
             None => self.returned.wait(state).unwrap_or_else(|p| p.into_inner()),
@@ -253,12 +222,7 @@ impl ConnectionPool {
         let passed = deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let none = state.idle.is_empty() && state.indebted.is_empty();
         if passed && none && state.open >= most && !state.closed {
-            let exception = SystemException::timeout(minor::TIMEOUT_CONNECT, CompletionStatus::No)
-                .with_detail(format!(
-                    "all {} connections to {} stayed in use; raise connections_per_endpoint",
-                    state.open, self.endpoint
-                ));
-            return Err(exception.into());
+            return Err(ConnectionFault::TimedOut(Awaited::OneOf(state.open)));
         }
         Ok(state)
     }
@@ -384,9 +348,11 @@ impl PooledConnection {
         &self.pool.endpoint
     }
 
+    /// # Errors
+    /// It was given back, which does not happen.
     #[inline]
-    pub(crate) fn get(&mut self) -> Option<&mut ClientConnection> {
-        self.connection.as_deref_mut()
+    pub(crate) fn get(&mut self) -> Result<&mut ClientConnection, ConnectionFault> {
+        self.connection.as_deref_mut().ok_or_else(ConnectionFault::gone)
     }
 
     #[inline]

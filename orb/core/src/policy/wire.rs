@@ -1,6 +1,6 @@
 //! Policies in messages and references: `PolicyValueSeq` (CORBA Messaging §22.3).
 //!
-//! `client/exchange` sends an [`InvocationContext`] with requests whose policies travel; `read`
+//! `client/write` sends an [`InvocationContext`] with requests whose policies travel; `read`
 //! takes what is known here out of such a context or out of a reference's `TAG_POLICIES`.
 
 use crate::Orb;

@@ -5,9 +5,9 @@ use super::{MuxedConnection, NOT_STUCK};
 use crate::client::PendingRequest;
 use crate::client::delivery;
 use crate::connection::driver::ReceiveFailure;
+use crate::connection::{Awaited, ConnectionFault};
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop::cancel_request;
-use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -29,14 +29,7 @@ impl MuxedConnection {
     pub(crate) fn expire(&self, now: Instant) {
         for (id, request) in self.pending.take_expired(now) {
             self.tell_cancelled(id);
-            let minor = minor::TIMEOUT_CALL;
-            let exception =
-                SystemException::timeout(minor, CompletionStatus::Maybe).with_detail(format!(
-                    "{} gave no reply to {} in time; raise request_timeout if it may take longer",
-                    self.endpoint,
-                    request.call.operation.name()
-                ));
-            delivery::fail(request, exception);
+            delivery::failed(request, ConnectionFault::TimedOut(Awaited::Reply(None)));
         }
     }
 
@@ -63,7 +56,7 @@ impl MuxedConnection {
     #[cold]
     pub(super) fn closed_orderly(&self, unserved: Vec<PendingRequest>) {
         for request in unserved {
-            delivery::unserved(request, &self.endpoint);
+            delivery::failed(request, ConnectionFault::ClosedInOrder);
         }
     }
 
@@ -71,21 +64,14 @@ impl MuxedConnection {
     #[cold]
     pub(super) fn broke(&self, failure: &ReceiveFailure) {
         for request in self.close() {
-            let exception = delivery::broken(&request, &self.endpoint, failure);
-            delivery::fail(request, exception);
+            delivery::failed(request, ConnectionFault::broken(failure));
         }
     }
 
     /// The ORB is shut down: whoever waits is told so.
     pub(crate) fn shut_down(&self) {
         for request in self.close() {
-            let minor = minor::BAD_INV_ORDER_ORB_SHUTDOWN;
-            let exception = SystemException::bad_inv_order(minor, CompletionStatus::Maybe)
-                .with_detail(format!(
-                    "the ORB was shut down while {} waited for its reply",
-                    request.call.operation.name()
-                ));
-            delivery::fail(request, exception);
+            delivery::failed(request, ConnectionFault::ShutDown);
         }
     }
 

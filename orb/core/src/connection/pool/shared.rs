@@ -5,9 +5,8 @@
 
 use super::{ConnectionPool, Opening};
 use crate::Orb;
-use crate::client::{CallFailure, Clock, Retry, Route};
-use crate::connection::MuxedConnection;
-use corbie_types::{CompletionStatus, SystemException};
+use crate::client::{Clock, Route};
+use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Instant;
@@ -57,7 +56,7 @@ impl ConnectionPool {
         clock: &mut Clock,
         route: Route,
         opening: Opening,
-    ) -> Result<Arc<MuxedConnection>, CallFailure> {
+    ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
         let mut shared = self.lock_shared();
         loop {
             let found = match route {
@@ -69,7 +68,7 @@ impl ConnectionPool {
             }
             clock.has_waited = true;
             if self.lock().closed {
-                return Err(orb.already_shut_down("opening a connection").into());
+                return Err(ConnectionFault::ShutDown);
             }
             if route == Route::Own || !shared.is_opening {
                 break;
@@ -93,7 +92,7 @@ impl ConnectionPool {
         orb: &Orb,
         clock: &Clock,
         route: Route,
-    ) -> Result<Arc<MuxedConnection>, CallFailure> {
+    ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
         let opened = self.connect_link(orb, clock);
         let mut shared = self.lock_shared();
         if route == Route::Shared {
@@ -102,11 +101,11 @@ impl ConnectionPool {
         }
         let link = opened?;
         if link.descriptor().is_none() {
-            return Err(self.cannot_be_shared());
+            return Err(ConnectionFault::CannotBeWatched);
         }
         // Whoever closes the pool looks here after that, for what is to be closed.
         if self.lock().closed {
-            return Err(orb.already_shut_down("opening a connection").into());
+            return Err(ConnectionFault::ShutDown);
         }
         let connection =
             MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, self.protocol, link);
@@ -128,12 +127,12 @@ impl ConnectionPool {
         &'l self,
         shared: MutexGuard<'l, Shared>,
         clock: &Clock,
-    ) -> Result<MutexGuard<'l, Shared>, CallFailure> {
+    ) -> Result<MutexGuard<'l, Shared>, ConnectionFault> {
         let Some(left) = clock.left() else {
             return Ok(self.shared.opened.wait(shared).unwrap_or_else(|p| p.into_inner()));
         };
         if left.is_zero() {
-            return Err(self.too_late());
+            return Err(ConnectionFault::TimedOut(Awaited::Connection));
         }
         let waited = self.shared.opened.wait_timeout(shared, left);
         Ok(waited.unwrap_or_else(|p| p.into_inner()).0)
@@ -184,17 +183,6 @@ impl ConnectionPool {
         u32::try_from(open).unwrap_or(0) + u32::from(shared.is_opening)
     }
 
-    #[cold]
-    fn cannot_be_shared(&self) -> CallFailure {
-        let exception = SystemException::imp_limit(0, CompletionStatus::No).with_detail(format!(
-            "no event loop can watch a connection to {}, as its transport has no descriptor: only \
-             synchronous calls over connections of their own (transport_multiplexing = \
-             exclusive, reply_wait = read) can use it",
-            self.endpoint
-        ));
-        CallFailure::new(exception, Retry::NextTarget)
-    }
-
     /// Ends the asynchronous calls whose time is over at `now`.
     pub(crate) fn expire(&self, now: Instant) {
         // One that is missed, as the list changes, has its turn the next time.
@@ -229,12 +217,11 @@ impl ConnectionPool {
 mod tests {
     use crate::Orb;
     use crate::client::{Clock, Route};
-    use crate::connection::{ConnectionCache, Opening};
+    use crate::connection::{Awaited, ConnectionCache, ConnectionFault, Opening};
     use corbie_cdr::CodeSets;
     use corbie_giop::Protocol;
     use corbie_settings::Settings;
     use corbie_transport::Endpoint;
-    use corbie_types::SystemExceptionKind;
     use std::time::Duration;
 
     #[test]
@@ -250,8 +237,7 @@ mod tests {
         let orb = Orb::new(Settings::default());
         let mut clock = Clock::start(Some(Duration::from_millis(1)));
         let failed = pool.shared(&orb, &mut clock, Route::Shared, Opening::Free).err();
-        let exception = failed.map(|failure| failure.exception);
-        assert_eq!(exception.map(|e| e.kind), Some(SystemExceptionKind::Timeout));
+        assert!(matches!(failed, Some(ConnectionFault::TimedOut(Awaited::Connection))));
         cache.close();
     }
 }

@@ -1,0 +1,166 @@
+//! Why an attempt of a call gave no reply, and the one function that makes a system exception of
+//! that.
+
+use crate::Operation;
+use crate::client::attempts::Fault;
+use crate::connection::{Awaited, ConnectionFault};
+use corbie_transport::Endpoint;
+use corbie_types::{CompletionStatus, SystemException, minor};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) enum CallFault {
+    /// The connection.
+    Connection(ConnectionFault),
+    /// The caller, or the ORB, before anything was sent: arguments, policies, the event loop.
+    Raised(SystemException),
+}
+
+/// What the detail of an exception names.
+pub(crate) struct CallContext<'c> {
+    pub(crate) operation: &'c Operation,
+    pub(crate) endpoint: &'c Endpoint,
+}
+
+impl From<ConnectionFault> for CallFault {
+    fn from(fault: ConnectionFault) -> Self {
+        CallFault::Connection(fault)
+    }
+}
+
+impl From<SystemException> for CallFault {
+    fn from(exception: SystemException) -> Self {
+        CallFault::Raised(exception)
+    }
+}
+
+impl CallFault {
+    /// What [`Attempts`](crate::client::attempts::Attempts) makes of it.
+    pub(crate) fn kind(&self) -> Fault {
+        use ConnectionFault as C;
+        match self {
+            CallFault::Connection(fault) => match fault {
+                C::NotSent(_) => Fault::NotSent,
+                C::ClosedInOrder => Fault::ClosedInOrder,
+                C::Unreachable(_) | C::CannotBeWatched => Fault::Unreachable,
+                C::Lost(_) | C::LostInQueue(_) | C::Protocol(_) | C::Unexpected(_) => Fault::Lost,
+                C::TimedOut(_) | C::ShutDown => Fault::Stopped,
+                C::MayNotOpen | C::Full => Fault::Refused,
+            },
+            CallFault::Raised(_) => Fault::Refused,
+        }
+    }
+
+    /// The exception that a call ends with.
+    #[cold]
+    pub(crate) fn raise(
+        self,
+        completed: CompletionStatus,
+        call: &CallContext<'_>,
+    ) -> SystemException {
+        match self {
+            CallFault::Raised(exception) => exception,
+            CallFault::Connection(ConnectionFault::Protocol(error)) => {
+                error.to_system_exception(completed)
+            }
+            CallFault::Connection(fault) => {
+                let detail = detail(&fault, call);
+                plain(&fault, completed).with_detail(detail)
+            }
+        }
+    }
+}
+
+/// The exception without its detail.
+fn plain(fault: &ConnectionFault, completed: CompletionStatus) -> SystemException {
+    use ConnectionFault as C;
+    use SystemException as E;
+    match fault {
+        C::Unreachable(_) => E::transient(minor::TRANSIENT_CONNECT_FAILED, completed),
+        C::MayNotOpen => E::rebind(minor::REBIND_RECONNECT, completed),
+        C::CannotBeWatched => E::imp_limit(0, completed),
+        C::Full => E::transient(minor::TRANSIENT_OVERLOAD, completed),
+        C::NotSent(_) | C::LostInQueue(_) => E::comm_failure(minor::COMM_FAILURE_SEND, completed),
+        C::ClosedInOrder => E::transient(minor::TRANSIENT_CLOSE_CONNECTION, completed),
+        C::TimedOut(Awaited::Connection | Awaited::OneOf(_)) => {
+            E::timeout(minor::TIMEOUT_CONNECT, completed)
+        }
+        C::TimedOut(Awaited::Sending | Awaited::Reply(_)) => {
+            E::timeout(minor::TIMEOUT_CALL, completed)
+        }
+        C::Lost(_) => E::comm_failure(minor::COMM_FAILURE_CLOSED, completed),
+        C::Protocol(_) | C::Unexpected(_) => {
+            E::comm_failure(minor::COMM_FAILURE_PROTOCOL, completed)
+        }
+        C::ShutDown => E::bad_inv_order(minor::BAD_INV_ORDER_ORB_SHUTDOWN, completed),
+    }
+}
+
+/// Why it was raised, in words.
+fn detail(fault: &ConnectionFault, call: &CallContext<'_>) -> String {
+    use ConnectionFault as C;
+    let (operation, endpoint) = (call.operation.name(), call.endpoint);
+    match fault {
+        C::Unreachable(error) => format!(
+            "no connection to {endpoint}: {error}; check that the server runs and that its \
+             reference names an address that can be reached from here"
+        ),
+        C::MayNotOpen => format!(
+            "a connection to {endpoint} would have to be opened, which the policy NO_RECONNECT of \
+             the reference forbids; call validate_connection to bind it again"
+        ),
+        C::CannotBeWatched => format!(
+            "no event loop can watch a connection to {endpoint}, as its transport has no \
+             descriptor: only synchronous calls over connections of their own \
+             (transport_multiplexing = exclusive, reply_wait = read) can use it"
+        ),
+        C::Full => format!(
+            "{operation} was not sent: too many calls to {endpoint} wait for their replies, or \
+             too many octets for it to take them; wait for some, or raise pending_requests_max or \
+             queued_octets_max"
+        ),
+        C::NotSent(error) => {
+            format!("the request {operation} could not be sent to {endpoint}: {error}")
+        }
+        C::LostInQueue(error) => format!(
+            "the connection to {endpoint} broke while {operation} was sent with other requests: \
+             {error}; the server may have got it"
+        ),
+        C::ClosedInOrder => {
+            format!("{endpoint} closed the connection before it served {operation}")
+        }
+        C::TimedOut(awaited) => overdue(*awaited, call),
+        C::Lost(error) => format!(
+            "the connection to {endpoint} broke while {operation} waited for its reply: {error}; \
+             the server may have carried it out"
+        ),
+        C::Protocol(error) => error.to_string(),
+        C::Unexpected(kind) => {
+            format!("{endpoint} answered {operation} with {kind:?} instead of a reply")
+        }
+        C::ShutDown => format!("the ORB was shut down before {operation} was answered"),
+    }
+}
+
+fn overdue(awaited: Awaited, call: &CallContext<'_>) -> String {
+    let (operation, endpoint) = (call.operation.name(), call.endpoint);
+    match awaited {
+        Awaited::Connection => {
+            format!("{operation} got no connection to {endpoint} in the time of the call")
+        }
+        Awaited::OneOf(count) => format!(
+            "all {count} connections to {endpoint} stayed in use; raise connections_per_endpoint"
+        ),
+        Awaited::Sending => format!(
+            "the request {operation} could not be sent to {endpoint}: it was not taken in time"
+        ),
+        Awaited::Reply(None) => format!(
+            "{endpoint} gave no reply to {operation} in time; raise request_timeout if it may \
+             take longer"
+        ),
+        Awaited::Reply(Some(time)) => format!(
+            "{endpoint} gave no whole reply to {operation} within {time:?}; raise \
+             request_timeout, or the time that a policy sets, if it may take longer"
+        ),
+    }
+}

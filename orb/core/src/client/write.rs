@@ -1,0 +1,147 @@
+//! Writes requests: header, service contexts, arguments.
+//!
+//! Every request is written here, whether its thread waits for the reply or not.
+
+use crate::Operation;
+use crate::client::Target;
+use crate::policy::{CallPolicies, InvocationContext};
+use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Version};
+use corbie_giop::{
+    self as giop, AddressingDisposition, CodeSetContext, MessageHeader, RequestHeader,
+    ResponseFlags, Tagged, TaggedList, finish_message, write_request,
+};
+use corbie_types::Ior;
+use std::borrow::Cow;
+
+/// Writes the arguments of a call.
+pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
+
+/// What a request is made of.
+pub(crate) struct Request<'r, 'a> {
+    pub(crate) operation: &'r Operation,
+    pub(crate) arguments: Arguments<'r, 'a>,
+    /// The reference called, for servers that ask for more than its key.
+    pub(crate) ior: &'r Ior,
+    pub(crate) policies: &'r CallPolicies,
+}
+
+/// Writes a whole request, which announces `code_sets` if there are any.
+///
+/// # Errors
+/// What `request.arguments` makes; a message of 4 GiB or more.
+#[inline]
+pub(crate) fn write<'a>(
+    encoder: &mut Encoder<'a>,
+    id: u32,
+    target: &Target,
+    request: &Request<'_, 'a>,
+    response: ResponseFlags,
+    code_sets: Option<CodeSets>,
+) -> Result<(), corbie_cdr::Error> {
+    if code_sets.is_some() || request.policies.travel {
+        write_with_contexts(encoder, id, target, request, response, code_sets)
+    } else {
+        write_plain(encoder, id, target, request, response, &[])
+    }
+}
+
+/// Writes a request that tells of more than itself.
+#[cold]
+fn write_with_contexts<'a>(
+    encoder: &mut Encoder<'a>,
+    request_id: u32,
+    target: &Target,
+    request: &Request<'_, 'a>,
+    response: ResponseFlags,
+    code_sets: Option<CodeSets>,
+) -> Result<(), corbie_cdr::Error> {
+    let code_sets = code_sets.map(|sets| CodeSetContext::new(sets, ByteOrder::NATIVE));
+    let policies = request.policies.travel.then(|| InvocationContext::new(request.policies));
+    let of_code_sets = code_sets.as_ref().map(CodeSetContext::as_context);
+    let of_policies = policies.as_ref().map(InvocationContext::as_context);
+    let none = Tagged { tag: 0, data: &[] };
+    let contexts = match (of_code_sets, of_policies) {
+        (Some(first), Some(second)) => [first, second],
+        (first, second) => [first.or(second).unwrap_or(none), none],
+    };
+    let count = usize::from(of_code_sets.is_some()) + usize::from(of_policies.is_some());
+    write_plain(encoder, request_id, target, request, response, &contexts[..count])
+}
+
+#[inline]
+fn write_plain<'a>(
+    encoder: &mut Encoder<'a>,
+    request_id: u32,
+    target: &Target,
+    request: &Request<'_, 'a>,
+    response: ResponseFlags,
+    contexts: &[Tagged<'_>],
+) -> Result<(), corbie_cdr::Error> {
+    let operation = request.operation.name();
+    let service_contexts = TaggedList::new(contexts);
+    let by_key = target.addressing() == AddressingDisposition::Key;
+    let start = if by_key
+        && contexts.is_empty()
+        && let Some(template) = &target.template
+    {
+        template.write(encoder, request_id, response, operation)?
+    } else if by_key {
+        let target = giop::Target::Key(&target.object_key);
+        let header = RequestHeader { request_id, response, target, operation, service_contexts };
+        write_request(encoder, &header)?
+    } else {
+        let profiles = tagged_profiles(request.ior);
+        let target = addressed(target, request.ior, &profiles);
+        let header = RequestHeader { request_id, response, target, operation, service_contexts };
+        write_request(encoder, &header)?
+    };
+    (request.arguments)(encoder)?;
+    finish_message(encoder, start)
+}
+
+/// The profiles of the reference in the form of a request header.
+pub(crate) fn tagged_profiles(ior: &Ior) -> Vec<Tagged<'_>> {
+    ior.profiles.iter().map(|profile| Tagged { tag: profile.tag, data: &profile.data }).collect()
+}
+
+/// The target in the form that the server asked for (CORBA 3.3 P2 §9.4.2.4).
+#[cold]
+pub(crate) fn addressed<'t>(
+    target: &'t Target,
+    ior: &'t Ior,
+    profiles: &'t [Tagged<'t>],
+) -> giop::Target<'t> {
+    let profile = profiles.get(target.profile as usize).copied();
+    match (target.addressing(), profile) {
+        (AddressingDisposition::Profile, Some(profile)) => giop::Target::Profile(profile),
+        (AddressingDisposition::Reference, Some(_)) => giop::Target::Reference {
+            selected_profile: target.profile,
+            type_id: ior.type_id.as_bytes(),
+            profiles: TaggedList::new(profiles),
+        },
+        _ => giop::Target::Key(&target.object_key),
+    }
+}
+
+/// Where the request id stands in a written request.
+pub(crate) fn request_id_place(
+    encoder: &Encoder<'_>,
+    version: Version,
+) -> Result<usize, corbie_cdr::Error> {
+    if let Some(place) = corbie_giop::request_id_place(version) {
+        return Ok(place);
+    }
+    // Behind the service contexts, aligned to 4 (CORBA 3.3 P2 §9.4.2).
+    // Octets in several blocks are brought together: a header of that size is rare.
+    let octets = match encoder.is_in_blocks() {
+        false => Cow::Borrowed(encoder.own_octets()),
+        true => Cow::Owned(encoder.to_vec()),
+    };
+    let mut decoder = Decoder::with_position(&octets, MessageHeader::OCTETS, encoder.order());
+    for _ in 0..decoder.read_ulong()? {
+        decoder.read_ulong()?;
+        decoder.read_octet_sequence()?;
+    }
+    decoder.align(4)?;
+    Ok(decoder.position())
+}

@@ -1,0 +1,110 @@
+//! Why a connection brought no request to its server, or no reply back.
+//!
+//! Raised as a system exception in one place, `client/fault`; `client/attempts` reads the kind.
+
+use crate::connection::driver::ReceiveFailure;
+use corbie_giop::{GiopError, MessageKind};
+use std::io;
+use std::time::Duration;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) enum ConnectionFault {
+    /// No connection can be opened.
+    Unreachable(io::Error),
+    /// The policy `NO_RECONNECT` forbids to open one.
+    MayNotOpen,
+    /// The event loop cannot watch connections of this transport.
+    CannotBeWatched,
+    /// Too many calls or octets wait already.
+    Full,
+    /// The server has surely not got the whole request, so `COMPLETED_NO` is right
+    /// (CORBA 3.3 P1 §8.11), and sending it again is safe.
+    NotSent(io::Error),
+    /// The server closed in order and served nothing of what was pending (CORBA 3.3 P2 §9.4.7).
+    ClosedInOrder,
+    /// The time of the call is over.
+    TimedOut(Awaited),
+    /// The connection broke when the request may have gone out with others.
+    LostInQueue(io::Error),
+    /// The connection broke after the request was sent.
+    Lost(io::Error),
+    /// The server broke the rules of GIOP.
+    Protocol(GiopError),
+    /// The server sent this instead of a reply.
+    Unexpected(MessageKind),
+    /// The ORB is shut down.
+    ShutDown,
+}
+
+/// What a call waited for when its time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// A connection being opened.
+    Connection,
+    /// One of so many connections that others used.
+    OneOf(u32),
+    /// The server to take the request.
+    Sending,
+    /// The reply, in this time.
+    Reply(Option<Duration>),
+}
+
+impl ConnectionFault {
+    /// The connection is used although it was given back.
+    #[cold]
+    pub(crate) fn gone() -> Self {
+        ConnectionFault::Lost(io::ErrorKind::NotConnected.into())
+    }
+
+    /// The connection was closed before; another one may do.
+    #[cold]
+    pub(crate) fn closed() -> Self {
+        ConnectionFault::NotSent(io::ErrorKind::NotConnected.into())
+    }
+
+    /// A request was not taken by a connection that calls share.
+    #[cold]
+    pub(crate) fn unsent(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::WouldBlock => ConnectionFault::Full,
+            _ => ConnectionFault::sending(error),
+        }
+    }
+
+    /// Sending failed, and the server has surely not got the whole request.
+    #[cold]
+    pub(crate) fn sending(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut => ConnectionFault::TimedOut(Awaited::Sending),
+            _ => ConnectionFault::NotSent(error),
+        }
+    }
+
+    /// No reply came to a request that was sent, in the `time` that it had.
+    #[cold]
+    pub(crate) fn receiving(failure: ReceiveFailure, time: Option<Duration>) -> Self {
+        match failure {
+            ReceiveFailure::NothingCame | ReceiveFailure::TooSlow => {
+                ConnectionFault::TimedOut(Awaited::Reply(time))
+            }
+            failure => ConnectionFault::broken(&failure),
+        }
+    }
+
+    /// The connection is of no use any more, as `failure` says, while requests waited for replies.
+    #[cold]
+    pub(crate) fn broken(failure: &ReceiveFailure) -> Self {
+        let (kind, text) = match failure {
+            ReceiveFailure::Giop(error) => return ConnectionFault::Protocol(error.clone()),
+            ReceiveFailure::Io(error) => (error.kind(), error.to_string()),
+            ReceiveFailure::TooSlow => {
+                (io::ErrorKind::TimedOut, "a message was not complete in time".to_owned())
+            }
+            ReceiveFailure::Closed | ReceiveFailure::NothingCame => {
+                (io::ErrorKind::ConnectionAborted, "the server closed it".to_owned())
+            }
+        };
+        ConnectionFault::Lost(io::Error::new(kind, text))
+    }
+}
