@@ -3,6 +3,10 @@
 //! `cargo xtask bench NAME` starts it; it starts itself again as server and client of its own
 //! contenders. See `README.md` for what is measured and how to read it.
 
+// layers: footprint echo executor orders peers placement raw_giop raw_stream timer_wheel < driver
+//    machine statistics < pipeline process processor_time raw record relay sink sources tier <
+//    contender mechanism mshn raw_shared < corbie_contender < sizes < buffers < collocation <
+//    demultiplexing < events < local < naming < table < chart < experiment < count < command_line
 mod buffers;
 mod chart;
 mod collocation;

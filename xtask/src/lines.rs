@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::terminal::say;
 use crate::tidy::project::Project;
 use crate::tidy::rust_file::RustFile;
 
@@ -52,12 +53,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
         return Err(format!("there is no crate in {folders:?} below {}", root.display()));
     }
     let mut total = Size::default();
-    crate::say("| crate | files | lines | code |\n|---|---:|---:|---:|");
+    say("| crate | files | lines | code |\n|---|---:|---:|---:|");
     for (folder, size) in &sizes {
         total.add(*size);
-        crate::say(&row(folder, *size));
+        say(&row(folder, *size));
     }
-    crate::say(&row("together", total));
+    say(&row("together", total));
     Ok(format!("{} lines without tests, {} of them code", total.lines, total.code))
 }
 

@@ -5,22 +5,25 @@
 // The task runner is a program: printing is its job.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+// layers: process terminal < tidy < delegate lines quick_start tools tutorial < test
 mod delegate;
 mod lines;
 mod process;
 mod quick_start;
+mod terminal;
 mod test;
 mod tidy;
 mod tools;
 mod tutorial;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use terminal::say;
+
 /// One command of the task runner.
-pub(crate) struct Command {
-    pub(crate) name: &'static str,
+struct Command {
+    name: &'static str,
     arguments: &'static str,
     about: &'static str,
     /// Takes the repository's root and the arguments after the name; gives one line for a
@@ -28,11 +31,12 @@ pub(crate) struct Command {
     run: fn(&Path, &[String]) -> Result<String, String>,
 }
 
-/// The commands: the only list of them, for dispatch, help and the check of the documentation.
-pub(crate) const COMMANDS: [Command; 13] = [
+/// The commands: the only list of them, for dispatch and help; `tidy` reads it for the check of the
+/// documentation.
+const COMMANDS: [Command; 13] = [
     Command {
         name: "tidy",
-        arguments: "[--list]",
+        arguments: "[--list | --shrink]",
         about: "check the rules that no compiler checks (layers, sizes, docs, unsafe, …)",
         run: tidy::run,
     },
@@ -137,11 +141,6 @@ fn root() -> PathBuf {
     let built = || PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(built, PathBuf::from);
     here.parent().map_or_else(|| here.clone(), Path::to_path_buf)
-}
-
-/// Prints a line of a list. Nobody may read it any more (`cargo xtask help | head`).
-fn say(line: &str) {
-    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn help(_: &Path, _: &[String]) -> Result<String, String> {

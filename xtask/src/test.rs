@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::Program;
+use crate::terminal::say;
 use crate::{delegate, quick_start, tidy, tools, tutorial};
 
 /// How a step ended.
@@ -106,7 +107,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     let steps: Vec<&Step> = STEPS.iter().filter(|step| options.includes(step)).collect();
     if options.list {
         for step in &steps {
-            crate::say(&format!("{:11} {}", step.name, step.about));
+            say(&format!("{:11} {}", step.name, step.about));
         }
         return Ok(format!("{} steps", steps.len()));
     }

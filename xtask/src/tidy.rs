@@ -3,12 +3,19 @@
 //! and line and how to mend it. A rule is a function from `Project` to violations with its own
 //! unit tests beside it.
 
+mod arrows;
 mod calls;
+mod comments;
+mod connections;
+mod crate_map;
 mod dependencies;
 mod layers;
 mod manifest;
 mod markdown;
 mod modules;
+mod names;
+mod offenders;
+mod places;
 pub(crate) mod project;
 pub(crate) mod rust_file;
 mod sizes;
@@ -17,16 +24,24 @@ mod stale_docs;
 mod text;
 mod unsafe_code;
 mod violation;
+mod words;
 
 use std::path::Path;
 
-use crate::COMMANDS;
+use crate::terminal::say;
 use project::Project;
 use violation::Violation;
 
 /// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
-const RULES: [(&str, &str); 16] = [
+const RULES: [(&str, &str); 23] = [
     ("parse", "sources and manifests can be parsed"),
+    (arrows::RULE, "a module imports only from those below it, as the crate's root states them"),
+    (words::RULE, "comments and documents name the thread, connection or caller that acts"),
+    (names::RULE, "one name, one meaning in a crate"),
+    (places::LOCKS_RULE, "the locks of the ORB have ranks"),
+    (places::RECEIVING_RULE, "one function of the ORB receives"),
+    (places::REDIRECTS_RULE, "attempts alone follow a forward"),
+    (connections::RULE, "a connection has at most 16 fields and 8 atomics, with its parts"),
     (layers::RULE, "a crate uses only what the layer table of ARCHITECTURE.md allows"),
     (sizes::FILE_RULE, "at most 600 lines a file, tests aside"),
     (sizes::FUNCTION_RULE, "at most 70 lines a function, tests aside"),
@@ -51,13 +66,14 @@ const RULES: [(&str, &str); 16] = [
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     match arguments {
         [] => {}
+        [flag] if flag == "--shrink" => return shrink(root),
         [flag] if flag == "--list" => {
             for (name, asks) in RULES {
-                crate::say(&format!("{name:14} {asks}"));
+                say(&format!("{name:14} {asks}"));
             }
             return Ok(format!("{} rules", RULES.len()));
         }
-        other => return Err(format!("tidy knows only the option --list, not {other:?}")),
+        other => return Err(format!("tidy knows only --list and --shrink, not {other:?}")),
     }
     let project = Project::load(root)?;
     let violations = check(project);
@@ -69,6 +85,31 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
         1 => Err("1 violation".to_string()),
         n => Err(format!("{n} violations")),
     }
+}
+
+/// `cargo xtask tidy --shrink`: takes out of the lists of offenders what offends no more.
+fn shrink(root: &Path) -> Result<String, String> {
+    let project = Project::load(root)?;
+    let mut shrunk = 0;
+    for (rule, found) in listed(&project) {
+        let path = offenders::list_path(rule);
+        if let Some(text) = offenders::shrunk(project.text(&path).unwrap_or(""), &found) {
+            std::fs::write(root.join(&path), text).map_err(|e| format!("{path}: {e}"))?;
+            say(&path);
+            shrunk += 1;
+        }
+    }
+    Ok(format!("{shrunk} lists of offenders changed"))
+}
+
+/// The rules that excuse what is in a list, with all that offends them.
+fn listed(project: &Project) -> Vec<(&'static str, Vec<offenders::Offence>)> {
+    let mut rules = places::find(project);
+    rules.push((arrows::RULE, arrows::find(project)));
+    rules.push((words::RULE, words::find(project)));
+    rules.push((names::RULE, names::find(project)));
+    rules.push((connections::RULE, connections::find(project)));
+    rules
 }
 
 /// `cargo xtask spec`: writes docs/SPEC.md from the citations in the code.
@@ -84,7 +125,6 @@ pub(crate) fn write_specification_page(root: &Path, _: &[String]) -> Result<Stri
 
 fn check(mut project: Project) -> Vec<Violation> {
     let mut violations = std::mem::take(&mut project.unreadable);
-    let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
     violations.extend(layers::check(&project));
     violations.extend(sizes::check(&project));
     violations.extend(modules::check(&project));
@@ -92,9 +132,12 @@ fn check(mut project: Project) -> Vec<Violation> {
     violations.extend(text::check(&project));
     violations.extend(calls::check(&project));
     violations.extend(dependencies::check(&project));
-    violations.extend(stale_docs::check(&project, &commands));
+    violations.extend(stale_docs::check(&project));
     violations.extend(specification::check(&project));
     violations.extend(members(&project));
+    for (rule, found) in listed(&project) {
+        violations.extend(offenders::settle(&project, rule, &found));
+    }
     violations.sort();
     violations.dedup();
     violations
@@ -148,6 +191,7 @@ mod tests {
             ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
             ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("a/src/lib.rs", "//! One.\n//! Two.\n"),
+            ("xtask/src/main.rs", "//! One.\n//! Two.\n// name: \"spec\"\n// name: \"tidy\"\n"),
             ("docs/src/dependencies.md", "| crate | used by |\n|-|-|\n"),
         ]));
         assert_eq!(found, []);

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+// layers: error loader < builder
 mod builder;
 mod error;
 mod loader;

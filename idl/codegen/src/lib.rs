@@ -10,6 +10,9 @@
 
 #![forbid(unsafe_code)]
 
+// layers: docs options perfect_hash rust_name < locals names < context < enums tree type_codes
+//    types < abilities constants marshalling < interface structs unions < exceptions typedefs
+//    values
 mod abilities;
 mod constants;
 mod context;

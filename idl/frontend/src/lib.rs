@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+// layers: options source spelling standard < diagnostic model token < constant keywords
+//    preprocessor syntax < parser < checker < compile
 mod checker;
 mod compile;
 mod constant;

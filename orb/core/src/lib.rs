@@ -10,6 +10,9 @@
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
+// layers: machine operation profile < memory executor < reactor < interface interceptor < policy
+//    < connection < orb object < initial_references < server < client < collocation < dynamic
+//    messaging < generated_code housekeeping
 mod client;
 pub mod collocation;
 mod connection;

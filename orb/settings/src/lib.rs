@@ -5,6 +5,8 @@
 //! made from it. The rest is pure: text goes in, [`Settings`] or a sentence come out. Only
 //! [`Settings::from_process`] reads the real environment and the real file.
 
+// layers: near_names refusal value < choice code_sets endpoint < preference < environment <
+//    listen < published < settings < table < arguments combinations file reference < sources
 mod arguments;
 mod choice;
 mod code_sets;

@@ -8,6 +8,7 @@
 //! either: what a servant is says the type parameter of [`ActiveObject`]. Order of etherealisation
 //! and destruction: CORBA 3.3 P1 §15.3.9.
 
+// layers: barrier closed protocol < record < gate < entered < active_object
 mod active_object;
 mod barrier;
 pub mod closed;

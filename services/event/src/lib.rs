@@ -19,6 +19,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+// layers: workers < bundle < supplier < bundled < event < interfaces < log < qos < channel <
+//    durable < server
 mod bundle;
 mod bundled;
 pub mod channel;

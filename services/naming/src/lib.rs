@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+// layers: name store < refusal < client server
 mod client;
 mod name;
 mod refusal;

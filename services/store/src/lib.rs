@@ -9,6 +9,7 @@
 //! Used by the naming server's embedded store, by the table of durable event channels, and by the
 //! databases and the journal of MSHN.
 
+// layers: failure < file
 mod failure;
 mod file;
 

@@ -5,6 +5,8 @@
 //! knows nothing of CORBA and can be used alone, as `corbie mshn schedule` does.
 #![forbid(unsafe_code)]
 
+// layers: host messages schedule < client_library < daemon < mechanism < system < channel_server
+//    < peers < requirements status_server < advisor < node
 mod advisor;
 pub mod channel_server;
 pub mod client_library;

@@ -5,6 +5,7 @@
 //! `cargo xtask soak` runs it for minutes, `tools/corbie/tests/soak.rs` for a few kills. Nothing of
 //! the library is used here: only the command, as anybody would.
 
+// layers: account vitals < participant report < server < system
 mod account;
 mod participant;
 mod report;

@@ -6,6 +6,7 @@
 //! Depends on the wire crates and the transport only, so that any crate may use it as a
 //! dev-dependency. Nothing that is shipped depends on it.
 
+// layers: allocations disk log octets peer servers simulation < clients transport_suite
 mod allocations;
 pub mod clients;
 pub mod disk;

@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+// layers: failure near_names tree < idl_files json session terminal < call name_service reference
+//    < command
 mod call;
 mod command;
 mod failure;

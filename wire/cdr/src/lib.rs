@@ -10,6 +10,8 @@
 
 #![forbid(unsafe_code)]
 
+// layers: buffers codeset error limits long_double order payload wchar < decoder encoder <
+//    marshal < fixed < idl
 pub mod buffers;
 mod codeset;
 mod decoder;

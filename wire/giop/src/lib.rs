@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+// layers: error memory protocol < message < reader split writer < connection template
 mod connection;
 mod error;
 mod memory;

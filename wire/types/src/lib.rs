@@ -9,6 +9,8 @@
 
 #![forbid(unsafe_code)]
 
+// layers: exception repository_id < type_code < interface_description < ior < url < typed < any <
+//    value
 mod any;
 pub mod exception;
 mod interface_description;

@@ -75,7 +75,7 @@ fn cells(line: &str) -> Vec<String> {
     line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect()
 }
 
-fn prose(markdown: &str) -> Vec<Piece> {
+pub(crate) fn prose(markdown: &str) -> Vec<Piece> {
     partition(markdown).0
 }
 

@@ -72,6 +72,15 @@ impl Project {
                 }
             }
         }
+        let of_tests: Vec<String> = project.rust.iter().flat_map(RustFile::test_modules).collect();
+        for file in &mut project.rust {
+            let stem = file.path.trim_end_matches(".rs");
+            let is_below = |module: &String| {
+                stem.strip_prefix(module.as_str())
+                    .is_some_and(|s| s.is_empty() || s.starts_with('/'))
+            };
+            file.is_test_module = of_tests.iter().any(is_below);
+        }
         project
     }
 
@@ -115,6 +124,27 @@ fn walk(
 }
 
 fn is_text(name: &str) -> bool {
-    let endings = [".rs", ".md", ".toml", ".idl", ".sh", ".java", ".cc", ".h", ".xml", ".py"];
+    let endings =
+        [".rs", ".md", ".toml", ".idl", ".sh", ".java", ".cc", ".h", ".xml", ".py", ".list"];
     endings.iter().any(|ending| name.ends_with(ending)) || name == "run"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_that_is_declared_for_tests_is_test_code_with_what_is_below_it() {
+        let project = Project::of_texts(&[
+            ("x/src/lib.rs", "#[cfg(test)]\nmod samples;\nmod wire;\n"),
+            ("x/src/samples.rs", ""),
+            ("x/src/samples/small.rs", ""),
+            ("x/src/samples_of_all.rs", ""),
+            ("x/src/wire.rs", "#[cfg(all(test, not(loom)))]\n#[cfg(test)]\nmod peer;\n"),
+            ("x/src/wire/peer.rs", ""),
+        ]);
+        let tests = project.rust.iter().filter(|file| file.is_test_file());
+        let paths: Vec<&str> = tests.map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["x/src/samples.rs", "x/src/samples/small.rs", "x/src/wire/peer.rs"]);
+    }
 }

@@ -22,6 +22,8 @@ pub(crate) struct RustFile {
     tokens: TokenStream,
     /// Lines of `#[cfg(test)]` items and `#[test]` functions.
     test_lines: Vec<RangeInclusive<usize>>,
+    /// Declared as `#[cfg(test)] mod name;`, or part of such a module.
+    pub(crate) is_test_module: bool,
 }
 
 /// A token with its neighbour, as `RustFile::for_each_word` reports it.
@@ -52,11 +54,30 @@ impl RustFile {
             syntax,
             tokens,
             test_lines: finder.lines,
+            is_test_module: false,
         })
     }
 
-    /// The whole file is test code: below a crate's `tests/` folder, or named `tests.rs`.
+    /// Paths, without their ending, of the modules that it declares for tests alone.
+    pub(crate) fn test_modules(&self) -> Vec<String> {
+        let stem = self.path.trim_end_matches(".rs");
+        let is_root = ["/lib", "/main", "/mod"].iter().any(|name| stem.ends_with(name));
+        let parent = stem.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let folder = if is_root { parent } else { stem };
+        let declared = self.syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() => Some(module),
+            _ => None,
+        });
+        let of_tests = declared.filter(|module| module.attrs.iter().any(is_test_attribute));
+        of_tests.map(|module| format!("{folder}/{}", module.ident)).collect()
+    }
+
+    /// The whole file is test code: below a crate's `tests/` folder, named `tests.rs`, or declared
+    /// as a module for tests.
     pub(crate) fn is_test_file(&self) -> bool {
+        if self.is_test_module {
+            return true;
+        }
         let mut parts = self.path.split('/').skip(1);
         parts.any(|part| part == "tests" || part == "tests.rs" || part == "benches")
     }
@@ -86,6 +107,11 @@ impl RustFile {
             || self.path.ends_with("build.rs")
             || self.path.contains("/examples/");
         !program && !outside.iter().any(|folder| self.path.starts_with(folder))
+    }
+
+    /// The tokens of the file, macro arguments included.
+    pub(crate) fn tokens(&self) -> TokenStream {
+        self.tokens.clone()
     }
 
     /// Calls `see` with every identifier and keyword of the file, macro arguments included.

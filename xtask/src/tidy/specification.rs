@@ -70,7 +70,8 @@ pub(crate) fn page(project: &Project) -> String {
         "# Which file follows which section\n\n\
          Made by `cargo xtask spec` from the citations in the code, where the rule itself stands \
          in our own\nwords at the line that meets it; compared by `cargo xtask tidy`. A section \
-         that is not here is not\nimplemented, or nobody said so yet. Test code is not counted.\n",
+         that is not here is not\nimplemented, or no comment cites it yet. Test code \
+         is not counted.\n",
     );
     for (index, (short, title)) in DOCUMENTS.iter().enumerate() {
         let Some(sections) = citations.get(&index) else { continue };

@@ -13,7 +13,8 @@ pub(crate) const RULE: &str = "stale-docs";
 const MAP: &str = "ARCHITECTURE.md";
 const TUTORIAL: &str = "docs/src/tutorial.md";
 
-pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation> {
+pub(crate) fn check(project: &Project) -> Vec<Violation> {
+    let xtask_commands = xtask_commands(project);
     let mut violations = crates_missing_from_map(project);
     for file in project.files.iter().filter(|file| is_documentation(&file.path)) {
         let spans = markdown::code_spans(&file.text);
@@ -33,7 +34,7 @@ pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation
         for Piece { line, text } in commands {
             // The programs that the tutorial starts are its reader's own.
             let own = file.path == TUTORIAL && !text.contains("xtask");
-            let stale = stale_command(project, xtask_commands, &text).filter(|_| !own);
+            let stale = stale_command(project, &xtask_commands, &text).filter(|_| !own);
             if let Some(what) = stale {
                 let mend = "write the command as it is today";
                 violations.push(Violation::new(RULE, &file.path, line, what, mend));
@@ -41,6 +42,13 @@ pub(crate) fn check(project: &Project, xtask_commands: &[&str]) -> Vec<Violation
         }
     }
     violations
+}
+
+/// The names in the task runner's list of its commands.
+fn xtask_commands(project: &Project) -> Vec<&str> {
+    let list = project.text("xtask/src/main.rs").unwrap_or("");
+    let names = list.lines().filter_map(|line| line.split_once("name: \""));
+    names.filter_map(|(_, rest)| rest.split('"').next()).collect()
 }
 
 /// The pages that describe the repository as it is. The change log and the decisions describe
@@ -170,10 +178,11 @@ mod tests {
             (MAP, "```\nx/y   does things\n```\n"),
             ("Cargo.toml", "[workspace]\nmembers = [\"x/y\"]\n"),
             ("x/y/Cargo.toml", example),
+            ("xtask/src/main.rs", "//! A\n//! B\nconst C: Command = Command { name: \"tidy\" };"),
             ("docs/src/a.md", ""),
             ("tools/corbie/src/command/idl.rs", "//! A\n//! B\nCommand::new(\"idl\")"),
         ]);
-        check(&project, &["tidy"]).into_iter().map(|v| v.what).collect()
+        check(&project).into_iter().map(|v| v.what).collect()
     }
 
     #[test]
@@ -198,7 +207,7 @@ mod tests {
             ("wire/cdr/tests/a.rs", ""),
             ("tests/kit", ""),
         ]);
-        let found: Vec<_> = check(&project, &[]).into_iter().map(|v| v.what).collect();
+        let found: Vec<_> = check(&project).into_iter().map(|v| v.what).collect();
         assert_eq!(found, ["`tests/b.rs` does not exist"]);
     }
 
@@ -224,6 +233,6 @@ mod tests {
             (MAP, "no map"),
             ("Cargo.toml", "[workspace]\nmembers = [\"x/y\"]\n"),
         ]);
-        assert_eq!(check(&project, &[]).len(), 1);
+        assert_eq!(check(&project).len(), 1);
     }
 }
