@@ -2,12 +2,13 @@
 //! (CORBA 3.3 P1 §15.3.11).
 //!
 //! Applications reach it by `Orb::poa_current`, or by the initial reference `POACurrent`. All it
-//! tells is looked up when it is asked for ([`crate::upcall_context`]), so it costs a call nothing.
+//! tells is looked up when it is asked for (`poa/upcall_context`), so it costs a call nothing.
 
-use crate::poa::PoaError;
+use crate::error::PoaError;
+use crate::object_id::ObjectId;
+use crate::poa::Poa;
+use crate::poa::upcall_context::{self, UpcallContext};
 use crate::slots::SlotName;
-use crate::upcall_context::{self, UpcallContext};
-use crate::{ObjectId, Poa};
 use corbie_core::server::Servant;
 use corbie_core::{Object, Orb};
 use corbie_types::ior::{TaggedProfile, profile_tag};

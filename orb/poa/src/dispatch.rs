@@ -5,15 +5,16 @@
 //! are released before the servant is called (invariant 8 of `ARCHITECTURE.md`). What is not there
 //! or not open goes the long way round, in `long_way`.
 
+mod admission;
 mod long_way;
 mod servant_search;
 mod target;
 
 use crate::closed;
 use crate::object_key::ObjectKey;
-use crate::poa::PoaInner;
+use crate::object_operations;
+use crate::poa::{PoaInner, Registry};
 use crate::policies::Collocation;
-use crate::{RootPoa, object_operations};
 use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
 };
@@ -24,6 +25,11 @@ use std::sync::Arc;
 
 /// The reasons for which a gate may be closed that are none for requests on the right thread.
 const NO_REASON_FOR_REQUESTS: u32 = closed::ONE_THREAD | closed::AWAITED;
+
+/// The adapter of one ORB: owns all POAs.
+pub struct RootPoa {
+    pub(crate) registry: Arc<Registry>,
+}
 
 impl Adapter for RootPoa {
     #[inline]
@@ -83,8 +89,11 @@ impl Adapter for RootPoa {
         self.registry.read().poas.iter().any(|poa| poa.gate.count_inside() > 0)
     }
 
+    /// Destroys all POAs (CORBA 3.3 P1 §8.2.3.6: objects are etherealised).
     fn close(&self) {
-        self.destroy();
+        if let Some(root) = self.registry.root() {
+            root.begin_destruction(true);
+        }
     }
 }
 

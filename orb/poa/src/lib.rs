@@ -16,10 +16,10 @@
 //    adapter_activator < policies < thread_model < map_lock < transitions < poa_manager <
 //    servant_manager < upcall_context < current < poa < root < dispatch measure
 mod active_object_map;
-mod adapter_activator;
 mod closed;
 mod current;
 mod dispatch;
+mod error;
 mod map_lock;
 #[doc(hidden)]
 pub mod measure;
@@ -30,26 +30,25 @@ mod poa;
 mod poa_manager;
 mod policies;
 mod root;
-mod servant_manager;
 mod slots;
 mod thread_model;
 mod transitions;
-mod upcall_context;
 
-#[cfg(feature = "adapter-activators")]
-pub use adapter_activator::AdapterActivator;
 pub use current::{PoaCurrent, PoaCurrentError};
+pub use dispatch::RootPoa;
+pub use error::PoaError;
 pub use object_id::ObjectId;
-pub use poa::{Poa, PoaError, This};
+#[cfg(feature = "adapter-activators")]
+pub use poa::AdapterActivator;
+#[cfg(feature = "servant-managers")]
+pub use poa::servant_manager::{
+    Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal,
+};
+pub use poa::{Poa, This};
 pub use poa_manager::{
     PoaManager, PoaManagerError, PoaManagerFactory, PoaManagerPolicy, PoaManagerState,
 };
 pub use policies::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
     RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
-};
-pub use root::RootPoa;
-#[cfg(feature = "servant-managers")]
-pub use servant_manager::{
-    Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal,
 };

@@ -5,9 +5,9 @@
 //! other thread can reach it by mistake. Lock order: "active object map" after the registry's
 //! table; never held across an upcall.
 
-use crate::PoaError;
 use crate::active_object_map::{ActiveObjectMap, MapShape};
 use crate::closed;
+use crate::error::PoaError;
 use crate::policies::Synchronization;
 use crate::slots::{SlotName, Slots};
 use corbie_upcall::Gate;
@@ -76,8 +76,8 @@ impl MapLock {
         }
     }
 
-    /// Looks at the map if it is this thread's. Unlike the other ways to it, a look makes it
-    /// nobody's: callers within the process look from any thread.
+    /// Looks at the map if it is this thread's. Unlike the other ways to it, a look gives
+    /// the map no owner: callers within the process look from any thread.
     #[inline]
     pub(crate) fn look<R>(&self, look: impl FnOnce(&ActiveObjectMap) -> R) -> Option<R> {
         match self {

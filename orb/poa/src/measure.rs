@@ -5,11 +5,12 @@
 //! a request does, with the same code.
 
 use crate::active_object_map::{ActiveObjectMap, MapShape};
+use crate::dispatch::RootPoa;
+use crate::error::PoaError;
 use crate::object_key::ObjectKey;
+use crate::poa::Poa;
 use crate::policies::ServantDemux;
-use crate::root::RootPoa;
 use crate::slots::SlotName;
-use crate::{Poa, PoaError};
 use corbie_core::server::{Adapter, Servant, ServerRequest};
 use corbie_types::SystemException;
 use corbie_upcall::Gate;

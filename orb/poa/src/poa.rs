@@ -1,30 +1,34 @@
 //! A POA as applications see it (CORBA 3.3 P1 §15.3.9).
 //!
 //! [`Poa`] is a cheap handle. What makes and finds POAs is in `creation`, what ends them in
-//! `destruction`; objects begin in `activation`, end in `deactivation` and are named in
-//! `references`. What a request does is in [`crate::dispatch`].
+//! `destruction`; `registry` has all POAs of an ORB. Objects begin in `activation`, end in
+//! `deactivation` and are named in `references`; `servant_manager` and `adapter_activator` are what
+//! applications plug in. What a request does is in `dispatch`.
 
 mod activation;
+mod adapter_activator;
 mod creation;
 mod deactivation;
 mod destruction;
-mod error;
 mod family;
 mod references;
+mod registry;
+pub(crate) mod servant_manager;
 mod servants;
 mod this;
+pub(crate) mod upcall_context;
 
+pub use adapter_activator::AdapterActivator;
 pub(crate) use creation::NewPoa;
-pub use error::PoaError;
+pub(crate) use registry::Registry;
 pub(crate) use servants::{no_default_servant, no_servant_manager};
 pub use this::This;
 
-use crate::adapter_activator::AdapterActivator;
 use crate::closed;
+use crate::error::PoaError;
 use crate::map_lock::MapLock;
 use crate::poa_manager::{PoaManager, PoaManagerFactory};
 use crate::policies::PoaPolicies;
-use crate::root::Registry;
 use crate::slots::SlotName;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
@@ -162,7 +166,7 @@ impl PoaInner {
         self.gate.bits() & closed::ENDING == 0
     }
 
-    /// Where it stands in the registry. Set before anybody else sees it.
+    /// Where it stands in the registry. Set before any other thread sees it.
     pub(crate) fn place(&self) -> SlotName {
         self.place.get().copied().unwrap_or(SlotName::NOWHERE)
     }

@@ -1,24 +1,23 @@
 //! POA managers: whether the POAs of a group take requests (CORBA 3.3 P1 §15.3.2, §15.3.3).
 //!
 //! Applications reach the manager of a POA by [`crate::Poa::the_poa_manager`] and activate it once
-//! their servants are in place; `factory` makes managers that have a name. `admission` is what a
-//! request meets whose POA does not simply take requests. Each state is a bit in the gates of the
-//! manager's POAs, so a POA that takes requests costs a call nothing.
+//! their servants are in place; `factory` makes managers that have a name. Each state is a bit in
+//! the gates of the manager's POAs, so a POA that takes requests costs a call nothing; the long way
+//! of `dispatch` asks the manager about all other requests. A POA is a [`Managed`] here.
 
-mod admission;
 mod error;
 mod factory;
 
-pub(crate) use admission::{Admitted, Pass};
 pub use error::PoaManagerError;
 pub(crate) use factory::Managers;
 pub use factory::{PoaManagerFactory, PoaManagerPolicy};
 
 use crate::closed;
-use crate::poa::PoaInner;
 use corbie_core::Orb;
+use corbie_core::server::ServerRequest;
 use corbie_core::server::held::{HeldRequests, Reason, Watcher};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_upcall::Gate;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -48,6 +47,27 @@ impl PoaManagerState {
             PoaManagerState::Inactive => closed::INACTIVE,
         }
     }
+}
+
+/// What a manager asks of each of its POAs.
+pub(crate) trait Managed: Send + Sync {
+    /// Its gate.
+    fn gate(&self) -> &Gate;
+
+    /// Whether the calling thread is inside a request to any POA of the same ORB, or ends objects
+    /// of one: then it must not wait for requests to end.
+    fn is_entered_by_this_thread(&self) -> bool;
+
+    /// Whether its policies are those that a servant activator goes with.
+    fn has_servant_activator(&self) -> bool;
+
+    /// Deactivates all objects and has each etherealised, at once or by the thread that leaves it
+    /// last.
+    fn etherealize_all(&self);
+
+    /// Waits until no request is being served, and every object that was deactivated has been
+    /// etherealised. Called by threads that serve no request of the ORB.
+    fn wait_until_etherealized(&self);
 }
 
 /// All bits that are a manager's.
@@ -89,7 +109,7 @@ struct Inner {
     /// same connection may overtake them.
     is_draining: bool,
     /// Those that were not destroyed.
-    poas: Vec<Weak<PoaInner>>,
+    poas: Vec<Weak<dyn Managed>>,
 }
 
 impl PoaManager {
@@ -223,36 +243,64 @@ impl PoaManager {
         }
         if wait {
             let changed = || self.0.state.load(Ordering::SeqCst) != state as u8;
-            poas.iter().for_each(|poa| poa.gate.wait_until_idle_unless(&changed));
+            poas.iter().for_each(|poa| poa.gate().wait_until_idle_unless(&changed));
         }
         Ok(())
     }
 
     /// Whether waiting here could not be waiting for oneself.
-    fn check_may_wait(&self, poas: &[Arc<PoaInner>]) -> Result<(), PoaManagerError> {
-        let Some(registry) = poas.first().map(|poa| &poa.registry) else { return Ok(()) };
-        if registry.is_entered_by_this_thread() {
+    fn check_may_wait(&self, poas: &[Arc<dyn Managed>]) -> Result<(), PoaManagerError> {
+        if poas.first().is_some_and(|poa| poa.is_entered_by_this_thread()) {
             return Err(PoaManagerError::System(would_deadlock()));
         }
         Ok(())
     }
 
     /// `poa` belongs to this manager from now on. Its gate says so when this returns.
-    pub(crate) fn adopt(&self, poa: &Arc<PoaInner>) {
+    pub(crate) fn adopt(&self, poa: &Arc<dyn Managed>) {
         let mut inner = self.0.lock();
         inner.poas.retain(|poa| poa.strong_count() > 0);
         inner.poas.push(Arc::downgrade(poa));
-        poa.gate.change(inner.bits(), 0);
+        poa.gate().change(inner.bits(), 0);
     }
 
     /// `poa` was destroyed.
-    pub(crate) fn forget(&self, poa: &PoaInner) {
-        let is_another = |other: &Weak<PoaInner>| !std::ptr::eq(other.as_ptr(), poa);
-        self.0.lock().poas.retain(is_another);
+    pub(crate) fn forget(&self, poa: &Weak<dyn Managed>) {
+        self.0.lock().poas.retain(|other| !other.ptr_eq(poa));
     }
 
     fn downgrade(&self) -> Weak<ManagerInner> {
         Arc::downgrade(&self.0)
+    }
+}
+
+impl PoaManager {
+    /// Whether `request` passes; `false`: it was taken away to wait.
+    ///
+    /// # Errors
+    /// `TRANSIENT` when the manager discards requests or holds as many as it may, `OBJ_ADAPTER`
+    /// when it is inactive; `COMPLETED_NO`.
+    pub(crate) fn admit(&self, request: &mut ServerRequest<'_>) -> Result<bool, SystemException> {
+        let manager = &*self.0;
+        let inner = manager.lock();
+        let passes = match inner.state {
+            // What was held goes first.
+            PoaManagerState::Active if inner.is_draining => {
+                manager.held.gave(request) || !manager.held.precedes(request)
+            }
+            PoaManagerState::Active => true,
+            PoaManagerState::Holding => false,
+            PoaManagerState::Discarding => return Err(discarding()),
+            PoaManagerState::Inactive => return Err(inactive()),
+        };
+        if passes {
+            return Ok(true);
+        }
+        if manager.held_max.is_some_and(|most| manager.held.len() >= most) {
+            return Err(full());
+        }
+        manager.held.hold(request)?;
+        Ok(false)
     }
 }
 
@@ -267,7 +315,7 @@ impl ManagerInner {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn poas(&self) -> Vec<Arc<PoaInner>> {
+    fn poas(&self) -> Vec<Arc<dyn Managed>> {
         self.lock().poas.iter().filter_map(Weak::upgrade).collect()
     }
 
@@ -280,8 +328,8 @@ impl ManagerInner {
         self.state.store(state as u8, Ordering::SeqCst);
         for poa in inner.poas.iter().filter_map(Weak::upgrade) {
             // One step, so that no request slips in between.
-            poa.gate.change(inner.bits(), BITS & !inner.bits());
-            poa.gate.wake();
+            poa.gate().change(inner.bits(), BITS & !inner.bits());
+            poa.gate().wake();
         }
     }
 }
@@ -292,7 +340,7 @@ impl Watcher for ManagerInner {
         if inner.is_draining && self.held.is_settled() {
             inner.is_draining = false;
             for poa in inner.poas.iter().filter_map(Weak::upgrade) {
-                poa.gate.change(0, closed::DRAINING);
+                poa.gate().change(0, closed::DRAINING);
             }
         }
     }
@@ -317,15 +365,21 @@ impl fmt::Debug for PoaManager {
 }
 
 #[cold]
-fn discarding() -> SystemException {
+pub(crate) fn discarding() -> SystemException {
     SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
         .with_detail("the POA manager discards requests for now: try again later")
 }
 
 #[cold]
-fn inactive() -> SystemException {
+pub(crate) fn inactive() -> SystemException {
     SystemException::obj_adapter(minor::OBJ_ADAPTER_UNKNOWN_ADAPTER, CompletionStatus::No)
         .with_detail("the POA manager was deactivated: the server takes no more requests there")
+}
+
+#[cold]
+fn full() -> SystemException {
+    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
+        .with_detail("as many requests wait as the HeldRequestsMax of the POA manager allows")
 }
 
 #[cold]

@@ -44,7 +44,7 @@ pub enum IdUniqueness {
     MultipleId,
 }
 
-/// Who chooses object ids.
+/// Where object ids come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IdAssignment {
     /// `SYSTEM_ID`: the POA.

@@ -3,7 +3,7 @@
 //!
 //! `ORB_CTRL_MODEL` costs nothing. With the other two the gate of the POA is never quite open, and
 //! a request takes a [`Turn`] before its upcall, or waits for it in a queue: no thread waits, so an
-//! event loop goes on, and whoever ends a turn has the next request served.
+//! event loop goes on, and the thread that ends a turn has the next request served.
 
 use crate::closed;
 use crate::policies::ThreadModel;
@@ -94,7 +94,7 @@ impl Turns {
 impl OneAtATime {
     fn take(&self, request: &mut ServerRequest<'_>) -> Result<Option<Turn<'_>>, SystemException> {
         let mut owner = self.lock();
-        // Whoever has waited goes first.
+        // Requests that have waited go first.
         let may_begin = self.held.gave(request) || self.held.is_settled();
         if let Some(turn) = self.begin(&mut owner, may_begin) {
             return Ok(Some(turn));

@@ -24,7 +24,7 @@ struct State {
     epoch: u64,
 }
 
-/// Who is busy with an id.
+/// Which thread is busy with an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Busy {
     No,

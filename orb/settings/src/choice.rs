@@ -85,7 +85,7 @@ choice! {
 }
 
 choice! {
-    /// Who runs the ORB's event loop: who delivers replies to asynchronous calls.
+    /// Which threads run the ORB's event loop, and so deliver replies to asynchronous calls.
     EventLoop, "`background` or `application`" {
         /// A thread of the ORB, started at the first need.
         Background = "background",

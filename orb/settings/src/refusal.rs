@@ -13,7 +13,7 @@ pub(crate) struct Refusal {
     sentence: String,
 }
 
-/// Who has to change something, which decides the exception.
+/// What has to be changed, which decides the exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// What the caller of `ORB_init` passed, or what stands in the environment or the file.

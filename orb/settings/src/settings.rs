@@ -25,7 +25,7 @@ const fn microseconds(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
-/// The longest time-out: a day. Whoever wants more wants `none`.
+/// The longest time-out: a day. For more there is `none`.
 const DAY: Duration = seconds(86_400);
 const MILLISECOND: Duration = Duration::from_millis(1);
 const KIB: usize = 1 << 10;
@@ -130,7 +130,7 @@ settings! {
     /// `null` for an ORB core and POA per thread (paper POA §2.4).
     poa_lock: PoaLock = PoaLock::Thread, "-ORBPoaLock";
 
-    /// Who delivers replies to asynchronous calls: a thread of the ORB, or only threads that the
+    /// What delivers replies to asynchronous calls: a thread of the ORB, or only threads that the
     /// application lends it by `Orb::run` and `Orb::perform_work`.
     event_loop: EventLoop = EventLoop::Background, "-ORBEventLoop";
 
@@ -196,7 +196,7 @@ settings! {
 
     /// Asynchronous calls that may wait for their replies on one connection. Beyond it, a thread
     /// that calls waits until half of them are answered, so that requests go out in batches; inside
-    /// a reply handler, where nobody can wait, four times as many are taken, then TRANSIENT. Bounds
+    /// a reply handler, which must not wait, four times as many are taken, then TRANSIENT. Bounds
     /// the memory: some 300 octets and the arguments each.
     pending_requests_max: u32 = 16_384, "-ORBPendingRequestsMax", within (1, 32_768);
 
@@ -266,8 +266,8 @@ settings! {
         within (Some(MILLISECOND), Some(DAY));
 
     /// How long a call may take, from sending to the reply: then TIMEOUT. Finite, so that a
-    /// server that hangs never hangs its clients for ever; a minute is beyond any call that
-    /// somebody waits for. Opening a connection and waiting for one are part of the call; only
+    /// server that hangs never hangs its clients for ever; a minute is longer than any
+    /// user waits. Opening a connection and waiting for one are part of the call; only
     /// asking the system for the addresses of a host name is not.
     request_timeout: Option<Duration> = Some(seconds(60)), "-ORBRequestTimeout",
         within (Some(MILLISECOND), Some(DAY));
@@ -298,7 +298,7 @@ settings! {
     sequence_elements_max: u32 = 64 << 20, "-ORBSequenceElementsMax", within (1, u32::MAX);
 
     /// The most nodes of one TypeCode, repeated ones counted each time. Stops a TypeCode whose
-    /// indirections describe more than anybody can walk through.
+    /// indirections describe more than a program can walk through.
     type_code_nodes_max: u32 = 65_536, "-ORBTypeCodeNodesMax", within (64, u32::MAX);
 
     /// The most values in one value of an `any` or of a dynamic call (octet sequences count as

@@ -5,12 +5,12 @@
 //! Called by `dispatch`. What was found may change until it is entered; then all is looked at
 //! again.
 
+use super::admission::{Admitted, Pass};
 use super::servant_search::{Found, Search};
 use super::target::{self, RequestTarget, Step};
 use super::{no_object, serve};
-use crate::RootPoa;
-use crate::poa_manager::{Admitted, Pass};
-use crate::upcall_context;
+use crate::dispatch::RootPoa;
+use crate::poa::upcall_context;
 use corbie_core::Object;
 use corbie_core::server::{LocalRefusal, Servant, ServerRequest};
 use corbie_types::SystemException;

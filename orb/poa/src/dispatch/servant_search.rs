@@ -3,12 +3,13 @@
 //!
 //! Used by `long_way` inside the POA's gate, with no lock held.
 
-use crate::ObjectId;
 use crate::active_object_map::ActiveObjectMap;
+use crate::error::PoaError;
+use crate::object_id::ObjectId;
 use crate::object_key::ObjectKey;
-use crate::poa::{Poa, PoaError, PoaInner, no_default_servant, no_servant_manager};
+use crate::poa::servant_manager::{Cookie, ServantActivator, ServantLocator, ServantRefusal};
+use crate::poa::{Poa, PoaInner, no_default_servant, no_servant_manager};
 use crate::policies::{RequestProcessing, ServantRetention};
-use crate::servant_manager::{Cookie, ServantActivator, ServantLocator, ServantRefusal};
 use crate::transitions::Busy;
 use corbie_core::Object;
 use corbie_core::server::ActiveObject;

@@ -2,10 +2,11 @@
 //!
 //! Used on the long way only: the usual request finds its POA in `dispatch`.
 
+use crate::dispatch::{self, RootPoa};
+use crate::error::PoaError;
 use crate::object_key::ObjectKey;
-use crate::poa::{Poa, PoaError, PoaInner};
+use crate::poa::{Poa, PoaInner};
 use crate::policies::Lifespan;
-use crate::{RootPoa, dispatch};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
 
@@ -68,8 +69,8 @@ impl RootPoa {
         }
     }
 
-    /// Whether a request with this key might be served: its object is active, or there is someone
-    /// who would be asked for a servant or a POA.
+    /// Whether a request with this key might be served: its object is active, or a
+    /// request would ask for its servant or its POA.
     pub(super) fn may_serve(&self, object_key: &[u8]) -> bool {
         match self.step(object_key, "") {
             Ok(Step::There(target)) => target.poa.may_serve(&target.key),
@@ -95,8 +96,9 @@ pub(super) fn activate(parent: &Poa, name: &str) -> Result<(), SystemException> 
 #[cold]
 fn no_adapter(what: &str) -> SystemException {
     let minor = minor::OBJECT_NOT_EXIST_NO_ADAPTER;
-    SystemException::object_not_exist(minor, CompletionStatus::No)
-        .with_detail(format!("{what}: the POA of the object is not there, and nobody makes it"))
+    SystemException::object_not_exist(minor, CompletionStatus::No).with_detail(format!(
+        "{what}: the POA of the object is not there, and no adapter activator makes it"
+    ))
 }
 
 #[cold]

@@ -5,8 +5,8 @@
 //! `dispatch` for what a servant activator made.
 
 use super::{Poa, PoaError, PoaInner};
-use crate::ObjectId;
 use crate::active_object_map::ActiveObjectMap;
+use crate::object_id::ObjectId;
 use crate::policies::{IdAssignment, IdUniqueness, ServantRetention};
 use crate::transitions::Busy;
 use corbie_core::Interface;

@@ -3,15 +3,13 @@
 //! Called by applications, and by `dispatch` for persistent keys whose POA is not there
 //! (adapter activators, §15.3.3).
 
-use super::{Family, Life, Poa, PoaError, PoaInner, Servants};
-use crate::PoaManager;
+use super::{AdapterActivator, Family, Life, Poa, PoaError, PoaInner, Registry, Servants};
 use crate::active_object_map::MapShape;
-use crate::adapter_activator::AdapterActivator;
 use crate::closed;
 use crate::map_lock::{MapLock, this_thread};
 use crate::object_key::hash_of_path;
+use crate::poa_manager::{Managed, PoaManager};
 use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};
-use crate::root::Registry;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
@@ -77,7 +75,8 @@ impl Poa {
         });
         let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);
         inner.gate.set_owner(owner);
-        inner.manager.adopt(&inner);
+        let managed: Arc<dyn Managed> = Arc::<PoaInner>::clone(&inner);
+        inner.manager.adopt(&managed);
         registry.add(&inner)?;
         Ok(Poa(inner))
     }
@@ -116,7 +115,8 @@ impl Poa {
             return Err(PoaError::BadName(name.to_owned()));
         }
         let mut family = self.0.family.lock();
-        // Under the lock: who destroys this POA takes it afterwards and finds the new child.
+        // Under the lock: the thread that destroys this POA takes it afterwards and finds the new
+        // child.
         if !self.0.is_alive() {
             return Err(being_destroyed(self.the_name()).into());
         }
@@ -152,7 +152,7 @@ impl Poa {
                         return Ok(Poa(Arc::clone(child)));
                     }
                 }
-                // It is being destroyed: a new one can be made once it is gone. Who is inside it
+                // It is being destroyed: a new one can be made once it is gone. A thread inside it
                 // would wait for itself.
                 Some(child) if activate_it && !self.is_inside(child) => {}
                 Some(_) => return Err(missing()),

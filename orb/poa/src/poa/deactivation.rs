@@ -5,12 +5,13 @@
 //! servant is not executing any more, as in TAO. Called by applications, by the thread that leaves
 //! a closed object, and when a POA or its manager ends.
 
+use super::servant_manager::ServantActivator;
 use super::{Poa, PoaError, PoaInner};
-use crate::ObjectId;
 use crate::active_object_map::Removed;
+use crate::object_id::ObjectId;
+use crate::poa_manager::Managed;
 use crate::policies::{RequestProcessing, ServantRetention};
-use crate::servant_manager::ServantActivator;
-use corbie_upcall::{Activation, Owner, Upcall};
+use corbie_upcall::{Activation, Gate, Owner, Upcall};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -52,7 +53,7 @@ impl Owner for PoaInner {
 
 impl PoaInner {
     /// Takes the object at `index` out of the map and lets go of its servant, if it is closed and
-    /// nobody is inside.
+    /// no thread is inside.
     pub(super) fn finish(&self, index: u32) {
         let is_closed = |index| {
             let is_closed = |map: &crate::active_object_map::ActiveObjectMap| {
@@ -97,7 +98,7 @@ impl PoaInner {
         let id = ObjectId::new(object.activation().id());
         let servant = Arc::clone(object.servant());
         drop(object);
-        // CORBA 3.3 P1 §15.3.6.2: exceptions of etherealize are nobody's business.
+        // CORBA 3.3 P1 §15.3.6.2: exceptions of etherealize are not passed on.
         let ended = catch_unwind(AssertUnwindSafe(|| {
             activator.etherealize(
                 &id,
@@ -112,15 +113,29 @@ impl PoaInner {
         }
     }
 
-    /// Whether the policies are those that a servant activator goes with.
-    pub(crate) fn has_servant_activator(&self) -> bool {
+    /// Whether the calling thread is inside a request to the object at this index, so that waiting
+    /// for its end would be waiting for itself.
+    pub(crate) fn is_entered_by_this_thread_at(&self, index: u32) -> bool {
+        let meant = Upcall { gate: self.gate.number(), index };
+        corbie_upcall::is_inside_any(|upcall| upcall == meant)
+    }
+}
+
+impl Managed for PoaInner {
+    fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    fn is_entered_by_this_thread(&self) -> bool {
+        self.registry.is_entered_by_this_thread()
+    }
+
+    fn has_servant_activator(&self) -> bool {
         self.policies.servant_retention == ServantRetention::Retain
             && self.policies.request_processing == RequestProcessing::ServantManager
     }
 
-    /// Deactivates all objects and has each etherealised, at once or by the thread that leaves it
-    /// last. Called when the POA's manager has become inactive (CORBA 3.3 P1 §15.3.2.7).
-    pub(crate) fn etherealize_all(&self) {
+    fn etherealize_all(&self) {
         self.cleanup_in_progress.store(true, Ordering::Release);
         let closed = self.objects.write(|map| {
             Activation::close_all(map.iter().map(|object| &**object.activation()));
@@ -131,9 +146,7 @@ impl PoaInner {
         }
     }
 
-    /// Waits until no request is being served, and every object that was deactivated has been
-    /// etherealised. To be called by threads that serve no request of the ORB.
-    pub(crate) fn wait_until_etherealized(&self) {
+    fn wait_until_etherealized(&self) {
         self.gate.wait_until_idle();
         loop {
             let epoch = self.transitions.epoch();
@@ -146,12 +159,5 @@ impl PoaInner {
             }
             self.transitions.wait(epoch, None);
         }
-    }
-
-    /// Whether the calling thread is inside a request to the object at this index, so that waiting
-    /// for its end would be waiting for itself.
-    pub(crate) fn is_entered_by_this_thread_at(&self, index: u32) -> bool {
-        let meant = Upcall { gate: self.gate.number(), index };
-        corbie_upcall::is_inside_any(|upcall| upcall == meant)
     }
 }

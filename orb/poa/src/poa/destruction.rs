@@ -1,13 +1,14 @@
 //! Destroying a POA: children first; requests in servants end before the POA is gone; after that
 //! its objects are etherealised (CORBA 3.3 P1 §15.3.9.4).
 //!
-//! Called by applications and at the shutdown of the ORB. Whoever finds that nothing keeps a POA
-//! any more completes its destruction: the caller of `destroy`, the thread that leaves the last
-//! upcall, or the last child.
+//! Called by applications and at the shutdown of the ORB. The thread that finds nothing left which
+//! keeps a POA completes its destruction: the caller of `destroy`, the thread that leaves the last
+//! upcall, or the one that ends the last child.
 
-use super::{Poa, PoaError, PoaInner};
+use super::{Poa, PoaError, PoaInner, Registry};
 use crate::active_object_map::Removed;
 use crate::closed;
+use crate::poa_manager::Managed;
 use crate::policies::{RequestProcessing, ServantRetention};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use corbie_upcall::Activation;
@@ -20,7 +21,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 enum Stage {
     #[default]
     Alive,
-    /// The gate is being closed: until all threads have seen that, nobody may look who is inside.
+    /// The gate is being closed: until all threads have seen that, none may look for upcalls
+    /// under way.
     Closing,
     /// No request begins any more; those that have begun go on.
     Closed {
@@ -120,7 +122,8 @@ impl PoaInner {
     /// The apparent destruction: requests do not find the POA, and its name is free again.
     fn disappear(&self) {
         self.registry.remove(self);
-        self.manager.forget(self);
+        let myself: Weak<dyn Managed> = Weak::<PoaInner>::clone(&self.myself);
+        self.manager.forget(&myself);
         if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
             let mut family = parent.family.lock();
             family.children.remove(&self.name);
@@ -174,7 +177,7 @@ impl PoaInner {
     }
 }
 
-impl crate::root::Registry {
+impl Registry {
     /// Whether the calling thread is inside a request to any POA of this ORB, or ends objects of
     /// one: others wait for it, so it must not.
     pub(crate) fn is_entered_by_this_thread(&self) -> bool {
@@ -186,7 +189,7 @@ impl crate::root::Registry {
 
     /// This thread calls `etherealize` or destructors of servants, until the result is dropped.
     pub(super) fn ends_objects(&self) -> EndsObjects {
-        // A thread that ends has no list any more, and nobody waits in it.
+        // A thread that ends has no list any more, and does not wait.
         let myself = std::ptr::from_ref(self).addr();
         let _ = ENDING.try_with(|ending| ending.borrow_mut().push(myself));
         EndsObjects(())
@@ -198,7 +201,7 @@ thread_local! {
     static ENDING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// See [`crate::root::Registry::ends_objects`].
+/// See [`Registry::ends_objects`].
 pub(super) struct EndsObjects(());
 
 impl Drop for EndsObjects {

@@ -3,13 +3,13 @@
 //!
 //! Called by applications through [`Poa`].
 
-use super::{Poa, PoaError};
+use super::{Poa, PoaError, upcall_context};
+use crate::object_id::ObjectId;
 use crate::object_key::{KeyHint, ObjectKey};
 use crate::policies::{
     IdUniqueness, ImplicitActivation, Lifespan, RequestProcessing, ServantDemux, ServantRetention,
 };
 use crate::slots::SlotName;
-use crate::{ObjectId, upcall_context};
 use corbie_core::Object;
 use corbie_core::server::Servant;
 use std::sync::Arc;

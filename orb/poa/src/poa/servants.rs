@@ -1,9 +1,9 @@
 //! The servant manager and the default servant of a POA
 //! (CORBA 3.3 P1 §15.3.9.12 to §15.3.9.15).
 
+use super::servant_manager::{ServantActivator, ServantLocator, ServantManager};
 use super::{Poa, PoaError, PoaInner};
 use crate::policies::{RequestProcessing, ServantRetention};
-use crate::servant_manager::{ServantActivator, ServantLocator, ServantManager};
 use corbie_core::collocation::shows_itself;
 use corbie_core::server::Servant;
 use corbie_types::{CompletionStatus, SystemException, minor};

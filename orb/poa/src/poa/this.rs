@@ -3,7 +3,7 @@
 //!
 //! For applications; what it does is [`Poa::servant_to_reference`].
 
-use super::{Poa, PoaError};
+use super::{Poa, PoaError, upcall_context};
 use corbie_core::Interface;
 use corbie_core::server::{Servant, TypedServant};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub trait This: TypedServant + Sized {
     /// As [`Poa::servant_to_reference`].
     fn _this(self: &Arc<Self>, default_poa: &Poa) -> Result<Self::Reference, PoaError> {
         let servant: Arc<dyn Servant> = Arc::<Self>::clone(self);
-        let serving = crate::upcall_context::current();
+        let serving = upcall_context::current();
         let poa = match &serving {
             Some(current) if current.is_served_by(&servant) => &current.poa,
             _ => default_poa,

@@ -29,7 +29,7 @@ pub(crate) struct Managers {
 
 #[derive(Default)]
 struct Names {
-    /// A manager that nobody has any more is gone, unless it was made by name.
+    /// A manager without handles is gone, unless it was made by name.
     all: BTreeMap<String, Weak<ManagerInner>>,
     made_by_name: Vec<PoaManager>,
     next: u64,

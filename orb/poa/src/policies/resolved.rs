@@ -5,7 +5,7 @@ use super::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicy,
     RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
 };
-use crate::PoaError;
+use crate::error::PoaError;
 use std::mem::{Discriminant, discriminant};
 
 /// The policies of one POA. The default is that of the specification for a POA created without
@@ -18,7 +18,7 @@ pub struct PoaPolicies {
     pub lifespan: Lifespan,
     /// Whether one servant may serve several objects.
     pub id_uniqueness: IdUniqueness,
-    /// Who chooses object ids.
+    /// Where object ids come from.
     pub id_assignment: IdAssignment,
     /// Whether asking for the reference of a servant activates it.
     pub implicit_activation: ImplicitActivation,

@@ -5,8 +5,8 @@
 //! request pays nothing for it. Requests that a default servant or a servant locator serves are in
 //! no map: they leave id and servant on a stack of their thread here.
 
-use crate::ObjectId;
-use crate::poa::{Poa, PoaInner};
+use super::{Poa, PoaInner};
+use crate::object_id::ObjectId;
 use corbie_core::server::Servant;
 use corbie_upcall::Upcall;
 use std::cell::RefCell;

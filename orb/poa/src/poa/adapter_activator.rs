@@ -4,7 +4,7 @@
 //! Set with [`crate::Poa::set_the_activator`]; called with no lock held, one thread at a time for
 //! a name.
 
-use crate::Poa;
+use super::Poa;
 use corbie_types::SystemException;
 
 /// Makes child POAs on demand.

@@ -5,7 +5,8 @@
 //! under `RETAIN`, a locator under `NON_RETAIN`. Called by `dispatch` and when objects are
 //! deactivated, with no lock held.
 
-use crate::{ObjectId, Poa};
+use super::Poa;
+use crate::object_id::ObjectId;
 use corbie_core::Object;
 use corbie_core::server::Servant;
 use corbie_types::SystemException;

@@ -3,7 +3,7 @@
 //! Returned by the operations of [`crate::Poa`]; becomes a system exception where a servant passes
 //! it on to its caller.
 
-use crate::ObjectId;
+use crate::object_id::ObjectId;
 use corbie_types::{CompletionStatus, SystemException};
 
 /// Why a POA operation failed. Each names what was asked for.

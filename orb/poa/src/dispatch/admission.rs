@@ -1,15 +1,15 @@
 //! What becomes of a request whose POA does not simply take requests: it is served, taken away to
 //! wait, or refused (CORBA 3.3 P1 §15.3.2, §15.3.8.1).
 //!
-//! `dispatch` comes here when the gate of the POA is not open, before anything else is asked about
+//! The long way comes here when the gate of the POA is not open, before it asks anything else about
 //! the object: servant managers and adapter activators are not called for requests that wait.
 
-use super::{ManagerInner, PoaManagerState, discarding, inactive};
 use crate::closed;
 use crate::poa::PoaInner;
+use crate::poa_manager::{self, PoaManagerState};
 use crate::thread_model::Turn;
 use corbie_core::server::{LocalRefusal, ServerRequest};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::SystemException;
 
 /// What becomes of a request.
 pub(crate) enum Admitted<'p> {
@@ -28,7 +28,7 @@ pub(crate) struct Pass<'p> {
 impl Pass<'_> {
     /// The reasons for a closed gate that have been seen to. If the gate has another one after all,
     /// the request is to ask again.
-    #[allow(clippy::unused_self, reason = "only who has a pass may ask")]
+    #[allow(clippy::unused_self, reason = "only the holder of a pass may ask")]
     pub(crate) fn in_spite_of(&self) -> u32 {
         closed::SERIALISED | closed::DRAINING | closed::ONE_THREAD | closed::AWAITED
     }
@@ -45,7 +45,7 @@ impl PoaInner {
         &self,
         request: &mut ServerRequest<'_>,
     ) -> Result<Admitted<'_>, SystemException> {
-        if !self.manager.0.admit(request)? {
+        if !self.manager.admit(request)? {
             return Ok(Admitted::Held);
         }
         Ok(match self.turns.take(request)? {
@@ -63,41 +63,10 @@ impl PoaInner {
         match self.manager.get_state() {
             PoaManagerState::Active => {}
             PoaManagerState::Holding => return Err(LocalRefusal::Remote),
-            PoaManagerState::Discarding => return Err(discarding().into()),
-            PoaManagerState::Inactive => return Err(inactive().into()),
+            PoaManagerState::Discarding => return Err(poa_manager::discarding().into()),
+            PoaManagerState::Inactive => return Err(poa_manager::inactive().into()),
         }
         let turn = self.turns.take_at_once().ok_or(LocalRefusal::Remote)?;
         Ok(Pass { _turn: turn })
     }
-}
-
-impl ManagerInner {
-    /// Whether `request` passes; `false`: it was taken away.
-    fn admit(&self, request: &mut ServerRequest<'_>) -> Result<bool, SystemException> {
-        let inner = self.lock();
-        let passes = match inner.state {
-            // What was held goes first.
-            PoaManagerState::Active if inner.is_draining => {
-                self.held.gave(request) || !self.held.precedes(request)
-            }
-            PoaManagerState::Active => true,
-            PoaManagerState::Holding => false,
-            PoaManagerState::Discarding => return Err(discarding()),
-            PoaManagerState::Inactive => return Err(inactive()),
-        };
-        if passes {
-            return Ok(true);
-        }
-        if self.held_max.is_some_and(|most| self.held.len() >= most) {
-            return Err(full());
-        }
-        self.held.hold(request)?;
-        Ok(false)
-    }
-}
-
-#[cold]
-fn full() -> SystemException {
-    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
-        .with_detail("as many requests wait as the HeldRequestsMax of the POA manager allows")
 }
