@@ -66,8 +66,8 @@ pub use corbie_settings::{
 };
 pub use corbie_types as types;
 pub use corbie_types::{
-    Any, CompletionStatus, Ior, ObjectUrl, SystemException, SystemExceptionKind, TypeCode, Typed,
-    Value, minor,
+    Any, CompletionStatus, Ior, Minor, ObjectUrl, SystemException, SystemExceptionKind, TypeCode,
+    Typed, Value, minor,
 };
 pub use orb::{Orb, OrbBuilder};
 

@@ -6,8 +6,8 @@
 mod echo;
 
 use corbie::{
-    CompletionStatus, Marshal, Orb, ResponseHandler, Servant, ServerRequest, SystemException,
-    SystemExceptionKind, TypedServant,
+    CompletionStatus, Marshal, Minor, Orb, ResponseHandler, Servant, ServerRequest,
+    SystemException, SystemExceptionKind, TypedServant,
 };
 use corbie_testkit::{RawPeer, RawRequest, object_key_in};
 use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
@@ -90,10 +90,10 @@ fn exceptions_are_answers_too() {
     assert_eq!(calling.join().unwrap().unwrap(), "IDL:Test/Failed:1.0");
     let calling = std::thread::spawn(move || echo.double(1));
     let request = deferred.recv_timeout(PATIENCE).unwrap();
-    let exception = SystemException::no_resources(7, CompletionStatus::No);
+    let exception = SystemException::no_resources(Minor::of::<7>(), CompletionStatus::No);
     request.response.raise(&exception).unwrap();
     let raised = calling.join().unwrap().unwrap_err();
-    assert_eq!((raised.kind, raised.minor), (SystemExceptionKind::NoResources, 7));
+    assert_eq!((raised.kind, raised.minor), (SystemExceptionKind::NoResources, Minor::of::<7>()));
     server.shutdown(true);
     client.shutdown(true);
 }
@@ -271,7 +271,9 @@ fn a_client_that_does_not_read_holds_up_nobody() {
         };
         assert!(refused.is_client_behind() && !refused.is_client_gone(), "{concurrency}");
         // What is small has room, so that nobody waits in order to say no.
-        refused.raise(&SystemException::no_resources(0, CompletionStatus::No)).unwrap();
+        refused
+            .raise(&SystemException::no_resources(corbie::Minor::of::<7>(), CompletionStatus::No))
+            .unwrap();
         let client = loopback_orb(&[]);
         let echo = as_client(&client, &echo);
         let calling = std::thread::spawn(move || echo.double(21));

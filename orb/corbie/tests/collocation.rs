@@ -10,11 +10,11 @@ use collocated::{
     Longs, MODES, Mode, RefuseError, Refused, TIMES, Work, Worker, WorkerSkeleton, serves_here,
     serving, teller, through_text, worker,
 };
-use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, Minor, Orb, SystemException, SystemExceptionKind, minor};
 use std::time::Duration;
 
 /// What a client can tell of a system exception.
-fn told(exception: &SystemException) -> (SystemExceptionKind, u32, CompletionStatus) {
+fn told(exception: &SystemException) -> (SystemExceptionKind, Minor, CompletionStatus) {
     (exception.kind, exception.minor, exception.completed)
 }
 
@@ -60,10 +60,10 @@ fn exceptions_are_the_same_in_every_mode() {
             let refused = RefuseError::Refused(Refused { why: "so".to_owned() });
             assert_eq!(worker.refuse("so"), Err(refused), "{mode:?}");
             let expected = [
-                (SystemExceptionKind::NoPermission, 7, CompletionStatus::No),
-                (SystemExceptionKind::ObjectNotExist, 8, CompletionStatus::Yes),
-                (SystemExceptionKind::Transient, 9, CompletionStatus::Maybe),
-                (SystemExceptionKind::ObjectNotExist, 10, CompletionStatus::No),
+                (SystemExceptionKind::NoPermission, Minor::of::<7>(), CompletionStatus::No),
+                (SystemExceptionKind::ObjectNotExist, Minor::of::<8>(), CompletionStatus::Yes),
+                (SystemExceptionKind::Transient, Minor::of::<9>(), CompletionStatus::Maybe),
+                (SystemExceptionKind::ObjectNotExist, Minor::of::<10>(), CompletionStatus::No),
             ];
             for (kind, expected) in expected.into_iter().enumerate() {
                 let raised = worker.fail(kind as i32).unwrap_err();
@@ -81,7 +81,11 @@ fn a_panic_is_unknown_in_every_mode_and_the_object_goes_on() {
         let (worker, _watch) = worker(&orb);
         for _ in 0..TIMES {
             let raised = worker.panics().unwrap_err();
-            let unknown = (SystemExceptionKind::Unknown, 0, CompletionStatus::Maybe);
+            let unknown = (
+                SystemExceptionKind::Unknown,
+                minor::UNKNOWN_SERVANT_PANIC,
+                CompletionStatus::Maybe,
+            );
             assert_eq!(told(&raised), unknown, "{mode:?}");
             assert_eq!(worker.add(1, 1), Ok(2), "{mode:?}");
         }

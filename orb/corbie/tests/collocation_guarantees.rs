@@ -14,10 +14,10 @@ use collocated::{
 use corbie::interceptor::{AnsweredRequest, RequestState, ServerInterceptor};
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{
-    Collocation, CompletionStatus, Cookie, ForwardServant, IdAssignment, Interface, ObjectId, Poa,
-    PoaCurrent, PoaPolicy, RequestProcessing, Servant, ServantActivator, ServantLocator,
-    ServantManager, ServantRefusal, ServantRetention, ServerRequest, SystemException,
-    SystemExceptionKind, ThreadModel,
+    Collocation, CompletionStatus, Cookie, ForwardServant, IdAssignment, Interface, Minor,
+    ObjectId, Poa, PoaCurrent, PoaPolicy, RequestProcessing, Servant, ServantActivator,
+    ServantLocator, ServantManager, ServantRefusal, ServantRetention, ServerRequest,
+    SystemException, SystemExceptionKind, ThreadModel,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -29,7 +29,7 @@ fn child(root: &Poa, name: &str, policies: &[PoaPolicy]) -> Poa {
     root.create_poa(name, Some(&root.the_poa_manager()), policies).unwrap()
 }
 
-fn raises(call: Result<i32, SystemException>) -> (SystemExceptionKind, u32, CompletionStatus) {
+fn raises(call: Result<i32, SystemException>) -> (SystemExceptionKind, Minor, CompletionStatus) {
     let exception = call.unwrap_err();
     (exception.kind, exception.minor, exception.completed)
 }
@@ -526,7 +526,7 @@ impl ServerInterceptor for Interceptor {
     ) -> Result<RequestState, SystemException> {
         self.0.received.fetch_add(1, Ordering::SeqCst);
         if request.operation() == "fail" {
-            return Err(SystemException::no_permission(5, CompletionStatus::No));
+            return Err(SystemException::no_permission(Minor::of::<5>(), CompletionStatus::No));
         }
         Ok(None)
     }

@@ -10,7 +10,7 @@ use corbie::Marshal;
 use corbie::dynamic::Exception;
 use corbie::{
     ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicResponse,
-    DynamicServant, DynamicServerRequest, NamedValue, NvList, Object, Orb, Request,
+    DynamicServant, DynamicServerRequest, Minor, NamedValue, NvList, Object, Orb, Request,
     SystemException, SystemExceptionKind, TypeCode, Value, minor,
 };
 use echo::{Echo, as_client, loopback_orb, serve};
@@ -43,7 +43,7 @@ struct Ledger {
     /// Requests that are answered after their upcall.
     deferred: mpsc::Sender<DynamicResponse>,
     /// What went wrong in order, as minor codes.
-    disorder: mpsc::Sender<(SystemExceptionKind, u32)>,
+    disorder: mpsc::Sender<(SystemExceptionKind, Minor)>,
 }
 
 impl Ledger {
@@ -125,7 +125,7 @@ struct Served {
     /// The client's reference.
     ledger: Object,
     deferred: mpsc::Receiver<DynamicResponse>,
-    disorder: mpsc::Receiver<(SystemExceptionKind, u32)>,
+    disorder: mpsc::Receiver<(SystemExceptionKind, Minor)>,
 }
 
 fn serve_ledger() -> Served {
@@ -391,9 +391,14 @@ fn deferred_requests_to_a_servant_that_answers_later() {
     let mut request = request_add(&served.ledger, "later", 5, 6);
     request.send_deferred().unwrap();
     let mut response = served.deferred.recv().unwrap();
-    response.raise(&SystemException::no_permission(5, CompletionStatus::No)).unwrap();
+    response
+        .raise(&SystemException::no_permission(Minor::of::<5>(), CompletionStatus::No))
+        .unwrap();
     let exception = system(request.get_response());
-    assert_eq!((exception.kind, exception.minor), (SystemExceptionKind::NoPermission, 5));
+    assert_eq!(
+        (exception.kind, exception.minor),
+        (SystemExceptionKind::NoPermission, Minor::of::<5>())
+    );
     served.server.shutdown(true);
 }
 

@@ -8,7 +8,7 @@ mod echo;
 use corbie::interceptor::{AnsweredRequest, Outcome, RequestState, ServerInterceptor};
 use corbie::policy::{Policy, SetOverrideType, SyncScope};
 use corbie::{
-    CompletionStatus, Interface, Operation, Orb, ResponseHandler, Servant, ServerRequest,
+    CompletionStatus, Interface, Minor, Operation, Orb, ResponseHandler, Servant, ServerRequest,
     SystemException, SystemExceptionKind, TypedServant, minor,
 };
 use echo::{Echo, as_client, loopback_orb};
@@ -65,7 +65,7 @@ impl ServerInterceptor for Witness {
         self.seen.send(format!("{} receives {operation}", self.name)).unwrap();
         match operation {
             "forbidden" if self.refuses => {
-                Err(SystemException::no_permission(7, CompletionStatus::No))
+                Err(SystemException::no_permission(Minor::of::<7>(), CompletionStatus::No))
             }
             "panics" if self.refuses => panic!("as asked"),
             _ => Ok(Some(Box::new(format!("{}'s {operation}", self.name)))),
@@ -207,7 +207,8 @@ fn a_request_is_seen_through_although_its_upcall_is_over() {
         (|answer| answer.reply_exception("IDL:Odd:1.0", &|_| Ok(())).unwrap(), "IDL:Odd:1.0"),
         (
             |answer| {
-                let exception = SystemException::no_resources(1, CompletionStatus::No);
+                let exception =
+                    SystemException::no_resources(Minor::of::<1>(), CompletionStatus::No);
                 answer.raise(&exception).unwrap();
             },
             "NO_RESOURCES",
@@ -251,7 +252,7 @@ fn an_interceptor_may_refuse_a_request() {
     let watched = watched(&[]);
     let exception = watched.call("forbidden").unwrap_err();
     let found = (exception.kind, exception.minor, exception.completed);
-    assert_eq!(found, (SystemExceptionKind::NoPermission, 7, CompletionStatus::No));
+    assert_eq!(found, (SystemExceptionKind::NoPermission, Minor::of::<7>(), CompletionStatus::No));
     watched.saw(&["a receives forbidden", "b receives forbidden"]);
     watched.saw(&["a's forbidden: NO_PERMISSION"]);
     let exception = watched.call("panics").unwrap_err();

@@ -5,7 +5,7 @@
 mod worker;
 
 use corbie::{
-    AdapterActivator, CompletionStatus, Lifespan, Poa, PoaError, PoaPolicy, SystemException,
+    AdapterActivator, CompletionStatus, Lifespan, Minor, Poa, PoaError, PoaPolicy, SystemException,
     SystemExceptionKind, minor,
 };
 use std::sync::Arc;
@@ -25,7 +25,9 @@ impl AdapterActivator for Maker {
         match name {
             "no" => return Ok(false),
             "liar" => return Ok(true),
-            "fails" => return Err(SystemException::no_memory(5, CompletionStatus::No)),
+            "fails" => {
+                return Err(SystemException::no_memory(Minor::of::<5>(), CompletionStatus::No));
+            }
             _ => {}
         }
         let manager = parent.the_poa_manager();

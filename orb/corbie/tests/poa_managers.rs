@@ -8,7 +8,7 @@ mod echo;
 
 use corbie::codegen::{Marshal, Operation, Reply, ReplyStub};
 use corbie::{
-    IdAssignment, Interface, Object, ObjectId, Orb, Poa, PoaManager, PoaManagerError,
+    IdAssignment, Interface, Minor, Object, ObjectId, Orb, Poa, PoaManager, PoaManagerError,
     PoaManagerPolicy, PoaManagerState, PoaPolicy, ReplySink, RequestProcessing, Servant,
     ServantActivator, ServantManager, ServantRefusal, ServerRequest, SystemException,
     SystemExceptionKind, TypedServant, minor,
@@ -70,14 +70,14 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 }
 
 /// Kind and minor code of an exception.
-fn of(outcome: Result<i64, SystemException>) -> (SystemExceptionKind, u32) {
+fn of(outcome: Result<i64, SystemException>) -> (SystemExceptionKind, Minor) {
     let exception = outcome.unwrap_err();
     (exception.kind, exception.minor)
 }
 
-const DISCARDED: (SystemExceptionKind, u32) =
+const DISCARDED: (SystemExceptionKind, Minor) =
     (SystemExceptionKind::Transient, minor::TRANSIENT_REQUEST_DISCARDED);
-const INACTIVE: (SystemExceptionKind, u32) =
+const INACTIVE: (SystemExceptionKind, Minor) =
     (SystemExceptionKind::ObjAdapter, minor::OBJ_ADAPTER_UNKNOWN_ADAPTER);
 
 #[test]

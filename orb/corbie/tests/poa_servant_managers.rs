@@ -6,9 +6,9 @@
 mod worker;
 
 use corbie::{
-    Cookie, IdAssignment, IdUniqueness, Lifespan, Object, ObjectId, Poa, PoaError, PoaPolicy,
-    RequestProcessing, Servant, ServantActivator, ServantLocator, ServantManager, ServantRefusal,
-    ServantRetention, SystemException, SystemExceptionKind, minor,
+    Cookie, IdAssignment, IdUniqueness, Lifespan, Minor, Object, ObjectId, Poa, PoaError,
+    PoaPolicy, RequestProcessing, Servant, ServantActivator, ServantLocator, ServantManager,
+    ServantRefusal, ServantRetention, SystemException, SystemExceptionKind, minor,
 };
 use std::sync::{Arc, Mutex};
 use worker::{Door, Log, Site, WORKER, Worker};
@@ -32,7 +32,10 @@ impl ServantLocator for Locator {
                 let elsewhere = self.elsewhere.lock().unwrap().clone();
                 Err(ServantRefusal::ForwardRequest(elsewhere.unwrap()))
             }
-            "none" => Err(SystemException::no_permission(7, corbie::CompletionStatus::No).into()),
+            "none" => {
+                Err(SystemException::no_permission(Minor::of::<7>(), corbie::CompletionStatus::No)
+                    .into())
+            }
             name => Ok((Worker::new(name).servant(), Box::new(format!("cookie of {id}")))),
         }
     }
@@ -184,13 +187,19 @@ fn when_incarnation_fails_the_next_request_tries_again() {
         let mut times = times.lock().unwrap();
         *times += 1;
         match *times {
-            1 => Err(SystemException::persist_store(3, corbie::CompletionStatus::No).into()),
+            1 => {
+                Err(SystemException::persist_store(Minor::of::<3>(), corbie::CompletionStatus::No)
+                    .into())
+            }
             _ => Ok(Worker::new("at last").servant()),
         }
     });
     let worker = site.object(&poa, "a");
     let exception = worker.name().unwrap_err();
-    assert_eq!((exception.kind, exception.minor), (SystemExceptionKind::PersistStore, 3));
+    assert_eq!(
+        (exception.kind, exception.minor),
+        (SystemExceptionKind::PersistStore, Minor::of::<3>())
+    );
     assert_eq!(worker.name().unwrap(), "at last");
     assert_eq!(log.lines(), ["incarnate a", "incarnate a"]);
 }

@@ -11,7 +11,7 @@ use corbie::policy::{
     SyncScope, UtcT,
 };
 use corbie::{
-    ByteOrder, CompletionStatus, Encoder, Interface, Ior, Marshal, Operation, ReplySink,
+    ByteOrder, CompletionStatus, Encoder, Interface, Ior, Marshal, Minor, Operation, ReplySink,
     SystemException, SystemExceptionKind, minor,
 };
 use corbie_testkit::{MessageKind, RawPeer, message_header};
@@ -29,7 +29,7 @@ const SHORT: Duration = Duration::from_secs(2);
 const CONCURRENCY: [&str; 2] = ["thread-per-connection", "thread-pool"];
 
 #[track_caller]
-fn is(exception: &SystemException, kind: SystemExceptionKind, code: u32, done: CompletionStatus) {
+fn is(exception: &SystemException, kind: SystemExceptionKind, code: Minor, done: CompletionStatus) {
     let found = (exception.kind, exception.minor, exception.completed);
     assert_eq!(found, (kind, code, done), "{exception}");
 }
@@ -196,7 +196,7 @@ fn a_request_that_comes_too_late_is_not_served() {
             let text = String::from_utf8_lossy(&answer);
             assert!(text.contains("IDL:omg.org/CORBA/TIMEOUT:1.0"), "{concurrency}: {text}");
             let no = CompletionStatus::No as u32;
-            let end: Vec<u8> = [code, no].iter().flat_map(|n| n.to_ne_bytes()).collect();
+            let end: Vec<u8> = [code.code(), no].iter().flat_map(|n| n.to_ne_bytes()).collect();
             assert!(answer.ends_with(&end), "{concurrency}: {answer:x?}");
             // In time it would be sent on to the object, as the plain key says.
             peer.send(&request).unwrap();

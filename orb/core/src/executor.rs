@@ -4,7 +4,7 @@
 //! [`Executor`] of its ORB; any runtime does, as the futures of replies need none in particular.
 
 use crate::Orb;
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -72,10 +72,11 @@ impl Orb {
     /// The executor, which async servants cannot do without.
     pub(crate) fn executor_for_servants(&self) -> Result<Arc<dyn Executor>, SystemException> {
         self.executor().ok_or_else(|| {
-            SystemException::bad_inv_order(0, CompletionStatus::No).with_detail(
-                "an async servant was called, but the ORB has no executor: call \
+            SystemException::bad_inv_order(minor::BAD_INV_ORDER_NO_EXECUTOR, CompletionStatus::No)
+                .with_detail(
+                    "an async servant was called, but the ORB has no executor: call \
                  Orb::set_executor with that of your runtime before activating the servant",
-            )
+                )
         })
     }
 }

@@ -160,6 +160,6 @@ impl Intercepted {
 #[cold]
 fn panicked() -> SystemException {
     tracing::error!("an interceptor panicked");
-    SystemException::unknown(0, CompletionStatus::No)
+    SystemException::unknown(minor::UNKNOWN_INTERCEPTOR_PANIC, CompletionStatus::No)
         .with_detail("an interceptor of the server panicked before the upcall")
 }

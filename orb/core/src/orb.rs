@@ -79,8 +79,10 @@ impl Orb {
         settings: Settings,
         transports: impl IntoIterator<Item = Arc<dyn Transport>>,
     ) -> Result<Self, SystemException> {
-        let refuse =
-            |why: String| SystemException::bad_param(0, CompletionStatus::No).with_detail(why);
+        let refuse = |why: String| {
+            SystemException::bad_param(minor::BAD_PARAM_TRANSPORT, CompletionStatus::No)
+                .with_detail(why)
+        };
         let mut registry = Registry::new();
         transports.into_iter().try_for_each(|one| registry.add(one)).map_err(refuse)?;
         settings.check_transports(&registry).map_err(refuse)?;
@@ -157,8 +159,11 @@ impl Orb {
         }
         server::start(self, || {
             self.0.server.adapter.set(adapter).map_err(|_| {
-                SystemException::bad_inv_order(0, CompletionStatus::No)
-                    .with_detail("the ORB has an object adapter already")
+                SystemException::bad_inv_order(
+                    minor::BAD_INV_ORDER_ADAPTER_EXISTS,
+                    CompletionStatus::No,
+                )
+                .with_detail("the ORB has an object adapter already")
             })
         })?;
         housekeeping::ensure_running(self);

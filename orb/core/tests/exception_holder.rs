@@ -2,7 +2,7 @@
 
 use corbie_cdr::{ByteOrder, Decoder, Encoder, ErrorKind, Marshal};
 use corbie_core::messaging::{ExceptionHolder, Raised};
-use corbie_types::{CompletionStatus, SystemException, TypeCode, Typed, Value};
+use corbie_types::{CompletionStatus, Minor, SystemException, TypeCode, Typed, Value};
 
 const HOLDER: &str = "IDL:omg.org/Messaging/ExceptionHolder:1.0";
 const SYMBOL: &str = "IDL:Stock/Invalid_Stock_Symbol:1.0";
@@ -84,7 +84,7 @@ fn golden_octets_of_a_system_exception() {
         1, 0, 0, 0, // COMPLETED_NO
     ];
     let holder = decode(octets, ByteOrder::BigEndian).expect("a holder");
-    let exception = SystemException::transient(7, CompletionStatus::No);
+    let exception = SystemException::transient(Minor::of::<7>(), CompletionStatus::No);
     assert!(holder.is_system_exception());
     assert_eq!(holder.byte_order(), ByteOrder::LittleEndian);
     assert_eq!(holder.raise_exception(), Err(Raised::System(exception.clone())));
@@ -96,7 +96,8 @@ fn golden_octets_of_a_system_exception() {
 
 #[test]
 fn what_is_written_is_read() {
-    let exception = SystemException::no_permission(0x4d42_0001, CompletionStatus::Yes);
+    let exception =
+        SystemException::no_permission(Minor::of::<0x4d42_0001>(), CompletionStatus::Yes);
     let holder = ExceptionHolder::of_system(&exception).expect("held");
     for order in [ByteOrder::BigEndian, ByteOrder::LittleEndian] {
         let mut e = Encoder::new(Vec::new(), order);

@@ -4,7 +4,7 @@
 //! it on to its caller.
 
 use crate::object_id::ObjectId;
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 
 /// Why a POA operation failed. Each names what was asked for.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -72,13 +72,17 @@ impl From<PoaError> for SystemException {
     fn from(error: PoaError) -> Self {
         match error {
             PoaError::System(exception) => exception,
-            PoaError::Destroyed => SystemException::object_not_exist(0, CompletionStatus::No)
-                .with_detail(error.to_string()),
-            PoaError::Full => SystemException::no_resources(0, CompletionStatus::No)
-                .with_detail(error.to_string()),
-            other => {
-                SystemException::obj_adapter(0, CompletionStatus::No).with_detail(other.to_string())
+            PoaError::Destroyed => SystemException::object_not_exist(
+                minor::OBJECT_NOT_EXIST_POA_DESTROYED,
+                CompletionStatus::No,
+            )
+            .with_detail(error.to_string()),
+            PoaError::Full => {
+                SystemException::no_resources(minor::NO_RESOURCES_POA_FULL, CompletionStatus::No)
+                    .with_detail(error.to_string())
             }
+            other => SystemException::obj_adapter(minor::OBJ_ADAPTER_REFUSED, CompletionStatus::No)
+                .with_detail(other.to_string()),
         }
     }
 }

@@ -340,8 +340,11 @@ impl Channel {
         if self.is_destroyed() {
             self.proxies().remove(&id);
             proxy.end();
-            return Err(SystemException::object_not_exist(0, CompletionStatus::No)
-                .with_detail("the channel was destroyed"));
+            return Err(SystemException::object_not_exist(
+                minor::OBJECT_NOT_EXIST_DISCONNECTED,
+                CompletionStatus::No,
+            )
+            .with_detail("the channel was destroyed"));
         }
         Ok(made)
     }
@@ -460,5 +463,6 @@ pub(crate) fn server_ends() -> SystemException {
 }
 
 pub(crate) fn no_policy(error: corbie::policy::PolicyError) -> SystemException {
-    SystemException::internal(0, CompletionStatus::No).with_detail(error.to_string())
+    SystemException::internal(minor::INTERNAL_STATE, CompletionStatus::No)
+        .with_detail(error.to_string())
 }

@@ -9,7 +9,7 @@ use crate::bundle::{BUNDLE_CONSUMER, FULL_OCTETS, Frames, PUSH_BUNDLE};
 use crate::cos_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
 use crate::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use crate::cos_event_comm::{Disconnected, PushConsumer, push_consumer::PushError};
-use corbie::{Any, CompletionStatus, Object, Reply, ReplySink, SystemException};
+use corbie::{Any, CompletionStatus, Object, Reply, ReplySink, SystemException, minor};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -73,9 +73,10 @@ impl Supplier {
         proxy.connect_push_supplier(None).map_err(|error| match error {
             ConnectPushSupplierError::System(exception) => exception,
             // Nobody else knows the proxy.
-            ConnectPushSupplierError::AlreadyConnected(_) => {
-                SystemException::bad_inv_order(0, CompletionStatus::No)
-            }
+            ConnectPushSupplierError::AlreadyConnected(_) => SystemException::bad_inv_order(
+                minor::BAD_INV_ORDER_NOT_CONNECTED,
+                CompletionStatus::No,
+            ),
         })?;
         Self::of(&PushConsumer::unchecked_narrow(proxy.into_object()))
     }
@@ -150,7 +151,7 @@ impl Supplier {
 }
 
 fn nil() -> SystemException {
-    SystemException::inv_objref(0, CompletionStatus::No)
+    SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
         .with_detail("the channel gave a nil reference")
 }
 
@@ -196,7 +197,9 @@ impl Shared {
                 return Ok(());
             }
             let text = format!("of {count} events {taken} were taken, {refused} of them refused");
-            Err(SystemException::no_resources(0, CompletionStatus::Maybe).with_detail(text).into())
+            Err(SystemException::no_resources(minor::NO_RESOURCES_EVENTS, CompletionStatus::Maybe)
+                .with_detail(text)
+                .into())
         });
         let mut state = self.lock();
         state.ended(outcome);

@@ -9,7 +9,7 @@ mod fixture;
 use corbie::types::SystemException;
 use corbie::{
     Any, CompletionStatus, Marshal as _, Operation, Servant, ServerRequest, SystemExceptionKind,
-    TypedServant,
+    TypedServant, minor,
 };
 use corbie_event::corbie_events::ConsumerCounters;
 use corbie_event::cos_event_comm::{
@@ -175,7 +175,9 @@ fn what_heaps_up_from_a_supplier_without_bundles_is_bundled() {
 fn a_refused_event_is_counted_and_the_others_go_on() {
     let fixture = Fixture::new(blocking());
     let refuse = |value: i32| match value % 10 {
-        3 => Err(SystemException::bad_param(0, CompletionStatus::No).into()),
+        3 => {
+            Err(SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No).into())
+        }
         _ => Ok(()),
     };
     let taker = connect(&fixture, Box::new(refuse));
@@ -191,7 +193,11 @@ fn what_a_consumer_cannot_take_now_comes_again_in_order() {
     let attempts = AtomicUsize::new(0);
     let stumbles = move |value: i32| {
         if value == 500 && attempts.fetch_add(1, Ordering::SeqCst) < 2 {
-            return Err(SystemException::transient(0, CompletionStatus::No).into());
+            return Err(SystemException::transient(
+                minor::TRANSIENT_OVERLOAD,
+                CompletionStatus::No,
+            )
+            .into());
         }
         Ok(())
     };

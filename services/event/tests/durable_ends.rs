@@ -5,7 +5,7 @@ mod fixture;
 #[path = "fixture/place.rs"]
 mod place;
 
-use corbie::{Any, CompletionStatus, Object, Orb, Servant, SystemException};
+use corbie::{Any, CompletionStatus, Object, Orb, Servant, SystemException, minor};
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::{
     PushConsumer, PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
@@ -149,9 +149,9 @@ fn an_end_under_traffic_repeats_nothing() {
 fn passing() -> Vec<SystemException> {
     let no = CompletionStatus::No;
     vec![
-        SystemException::internal(0, no),
-        SystemException::imp_limit(0, no),
-        SystemException::persist_store(0, no),
+        SystemException::internal(minor::INTERNAL_STATE, no),
+        SystemException::imp_limit(minor::IMP_LIMIT_NAMES, no),
+        SystemException::persist_store(minor::PERSIST_STORE_FAILED, no),
     ]
 }
 

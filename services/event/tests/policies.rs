@@ -3,7 +3,7 @@
 
 mod fixture;
 
-use corbie::{Any, CompletionStatus, Object, Orb, SystemException, SystemExceptionKind};
+use corbie::{Any, CompletionStatus, Object, Orb, SystemException, SystemExceptionKind, minor};
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::cos_event_comm::{
     Disconnected, PullSupplierServant, PullSupplierSkeleton, PushConsumer, PushConsumerServant,
@@ -283,7 +283,10 @@ impl PullSupplierServant for Reluctant {
             std::thread::sleep(4 * GIVE_UP);
         }
         match pulls {
-            0 | 1 => Err(SystemException::transient(0, CompletionStatus::No).into()),
+            0 | 1 => {
+                Err(SystemException::transient(minor::TRANSIENT_OVERLOAD, CompletionStatus::No)
+                    .into())
+            }
             2 => Ok(any(7)),
             _ => Err(Disconnected {}.into()),
         }

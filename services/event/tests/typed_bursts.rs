@@ -5,7 +5,7 @@ mod fixture;
 #[path = "fixture/ticker.rs"]
 mod ticker;
 
-use corbie::{Object, Orb, SystemException, SystemExceptionKind};
+use corbie::{Object, Orb, SystemException, SystemExceptionKind, minor};
 use corbie_event::cos_event_channel_admin::ProxyPushSupplier;
 use corbie_event::cos_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
 use corbie_event::cos_event_comm::PushConsumer;
@@ -229,7 +229,8 @@ impl ClockServant for Capricious {
 fn a_consumer_may_refuse_an_event_and_disconnect_itself_in_an_upcall() {
     let fixture = TypedFixture::new(ChannelQos::default());
     let ((say, said), (farewell, heard)) = (mpsc::channel(), mpsc::channel());
-    let refusal = SystemException::bad_param(0, corbie::CompletionStatus::No);
+    let refusal =
+        SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, corbie::CompletionStatus::No);
     let servant = Arc::new(Capricious { said: Mutex::new(say), proxy: OnceLock::new(), refusal });
     let called = fixture.poa.activate(ClockSkeleton::new(Arc::clone(&servant))).expect("active");
     let called: Object = called.into_object();

@@ -57,7 +57,9 @@ impl Refusal {
 pub(crate) fn system(error: &StoreError) -> SystemException {
     let no = CompletionStatus::No;
     let exception = match error {
-        StoreError::NoContext => SystemException::object_not_exist(0, no),
+        StoreError::NoContext => {
+            SystemException::object_not_exist(minor::OBJECT_NOT_EXIST_DISCONNECTED, no)
+        }
         StoreError::Full(_) => SystemException::imp_limit(minor::IMP_LIMIT_NAMES, no),
         StoreError::Unavailable(_) => SystemException::transient(minor::TRANSIENT_STORE, no),
         StoreError::Uncertain(_) => {
@@ -113,6 +115,6 @@ exceptions! {
 
 /// A context elsewhere that raises what its operation does not list.
 fn unlisted(refusal: &Refusal) -> SystemException {
-    SystemException::unknown(0, CompletionStatus::Maybe)
+    SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, CompletionStatus::Maybe)
         .with_detail(format!("an exception that the operation does not list: {refusal:?}"))
 }

@@ -6,7 +6,7 @@
 use crate::idl::{Job, JobId, Outcome, Phase, Placement, Receipt, Usage};
 use crate::messages::{Done, Reply, Request, Role};
 use crate::peers::{Address, Peers};
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
 };
@@ -261,7 +261,7 @@ impl ClientLibrary {
     /// `TRANSIENT` when there is no advisor, and what the naming service says.
     pub fn new(peers: Peers) -> Result<Self, SystemException> {
         if peers.replicas(Role::Advisor)?.is_empty() {
-            return Err(SystemException::transient(0, CompletionStatus::No)
+            return Err(SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No)
                 .with_detail("there is no advisor"));
         }
         Ok(Self { peers })
@@ -355,7 +355,7 @@ impl ClientLibrary {
                 _ => known = Instant::now(),
             }
             if ends.is_some_and(|ends| Instant::now() >= ends) {
-                return Err(SystemException::timeout(0, CompletionStatus::Yes)
+                return Err(SystemException::timeout(minor::TIMEOUT_JOB, CompletionStatus::Yes)
                     .with_detail(format!("job {job} has not ended in {patience:?}")));
             }
             std::thread::sleep(LOOK_EVERY);
@@ -396,18 +396,20 @@ pub fn record(peers: &Peers, usage: Usage) -> Result<Receipt, SystemException> {
     peers.update_one(Role::RequirementDatabase, Request::Record(usage), Box::new(done));
     receiver.recv().unwrap_or_else(|_| {
         let maybe = CompletionStatus::Maybe;
-        Err(SystemException::no_response(0, maybe).with_detail("the answer was forgotten"))
+        Err(SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, maybe)
+            .with_detail("the answer was forgotten"))
     })
 }
 
 fn unknown(job: &str) -> SystemException {
-    SystemException::object_not_exist(0, CompletionStatus::Yes).with_detail(format!(
+    SystemException::object_not_exist(minor::OBJECT_NOT_EXIST_JOB, CompletionStatus::Yes).with_detail(format!(
         "no advisor knows job {job}: it was not accepted, or ended so long ago that it is forgotten"
     ))
 }
 
 fn nobody() -> SystemException {
-    SystemException::transient(0, CompletionStatus::No).with_detail("there is no advisor")
+    SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No)
+        .with_detail("there is no advisor")
 }
 
 #[cfg(test)]

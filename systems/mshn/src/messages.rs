@@ -12,7 +12,7 @@ use corbie::dynamic::Exception;
 use corbie::types::InterfaceDescription;
 use corbie::{
     Decoder, Described as _, Encoder, Interface, Marshal, Object, Operation, Orb, Poa, PoaError,
-    Request as DynamicRequest, SystemException, Typed,
+    Request as DynamicRequest, SystemException, Typed, minor,
 };
 use corbie_store::StoreFailure;
 use std::fmt;
@@ -144,7 +144,7 @@ replies!(
 
 #[cold]
 fn unexpected(reply: &Reply, wanted: &str) -> SystemException {
-    SystemException::internal(0, corbie::CompletionStatus::Yes)
+    SystemException::internal(minor::INTERNAL_STATE, corbie::CompletionStatus::Yes)
         .with_detail(format!("the answer should be a {wanted}, but is {reply:?}"))
 }
 
@@ -402,7 +402,7 @@ pub fn refused(why: impl Into<String>) -> Receipt {
 
 /// The answer of a component to a request that is not for its role.
 pub(crate) fn not_mine(request: &Request) -> SystemException {
-    SystemException::bad_operation(0, corbie::CompletionStatus::No)
+    SystemException::bad_operation(minor::BAD_OPERATION_UNKNOWN, corbie::CompletionStatus::No)
         .with_detail(format!("`{}` is for a component of another kind", request.operation()))
 }
 
@@ -410,15 +410,18 @@ pub(crate) fn not_mine(request: &Request) -> SystemException {
 pub(crate) fn not_kept(store: &str, failure: &StoreFailure) -> SystemException {
     use corbie::CompletionStatus::{Maybe, No};
     let completed = if failure.is_uncertain() { Maybe } else { No };
-    SystemException::persist_store(0, completed).with_detail(format!("{store}: {failure}"))
+    SystemException::persist_store(minor::PERSIST_STORE_FAILED, completed)
+        .with_detail(format!("{store}: {failure}"))
 }
 
 /// An exception of a dynamic call: MSHN's operations raise system exceptions only.
 pub(crate) fn system(exception: Exception) -> SystemException {
     match exception {
         Exception::System(exception) => exception,
-        Exception::User(_) => SystemException::unknown(1, corbie::CompletionStatus::Maybe)
-            .with_detail(exception.to_string()),
+        Exception::User(_) => {
+            SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, corbie::CompletionStatus::Maybe)
+                .with_detail(exception.to_string())
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::mechanism::{Link, Mechanism};
 use crate::messages::{Component, Done, Reply, Request, Role};
 use crate::node::NodeError;
 use again::{Again, Retries};
-use corbie::{CompletionStatus, Object, Orb, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, Object, Orb, SystemException, SystemExceptionKind, minor};
 use corbie_naming::{Naming, NamingError};
 use known::{Group, Known};
 use local::Here;
@@ -462,11 +462,13 @@ fn after(maybe_done: bool, mut last: SystemException) -> SystemException {
 }
 
 fn nobody(why: &dyn std::fmt::Display) -> SystemException {
-    SystemException::transient(0, CompletionStatus::No).with_detail(why.to_string())
+    SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No)
+        .with_detail(why.to_string())
 }
 
 fn forgotten() -> SystemException {
-    SystemException::no_response(0, CompletionStatus::Maybe).with_detail("the answer was forgotten")
+    SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, CompletionStatus::Maybe)
+        .with_detail("the answer was forgotten")
 }
 
 /// Whether another attempt may find somebody: nobody was there, or who was there is gone.

@@ -5,7 +5,7 @@
 
 mod fixture;
 
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 use corbie_mshn::idl::{
     MachineStatus, Phase, Receipt, Requirements, Scope, StatusReport, Usage, Violation,
 };
@@ -58,7 +58,10 @@ impl Component for Lying {
     fn serve(&self, request: Request, done: Done) {
         match request {
             Request::MeansOf(which) if which.name == "silent" => {
-                let why = SystemException::bad_operation(0, CompletionStatus::No);
+                let why = SystemException::bad_operation(
+                    minor::BAD_OPERATION_UNKNOWN,
+                    CompletionStatus::No,
+                );
                 done(Err(why));
             }
             Request::MeansOf(which) => {
@@ -275,11 +278,17 @@ impl Component for Doubtful {
             self.attempt.store(order.attempt, Ordering::Release);
             self.starts.fetch_add(1, Ordering::AcqRel);
             if is_first {
-                return done(Err(SystemException::comm_failure(0, CompletionStatus::Maybe)));
+                return done(Err(SystemException::comm_failure(
+                    minor::COMM_FAILURE_CLOSED,
+                    CompletionStatus::Maybe,
+                )));
             }
         }
         if !self.is_back.load(Ordering::Acquire) {
-            return done(Err(SystemException::transient(0, CompletionStatus::No)));
+            return done(Err(SystemException::transient(
+                minor::TRANSIENT_NOT_NOW,
+                CompletionStatus::No,
+            )));
         }
         if let Request::Stop(which) = request {
             self.stopped.lock().unwrap().push(which.id);

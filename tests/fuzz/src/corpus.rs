@@ -21,7 +21,7 @@ use corbie_giop::{
     write_locate_request, write_reply, write_request,
 };
 use corbie_types::{
-    Any, CodeSetComponentInfo, CompletionStatus, IiopProfile, Ior, SystemException,
+    Any, CodeSetComponentInfo, CompletionStatus, IiopProfile, Ior, Minor, SystemException,
     TaggedComponent, TaggedProfile, TypeCode, Value,
 };
 
@@ -88,7 +88,8 @@ pub fn generate(target: &str) -> Vec<Input> {
             .collect(),
         "cdr" => cdr(),
         "system_exception" => in_all_dialects("unknown", |e| {
-            let exception = SystemException::unknown(0x4f4d_0001, CompletionStatus::Maybe);
+            let exception =
+                SystemException::unknown(Minor::of::<0x4f4d_0001>(), CompletionStatus::Maybe);
             exception.encode_reply(e)
         }),
         "type_code" => type_codes()

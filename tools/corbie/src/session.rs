@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches};
 use corbie::types::SystemException;
-use corbie::{Object, Orb, Settings};
+use corbie::{Object, Orb, Settings, minor};
 
 use crate::failure::Failure;
 
@@ -178,7 +178,7 @@ pub(crate) fn reference_text(matches: &ArgMatches) -> Result<String, Failure> {
 pub(crate) fn exists(object: &Object) -> Result<(), SystemException> {
     if object.non_existent()? {
         let completed = corbie::types::CompletionStatus::Yes;
-        return Err(SystemException::object_not_exist(0, completed)
+        return Err(SystemException::object_not_exist(minor::OBJECT_NOT_EXIST_UNKNOWN, completed)
             .with_detail("the server answers, but says that it has no such object"));
     }
     Ok(())

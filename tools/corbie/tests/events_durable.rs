@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use corbie::{Any, Orb, Poa, SystemException, SystemExceptionKind};
+use corbie::{Any, Orb, Poa, SystemException, SystemExceptionKind, minor};
 use corbie_event::corbie_events::{
     ChannelQos, ChannelStatistics, EventChannelFactory, Overflow,
     event_channel_factory::CreateChannelError,
@@ -122,7 +122,11 @@ struct Hears(Arc<Listener>);
 impl PushConsumerServant for Hears {
     fn push(&self, data: &Any) -> Result<(), PushError> {
         if self.0.is_away.load(Ordering::SeqCst) {
-            return Err(SystemException::transient(0, corbie::CompletionStatus::No).into());
+            return Err(SystemException::transient(
+                minor::TRANSIENT_OVERLOAD,
+                corbie::CompletionStatus::No,
+            )
+            .into());
         }
         let heard = self.0.heard.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = heard.send(number(data));

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use corbie::SystemExceptionKind;
-use corbie::{Any, CompletionStatus, Object, Orb, Poa, SystemException};
+use corbie::{Any, CompletionStatus, Minor, Object, Orb, Poa, SystemException};
 use corbie_event::corbie_events::{ChannelStatistics, EventChannelFactory};
 use corbie_event::cos_event_comm::{
     PullSupplier, PullSupplierServant, PushConsumer, PushConsumerServant, pull_supplier::PullError,
@@ -165,7 +165,8 @@ impl TypedPullSupplierServant for Peer {
 }
 
 fn never() -> SystemException {
-    SystemException::no_permission(0, CompletionStatus::No).with_detail("nobody asks for that")
+    SystemException::no_permission(Minor::of::<1>(), CompletionStatus::No)
+        .with_detail("nobody asks for that")
 }
 
 struct Called {

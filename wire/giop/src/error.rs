@@ -8,7 +8,7 @@
 use std::fmt;
 
 use corbie_cdr::Version;
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, Minor, SystemException, minor};
 
 /// What the peer gets after an error, before the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,17 +21,8 @@ pub enum Answer {
     Nothing,
 }
 
-/// Which system exception an error becomes; the one place where that is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exception {
-    Marshal,
-    CommFailure,
-    Transient,
-    ImpLimit,
-}
-
 macro_rules! error_kinds {
-    ($($(#[$doc:meta])* $name:ident, $answer:ident, $exception:ident, $text:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $answer:ident, $minor:ident, $text:literal;)*) => {
         /// What is wrong.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -53,8 +44,9 @@ macro_rules! error_kinds {
                 match self { $(Self::$name => $text,)* }
             }
 
-            const fn exception(self) -> Exception {
-                match self { $(Self::$name => Exception::$exception,)* }
+            /// The minor code of the exception that it becomes.
+            const fn minor(self) -> Minor {
+                match self { $(Self::$name => minor::$minor,)* }
             }
         }
     };
@@ -62,48 +54,52 @@ macro_rules! error_kinds {
 
 error_kinds! {
     /// The first four octets are not `GIOP`.
-    BadMagic, MessageError, CommFailure, "the octets are not a GIOP message";
+    BadMagic, MessageError, COMM_FAILURE_PROTOCOL, "the octets are not a GIOP message";
     /// A GIOP message where GIOPlite was agreed.
-    OtherProtocol, MessageError, CommFailure, "the peer speaks GIOP where GIOPlite was agreed";
+    OtherProtocol, MessageError, COMM_FAILURE_PROTOCOL,
+        "the peer speaks GIOP where GIOPlite was agreed";
     /// A version other than 1.0, 1.1 and 1.2.
-    UnsupportedVersion, MessageError, CommFailure, "the GIOP version is not supported";
+    UnsupportedVersion, MessageError, COMM_FAILURE_PROTOCOL, "the GIOP version is not supported";
     /// A message type that the version does not have.
-    UnknownMessageType, MessageError, CommFailure, "the message type is unknown";
+    UnknownMessageType, MessageError, COMM_FAILURE_PROTOCOL, "the message type is unknown";
     /// Flags that the version or the message type does not allow.
-    BadFlags, MessageError, CommFailure, "the flags do not fit the message";
+    BadFlags, MessageError, COMM_FAILURE_PROTOCOL, "the flags do not fit the message";
     /// A message that a peer in its role must not send.
-    WrongRole, MessageError, CommFailure, "the peer must not send this message in its role";
+    WrongRole, MessageError, COMM_FAILURE_PROTOCOL,
+        "the peer must not send this message in its role";
     /// The header of a message, or the part before its body, cannot be decoded.
-    Malformed, MessageError, Marshal, "the message cannot be decoded";
+    Malformed, MessageError, MARSHAL_HEADER, "the message cannot be decoded";
     /// A status or discriminator outside its range.
-    BadValue, MessageError, Marshal, "the value is outside its range";
+    BadValue, MessageError, MARSHAL_HEADER, "the value is outside its range";
     /// The message is longer than the limit `message_octets`.
-    MessageTooLarge, MessageError, ImpLimit, "the message is larger than the limit";
+    MessageTooLarge, MessageError, IMP_LIMIT_MESSAGE_SIZE, "the message is larger than the limit";
     /// A Fragment message for which there is no beginning.
-    UnknownFragment, MessageError, CommFailure, "the fragment belongs to no message";
+    UnknownFragment, MessageError, COMM_FAILURE_PROTOCOL, "the fragment belongs to no message";
     /// A fragment that does not continue its message: other version or byte order, or no request
     /// id.
-    BadFragment, MessageError, CommFailure, "the fragment does not fit its message";
+    BadFragment, MessageError, COMM_FAILURE_PROTOCOL, "the fragment does not fit its message";
     /// A second message begins with the request id of one that is not complete.
-    DuplicateFragmented, MessageError, CommFailure, "a fragmented message begins twice";
+    DuplicateFragmented, MessageError, COMM_FAILURE_PROTOCOL, "a fragmented message begins twice";
     /// More fragments than the limit `fragments_per_message`.
-    TooManyFragments, MessageError, ImpLimit, "the message has more fragments than the limit";
+    TooManyFragments, MessageError, IMP_LIMIT_FRAGMENTS,
+        "the message has more fragments than the limit";
     /// More incomplete messages than the limit `fragmented_messages`.
-    TooManyFragmented, MessageError, ImpLimit, "more incomplete messages than the limit";
+    TooManyFragmented, MessageError, IMP_LIMIT_FRAGMENTS, "more incomplete messages than the limit";
     /// More octets in incomplete messages than the limit `reassembly_octets`.
-    ReassemblyTooLarge, MessageError, ImpLimit, "incomplete messages hold more than the limit";
+    ReassemblyTooLarge, MessageError, IMP_LIMIT_FRAGMENTS,
+        "incomplete messages hold more than the limit";
     /// A Request or LocateRequest with the id of one that is not answered yet.
-    DuplicateRequestId, MessageError, CommFailure, "the request id is in use";
+    DuplicateRequestId, MessageError, COMM_FAILURE_PROTOCOL, "the request id is in use";
     /// More unanswered requests than the limit `outstanding_requests`.
-    TooManyRequests, CloseConnection, ImpLimit, "more unanswered requests than the limit";
+    TooManyRequests, CloseConnection, IMP_LIMIT_REQUESTS, "more unanswered requests than the limit";
     /// The peer closed the connection in the middle of a message.
-    Truncated, Nothing, CommFailure, "the connection ended in the middle of a message";
+    Truncated, Nothing, COMM_FAILURE_CLOSED, "the connection ended in the middle of a message";
     /// The connection ended while requests waited for their replies.
-    Lost, Nothing, CommFailure, "the connection ended before the reply";
+    Lost, Nothing, COMM_FAILURE_CLOSED, "the connection ended before the reply";
     /// The peer answered with MessageError.
-    PeerReportedError, Nothing, CommFailure, "the peer reported a message error";
+    PeerReportedError, Nothing, COMM_FAILURE_MESSAGE_ERROR, "the peer reported a message error";
     /// The connection is closed in order; requests without a reply were not begun.
-    Closed, Nothing, Transient, "the connection is closed";
+    Closed, Nothing, TRANSIENT_CLOSE_CONNECTION, "the connection is closed";
 }
 
 /// An error of the message layer: what was read, at which octet of the message, what was found.
@@ -187,13 +183,7 @@ impl GiopError {
     /// caller's to know.
     #[must_use]
     pub fn to_system_exception(&self, completed: CompletionStatus) -> SystemException {
-        let exception = match self.0.kind.exception() {
-            Exception::Marshal => SystemException::marshal(0, completed),
-            Exception::CommFailure => SystemException::comm_failure(0, completed),
-            Exception::Transient => SystemException::transient(0, completed),
-            Exception::ImpLimit => SystemException::imp_limit(0, completed),
-        };
-        exception.with_detail(self.to_string())
+        SystemException::of_minor(self.0.kind.minor(), completed).with_detail(self.to_string())
     }
 }
 

@@ -5,6 +5,8 @@
 
 pub mod minor;
 
+pub use minor::Minor;
+
 use std::fmt;
 
 use corbie_cdr::{Decoder, Direction, Encoder, Error, ErrorKind, Marshal};
@@ -18,7 +20,7 @@ pub enum CompletionStatus {
     Yes = 0,
     /// It was not begun.
     No = 1,
-    /// Nobody knows.
+    /// It is not known.
     Maybe = 2,
 }
 
@@ -104,7 +106,7 @@ macro_rules! system_exceptions {
                 #[doc = concat!("`", $name, "`: ", $text, ".")]
                 #[cold]
                 #[must_use]
-                pub fn $constructor(minor: u32, completed: CompletionStatus) -> Self {
+                pub fn $constructor(minor: Minor, completed: CompletionStatus) -> Self {
                     Self::new(SystemExceptionKind::$variant, minor, completed)
                 }
             )+
@@ -176,9 +178,8 @@ system_exceptions! {
 pub struct SystemException {
     /// Which one it is.
     pub kind: SystemExceptionKind,
-    /// Vendor id in the upper 20 bits, code in the lower 12; 0 when nothing is known. See
-    /// [`minor`].
-    pub minor: u32,
+    /// Which rule was broken, see [`minor`].
+    pub minor: Minor,
     /// Whether the operation was carried out.
     pub completed: CompletionStatus,
     /// Why, in words; known only on the side that raised it.
@@ -189,8 +190,27 @@ impl SystemException {
     /// An exception without detail. There is a constructor for each kind, too.
     #[cold]
     #[must_use]
-    pub fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
+    pub fn new(kind: SystemExceptionKind, minor: Minor, completed: CompletionStatus) -> Self {
+        let is_ours = minor.vendor() == minor::VMCID;
+        debug_assert!(!is_ours || minor::lookup(kind, minor).is_some(), "{kind:?} {minor}");
         Self { kind, minor, completed, detail: None }
+    }
+
+    /// The exception that one of Corbie's own codes belongs to.
+    #[cold]
+    #[must_use]
+    pub fn of_minor(minor: Minor, completed: CompletionStatus) -> Self {
+        let known = minor::all().find(|code| code.minor == minor && minor.vendor() == minor::VMCID);
+        debug_assert!(known.is_some(), "{minor} is no code of Corbie's");
+        let kind = known.map_or(SystemExceptionKind::Internal, |code| code.kind);
+        Self { kind, minor, completed, detail: None }
+    }
+
+    /// An exception as a peer sent it: `minor` may be 0, or a code that does not fit the kind.
+    #[cold]
+    #[must_use]
+    pub fn received(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
+        Self { kind, minor: Minor::received(minor), completed, detail: None }
     }
 
     /// Adds why it was raised, replacing what was there.
@@ -206,7 +226,7 @@ impl SystemException {
     #[must_use]
     pub fn while_doing(mut self, what: &str) -> Self {
         let why = self.detail.take();
-        let why = why.as_deref().or_else(|| self.minor_text()).unwrap_or(self.kind.meaning());
+        let why = why.as_deref().unwrap_or_else(|| self.meaning());
         self.detail = Some(format!("{what}: {why}").into_boxed_str());
         self
     }
@@ -225,10 +245,15 @@ impl SystemException {
         self.kind.repository_id()
     }
 
-    /// The text of its minor code, when the code is the OMG's or ours.
+    /// What is known of its minor code, when the code is the OMG's or ours.
     #[must_use]
-    pub fn minor_text(&self) -> Option<&'static str> {
-        minor::lookup(self.kind, self.minor).map(|code| code.text)
+    pub fn minor_code(&self) -> Option<&'static minor::MinorCode> {
+        minor::lookup(self.kind, self.minor)
+    }
+
+    /// What its minor code says, or else its kind.
+    fn meaning(&self) -> &'static str {
+        self.minor_code().map_or(self.kind.meaning(), |code| code.meaning)
     }
 
     /// Writes it as a reply body of status SYSTEM_EXCEPTION: repository id, minor code,
@@ -238,7 +263,7 @@ impl SystemException {
     /// None in practice.
     pub fn encode_reply(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
         e.write_str(self.repository_id())?;
-        e.write_ulong(self.minor);
+        e.write_ulong(self.minor.code());
         e.write_ulong(self.completed as u32);
         Ok(())
     }
@@ -253,7 +278,7 @@ impl SystemException {
         let minor = d.read_ulong()?;
         let completed = CompletionStatus::decode(d)?;
         Ok(match SystemExceptionKind::from_repository_id(id) {
-            Some(kind) => Self::new(kind, minor, completed),
+            Some(kind) => Self::received(kind, minor, completed),
             None => Self::unknown(minor::UNKNOWN_SYSTEM_EXCEPTION, completed).with_detail(format!(
                 "the peer raised {id:?}, minor code {minor:#010x}, which is no standard exception"
             )),
@@ -264,15 +289,14 @@ impl SystemException {
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, minor, completed, detail } = self;
-        let known = minor::lookup(*kind, *minor);
-        let general = known.map_or(kind.meaning(), |code| code.text);
-        let why = detail.as_deref().unwrap_or(general);
+        let known = self.minor_code();
+        let why = detail.as_deref().unwrap_or_else(|| self.meaning());
         write!(f, "{}: {why} ({completed}, minor code ", kind.name())?;
         match known {
-            Some(code) => write!(f, "{} {minor:#010x})", code.name),
-            None => match minor::vendor_name(*minor) {
-                Some(vendor) => write!(f, "{minor:#010x} of {vendor})"),
-                None => write!(f, "{minor:#010x})"),
+            Some(code) => write!(f, "{} {minor})", code.name),
+            None => match minor.vendor_name() {
+                Some(vendor) => write!(f, "{minor} of {vendor})"),
+                None => write!(f, "{minor})"),
             },
         }
     }

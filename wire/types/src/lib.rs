@@ -22,7 +22,7 @@ pub mod url;
 mod value;
 
 pub use any::Any;
-pub use exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+pub use exception::{CompletionStatus, Minor, SystemException, SystemExceptionKind, minor};
 pub use interface_description::{
     AttributeDescription, InterfaceDescription, OperationDescription, ParameterDescription,
     ParameterMode,

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use corbie_cdr::{Error, Version};
 
 use crate::ior::{Address, IiopProfile, Ior, TaggedProfile, UiopProfile, profile_tag};
-use crate::minor;
+use crate::{Minor, minor};
 
 pub use escape::{escape, unescape};
 pub use stringified_name::{NameComponent, parse_name, stringify_name};
@@ -21,7 +21,7 @@ pub struct UrlError {
     /// Octets of the text before that place.
     pub at: usize,
     /// The minor code of the `BAD_PARAM` that it becomes.
-    pub minor: u32,
+    pub minor: Minor,
     /// What stands there.
     pub found: String,
     /// What should stand there.

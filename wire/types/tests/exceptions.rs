@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use corbie_cdr::{ByteOrder, Decoder, Encoder, ErrorKind, Version};
-use corbie_types::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use corbie_types::{CompletionStatus, Minor, SystemException, SystemExceptionKind, minor};
 
 #[test]
 fn every_kind_has_its_repository_id() {
@@ -26,14 +26,14 @@ fn minor_codes_are_unique_and_named() {
     for entry in minor::all() {
         assert!(names.insert(entry.name), "{} twice", entry.name);
         assert!(entry.name.starts_with(entry.kind.name()), "{} is of {:?}", entry.name, entry.kind);
-        assert!(!entry.text.ends_with('.') && !entry.text.is_empty());
-        match entry.code & 0xffff_f000 {
-            minor::OMGVMCID => assert!(omg.insert((entry.kind, entry.code)), "{}", entry.name),
+        assert!(!entry.meaning.ends_with('.') && !entry.meaning.is_empty());
+        match entry.minor.vendor() {
+            minor::OMGVMCID => assert!(omg.insert((entry.kind, entry.minor)), "{}", entry.name),
             // Ours: one number, one meaning.
-            minor::VMCID => assert!(ours.insert(entry.code), "{}", entry.name),
+            minor::VMCID => assert!(ours.insert(entry.minor), "{}", entry.name),
             vendor => panic!("{} has vendor {vendor:#x}", entry.name),
         }
-        assert_eq!(minor::lookup(entry.kind, entry.code), Some(entry));
+        assert_eq!(minor::lookup(entry.kind, entry.minor), Some(entry));
     }
     assert!(omg.len() > 120 && ours.len() > 20);
     // Spot checks against CORBA 3.3 P1 §A.5.
@@ -57,13 +57,13 @@ fn texts_say_what_why_and_how_far() {
     let e = e.while_doing("calling get_quote");
     assert!(e.to_string().starts_with("TRANSIENT: calling get_quote: 192.0.2.7:2809 refused"));
     // A stranger's code is shown with its vendor.
-    let e = SystemException::comm_failure(0x4154_0003, CompletionStatus::Maybe);
+    let e = SystemException::comm_failure(Minor::of::<0x4154_0003>(), CompletionStatus::Maybe);
     assert_eq!(
         e.to_string(),
         "COMM_FAILURE: the connection failed after a request was sent \
          (COMPLETED_MAYBE, minor code 0x41540003 of omniORB)"
     );
-    let e = SystemException::unknown(0, CompletionStatus::Yes);
+    let e = SystemException::received(SystemExceptionKind::Unknown, 0, CompletionStatus::Yes);
     assert!(e.to_string().ends_with("(COMPLETED_YES, minor code 0x00000000)"));
 }
 
@@ -73,7 +73,7 @@ fn reply_bodies_go_there_and_back() {
         for kind in SystemExceptionKind::ALL {
             for completed in [CompletionStatus::Yes, CompletionStatus::No, CompletionStatus::Maybe]
             {
-                let sent = SystemException::new(*kind, 0x4f4d_0001, completed);
+                let sent = SystemException::received(*kind, 0x4f4d_0001, completed);
                 let mut e = Encoder::new(Vec::new(), order);
                 sent.encode_reply(&mut e).expect("ASCII");
                 let octets = e.into_buffer();
@@ -126,7 +126,7 @@ fn cdr_errors_become_the_exception_that_the_specification_names() {
         let text = error.to_string();
         let exception = SystemException::from(error);
         assert_eq!((exception.kind, exception.completed), (to, CompletionStatus::No));
-        assert!(exception.minor_text().is_some(), "{exception}");
+        assert!(exception.minor_code().is_some(), "{exception}");
         assert_eq!(exception.detail.as_deref(), Some(&*text));
     }
     let mut e = Encoder::native();

@@ -159,7 +159,10 @@ fn outcomes(world: &World, place: &Orb) {
     quoter.sendc_get_quote(&handler, "denied").expect("sent");
     let Event::NoQuote(GetQuoteError::System(denied)) = next(&hear) else { panic!("denied") };
     let (no_permission, no) = (SystemExceptionKind::NoPermission, CompletionStatus::No);
-    assert_eq!((denied.kind, denied.minor, denied.completed), (no_permission, 7, no));
+    assert_eq!(
+        (denied.kind, denied.minor, denied.completed),
+        (no_permission, corbie::Minor::of::<7>(), no)
+    );
     let served = quoter.quotes_served().expect("served");
     quoter.sendc_get_quotes_served(&handler).expect("sent");
     assert_eq!(next(&hear), Event::Served(served));
@@ -187,7 +190,10 @@ fn inherited(world: &World, place: &Orb) {
     let left = AmiLeftHandler::from(handler.clone());
     bottom.sendc_go_left(&left, 3).expect("sent");
     let Event::NotServed(raised) = next(&hear) else { panic!("refused") };
-    assert_eq!((raised.kind, raised.minor), (SystemExceptionKind::BadParam, 3));
+    assert_eq!(
+        (raised.kind, raised.minor),
+        (SystemExceptionKind::BadParam, corbie::Minor::of::<3>())
+    );
     bottom.sendc_go_right(&handler).expect("sent");
     assert_eq!(next(&hear), Event::Text("wrong: it is left".to_owned()));
     bottom.sendc_get_name(&handler).expect("sent");

@@ -93,9 +93,11 @@ impl calls::WaysServant for Servant {
                 let order = calls::Order { which: calls::Side::Sell, ..o.clone() };
                 Ok((order, calls::Choice::Reason(format!("{price} for {}", o.symbol))))
             }
-            calls::Choice::Reason(_) => {
-                Err(SystemException::no_permission(7, corbie::CompletionStatus::No).into())
-            }
+            calls::Choice::Reason(_) => Err(SystemException::no_permission(
+                corbie::Minor::of::<7>(),
+                corbie::CompletionStatus::No,
+            )
+            .into()),
         }
     }
 

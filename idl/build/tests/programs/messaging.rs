@@ -45,7 +45,10 @@ impl stock::QuoterServant for Market {
                 let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(gate.recv().expect("the program opens the gate"))
             }
-            "denied" => Err(SystemException::no_permission(7, CompletionStatus::No).into()),
+            "denied" => {
+                let minor = corbie::Minor::of::<7>();
+                Err(SystemException::no_permission(minor, CompletionStatus::No).into())
+            }
             symbol => Err(InvalidStockSymbol { symbol: symbol.to_owned() }.into()),
         }
     }
@@ -68,7 +71,10 @@ impl interfaces::LeftServant for Bottom {
     fn go_left(&self, value: i32) -> Result<(), SystemException> {
         match value {
             0 => Ok(()),
-            minor => Err(SystemException::bad_param(minor as u32, CompletionStatus::No)),
+            minor => {
+                let kind = corbie::SystemExceptionKind::BadParam;
+                Err(SystemException::received(kind, minor as u32, CompletionStatus::No))
+            }
         }
     }
 }

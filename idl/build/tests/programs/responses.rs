@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use asynchronous::mixed_stock::stock as mixed;
 use asynchronous::own_interfaces::interfaces::{self, Bottom, amh_bottom, amh_left, amh_top};
 use asynchronous::own_stock::stock::{
     self, AmhQuoterExceptionHolder, AmhQuoterResponseHandler, InvalidStockSymbol, Quoter,
     amh_quoter, quoter::GetQuoteError,
 };
-use asynchronous::mixed_stock::stock as mixed;
 use corbie::SystemExceptionKind::CommFailure;
 use corbie::types::IiopProfile;
 use corbie::{
@@ -98,14 +98,18 @@ fn exceptions(quoter: &Quoter, kept: &Receiver<Kept>) {
     let got = call(quoter, kept, |response| response.get_quote_excep(sent).expect("answered"));
     assert_eq!(got, Err(GetQuoteError::InvalidStockSymbol(invalid)));
     let got = call(quoter, kept, |response| {
-        let exception = SystemException::no_resources(3, CompletionStatus::No);
+        let exception =
+            SystemException::no_resources(corbie::Minor::of::<3>(), CompletionStatus::No);
         response.get_quote_excep(exception).expect("answered");
     });
-    assert_eq!(system(got), (SystemExceptionKind::NoResources, 3, CompletionStatus::No));
+    assert_eq!(
+        system(got),
+        (SystemExceptionKind::NoResources, corbie::Minor::of::<3>(), CompletionStatus::No)
+    );
     assert_eq!(call(quoter, kept, |r| r.finish(Ok(5)).expect("answered")), Ok(5));
 }
 
-fn system(outcome: Outcome) -> (SystemExceptionKind, u32, CompletionStatus) {
+fn system(outcome: Outcome) -> (SystemExceptionKind, corbie::Minor, CompletionStatus) {
     match outcome {
         Err(GetQuoteError::System(e)) => (e.kind, e.minor, e.completed),
         other => panic!("no system exception: {other:?}"),
@@ -154,7 +158,7 @@ fn holders() {
     assert_eq!(raised, GetQuoteError::InvalidStockSymbol(invalid));
     let Err(raised) = holder.raise_quotes_served();
     assert_eq!(raised.kind, SystemExceptionKind::Unknown);
-    let exception = SystemException::no_memory(1, CompletionStatus::Yes);
+    let exception = SystemException::no_memory(corbie::Minor::of::<1>(), CompletionStatus::Yes);
     let holder = AmhQuoterExceptionHolder::from(exception.clone());
     let Err(raised) = holder.raise_quotes_served();
     assert_eq!(raised, exception);
@@ -217,7 +221,11 @@ impl interfaces::AmhTopServant for Derived {
 
 impl interfaces::AmhLeftServant for Derived {
     fn go_left(&self, response: amh_left::GoLeftResponse, value: i32) {
-        let exception = SystemException::bad_param(value as u32, CompletionStatus::No);
+        let exception = SystemException::received(
+            SystemExceptionKind::BadParam,
+            value as u32,
+            CompletionStatus::No,
+        );
         response.go_left_excep(exception).expect("answered");
     }
 }
@@ -245,7 +253,7 @@ fn inherited(orb: &Orb) {
     assert_eq!(bottom.get_top(), Ok(1));
     assert_eq!(bottom.name().as_deref(), Ok("bottom"));
     assert_eq!(bottom.get_bottom().as_deref(), Ok("b"));
-    assert_eq!(bottom.go_left(9).map_err(|e| e.minor), Err(9));
+    assert_eq!(bottom.go_left(9).map_err(|e| e.minor.code()), Err(9));
     let wrong = bottom.go_right().expect_err("wrong");
     assert!(wrong.to_string().contains("left"), "{wrong}");
     assert_eq!(bottom.as_object().is_a("IDL:Interfaces/Left:1.0"), Ok(true));

@@ -10,7 +10,7 @@ include!(concat!(
 pub use colloc::worker::{ActError, RefuseError};
 pub use colloc::{Longs, NamedServant, Refused, Worker, WorkerServant, WorkerSkeleton};
 
-use corbie::{CompletionStatus, Orb, Poa, SystemException};
+use corbie::{CompletionStatus, Minor, Orb, Poa, SystemException};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -146,10 +146,10 @@ impl WorkerServant for Work {
 
     fn fail(&self, kind: i32) -> Result<(), SystemException> {
         Err(match kind {
-            0 => SystemException::no_permission(7, CompletionStatus::No),
-            1 => SystemException::object_not_exist(8, CompletionStatus::Yes),
-            2 => SystemException::transient(9, CompletionStatus::Maybe),
-            _ => SystemException::object_not_exist(10, CompletionStatus::No),
+            0 => SystemException::no_permission(Minor::of::<7>(), CompletionStatus::No),
+            1 => SystemException::object_not_exist(Minor::of::<8>(), CompletionStatus::Yes),
+            2 => SystemException::transient(Minor::of::<9>(), CompletionStatus::Maybe),
+            _ => SystemException::object_not_exist(Minor::of::<10>(), CompletionStatus::No),
         })
     }
 

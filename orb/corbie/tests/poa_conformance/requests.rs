@@ -5,8 +5,8 @@
 use crate::site::{Case, Site};
 use crate::witness::{Asked, ID, Manager, Notes, Witness};
 use corbie::{
-    Lifespan, ObjectId, Poa, RequestProcessing, ServantDemux, ServantManager, SystemException,
-    SystemExceptionKind, ThreadModel, minor,
+    Lifespan, Minor, ObjectId, Poa, RequestProcessing, ServantDemux, ServantManager,
+    SystemException, SystemExceptionKind, ThreadModel, minor,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ impl<'s> Scene<'s> {
         self.poa.reference_to_id(reference).unwrap()
     }
 
-    fn refused(&self, answer: Answer, kind: SystemExceptionKind, code: u32) {
+    fn refused(&self, answer: Answer, kind: SystemExceptionKind, code: Minor) {
         let exception = answer.unwrap_err();
         assert_eq!((exception.kind, exception.minor), (kind, code), "{}", self.what);
     }

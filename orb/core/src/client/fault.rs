@@ -78,7 +78,7 @@ fn plain(fault: &ConnectionFault, completed: CompletionStatus) -> SystemExceptio
     match fault {
         C::Unreachable(_) => E::transient(minor::TRANSIENT_CONNECT_FAILED, completed),
         C::MayNotOpen => E::rebind(minor::REBIND_RECONNECT, completed),
-        C::CannotBeWatched => E::imp_limit(0, completed),
+        C::CannotBeWatched => E::imp_limit(minor::IMP_LIMIT_TRANSPORT, completed),
         C::Full => E::transient(minor::TRANSIENT_OVERLOAD, completed),
         C::NotSent(_) | C::LostInQueue(_) => E::comm_failure(minor::COMM_FAILURE_SEND, completed),
         C::ClosedInOrder => E::transient(minor::TRANSIENT_CLOSE_CONNECTION, completed),

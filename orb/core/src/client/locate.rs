@@ -15,7 +15,7 @@ use corbie_cdr::Decoder;
 use corbie_giop::{
     LocateRequestHeader, LocateStatus, MessageKind, finish_message, write_locate_request,
 };
-use corbie_types::{CompletionStatus, Ior, SystemException};
+use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 
 const LOCATE: Operation = Operation::twoway("LocateRequest");
 
@@ -66,8 +66,11 @@ fn read(
     Ok(match status {
         LocateStatus::ObjectHere => Answer::Done(()),
         LocateStatus::UnknownObject => Answer::Raised(
-            SystemException::object_not_exist(0, CompletionStatus::No)
-                .with_detail(format!("{} does not know the object", target.pool.endpoint)),
+            SystemException::object_not_exist(
+                minor::OBJECT_NOT_EXIST_UNKNOWN,
+                CompletionStatus::No,
+            )
+            .with_detail(format!("{} does not know the object", target.pool.endpoint)),
         ),
         LocateStatus::SystemException => Answer::Raised(SystemException::decode_reply(decoder)?),
         LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {

@@ -244,8 +244,11 @@ impl Waiting {
                 outcome
             }
             None if state.is_taken => Err(taken_already()),
-            None => Err(SystemException::no_response(0, CompletionStatus::Maybe)
-                .with_detail("the reply is not here yet; wait for it, or poll again later")),
+            None => Err(SystemException::no_response(
+                minor::NO_RESPONSE_NOT_YET,
+                CompletionStatus::Maybe,
+            )
+            .with_detail("the reply is not here yet; wait for it, or poll again later")),
         }
     }
 

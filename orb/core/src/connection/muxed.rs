@@ -21,7 +21,7 @@ use crate::reactor::{self, Reactor, Token};
 use corbie_cdr::{CodeSets, Encoder, Version};
 use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
 use corbie_transport::{Endpoint, Link, Waiter};
-use corbie_types::SystemException;
+use corbie_types::{SystemException, minor};
 use reading::Reading;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -210,8 +210,11 @@ impl MuxedConnection {
             return Ok(());
         };
         let token = orb.reactor()?.add(itself).map_err(|error| {
-            SystemException::no_resources(0, corbie_types::CompletionStatus::No)
-                .with_detail(format!("the event loop takes no connection more: {error}"))
+            SystemException::no_resources(
+                minor::NO_RESOURCES_EVENT_LOOP,
+                corbie_types::CompletionStatus::No,
+            )
+            .with_detail(format!("the event loop takes no connection more: {error}"))
         })?;
         let _ = self.token.set(token);
         // What a thread has received already, behind its own reply, makes no event.

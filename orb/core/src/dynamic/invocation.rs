@@ -8,7 +8,7 @@ use super::{Exception, Flags, Request};
 use crate::Reply;
 use crate::generated_code::encode_context;
 use corbie_cdr::{Encoder, Error};
-use corbie_types::{Any, CompletionStatus, SystemException, TcKind, minor};
+use corbie_types::{Any, CompletionStatus, Minor, SystemException, TcKind, minor};
 
 /// The operations of every object that may be called dynamically (CORBA 3.3 P1 §11.2.1).
 const IMPLICIT_OPERATIONS: &[&str] =
@@ -47,7 +47,7 @@ impl Request {
     /// # Errors
     /// `BAD_INV_ORDER` with this minor code when the request was used before, `BAD_PARAM` for
     /// operations that are not to be called dynamically.
-    pub(super) fn check_unused(&self, minor: u32) -> Result<(), SystemException> {
+    pub(super) fn check_unused(&self, minor: Minor) -> Result<(), SystemException> {
         if !matches!(self.state, State::Ready) {
             return Err(used(self.operation(), minor));
         }
@@ -92,7 +92,7 @@ fn is_callable(name: &str) -> bool {
 }
 
 #[cold]
-fn used(operation: &str, minor: u32) -> SystemException {
+fn used(operation: &str, minor: Minor) -> SystemException {
     SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
         "the request for {operation} was sent before; a request is used once: make another one"
     ))

@@ -141,7 +141,7 @@ impl DynamicResponse {
 
     fn take_handler(&mut self) -> Result<ResponseHandler, SystemException> {
         self.handler.take().ok_or_else(|| {
-            SystemException::bad_inv_order(0, CompletionStatus::Yes)
+            SystemException::bad_inv_order(minor::BAD_INV_ORDER_ANSWERED, CompletionStatus::Yes)
                 .with_detail(format!("{} was answered already", self.operation))
         })
     }

@@ -10,7 +10,7 @@ use crate::Orb;
 use crate::generated_code::decode_context;
 use crate::server::ServerRequest;
 use corbie_cdr::Decoder;
-use corbie_types::{Any, CompletionStatus, SystemException, minor};
+use corbie_types::{Any, CompletionStatus, Minor, SystemException, minor};
 
 /// One request to a [`DynamicImplementation`](super::DynamicImplementation).
 pub struct DynamicServerRequest<'q, 'r> {
@@ -141,7 +141,7 @@ impl<'q, 'r> DynamicServerRequest<'q, 'r> {
     }
 
     #[cold]
-    fn out_of_order(&self, what: &str, minor: u32) -> SystemException {
+    fn out_of_order(&self, what: &str, minor: Minor) -> SystemException {
         SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
             "{what} was called out of order while serving {}: first arguments, then ctx, then \
              set_result, each once, or set_exception",

@@ -18,8 +18,8 @@ use std::sync::Arc;
 ///
 /// ```
 /// use corbie_core::messaging::{ExceptionHolder, Raised};
-/// use corbie_types::{CompletionStatus, SystemException};
-/// let timeout = SystemException::timeout(0, CompletionStatus::Maybe);
+/// use corbie_types::{CompletionStatus, SystemException, minor};
+/// let timeout = SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::Maybe);
 /// let holder = ExceptionHolder::of_system(&timeout)?;
 /// assert_eq!(holder.raise_exception(), Err(Raised::System(timeout)));
 /// # Ok::<(), SystemException>(())

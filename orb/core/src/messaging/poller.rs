@@ -204,8 +204,11 @@ impl Poller {
             .with_detail("no reply handlers were generated: switch on ami_callback"));
         };
         if state.membership.is_member() {
-            return Err(SystemException::bad_inv_order(0, CompletionStatus::No)
-                .with_detail("a poller in a pollable set cannot have a handler: remove it first"));
+            return Err(SystemException::bad_inv_order(
+                minor::BAD_INV_ORDER_POLLER_IN_SET,
+                CompletionStatus::No,
+            )
+            .with_detail("a poller in a pollable set cannot have a handler: remove it first"));
         }
         *state.handler() = handler.cloned();
         if handler.is_some() {

@@ -8,7 +8,7 @@ use super::OrbInner;
 use crate::reactor::{Reactor, Waiting};
 use crate::{Orb, server};
 use corbie_settings::EventLoop;
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -131,9 +131,10 @@ impl Orb {
         }
         let _making = main.making.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error: std::io::Error| {
-            SystemException::no_resources(0, CompletionStatus::No).with_detail(format!(
-                "no event loop: {error}; raise the limit of open descriptors (ulimit -n)"
-            ))
+            SystemException::no_resources(minor::NO_RESOURCES_EVENT_LOOP, CompletionStatus::No)
+                .with_detail(format!(
+                    "no event loop: {error}; raise the limit of open descriptors (ulimit -n)"
+                ))
         };
         if main.reactor.get().is_none() {
             let reactor = Reactor::new(Waiting::OneAtATime).map_err(failed)?;
@@ -161,7 +162,7 @@ impl Orb {
         let started = thread.spawn(move || run_in_background(&reactor, &weak));
         started.map(|_| ()).map_err(|error| {
             main.has_thread.store(false, Ordering::Release);
-            SystemException::no_resources(0, CompletionStatus::No)
+            SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
                 .with_detail(format!("no thread for the event loop: {error}"))
         })
     }

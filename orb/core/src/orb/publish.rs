@@ -52,8 +52,11 @@ impl Orb {
             profiles.extend(profile.encode()?);
         }
         if profiles.is_empty() {
-            return Err(SystemException::obj_adapter(0, CompletionStatus::No)
-                .with_detail("the ORB does not listen on any address"));
+            return Err(SystemException::obj_adapter(
+                minor::OBJ_ADAPTER_NO_ENDPOINT,
+                CompletionStatus::No,
+            )
+            .with_detail("the ORB does not listen on any address"));
         }
         Ok(profiles)
     }
@@ -83,7 +86,7 @@ impl Orb {
     ) -> Result<CodeSets, SystemException> {
         let negotiated = self.code_sets().negotiate(Some(server));
         negotiated.map_err(|none_in_common| {
-            let minor = minor::OMGVMCID | 1;
+            let minor = minor::CODESET_INCOMPATIBLE_NEGOTIATION;
             SystemException::codeset_incompatible(minor, CompletionStatus::No)
                 .with_detail(none_in_common.to_string())
         })

@@ -15,7 +15,7 @@ use corbie_giop::{
     ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
 };
 use corbie_transport::PeerAddress;
-use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind};
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -185,8 +185,11 @@ fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
 fn serve(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     let served = catch_unwind(AssertUnwindSafe(|| match orb.server().adapter.get() {
         Some(adapter) => adapter.dispatch(request),
-        None => Err(SystemException::object_not_exist(0, CompletionStatus::No)
-            .with_detail("this ORB has no object adapter")),
+        None => Err(SystemException::object_not_exist(
+            minor::OBJECT_NOT_EXIST_NO_ADAPTER,
+            CompletionStatus::No,
+        )
+        .with_detail("this ORB has no object adapter")),
     }));
     match served {
         Ok(Err(exception)) if exception.kind == SystemExceptionKind::ObjectNotExist => {
@@ -225,7 +228,7 @@ pub(crate) fn panicked(
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_default();
     tracing::error!(operation, ?peer, text, "a servant panicked");
-    SystemException::unknown(0, CompletionStatus::Maybe)
+    SystemException::unknown(minor::UNKNOWN_SERVANT_PANIC, CompletionStatus::Maybe)
         .with_detail(format!("the servant panicked in {operation}: {text}"))
 }
 

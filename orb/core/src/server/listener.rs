@@ -13,7 +13,7 @@ use crate::server::{
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_transport::Link;
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -85,7 +85,7 @@ pub(crate) fn cannot_start(
     what: &dyn std::fmt::Display,
     error: &std::io::Error,
 ) -> SystemException {
-    SystemException::initialize(0, CompletionStatus::No)
+    SystemException::initialize(minor::INITIALIZE_LISTEN, CompletionStatus::No)
         .with_detail(format!("cannot start serving {what}: {error}"))
 }
 

@@ -9,7 +9,7 @@ use corbie_settings::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
 use corbie_transport::{Acceptor, Endpoint, ShmOptions};
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -78,9 +78,11 @@ pub(super) fn open_all(orb: &Orb) -> Result<Vec<Arc<Listening>>, SystemException
 
 fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemException> {
     let failed = |error: io::Error| {
-        SystemException::initialize(0, CompletionStatus::No).with_detail(format!(
-            "cannot listen on {configured}: {error}; choose another with -ORBListenEndpoints"
-        ))
+        SystemException::initialize(minor::INITIALIZE_LISTEN, CompletionStatus::No).with_detail(
+            format!(
+                "cannot listen on {configured}: {error}; choose another with -ORBListenEndpoints"
+            ),
+        )
     };
     let protocol = Protocol::of_listener(orb.transports(), &configured.at).ok_or_else(|| {
         let why = "no transport of this name was registered with the ORB's builder";

@@ -335,12 +335,12 @@ pub(crate) fn peer_of(connection: Option<&ServerConnection>) -> PeerAddress {
 
 #[cold]
 pub(crate) fn second_answer(operation: &str) -> SystemException {
-    SystemException::bad_inv_order(0, CompletionStatus::Yes)
+    SystemException::bad_inv_order(minor::BAD_INV_ORDER_ANSWERED, CompletionStatus::Yes)
         .with_detail(format!("{operation} was answered already"))
 }
 
 #[cold]
 fn no_answer(operation: &str) -> SystemException {
-    SystemException::no_response(0, CompletionStatus::Maybe)
+    SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, CompletionStatus::Maybe)
         .with_detail(format!("the servant returned from {operation} without an answer"))
 }

@@ -281,9 +281,10 @@ impl Drop for ResponseHandler {
 
 #[cold]
 fn dropped(operation: &str) -> SystemException {
-    SystemException::no_response(0, CompletionStatus::Maybe).with_detail(format!(
-        "the response to {operation} was dropped unanswered: the server gave the request up"
-    ))
+    SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, CompletionStatus::Maybe)
+        .with_detail(format!(
+            "the response to {operation} was dropped unanswered: the server gave the request up"
+        ))
 }
 
 #[cold]

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// ```
 /// use corbie_core::server::Servant;
 /// use corbie_poa::{ObjectId, Poa, ServantActivator, ServantManager, ServantRefusal};
-/// use corbie_types::{CompletionStatus, SystemException};
+/// use corbie_types::{CompletionStatus, SystemException, minor};
 /// use std::sync::Arc;
 ///
 /// /// Makes the servants of known objects by a function.
@@ -26,7 +26,8 @@ use std::sync::Arc;
 ///
 /// impl ServantActivator for Makes {
 ///     fn incarnate(&self, id: &ObjectId, _: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal> {
-///         let unknown = || SystemException::object_not_exist(0, CompletionStatus::No);
+///         let minor = minor::OBJECT_NOT_EXIST_NO_MATCH;
+///         let unknown = || SystemException::object_not_exist(minor, CompletionStatus::No);
 ///         Ok((self.0)(id.as_octets()).ok_or_else(unknown)?)
 ///     }
 ///     fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}

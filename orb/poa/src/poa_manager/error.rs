@@ -3,7 +3,7 @@
 //! Returned by [`super::PoaManager`] and [`super::PoaManagerFactory`]; becomes a system exception
 //! where a servant passes it on to its caller.
 
-use corbie_types::{CompletionStatus, SystemException};
+use corbie_types::{CompletionStatus, SystemException, minor};
 
 /// Why an operation of a POA manager or of their factory failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -34,11 +34,11 @@ impl From<PoaManagerError> for SystemException {
         match error {
             PoaManagerError::System(exception) => exception,
             PoaManagerError::AdapterInactive => {
-                SystemException::obj_adapter(1, CompletionStatus::No).with_detail(error.to_string())
+                SystemException::obj_adapter(minor::OBJ_ADAPTER_REFUSED, CompletionStatus::No)
+                    .with_detail(error.to_string())
             }
-            other => {
-                SystemException::bad_param(0, CompletionStatus::No).with_detail(other.to_string())
-            }
+            other => SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
+                .with_detail(other.to_string()),
         }
     }
 }

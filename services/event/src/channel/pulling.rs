@@ -54,8 +54,11 @@ impl Pull {
             None => self.response.reply_exception(DISCONNECTED, &|_| Ok(())),
             // Operations of interfaces for events raise nothing of their own.
             Some(_) => self.response.raise(
-                &SystemException::object_not_exist(0, CompletionStatus::No)
-                    .with_detail("the consumer was disconnected while its pull waited"),
+                &SystemException::object_not_exist(
+                    minor::OBJECT_NOT_EXIST_DISCONNECTED,
+                    CompletionStatus::No,
+                )
+                .with_detail("the consumer was disconnected while its pull waited"),
             ),
         };
     }

@@ -200,7 +200,9 @@ impl PushConsumer {
             }
             // As if it did not exist: whoever is in its place now may be replaced in turn.
             Err(NotTyped::Other(why)) => {
-                let gone = SystemException::inv_objref(0, CompletionStatus::No).with_detail(why);
+                let gone =
+                    SystemException::inv_objref(minor::INV_OBJREF_MALFORMED, CompletionStatus::No)
+                        .with_detail(why);
                 consumer.failed(&[], &gone);
             }
             Err(NotTyped::System(exception)) => consumer.failed(&[], &exception),
@@ -392,7 +394,7 @@ impl PushConsumer {
         } else {
             count(&self.counters.failed, 1);
             again.iter().for_each(|number| state.queue.failed(*number));
-            let why = SystemException::transient(0, CompletionStatus::Maybe);
+            let why = SystemException::transient(minor::TRANSIENT_CHANNEL, CompletionStatus::Maybe);
             self.fail(state, &why.with_detail("it took the first part of a bundle"));
         }
         if reads_on {
@@ -479,7 +481,7 @@ fn numbers(parts: &[(u64, usize)]) -> Vec<u64> {
 
 /// The object to push to is asked for again.
 fn not_known() -> SystemException {
-    SystemException::transient(0, CompletionStatus::No)
+    SystemException::transient(minor::TRANSIENT_CHANNEL, CompletionStatus::No)
         .with_detail("its typed object is not known any more")
 }
 

@@ -55,7 +55,11 @@ impl InterfaceRepository {
         let full = definition.describe_interface()?;
         if full.id != repository_id {
             let text = format!("the repository was asked for {repository_id} and gave {}", full.id);
-            return Err(SystemException::intf_repos(0, CompletionStatus::No).with_detail(text));
+            return Err(SystemException::intf_repos(
+                minor::INTF_REPOS_NO_ENTRY,
+                CompletionStatus::No,
+            )
+            .with_detail(text));
         }
         let name = definition.absolute_name()?;
         let bases = self.all_bases(bases_of(&full), Instant::now() + PATIENCE_FOR_ALL)?;
@@ -91,7 +95,8 @@ impl InterfaceRepository {
                      of an interface; {next} of {} were asked for",
                     bases.len()
                 );
-                return Err(SystemException::timeout(0, CompletionStatus::No).with_detail(text));
+                return Err(SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::No)
+                    .with_detail(text));
             }
             if next > BASES_MAX {
                 let text = format!("an interface has more than {BASES_MAX} bases");

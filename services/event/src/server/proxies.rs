@@ -28,7 +28,7 @@ use crate::event::{Event, PUSH, Shape};
 use corbie::cdr::Error;
 use corbie::{
     Any, CompletionStatus, Encoder, Interface, Object, Operation, Servant, ServerRequest,
-    SystemException,
+    SystemException, minor,
 };
 use std::sync::Arc;
 
@@ -323,13 +323,13 @@ fn write_found(event: &Event, e: &mut Encoder<'_>) -> Result<(), Error> {
 
 /// A nil reference where there has to be one.
 pub(super) fn is_nil(what: &str) -> SystemException {
-    SystemException::bad_param(0, CompletionStatus::No)
+    SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
         .with_detail(format!("the {what} is nil: it cannot be called"))
 }
 
 /// What is served by hand never comes here.
 pub(super) fn not_here() -> SystemException {
-    SystemException::internal(0, CompletionStatus::No)
+    SystemException::internal(minor::INTERNAL_STATE, CompletionStatus::No)
         .with_detail("events are not served by the skeleton")
 }
 
@@ -462,7 +462,8 @@ mod tests {
     fn of_many_events_some_may_have_been_taken() {
         use CompletionStatus::{Maybe, No};
         for (events, completed) in [(1, No), (2, Maybe)] {
-            let told = not_taken(SystemException::no_resources(0, No), events);
+            let told =
+                not_taken(SystemException::no_resources(minor::NO_RESOURCES_EVENTS, No), events);
             assert_eq!(told.completed, completed);
         }
     }

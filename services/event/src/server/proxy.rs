@@ -13,7 +13,7 @@ use crate::interfaces::EventInterface;
 use crate::log::Retention;
 use corbie::{
     CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, ServerRequest,
-    SystemException,
+    SystemException, minor,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -498,6 +498,6 @@ fn say(peer: &Object, farewell: &'static Operation) {
 }
 
 pub(super) fn ended() -> SystemException {
-    SystemException::object_not_exist(0, CompletionStatus::No)
+    SystemException::object_not_exist(minor::OBJECT_NOT_EXIST_DISCONNECTED, CompletionStatus::No)
         .with_detail("the proxy was disconnected, and does not exist any more")
 }

@@ -65,8 +65,9 @@ impl Context {
     ) -> Result<(), Refusal> {
         let end = self.shared.walk(self.id, name)?;
         let Some(bound) = bound else {
-            let exception = SystemException::bad_param(0, CompletionStatus::No)
-                .with_detail("a nil reference cannot be bound as a naming context");
+            let exception =
+                SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
+                    .with_detail("a nil reference cannot be bound as a naming context");
             return Err(exception.into());
         };
         match end {

@@ -9,7 +9,7 @@ use crate::NameComponent;
 use crate::cos_naming::NamingContext;
 use crate::refusal::Refusal;
 use corbie::policy::{Policy, SetOverrideType};
-use corbie::{CompletionStatus, Interface, SystemException};
+use corbie::{CompletionStatus, Interface, SystemException, minor};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -88,5 +88,5 @@ impl Shared {
 }
 
 fn override_failed(text: &str) -> SystemException {
-    SystemException::internal(0, CompletionStatus::No).with_detail(text)
+    SystemException::internal(minor::INTERNAL_STATE, CompletionStatus::No).with_detail(text)
 }

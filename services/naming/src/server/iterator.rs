@@ -11,7 +11,7 @@ use crate::cos_naming::{
 };
 use crate::refusal::system;
 use crate::store::{ContextId, Kind, Store, StoreError};
-use corbie::{CompletionStatus, ObjectId, Orb, Poa, SystemException};
+use corbie::{CompletionStatus, ObjectId, Orb, Poa, SystemException, minor};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -104,7 +104,7 @@ impl Iterators {
             .name("corbie-iterators".to_owned())
             .spawn(move || end_idle_ones(&weak))
             .map_err(|error| {
-                SystemException::no_resources(0, CompletionStatus::No)
+                SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
                     .with_detail(format!("the thread that ends iterators cannot start: {error}"))
             })?;
         Ok(iterators)
@@ -128,8 +128,11 @@ impl Iterators {
         cursor: Cursor,
     ) -> Result<BindingIterator, SystemException> {
         if orb.is_shut_down() {
-            return Err(SystemException::bad_inv_order(0, CompletionStatus::No)
-                .with_detail("the naming server is being shut down"));
+            return Err(SystemException::bad_inv_order(
+                minor::BAD_INV_ORDER_SERVICE_ENDS,
+                CompletionStatus::No,
+            )
+            .with_detail("the naming server is being shut down"));
         }
         let cursor = Mutex::new(cursor);
         let place = Arc::new(Place { cursor, used: Mutex::new(Instant::now()) });
@@ -231,8 +234,11 @@ impl BindingIteratorServant for Iterator {
 
     fn next_n(&self, how_many: u32) -> Result<(bool, Vec<Binding>), SystemException> {
         if how_many == 0 {
-            return Err(SystemException::bad_param(0, CompletionStatus::No)
-                .with_detail("next_n was asked for no bindings; it takes one or more"));
+            return Err(SystemException::bad_param(
+                minor::BAD_PARAM_ARGUMENT,
+                CompletionStatus::No,
+            )
+            .with_detail("next_n was asked for no bindings; it takes one or more"));
         }
         let most = self.iterators.upgrade().map_or(1, |iterators| iterators.list);
         let bindings = self.take(most.min(how_many as usize))?;
@@ -243,7 +249,10 @@ impl BindingIteratorServant for Iterator {
         if self.iterators.upgrade().is_some_and(|iterators| iterators.end(&self.place)) {
             return Ok(());
         }
-        Err(SystemException::object_not_exist(0, CompletionStatus::No)
-            .with_detail("the iterator has ended"))
+        Err(SystemException::object_not_exist(
+            minor::OBJECT_NOT_EXIST_DISCONNECTED,
+            CompletionStatus::No,
+        )
+        .with_detail("the iterator has ended"))
     }
 }

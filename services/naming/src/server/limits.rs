@@ -4,7 +4,7 @@
 
 use crate::NameComponent;
 use crate::store::Quota;
-use corbie::{CompletionStatus, SystemException, minor};
+use corbie::{CompletionStatus, Minor, SystemException, minor};
 use std::time::Duration;
 
 /// Limits of one server. What is beyond them is refused with `IMP_LIMIT` (`COMPLETED_NO`).
@@ -87,6 +87,6 @@ impl Limits {
     }
 }
 
-pub(super) fn beyond(minor: u32, detail: String) -> SystemException {
+pub(super) fn beyond(minor: Minor, detail: String) -> SystemException {
     SystemException::imp_limit(minor, CompletionStatus::No).with_detail(detail)
 }

@@ -2,7 +2,7 @@
 //! all requests from then on, so that none is accepted that nobody works off, and says so to
 //! whoever runs it. What it accepted is in its journal for the one that takes its place.
 
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -60,5 +60,5 @@ impl Failure {
 
 /// Another replica, or the one that takes its place, may answer.
 pub(super) fn refusal(why: &str) -> SystemException {
-    SystemException::transient(0, CompletionStatus::No).with_detail(why)
+    SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No).with_detail(why)
 }

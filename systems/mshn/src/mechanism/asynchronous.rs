@@ -3,7 +3,7 @@
 
 use super::{Link, Mechanism, drive};
 use crate::messages::{Done, Reply, Request};
-use corbie::{Object, SystemException};
+use corbie::{Object, SystemException, minor};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
@@ -29,7 +29,8 @@ impl Link for To {
         self.start(request, Box::new(done));
         receiver.recv().unwrap_or_else(|_| {
             let maybe = corbie::CompletionStatus::Maybe;
-            Err(SystemException::no_response(0, maybe).with_detail("the answer was forgotten"))
+            Err(SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, maybe)
+                .with_detail("the answer was forgotten"))
         })
     }
 

@@ -26,7 +26,7 @@ use crate::peers::Address;
 use attending::Attention;
 use calls::Calls;
 use consumer::Reader;
-use corbie::{CompletionStatus, Object, Orb, ResponseHandler, SystemException};
+use corbie::{CompletionStatus, Object, Orb, ResponseHandler, SystemException, minor};
 use corbie_event::cos_event_comm::PushConsumer;
 use corbie_naming::Naming;
 use letter::{Body, Letter};
@@ -143,7 +143,8 @@ pub(crate) fn unique() -> u64 {
 }
 
 fn comm_failure(text: impl Into<String>) -> SystemException {
-    SystemException::comm_failure(0, CompletionStatus::Maybe).with_detail(text)
+    SystemException::comm_failure(minor::COMM_FAILURE_CHANNEL, CompletionStatus::Maybe)
+        .with_detail(text)
 }
 
 impl Events {
@@ -261,8 +262,11 @@ impl Hub {
         }
         // Not a file, nor a name: a reference, which is not called yet.
         if !reply_to.starts_with("IOR:") {
-            return Err(SystemException::bad_param(0, CompletionStatus::No)
-                .with_detail("an answer was asked for at something that is no reference"));
+            return Err(SystemException::bad_param(
+                minor::BAD_PARAM_ARGUMENT,
+                CompletionStatus::No,
+            )
+            .with_detail("an answer was asked for at something that is no reference"));
         }
         let object = self.orb.string_to_object(reply_to)?;
         let (hub, key) = (Arc::downgrade(self), reply_to.to_owned());

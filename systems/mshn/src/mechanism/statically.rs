@@ -6,7 +6,7 @@
 
 use super::{Link, Mechanism};
 use crate::messages::{Done, Reply, Request};
-use corbie::{CompletionStatus, Object, SystemException};
+use corbie::{CompletionStatus, Object, SystemException, minor};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -201,7 +201,7 @@ impl Link for To {
 }
 
 fn too_many() -> SystemException {
-    SystemException::no_resources(0, CompletionStatus::No)
+    SystemException::no_resources(minor::NO_RESOURCES_REQUESTS, CompletionStatus::No)
         .with_detail(format!("{WAITING_MAX} requests wait for this component already"))
 }
 

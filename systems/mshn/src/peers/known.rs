@@ -127,6 +127,7 @@ mod tests {
     use super::*;
     use crate::messages::{Done, Reply, Request};
     use corbie::CompletionStatus;
+    use corbie::minor;
 
     #[test]
     fn replicas_are_taken_in_turns_and_failed_ones_passed_over() {
@@ -153,7 +154,7 @@ mod tests {
 
     impl Link for Nobody {
         fn call(&self, _: &Request) -> Result<Reply, SystemException> {
-            Err(SystemException::transient(0, CompletionStatus::No))
+            Err(SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No))
         }
 
         fn start(&self, request: &Request, done: Done) {
@@ -169,8 +170,18 @@ mod tests {
         known.listed(group, &names);
         let link: Arc<dyn Link> = Arc::new(Nobody);
         let before = Instant::now();
-        known.failed(group, "a", &link, &SystemException::timeout(0, CompletionStatus::Maybe));
-        known.failed(group, "b", &link, &SystemException::transient(0, CompletionStatus::No));
+        known.failed(
+            group,
+            "a",
+            &link,
+            &SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::Maybe),
+        );
+        known.failed(
+            group,
+            "b",
+            &link,
+            &SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No),
+        );
         let after = Instant::now();
         let failed = &known.replicas[&group].failed;
         assert!(failed["a"] >= before + HUNG_AVOIDED && failed["b"] <= after + AVOIDED);

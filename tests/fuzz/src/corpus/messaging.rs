@@ -2,12 +2,12 @@
 
 use super::{Input, ORDERS, in_all_dialects};
 use corbie::messaging::ExceptionHolder;
-use corbie::{ByteOrder, CompletionStatus, Encoder, SystemException};
+use corbie::{ByteOrder, CompletionStatus, Encoder, Minor, SystemException};
 
 /// A holder in the plain form that Corbie writes, and in those that peers write: without its
 /// repository id, with a list of ids, and in chunks (CORBA 3.3 P2 §9.3.4).
 pub(super) fn exception_holders() -> Vec<Input> {
-    let timeout = SystemException::timeout(0x4f4d_0001, CompletionStatus::Maybe);
+    let timeout = SystemException::timeout(Minor::of::<0x4f4d_0001>(), CompletionStatus::Maybe);
     let state =
         |e: &mut Encoder<'_>| state(e, false, &|body| body.write_string("IDL:Test/Nothing:1.0"));
     let mut inputs = in_all_dialects("system", |e| {

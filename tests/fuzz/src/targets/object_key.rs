@@ -4,7 +4,7 @@
 use corbie::{
     IdAssignment, IdUniqueness, Lifespan, ObjectId, Orb, Poa, PoaPolicy, RequestProcessing,
     Servant, ServantActivator, ServantDemux, ServantManager, ServantRefusal, ServerRequest,
-    SystemException,
+    SystemException, minor,
 };
 use corbie_poa::measure::{Demultiplexer, key_again};
 use std::sync::{Arc, OnceLock};
@@ -100,7 +100,11 @@ impl ServantActivator for ShortIds {
     fn incarnate(&self, id: &ObjectId, poa: &Poa) -> Result<Arc<dyn Servant>, ServantRefusal> {
         assert_eq!(poa.the_name(), "activator");
         if id.as_octets().len() > 2 {
-            return Err(SystemException::object_not_exist(0, corbie::CompletionStatus::No).into());
+            return Err(SystemException::object_not_exist(
+                minor::OBJECT_NOT_EXIST_NO_MATCH,
+                corbie::CompletionStatus::No,
+            )
+            .into());
         }
         Ok(Arc::new(Target))
     }

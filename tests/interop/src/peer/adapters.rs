@@ -137,7 +137,7 @@ fn discarding(call: &Call) -> Outcome {
     let got = it.calls();
     yard.activate()?;
     raised(&got, SystemExceptionKind::Transient, NO)?;
-    let minor = got.err().map(|exception| exception.minor);
+    let minor = got.err().map(|exception| exception.minor.code());
     check_equal("minor code", &minor, &Some(0x4f4d_0001))?;
     Ok(check_equal("afterwards", &it.calls()?, &(before + 1))?)
 }

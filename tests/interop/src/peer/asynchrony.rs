@@ -24,7 +24,7 @@ pub(super) use host::start;
 use crate::idl::asynchrony::calls::WorkError;
 use crate::idl::asynchrony::{AmiCallsExceptionHolder, Calls, Item, Nothing, Refused, Visitor};
 use corbie::messaging::ExceptionHolder;
-use corbie::{CompletionStatus, SystemException, SystemExceptionKind};
+use corbie::{CompletionStatus, Minor, SystemException};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -75,7 +75,10 @@ pub(super) fn work(number: i32, some: &[i32]) -> Result<(Item, Vec<i32>, String)
     match number {
         -1 => Err(Refused { why: "refused".to_owned(), code: 77, what: item(3) }.into()),
         -2 => Err(Nothing {}.into()),
-        -3 => Err(SystemException::bad_param(0x4f4d_0007, CompletionStatus::Yes).into()),
+        -3 => {
+            Err(SystemException::bad_param(Minor::of::<0x4f4d_0007>(), CompletionStatus::Yes)
+                .into())
+        }
         _ => {
             let added = some.iter().map(|n| n + number).collect();
             Ok((item(number), added, format!("work {number}")))
@@ -95,7 +98,7 @@ pub(super) fn raised<T>(outcome: &Result<T, WorkError>) -> String {
 
 /// "BAD_PARAM 4f4d0007 COMPLETED_YES".
 pub(super) fn raised_system(e: &SystemException) -> String {
-    format!("{} {:08x} {}", e.kind.name(), e.minor, e.completed.name())
+    format!("{} {:08x} {}", e.kind.name(), e.minor.code(), e.completed.name())
 }
 
 /// What a holder of the outcome of `work` raises.
@@ -105,7 +108,7 @@ pub(crate) fn raised_by(holder: &ExceptionHolder) -> String {
 
 fn refuse_thirteen(number: i32) -> Result<(), SystemException> {
     match number {
-        13 => Err(SystemException::no_permission(13, CompletionStatus::No)),
+        13 => Err(SystemException::no_permission(Minor::of::<13>(), CompletionStatus::No)),
         _ => Ok(()),
     }
 }
@@ -181,7 +184,7 @@ pub(super) fn base(number: i32) -> String {
 }
 
 pub(super) fn nil() -> SystemException {
-    SystemException::new(SystemExceptionKind::BadParam, 1, CompletionStatus::No)
+    SystemException::bad_param(Minor::of::<1>(), CompletionStatus::No)
 }
 
 /// Lets time pass, as an operation that takes long does.

@@ -87,7 +87,7 @@ fn reason(root: &Root, failure: Failure) -> String {
             format!("{exception}; server: {why}")
         }
         Failure::System(exception) => {
-            format!("{exception} (minor 0x{:08x}, {})", exception.minor, exception.completed.name())
+            format!("{exception} (minor {}, {})", exception.minor, exception.completed.name())
         }
     }
 }

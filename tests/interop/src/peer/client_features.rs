@@ -268,7 +268,7 @@ fn system_exceptions(call: &Call, activity: bool) -> Outcome {
                 return Err(Failure::Different(Different(format!("{kind:?}: not raised"))));
             };
             let wanted = (kind, minor, status(completed));
-            check_equal(kind.name(), &(got.kind, got.minor, got.completed), &wanted)?;
+            check_equal(kind.name(), &(got.kind, got.minor.code(), got.completed), &wanted)?;
         }
     }
     Ok(())

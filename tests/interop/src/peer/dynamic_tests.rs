@@ -10,7 +10,7 @@ use corbie::dynamic::Exception;
 use corbie::idl::Wstring;
 use corbie::{
     ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicServant,
-    DynamicServerRequest, Interface, LongDouble, NamedValue, NvList, Object, Orb, Poa,
+    DynamicServerRequest, Interface, LongDouble, Minor, NamedValue, NvList, Object, Orb, Poa,
     SystemException, TypeCode, Typed, TypedServant, WChar,
 };
 use std::fmt::Debug;
@@ -288,7 +288,9 @@ impl DynamicImplementation for Raising {
             "raise_empty" => Any::from_value::<Empty>(&Empty {}),
             "raise_details" => Any::from_value::<Details>(&details(2)),
             "raise_lists" => Any::from_value::<Lists>(&lists(4)),
-            "raise_foreign" => return Err(SystemException::no_memory(7, CompletionStatus::Yes)),
+            "raise_foreign" => {
+                return Err(SystemException::no_memory(Minor::of::<7>(), CompletionStatus::Yes));
+            }
             _ => return Err(request.unknown_operation()),
         };
         request.set_exception(exception?)

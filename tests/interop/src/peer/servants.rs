@@ -7,8 +7,8 @@ use crate::values::{self, *};
 use corbie::idl::Wstring;
 use corbie::types::{Any, TypeCode};
 use corbie::{
-    CompletionStatus, LongDouble, Marshal, Object, Orb, Poa, SystemException, SystemExceptionKind,
-    WChar,
+    CompletionStatus, LongDouble, Marshal, Minor, Object, Orb, Poa, SystemException,
+    SystemExceptionKind, WChar, minor,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -46,7 +46,8 @@ impl Side {
         body().map_err(|different| {
             let text = different.to_string();
             self.mismatch.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&text);
-            SystemException::bad_param(MISMATCH, CompletionStatus::No).with_detail(text)
+            SystemException::bad_param(Minor::of::<MISMATCH>(), CompletionStatus::No)
+                .with_detail(text)
         })
     }
 
@@ -147,7 +148,9 @@ impl CallbackServant for CallbackOne {
         }
         match server {
             Some(server) => Ok(1 + server.call_back(self.myself.get(), depth - 1)?),
-            None => Err(SystemException::bad_param(0, CompletionStatus::No)),
+            None => {
+                Err(SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No))
+            }
         }
     }
 }
@@ -277,7 +280,7 @@ impl ExceptionsServant for Side {
             let found = SystemExceptionKind::ALL.iter().find(|kind| kind.name() == name);
             found.ok_or_else(|| Different(format!("no standard exception is called {name}")))
         })?;
-        Err(SystemException::new(*kind, minor, status(completed)))
+        Err(SystemException::received(*kind, minor, status(completed)))
     }
     /// The servant fails in Rust's own way.
     fn raise_foreign(&self) -> Result<(), SystemException> {
@@ -363,7 +366,9 @@ impl ReferencesServant for ReferencesOne {
     fn call_back(&self, it: Option<&Callback>, depth: i32) -> Result<i32, SystemException> {
         match it {
             Some(it) => Ok(1 + it.ping(self.myself.get(), depth)?),
-            None => Err(SystemException::bad_param(0, CompletionStatus::No)),
+            None => {
+                Err(SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No))
+            }
         }
     }
     fn gone(&self) -> Result<Option<Named>, SystemException> {

@@ -8,7 +8,7 @@ use crate::idl::adapters::{Yard, YardSkeleton};
 use crate::idl::asynchrony::Host;
 use crate::idl::interop::*;
 use crate::values::*;
-use corbie::{CompletionStatus, Object, Orb, Poa, PoaPolicy, SystemException, TypedServant};
+use corbie::{CompletionStatus, Minor, Object, Orb, Poa, PoaPolicy, SystemException, TypedServant};
 use std::fmt::Display;
 use std::io::Read;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
@@ -87,7 +87,7 @@ impl AttributesServant for AttributesOne {
     }
     fn set_number(&self, value: i32) -> Result<(), SystemException> {
         if value == 13 {
-            return Err(SystemException::no_permission(13, CompletionStatus::No));
+            return Err(SystemException::no_permission(Minor::of::<13>(), CompletionStatus::No));
         }
         self.number.store(value, Ordering::SeqCst);
         Ok(())

@@ -9,7 +9,7 @@ use crate::idl::adapters::{Ending, Item, ItemServant, ItemSkeleton, Kind, YardSe
 use crate::idl::interop::{ForwardMode, Forwarded, ForwardedSkeleton};
 use crate::values::Different;
 use corbie::{
-    IdAssignment, IdUniqueness, ObjectId, Poa, PoaPolicy, RequestProcessing, ServantManager,
+    IdAssignment, IdUniqueness, Minor, ObjectId, Poa, PoaPolicy, RequestProcessing, ServantManager,
     ServantRetention, SystemException,
 };
 use on_demand::{Adapters, ForwardingActivator, ForwardingLocator, History, Located};
@@ -153,7 +153,7 @@ impl YardOne {
 }
 
 fn not_here(why: &str) -> SystemException {
-    SystemException::no_resources(0, corbie::CompletionStatus::No).with_detail(why)
+    SystemException::no_resources(Minor::of::<1>(), corbie::CompletionStatus::No).with_detail(why)
 }
 
 impl YardServant for YardOne {

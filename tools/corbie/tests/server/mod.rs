@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use corbie::types::{CompletionStatus, SystemException};
-use corbie::{ObjectId, Orb, Poa, Servant, ServerRequest};
+use corbie::{Minor, ObjectId, Orb, Poa, Servant, ServerRequest};
 
 const ECHO: &str = "IDL:Every/Echo:1.0";
 const BASE: &str = "IDL:Every/Base:1.0";
@@ -116,7 +116,7 @@ impl Servant for Echo {
             }
             "refuse_empty" => request.reply_exception("IDL:Every/Empty:1.0", &|_| Ok(())),
             "unlisted" => request.reply_exception("IDL:Every/Unlisted:1.0", &|_| Ok(())),
-            "fail" => Err(SystemException::no_permission(0, CompletionStatus::No)),
+            "fail" => Err(SystemException::no_permission(Minor::of::<1>(), CompletionStatus::No)),
             "_get_title" => {
                 let title = self.title.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 request.reply(&|e| e.write_string(&title))

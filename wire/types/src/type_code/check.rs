@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::shape::{Body, Case, Field, Named};
 use super::{Repr, TcKind, TypeCode};
-use crate::{CompletionStatus, RepositoryId, SystemException, minor};
+use crate::{CompletionStatus, Minor, RepositoryId, SystemException, minor};
 
 impl TypeCode {
     /// Checks the names, ids, member types and labels of it and of all its parts.
@@ -204,6 +204,6 @@ fn is_identifier(name: &str) -> bool {
 }
 
 #[cold]
-fn refused(minor: u32, text: String) -> SystemException {
+fn refused(minor: Minor, text: String) -> SystemException {
     SystemException::bad_param(minor, CompletionStatus::No).with_detail(text)
 }

@@ -6,7 +6,9 @@
 
 use corbie::cdr::Error;
 use corbie::types::{Ior, TcKind, UnionValue};
-use corbie::{Any, CompletionStatus, Encoder, LongDouble, SystemException, TypeCode, Value, WChar};
+use corbie::{
+    Any, CompletionStatus, Encoder, LongDouble, SystemException, TypeCode, Value, WChar, minor,
+};
 
 /// Values that a type may have in it, so that an array of arrays of arrays costs nobody memory.
 const MOST: usize = 1 << 20;
@@ -117,7 +119,7 @@ fn too_large() -> SystemException {
 }
 
 fn without_value(of: &TypeCode) -> SystemException {
-    SystemException::no_implement(0, CompletionStatus::No)
+    SystemException::no_implement(minor::NO_IMPLEMENT_FEATURE, CompletionStatus::No)
         .with_detail(format!("there is no default value for a {}", of.kind().name()))
 }
 

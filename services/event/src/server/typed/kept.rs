@@ -38,7 +38,8 @@ fn row(
     let written = to_octets(description).and_then(|octets| of_octets(&octets).map(|_| octets));
     let description = written.map_err(|error| {
         let text = format!("the description of {id} cannot be kept: {error}");
-        SystemException::bad_param(0, CompletionStatus::No).with_detail(text)
+        SystemException::bad_param(minor::BAD_PARAM_NOT_SENDABLE, CompletionStatus::No)
+            .with_detail(text)
     })?;
     let definition = definition.map(Object::to_string).unwrap_or_default();
     Ok(InterfaceRow { id, is_handed_over, definition, description })

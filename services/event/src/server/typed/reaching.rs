@@ -10,7 +10,7 @@ use crate::server::proxy::{Flow, NotConnected, Proxy};
 use corbie::types::Ior;
 use corbie::{
     CompletionStatus, Marshal as _, Object, ResponseHandler, ServerRequest, SystemException,
-    SystemExceptionKind,
+    SystemExceptionKind, minor,
 };
 use std::sync::Arc;
 
@@ -96,7 +96,8 @@ fn explained(exception: SystemException) -> SystemException {
     match exception.kind {
         K::ObjectNotExist | K::InvObjref => {
             let text = format!("what was to be connected is not there: {exception}");
-            SystemException::bad_param(0, CompletionStatus::No).with_detail(text)
+            SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
+                .with_detail(text)
         }
         _ => exception,
     }

@@ -5,7 +5,7 @@
 
 use crate::interfaces::EventInterface;
 use crate::server::proxy::Proxy;
-use corbie::{CompletionStatus, Object, Servant, ServerRequest, SystemException};
+use corbie::{CompletionStatus, Object, Servant, ServerRequest, SystemException, minor};
 use std::sync::Arc;
 
 /// Serves a request at the typed object of a proxy.
@@ -53,6 +53,6 @@ impl Servant for Called {
 
 /// Operations of I raise nothing; so it is a system exception.
 pub(super) fn not_connected() -> SystemException {
-    SystemException::bad_inv_order(0, CompletionStatus::No)
+    SystemException::bad_inv_order(minor::BAD_INV_ORDER_NOT_CONNECTED, CompletionStatus::No)
         .with_detail("the proxy is not connected: connect it before events are given or asked for")
 }

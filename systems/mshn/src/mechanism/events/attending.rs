@@ -3,7 +3,7 @@
 //! too long is given up.
 
 use super::{Hub, comm_failure, lock};
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -96,7 +96,7 @@ fn look_at_ways(hub: &Arc<Hub>) {
         let silence = link.way.silence();
         if silence >= hub.options.silence {
             let text = format!("no sign of life for {silence:?} from who should answer");
-            let exception = SystemException::timeout(0, CompletionStatus::Maybe);
+            let exception = SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::Maybe);
             hub.calls.broken(Some(&link.way), &exception.with_detail(text));
         } else if link.way.was_probed_before(hub.options.probe_after) {
             let awaited = hub.calls.awaited(&link.way, hub.options.probe_after);

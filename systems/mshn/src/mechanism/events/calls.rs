@@ -5,7 +5,7 @@
 //! that who should answer does not know of was lost, or its answer was: it fails.
 
 use crate::messages::{Done, Reply, sent};
-use corbie::{CompletionStatus, SystemException};
+use corbie::{CompletionStatus, SystemException, minor};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -237,7 +237,8 @@ impl Calls {
         };
         for correlation in lost {
             let text = "the request or its answer was lost: who should answer knows nothing of it";
-            let exception = SystemException::comm_failure(0, CompletionStatus::Maybe);
+            let exception =
+                SystemException::comm_failure(minor::COMM_FAILURE_CHANNEL, CompletionStatus::Maybe);
             let lost = |counts: &mut EventCounts| {
                 (counts.failed, counts.lost) = (counts.failed + 1, counts.lost + 1);
             };
@@ -271,7 +272,8 @@ impl Calls {
             let first = self.lock().ends.front().copied();
             let Some((_, correlation)) = first.filter(|(ends, _)| *ends <= now) else { return };
             let text = format!("no answer came as an event within {:?}", self.time_limit);
-            let exception = SystemException::timeout(0, CompletionStatus::Maybe).with_detail(text);
+            let exception = SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::Maybe)
+                .with_detail(text);
             self.end(correlation, Err(exception), |counts| counts.timed_out += 1);
         }
     }

@@ -5,6 +5,7 @@ use super::Form;
 use super::letter::{Letter, PUSH};
 use corbie::{
     Any, CompletionStatus, Object, Orb, ResponseHandler, Servant, ServerRequest, SystemException,
+    minor,
 };
 use corbie_event::cos_event_comm::{
     PushConsumer, PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
@@ -45,7 +46,7 @@ struct Rest<R> {
 
 impl<R: Reader> PushConsumerServant for Rest<R> {
     fn push(&self, _data: &Any) -> Result<(), PushError> {
-        Err(SystemException::no_implement(0, CompletionStatus::No)
+        Err(SystemException::no_implement(minor::NO_IMPLEMENT_FEATURE, CompletionStatus::No)
             .with_detail("events of this form are not taken here")
             .into())
     }

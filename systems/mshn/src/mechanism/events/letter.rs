@@ -10,7 +10,7 @@ use crate::messages::{Reply, Request};
 use corbie::cdr::Error;
 use corbie::{
     Any, ByteOrder, CompletionStatus, Decoder, Encoder, Marshal, Operation, SystemException,
-    SystemExceptionKind, TypeCode, Typed,
+    SystemExceptionKind, TypeCode, Typed, minor,
 };
 use std::sync::LazyLock;
 
@@ -65,7 +65,7 @@ impl Body {
             Body::Answers(reply) => reply.encode_member(e),
             Body::Refuses(exception) => {
                 e.write_str(exception.repository_id())?;
-                e.write_ulong(exception.minor);
+                e.write_ulong(exception.minor.code());
                 <CompletionStatus as Marshal>::encode(&exception.completed, e)?;
                 e.write_string(exception.detail.as_deref().unwrap_or_default())
             }
@@ -98,7 +98,7 @@ fn exception(raised: Raised) -> SystemException {
         _ => CompletionStatus::Maybe,
     };
     let kind = kind.unwrap_or(SystemExceptionKind::Unknown);
-    SystemException::new(kind, raised.minor, completed).with_detail(raised.why)
+    SystemException::received(kind, raised.minor, completed).with_detail(raised.why)
 }
 
 impl Letter {
@@ -173,8 +173,11 @@ impl Letter {
         let any = Any::decode(&mut d)?;
         if !any.type_code().equivalent(&TYPE) {
             let found = any.type_code();
-            return Err(SystemException::bad_param(0, CompletionStatus::No)
-                .with_detail(format!("the event should be an MSHN envelope, but is a {found}")));
+            return Err(SystemException::bad_param(
+                minor::BAD_PARAM_WRONG_TYPE,
+                CompletionStatus::No,
+            )
+            .with_detail(format!("the event should be an MSHN envelope, but is a {found}")));
         }
         let mut own = Encoder::native();
         any.encode_value(&mut own)?;

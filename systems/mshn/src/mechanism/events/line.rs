@@ -5,7 +5,7 @@
 //! [`CHANNEL_SERVERS`].
 
 use super::{EventOptions, Form};
-use corbie::{CompletionStatus, Object, SystemException};
+use corbie::{CompletionStatus, Object, SystemException, minor};
 use corbie_event::corbie_events::event_channel_factory::{
     CreateChannelError, CreateTypedChannelError,
 };
@@ -55,7 +55,8 @@ impl Channel {
 }
 
 fn failed(what: &str, why: &dyn Display) -> SystemException {
-    SystemException::transient(0, CompletionStatus::No).with_detail(format!("{what}: {why}"))
+    SystemException::transient(minor::TRANSIENT_CHANNEL, CompletionStatus::No)
+        .with_detail(format!("{what}: {why}"))
 }
 
 fn nil(what: &str) -> SystemException {

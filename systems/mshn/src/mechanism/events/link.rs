@@ -8,7 +8,7 @@ use super::{Hub, is_gone, lock};
 use crate::idl::events::Header;
 use crate::mechanism::Link;
 use crate::messages::{Done, Reply, Request};
-use corbie::{CompletionStatus, Object, SystemException};
+use corbie::{CompletionStatus, Object, SystemException, minor};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 
@@ -118,7 +118,8 @@ impl Link for EventLink {
         self.hub.pushed(letter.head.correlation, outcome);
         receiver.recv().unwrap_or_else(|_| {
             let maybe = CompletionStatus::Maybe;
-            Err(SystemException::no_response(0, maybe).with_detail("the answer was forgotten"))
+            Err(SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, maybe)
+                .with_detail("the answer was forgotten"))
         })
     }
 

@@ -5,7 +5,7 @@
 
 use super::Form;
 use super::letter::Letter;
-use corbie::{Object, Reply, ReplySink, SystemException};
+use corbie::{Object, Reply, ReplySink, SystemException, minor};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -105,7 +105,8 @@ fn taken(mut reply: Reply) -> Result<(), SystemException> {
         Some(raised) => {
             let text = format!("the event channel does not take events from us: {raised}");
             let no = corbie::CompletionStatus::No;
-            Err(SystemException::object_not_exist(0, no).with_detail(text))
+            Err(SystemException::object_not_exist(minor::OBJECT_NOT_EXIST_DISCONNECTED, no)
+                .with_detail(text))
         }
     }
 }

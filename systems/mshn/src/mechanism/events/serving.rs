@@ -8,7 +8,7 @@ use super::{Hub, lock};
 use crate::idl::events::Header;
 use crate::messages::{Component, Reply, Request};
 use crate::peers::{self, Address};
-use corbie::{CompletionStatus, Object, ResponseHandler, SystemException};
+use corbie::{CompletionStatus, Object, ResponseHandler, SystemException, minor};
 use corbie_event::cos_event_comm::PushConsumer;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -166,7 +166,9 @@ impl Drop for Owed {
     fn drop(&mut self) {
         let text = "the component has forgotten the request";
         let maybe = CompletionStatus::Maybe;
-        self.answer(Err(SystemException::no_response(0, maybe).with_detail(text)));
+        self.answer(Err(
+            SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, maybe).with_detail(text)
+        ));
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use corbie::policy::{Policy, SetOverrideType};
-use corbie::{Any, IdAssignment, Interface, Lifespan, Poa, PoaPolicy, SystemException};
+use corbie::{Any, IdAssignment, Interface, Lifespan, Poa, PoaPolicy, SystemException, minor};
 use corbie_event::cos_event_channel_admin::{ConsumerAdmin, ProxyPullSupplier, ProxyPushSupplier};
 use corbie_event::cos_event_comm::pull_supplier::PullError;
 use corbie_event::cos_event_comm::push_consumer::PushError;
@@ -231,7 +231,7 @@ impl PushConsumerServant for Listener {
         self.say(Heard::Event(data.clone(), shown));
         // What was not shown is not taken: the channel tries again.
         was_shown.recv().map_err(|_| {
-            SystemException::transient(0, corbie::CompletionStatus::No)
+            SystemException::transient(minor::TRANSIENT_NOT_NOW, corbie::CompletionStatus::No)
                 .with_detail("this consumer is about to end")
                 .into()
         })

@@ -216,13 +216,19 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use corbie::minor;
 
     fn lost() -> Refusal {
-        SystemException::comm_failure(0, corbie::CompletionStatus::Maybe).into()
+        SystemException::comm_failure(minor::COMM_FAILURE_CLOSED, corbie::CompletionStatus::Maybe)
+            .into()
     }
 
     fn gone() -> Refusal {
-        SystemException::object_not_exist(0, corbie::CompletionStatus::No).into()
+        SystemException::object_not_exist(
+            minor::OBJECT_NOT_EXIST_DISCONNECTED,
+            corbie::CompletionStatus::No,
+        )
+        .into()
     }
 
     /// Connects where the attempts have these outcomes: which of the proxies 0, 1, … is connected

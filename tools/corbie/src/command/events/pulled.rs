@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use clap::ArgMatches;
-use corbie::{Any, CompletionStatus, SystemException};
+use corbie::{Any, CompletionStatus, SystemException, minor};
 use corbie_event::cos_event_channel_admin::ProxyPullConsumer;
 use corbie_event::cos_event_comm::pull_supplier::{PullError, TryPullError};
 use corbie_event::cos_event_comm::{
@@ -139,7 +139,8 @@ impl Exchange {
             state = self.wait_while(|s| s.pull == pull && is_idle(s));
         }
         if state.pull != pull {
-            let superseded = SystemException::transient(0, CompletionStatus::No);
+            let superseded =
+                SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No);
             return Err(superseded.with_detail("another pull came after this one").into());
         }
         let given = state.offered.take();
