@@ -12,9 +12,9 @@
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
-// layers: closed object_id object_operations slots < object_key < active_object_map <
-//    adapter_activator < policies < thread_model < map_lock < transitions < poa_manager <
-//    servant_manager < upcall_context < current < poa < root < dispatch measure
+// layers: closed object_id object_operations slots < error object_key poa_manager < policies <
+//    active_object_map thread_model < map_lock < transitions < poa < current dispatch <
+//    measure root
 mod active_object_map;
 mod closed;
 mod current;

@@ -3,10 +3,9 @@
 //! CORBA 3.3 P1 §8.5.1: names that begin with `-ORB` are reserved; one that is not recognised is
 //! BAD_PARAM. Both `-ORBname value` and `-ORBname=value` are understood, in any case of letters.
 
-use super::near_names;
-use super::refusal::Refusal;
-use super::settings::{PartialSettings, Settings};
-use super::table::Setting;
+use crate::near_names;
+use crate::refusal::Refusal;
+use crate::settings::{PartialSettings, Setting, Settings};
 
 /// Takes every `-ORB…` argument out of `args`. After `--` nothing is looked at.
 pub(crate) fn take(args: &mut Vec<String>) -> Result<PartialSettings, Refusal> {

@@ -2,7 +2,7 @@
 //!
 //! Each is a plain enum (architecture, invariant 6), made from one list of names.
 
-use super::value::SettingValue;
+use crate::value::SettingValue;
 
 /// Declares an enum whose values have a name in settings.
 macro_rules! choice {

@@ -5,7 +5,7 @@
 
 use corbie_cdr::{CodeSet, Version};
 
-use super::value::SettingValue;
+use crate::value::SettingValue;
 
 /// The code sets that can be native, with the names that settings take.
 const CODE_SETS: [(&str, CodeSet); 4] = [

@@ -3,12 +3,38 @@
 //! Called at the end of [`Settings::from_sources`], and for settings that a builder made.
 
 use corbie_cdr::{CodeSet, Version};
+use corbie_transport::{BUILT_IN_SCHEMES, Registry};
 
-use super::choice::{ReplyWait, ServerConcurrency, WaitStrategy};
-use super::endpoint::check_object_url;
-use super::refusal::Refusal;
-use super::settings::Settings;
-use super::table::Setting;
+use crate::choice::{ReplyWait, ServerConcurrency, WaitStrategy};
+use crate::endpoint::check_object_url;
+use crate::listen::ListenAt;
+use crate::refusal::Refusal;
+use crate::settings::{Setting, Settings};
+
+impl Settings {
+    /// Whether there is a transport for each endpoint.
+    ///
+    /// # Errors
+    /// A sentence for people: the scheme is not registered, or its transport refuses the address.
+    pub fn check_transports(&self, transports: &Registry) -> Result<(), String> {
+        for endpoint in &self.listen_endpoints {
+            let ListenAt::Plugged { scheme, address } = &endpoint.at else { continue };
+            let Some(transport) = transports.by_scheme(scheme) else {
+                let known: Vec<&str> =
+                    BUILT_IN_SCHEMES.into_iter().chain(transports.schemes()).collect();
+                return Err(format!(
+                    "the transport of `{endpoint}` is not known: there are {}; others are \
+                     registered with `Orb::builder().transport(..)`",
+                    known.join(", ")
+                ));
+            };
+            if !address.is_empty() {
+                transport.check_address(address).map_err(|why| format!("`{endpoint}`: {why}"))?;
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Checks ranges, then every pair.
 pub(crate) fn check(settings: &Settings) -> Result<(), Refusal> {

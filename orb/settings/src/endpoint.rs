@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use corbie_types::SystemException;
 
-use super::refusal::Refusal;
-use super::value::SettingValue;
+use crate::refusal::Refusal;
+use crate::value::SettingValue;
 
 /// Splits `host`, `host:port`, `:port`, `[v6]`, `[v6]:port` or nothing.
 pub(crate) fn split_host(text: &str) -> Result<(Option<&str>, Option<u16>), String> {

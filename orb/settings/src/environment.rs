@@ -3,8 +3,8 @@
 //! Several items of a list are separated by white space, since URLs contain commas. An empty
 //! variable counts as one that is not set.
 
-use super::refusal::Refusal;
-use super::settings::{PartialSettings, Settings};
+use crate::refusal::Refusal;
+use crate::settings::{PartialSettings, Settings};
 
 /// Asks `env` for every setting.
 pub(crate) fn read(env: &dyn Fn(&str) -> Option<String>) -> Result<PartialSettings, Refusal> {

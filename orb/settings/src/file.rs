@@ -6,10 +6,9 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::near_names;
-use super::refusal::Refusal;
-use super::settings::{PartialSettings, Settings};
-use super::table::{Places, Setting};
+use crate::near_names;
+use crate::refusal::Refusal;
+use crate::settings::{PartialSettings, Places, Setting, Settings};
 
 /// Reads the settings in `text`, which is the content of the file `path`.
 pub(crate) fn read(path: &str, text: &str) -> Result<PartialSettings, Refusal> {

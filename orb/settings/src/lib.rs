@@ -5,8 +5,8 @@
 //! made from it. The rest is pure: text goes in, [`Settings`] or a sentence come out. Only
 //! [`Settings::from_process`] reads the real environment and the real file.
 
-// layers: near_names refusal value < choice code_sets endpoint < preference < environment <
-//    listen < published < settings < table < arguments combinations file reference < sources
+// layers: near_names refusal value < choice code_sets endpoint < preference listen < settings <
+//    arguments combinations environment file published reference < sources
 mod arguments;
 mod choice;
 mod code_sets;
@@ -23,7 +23,6 @@ mod reference;
 mod refusal;
 mod settings;
 mod sources;
-mod table;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -36,5 +35,4 @@ pub use endpoint::{InitialReference, PublishedAddress};
 pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost};
 pub use preference::ProtocolPreference;
 pub use published::{PublishedHosts, published_hosts};
-pub use settings::{PartialSettings, Settings};
-pub use table::{Places, Setting};
+pub use settings::{PartialSettings, Places, Setting, Settings};

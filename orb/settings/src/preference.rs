@@ -2,8 +2,8 @@
 //!
 //! Used by `orb/core`, by `client/bind` and `server/listening`, once for each reference.
 
-use super::endpoint::items;
-use super::value::SettingValue;
+use crate::endpoint::items;
+use crate::value::SettingValue;
 
 /// Schemes of protocols, the preferred one first; `*` stands for all that are not named. Without a
 /// `*` they come last.

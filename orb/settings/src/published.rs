@@ -6,9 +6,9 @@
 
 use std::net::IpAddr;
 
-use super::choice::AddressFamily;
-use super::listen::ListenHost;
-use super::settings::Settings;
+use crate::choice::AddressFamily;
+use crate::listen::ListenHost;
+use crate::settings::Settings;
 
 /// The outcome: what to write into references, and what to tell the administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::settings::Settings;
-use super::table::Places;
+use crate::settings::{Places, Settings};
 
 impl Settings {
     /// Every setting in Markdown: names in all sources, kind, range, default, and why.

@@ -3,19 +3,23 @@
 //! [`Settings`], [`PartialSettings`], the parsers of all sources and the reference page are made
 //! from it (see `table`). The order here is the order of the documentation.
 
+mod table;
+
+pub use table::{Places, Setting};
+
 use std::time::Duration;
 
 use corbie_cdr::{CodeSet, Limits, Version};
 
-use super::choice::{
+use crate::choice::{
     AddressFamily, CollocationScope, CollocationStrategy, EventLoop, PoaLock, ReplyWait,
     ServerConcurrency, SyncScope, TransportMultiplexing, WaitStrategy, WhenFull,
 };
-use super::endpoint::{InitialReference, PublishedAddress};
-use super::listen::ListenEndpoint;
-use super::preference::ProtocolPreference;
-use super::table::{Places, Setting, settings};
-use super::value::SettingValue;
+use crate::endpoint::{InitialReference, PublishedAddress};
+use crate::listen::ListenEndpoint;
+use crate::preference::ProtocolPreference;
+use crate::value::SettingValue;
+use table::settings;
 
 const fn seconds(n: u64) -> Duration {
     Duration::from_secs(n)

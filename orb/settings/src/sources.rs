@@ -7,10 +7,10 @@
 use corbie_types::SystemException;
 
 #[cfg(feature = "config-file")]
-use super::file;
-use super::refusal::Refusal;
-use super::settings::{PartialSettings, Settings};
-use super::{arguments, combinations, environment, near_names};
+use crate::file;
+use crate::refusal::Refusal;
+use crate::settings::{PartialSettings, Settings};
+use crate::{arguments, combinations, environment, near_names};
 
 /// The file that is read when no other is named, if it exists.
 const DEFAULT_FILE: &str = "corbie.toml";

@@ -3,8 +3,8 @@
 //!
 //! Used once, by `settings`; read by `arguments`, `environment`, `file` and `reference`.
 
-use super::refusal::Refusal;
-use super::settings::{PartialSettings, Settings};
+use super::{PartialSettings, Settings};
+use crate::refusal::Refusal;
 
 /// From which sources a setting may come, beside the builder, which may set everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
