@@ -6,7 +6,8 @@
 use crate::connection::driver;
 use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{CodeSets, Encoder};
-use corbie_giop::{Message, MessageKind, MessageReader};
+use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
+use corbie_giop::{Incoming, Message, MessageReader};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
 use std::sync::Arc;
@@ -75,13 +76,11 @@ impl ClientConnection {
     /// time-out bounds the wait for its beginning, `deadline` that for the rest.
     ///
     /// # Errors
-    /// [`driver::ReceiveFailure`].
+    /// [`ReceiveFailure`].
     #[inline]
-    pub(crate) fn receive(
-        &mut self,
-        deadline: Option<Instant>,
-    ) -> Result<(), driver::ReceiveFailure> {
-        driver::receive_message(&mut self.reader, &self.link, &mut self.waiter, || Ok(deadline))
+    pub(crate) fn receive(&mut self, deadline: Option<Instant>) -> Result<(), ReceiveFailure> {
+        let mut from = WhatComes::over(&self.link, &mut self.waiter, || Ok(deadline));
+        receive(&mut self.reader, &mut from).map(drop)
     }
 
     /// The message received last.
@@ -126,19 +125,16 @@ impl ClientConnection {
     /// # Errors
     /// Why the connection is of no use any more.
     #[cold]
-    pub(crate) fn settle(&mut self) -> Result<bool, driver::ReceiveFailure> {
+    pub(crate) fn settle(&mut self) -> Result<bool, ReceiveFailure> {
         while self.owes_replies() {
-            while let Some(message) = self.reader.next().map_err(driver::ReceiveFailure::Giop)? {
-                match message.header.kind {
-                    MessageKind::Reply | MessageKind::LocateReply => self.note_late_reply(),
-                    _ => return Err(driver::ReceiveFailure::Closed),
-                }
+            let all_there_is = &mut WhatIsHere::of(&self.link, true);
+            if receive(&mut self.reader, all_there_is)? == Received::Nothing {
+                return Ok(false);
             }
-            let space = self.reader.space();
-            match self.link.try_receive(space).map_err(driver::ReceiveFailure::Io)? {
-                None => return Ok(!self.owes_replies()),
-                Some(0) => return Err(driver::ReceiveFailure::Closed),
-                Some(octets) => self.reader.received(octets),
+            let Some(message) = self.message() else { return Err(ReceiveFailure::Closed) };
+            match self.reader.roles().incoming(&message)? {
+                Incoming::Reply | Incoming::LocateReply => self.note_late_reply(),
+                _ => return Err(ReceiveFailure::Closed),
             }
         }
         Ok(true)

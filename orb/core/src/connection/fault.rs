@@ -2,7 +2,7 @@
 //!
 //! Raised as a system exception in one place, `client/fault`; `client/attempts` reads the kind.
 
-use crate::connection::driver::ReceiveFailure;
+use corbie_connection::ReceiveFailure;
 use corbie_giop::{GiopError, MessageKind};
 use std::io;
 use std::time::Duration;

@@ -19,6 +19,7 @@ use crate::connection::pending::Pending;
 use crate::policy::BufferingConstraint;
 use crate::reactor::{self, Reactor, Token};
 use corbie_cdr::{CodeSets, Encoder, Version};
+use corbie_connection::ReceiveFailure;
 use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::{SystemException, minor};
@@ -395,7 +396,7 @@ impl MuxedConnection {
         };
         if self.outbox.is_closed() {
             let error = std::io::Error::new(error.kind(), error.to_string());
-            self.broke(&super::driver::ReceiveFailure::Io(error));
+            self.broke(&ReceiveFailure::Io(error));
         }
         // Where it was told its outcome already, by whoever closed the connection, all is done.
         let Some(request) = unsent else { return Ok(()) };
@@ -473,7 +474,7 @@ impl MuxedConnection {
     #[cold]
     fn oneway_refused(&self, refused: Refused) -> ConnectionFault {
         if self.outbox.is_closed() {
-            self.broke(&super::driver::ReceiveFailure::Closed);
+            self.broke(&ReceiveFailure::Closed);
         }
         match refused {
             Refused::Unsent(error) => ConnectionFault::unsent(error),

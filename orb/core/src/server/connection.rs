@@ -5,11 +5,11 @@
 //! on meanwhile; in steady state this swaps two buffers and allocates nothing.
 
 use crate::Orb;
-use crate::connection::driver::{self, ReceiveFailure};
 use crate::server::crew::Crew;
 use crate::server::event_driven::Home;
 use crate::server::sending::Sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
+use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 use corbie_giop::{
     Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, Version,
     close_connection,
@@ -130,12 +130,14 @@ impl ServerConnection {
 
     #[inline]
     fn receive_next(&self, orb: &Orb, reading: &mut Reading) -> Result<(), ReceiveFailure> {
-        driver::receive_message(&mut reading.reader, &self.link, &mut reading.waiter, || {
+        let begun = || {
             self.note_incomplete(orb, true);
             // The system call is spared when the time-out is what it was.
             self.link.set_receive_timeout(self.message_timeout)?;
             Ok(self.message_timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
-        })
+        };
+        let mut from = WhatComes::over(&self.link, &mut reading.waiter, begun);
+        receive(&mut reading.reader, &mut from).map(drop)
     }
 
     /// Takes the next message out if all of it is here. To be called again when there may be more:
@@ -151,35 +153,15 @@ impl ServerConnection {
     ) -> Result<Taken, ReceiveFailure> {
         let mut guard = self.lock_reading();
         let reader = &mut guard.reader;
-        let mut is_drained = false;
-        while reader.next().map_err(ReceiveFailure::Giop)?.is_none() {
-            let space = reader.space();
-            let room = space.len();
-            let received = if is_drained {
-                None
-            } else {
-                self.link.try_receive(space).map_err(ReceiveFailure::Io)?
-            };
-            match received {
-                None => {
-                    let is_incomplete = reader.is_mid_message();
-                    if !is_incomplete {
-                        reader.release(); // An idle connection holds no buffer.
-                    }
-                    self.note_incomplete(orb, is_incomplete);
-                    return Ok(Taken::NotYet);
-                }
-                Some(0) => {
-                    reader.check_end_of_stream().map_err(ReceiveFailure::Giop)?;
-                    return Err(ReceiveFailure::Closed);
-                }
-                Some(octets) => {
-                    // What comes after a receive that leaves room is another event.
-                    is_drained = octets < room && !has_end;
-                    reader.received(octets);
-                }
+        let received = receive(reader, &mut WhatIsHere::of(&self.link, has_end))?;
+        let Received::Message { is_drained } = received else {
+            let is_incomplete = reader.is_mid_message();
+            if !is_incomplete {
+                reader.release(); // An idle connection holds no buffer.
             }
-        }
+            self.note_incomplete(orb, is_incomplete);
+            return Ok(Taken::NotYet);
+        };
         let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
         let follows = reader.is_mid_message();
         self.note_message(orb, message.header().version, follows);

@@ -5,8 +5,8 @@
 //! threads of one connection (its `crew`) one at a time reads and serves.
 
 use crate::Orb;
-use crate::connection::driver::ReceiveFailure;
 use crate::server::{ServerConnection, dispatch, due_responses, relief};
+use corbie_connection::ReceiveFailure;
 use std::sync::Arc;
 
 /// Starts a thread that serves `connection` until it closes.

@@ -4,9 +4,9 @@
 use super::{MuxedConnection, NOT_STUCK};
 use crate::client::PendingRequest;
 use crate::client::delivery;
-use crate::connection::driver::ReceiveFailure;
 use crate::connection::{Awaited, ConnectionFault};
 use corbie_cdr::{ByteOrder, Version};
+use corbie_connection::ReceiveFailure;
 use corbie_giop::cancel_request;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -8,9 +8,9 @@ use super::MuxedConnection;
 use crate::Orb;
 use crate::client::delivery::{self, OwnedReply};
 use crate::client::{PendingRequest, Waiting};
-use crate::connection::driver::{self, ReceiveFailure};
 use crate::connection::outbox::Patience;
 use crate::reactor::{EventHandler, Next, Turn};
+use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
 use corbie_transport::Waiter;
 use std::cell::{Cell, RefCell};
@@ -144,27 +144,9 @@ impl Reading {
 impl MuxedConnection {
     /// Takes the next message that is here or can be received without waiting.
     fn try_next(&self, state: &mut State, has_end: bool) -> Result<Taken, ReceiveFailure> {
-        let State { reader, .. } = state;
-        let mut is_drained = false;
-        while reader.next().map_err(ReceiveFailure::Giop)?.is_none() {
-            if is_drained {
-                return Ok(Taken::Nothing);
-            }
-            let space = reader.space();
-            let room = space.len();
-            match self.link.try_receive(space).map_err(ReceiveFailure::Io)? {
-                None => return Ok(Taken::Nothing),
-                Some(0) => {
-                    reader.check_end_of_stream().map_err(ReceiveFailure::Giop)?;
-                    return Err(ReceiveFailure::Closed);
-                }
-                Some(octets) => {
-                    reader.received(octets);
-                    // What comes after this is another event.
-                    is_drained = octets < room && !has_end;
-                }
-            }
-        }
+        let reader = &mut state.reader;
+        let received = receive(reader, &mut WhatIsHere::of(&self.link, has_end))?;
+        let Received::Message { is_drained } = received else { return Ok(Taken::Nothing) };
         let came = self.take_out(reader)?;
         let more = if reader.is_mid_message() || !is_drained { More::Surely } else { More::Hardly };
         Ok(Taken::Message(came, more))
@@ -236,7 +218,7 @@ impl MuxedConnection {
             let mut guard = self.reading.lock();
             let State { reader, waiter } = &mut *guard;
             self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
-            driver::receive_message(reader, &self.link, waiter, || Ok(until))?;
+            receive(reader, &mut WhatComes::over(&self.link, waiter, || Ok(until)))?;
             let came = self.take_out(reader)?;
             if reader.is_mid_message() || self.link.has_input() {
                 // More came with it, for which there may be no event: the octets are here already.

@@ -98,9 +98,9 @@ fn run(ids: RequestIds, steps: &[Step]) {
 /// A slot remembers only the last request that was given up in it.
 fn give_up(ids: RequestIds, given: &[u32], fates: &mut [Fate], number: usize) {
     let slot = |number: usize| ids.number(given[number]).unwrap() & SLOT_MASK;
-    for earlier in 0..number {
-        if fates[earlier] == Fate::Owes && slot(earlier) == slot(number) {
-            fates[earlier] = Fate::Done;
+    for (earlier, fate) in fates.iter_mut().enumerate().take(number) {
+        if *fate == Fate::Owes && slot(earlier) == slot(number) {
+            *fate = Fate::Done;
         }
     }
     fates[number] = Fate::Owes;
