@@ -10,7 +10,6 @@ mod cache;
 mod client;
 pub(crate) mod driver;
 mod fault;
-pub(crate) mod flusher;
 pub(crate) mod muxed;
 pub(crate) mod outbox;
 pub(crate) mod pending;

@@ -8,7 +8,6 @@ mod publish;
 
 use crate::Object;
 use crate::connection::ConnectionCache;
-use crate::connection::flusher::Flusher;
 #[cfg(feature = "dynamic")]
 use crate::dynamic::DeferredRequests;
 use crate::executor::ExecutorSlot;
@@ -17,11 +16,13 @@ use crate::initial_references::InitialReferences;
 use crate::interceptor::Interceptors;
 use crate::memory::{self, AllocatorSlot};
 use crate::policy::{OrbPolicies, PolicyCurrent, PolicyManager};
-use crate::reactor::Sleeper;
 use crate::server::{self, Adapter, Server};
+use corbie_cdr::buffers;
 use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{MessageReader, Protocol, ReaderLimits, Roles};
 use corbie_settings::{Settings, WaitStrategy};
+use corbie_threads::flusher::Flusher;
+use corbie_threads::thread::{self, Sleeper};
 use corbie_transport::{Endpoint, Registry, Transport, WaitStrategy as Wait};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use event_loop::MainLoop;
@@ -50,7 +51,7 @@ pub(crate) struct OrbInner {
     executor: ExecutorSlot,
     payload_allocator: AllocatorSlot,
     main_loop: MainLoop,
-    flusher: Arc<Flusher>,
+    flusher: Flusher,
     /// Lock "shutdown": whether the ORB has been shut down.
     is_shut_down: Mutex<bool>,
     shut_down: Condvar,
@@ -108,7 +109,8 @@ impl Orb {
             executor: ExecutorSlot::default(),
             payload_allocator: AllocatorSlot::default(),
             main_loop: MainLoop::default(),
-            flusher: Arc::default(),
+            // What is sent was written by other threads, which need the memory again.
+            flusher: Flusher::new(buffers::leave_to_others),
             is_shut_down: Mutex::new(false),
             shut_down: Condvar::new(),
         }))
@@ -129,7 +131,7 @@ impl Orb {
     /// answered; with `wait_for_completion` this returns after that (or after `request_timeout`).
     /// From inside a servant it never waits, as it would wait for itself.
     pub fn shutdown(&self, wait_for_completion: bool) {
-        let is_inside = server::relief::is_serving() || corbie_upcall::is_inside_any(|_| true);
+        let is_inside = thread::is_serving() || corbie_upcall::is_inside_any(|_| true);
         let wait = wait_for_completion && !is_inside;
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
         server::stop(self, wait, patience);
@@ -235,7 +237,7 @@ impl Orb {
 
     /// See [`Flusher`].
     #[inline]
-    pub(crate) fn flusher(&self) -> &Arc<Flusher> {
+    pub(crate) fn flusher(&self) -> &Flusher {
         &self.0.flusher
     }
 

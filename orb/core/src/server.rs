@@ -18,7 +18,6 @@ pub mod held;
 mod listener;
 mod listening;
 mod locality;
-mod nesting;
 mod object_keys;
 mod operation_name;
 pub mod operation_table;

@@ -8,11 +8,11 @@ use crate::client::asynchronous::{Route, invoke_again, send_for};
 use crate::client::write::Arguments;
 use crate::client::{Reply, ReplySink, Waiting};
 use crate::policy::CallPolicies;
-use crate::reactor;
 use crate::server::relief;
 use crate::{Object, Operation, Orb};
 use corbie_giop::ResponseFlags;
 use corbie_settings::{ReplyWait, TransportMultiplexing};
+use corbie_threads::thread::{Loop, loop_to_run, runs_loop};
 use corbie_types::SystemException;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn route(object: &Object) -> Option<Route> {
     let settings = object.orb().settings();
     let usual = settings.transport_multiplexing == TransportMultiplexing::Exclusive
         && settings.reply_wait == ReplyWait::Read;
-    if usual && !reactor::runs_here() && !object.follows_shared_requests() {
+    if usual && !runs_loop() && !object.follows_shared_requests() {
         return None;
     }
     unusual_route(object)
@@ -42,7 +42,7 @@ fn unusual_route(object: &Object) -> Option<Route> {
         return Some(Route::Shared);
     }
     let is_exclusive = settings.transport_multiplexing == TransportMultiplexing::Exclusive;
-    let reads = settings.reply_wait == ReplyWait::Read && relief::loop_to_run().is_none();
+    let reads = settings.reply_wait == ReplyWait::Read && loop_to_run().is_none();
     match (is_exclusive, reads) {
         (true, true) => None,
         (true, false) => Some(Route::Own),
@@ -81,9 +81,9 @@ pub(crate) fn invoke(
 /// runs, in that loop.
 fn wait(orb: &Orb, waiting: &Arc<Waiting>) {
     let in_loop = orb.settings().reply_wait != ReplyWait::Read;
-    let of_orb = || Some((orb.reactor().ok().filter(|_| in_loop)?.clone(), orb.clone()));
-    if let Some((reactor, its_orb)) = relief::loop_to_run().or_else(of_orb)
-        && waiting.wait_in_event_loop(orb, &reactor, &its_orb)
+    let of_orb = || Some(Arc::clone(orb.reactor().ok().filter(|_| in_loop)?) as Arc<dyn Loop>);
+    if let Some(reactor) = loop_to_run().or_else(of_orb)
+        && waiting.wait_in_event_loop(orb, &reactor)
     {
         return;
     }

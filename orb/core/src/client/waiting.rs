@@ -5,8 +5,8 @@
 //! `pending_reply` and by synchronous calls over shared connections. Paper AMI §3.1.
 
 use crate::connection::MuxedConnection;
-use crate::reactor::{Reactor, Sleeper};
 use crate::{Orb, Reply};
+use corbie_threads::thread::{Loop, Sleeper};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -40,7 +40,7 @@ struct State {
     is_called: bool,
     sleepers: u32,
     /// The thread that waits in the event loop.
-    in_event_loop: Option<(Arc<Reactor>, Arc<Sleeper>)>,
+    in_event_loop: Option<(Arc<dyn Loop>, Arc<Sleeper>)>,
 }
 
 /// Where a request is.
@@ -187,21 +187,18 @@ impl Waiting {
 
     /// Runs an event loop, or follows the thread that does, until the outcome is here; whether it
     /// is. The call's own time ends it at the latest.
-    /// `its_orb` is the ORB of `reactor`, which may be another one than that of the call.
-    pub(crate) fn wait_in_event_loop(
-        &self,
-        orb: &Orb,
-        reactor: &Arc<Reactor>,
-        its_orb: &Orb,
-    ) -> bool {
+    /// The ORB of `reactor` may be another one than that of the call.
+    pub(crate) fn wait_in_event_loop(&self, orb: &Orb, reactor: &Arc<dyn Loop>) -> bool {
         self.watch(None);
         // Where it is not this loop that reads the reply, a thread of the ORB has to.
-        let reads_elsewhere = !orb.reactor().is_ok_and(|of_orb| Arc::ptr_eq(of_orb, reactor));
+        let reads_elsewhere = !orb
+            .reactor()
+            .is_ok_and(|ours| std::ptr::addr_eq(Arc::as_ptr(ours), Arc::as_ptr(reactor)));
         if self.ensure_read(orb, reads_elsewhere).is_err() {
             return false;
         }
         self.lock().in_event_loop = Some((Arc::clone(reactor), Sleeper::current()));
-        reactor.run_until(its_orb, &|| self.is_ready(), None);
+        reactor.run_here(&|| self.is_ready(), None);
         self.lock().in_event_loop = None;
         self.is_ready()
     }

@@ -13,14 +13,14 @@ mod tests;
 use crate::Orb;
 use crate::client::{Clock, PendingRequest, Waiting};
 use crate::connection::ConnectionFault;
-use crate::connection::flusher::Flush;
 use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::Pending;
 use crate::policy::BufferingConstraint;
-use crate::reactor::{self, Reactor, Token};
 use corbie_cdr::{CodeSets, Encoder, Version};
 use corbie_connection::ReceiveFailure;
 use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
+use corbie_threads::flusher::Flush;
+use corbie_threads::thread::{Loop, Registration, current_loop, delivers, runs_loop};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::{SystemException, minor};
 use reading::Reading;
@@ -49,7 +49,7 @@ pub(crate) struct MuxedConnection {
     pending: Pending,
     reading: Reading,
     /// Its place in the event loop, once it has one.
-    token: OnceLock<Token>,
+    registration: OnceLock<Registration>,
     /// Lock "registering".
     registering: Mutex<()>,
     /// Whether the server has been told the code sets.
@@ -138,7 +138,7 @@ impl MuxedConnection {
             outbox: Outbox::new(settings.queued_octets_max),
             pending: Pending::new(settings.pending_requests_max as usize),
             reading: Reading::new(reader, Waiter::new(orb.client_wait())),
-            token: OnceLock::new(),
+            registration: OnceLock::new(),
             registering: Mutex::new(()),
             code_sets_announced: AtomicBool::new(false),
             giop_minor: AtomicU8::new(protocol.version().minor),
@@ -201,25 +201,26 @@ impl MuxedConnection {
     /// `NO_RESOURCES` (`COMPLETED_NO`): there is no event loop, or no thread for it.
     #[inline]
     pub(crate) fn ensure_read(&self, orb: &Orb) -> Result<(), SystemException> {
-        if self.token.get().is_some() { Ok(()) } else { self.register(orb) }
+        if self.registration.get().is_some() { Ok(()) } else { self.register(orb) }
     }
 
     #[cold]
     fn register(&self, orb: &Orb) -> Result<(), SystemException> {
         let _registering = self.registering.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(itself) = self.itself.upgrade().filter(|_| self.token.get().is_none()) else {
+        let Some(itself) = self.itself.upgrade().filter(|_| self.registration.get().is_none())
+        else {
             return Ok(());
         };
-        let token = orb.reactor()?.add(itself).map_err(|error| {
+        let registration = orb.reactor()?.add(itself).map_err(|error| {
             SystemException::no_resources(
                 minor::NO_RESOURCES_EVENT_LOOP,
                 corbie_types::CompletionStatus::No,
             )
             .with_detail(format!("the event loop takes no connection more: {error}"))
         })?;
-        let _ = self.token.set(token);
+        let registration = self.registration.get_or_init(|| registration);
         // What a thread has received already, behind its own reply, makes no event.
-        orb.reactor()?.again(token);
+        registration.again();
         orb.ensure_event_loop(false)
     }
 
@@ -239,8 +240,7 @@ impl MuxedConnection {
         dispatch: &Dispatch,
         clock: &Clock,
     ) -> Result<(), (PendingRequest, ConnectionFault)> {
-        let must_not_wait =
-            !request.call.may_wait || reactor::runs_here() || reading::delivers_here();
+        let must_not_wait = !request.call.may_wait || runs_loop() || delivers();
         request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
         let mut is_watched = false;
@@ -276,7 +276,7 @@ impl MuxedConnection {
         }
         encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), begun.id);
         if begun.is_next_deadline
-            && self.token.get().is_some()
+            && self.registration.get().is_some()
             && let (Some(deadline), Ok(reactor)) = (self.pending.next_deadline(), orb.reactor())
         {
             reactor.expect_deadline(deadline);
@@ -326,7 +326,7 @@ impl MuxedConnection {
             return;
         }
         // What the server has not taken is sent by the flusher, if by nobody else.
-        orb.flusher().expect(orb);
+        orb.flusher().expect();
         let is_stuck = || self.outbox.waiting() > self.batch_octets.saturating_mul(2);
         if !must_not_wait && is_stuck() {
             self.wait_until_sent(orb, clock);
@@ -342,7 +342,7 @@ impl MuxedConnection {
         if let Some(Buffering { octets, messages, until }) = buffering {
             return Urgency::Hold { octets, messages, until };
         }
-        let is_awake = || self.reading.is_awake() || reactor::runs_here();
+        let is_awake = || self.reading.is_awake() || runs_loop();
         if others > 0 && (is_awake() || (follows && self.is_burst(others))) {
             return Urgency::Batch(self.batch_octets);
         }
@@ -363,14 +363,17 @@ impl MuxedConnection {
     /// Something was kept back: sees to it that somebody sends it.
     #[inline]
     fn after_deferral(&self, orb: &Orb, may_wait: bool) {
-        let of_orb = || orb.reactor().ok().filter(|_| orb.is_driven_by_application()).cloned();
-        let flushing_loop = Reactor::of_this_thread().or_else(of_orb);
+        let of_orb = || {
+            let reactor = orb.reactor().ok().filter(|_| orb.is_driven_by_application())?;
+            Some(Arc::clone(reactor) as Arc<dyn Loop>)
+        };
+        let flushing_loop = current_loop().or_else(of_orb);
         // The thread that reads looks for it after it said that it sleeps: one of us sees it.
         if !may_wait && flushing_loop.is_none() && !self.reading.is_awake() {
             self.flush();
             return;
         }
-        orb.flusher().expect(orb);
+        orb.flusher().expect();
         if let Some(reactor) = flushing_loop
             && !self.asked_to_flush.swap(true, Ordering::SeqCst)
             && let Some(itself) = self.itself.upgrade()
@@ -455,7 +458,7 @@ impl MuxedConnection {
             None if may_wait && follows => Urgency::Batch(self.batch_octets),
             None => Urgency::Now,
         };
-        let must_not_wait = reactor::runs_here() || reading::delivers_here();
+        let must_not_wait = runs_loop() || delivers();
         let patience = self.patience(orb, must_not_wait, clock);
         let fragments = dispatch.fragment_octets;
         let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
@@ -514,5 +517,10 @@ impl Flush for MuxedConnection {
             _ => {}
         }
         waits
+    }
+
+    fn before_waiting(&self) {
+        self.asked_to_flush.store(false, Ordering::SeqCst);
+        self.flush();
     }
 }

@@ -8,10 +8,10 @@ mod shared;
 
 use crate::client::Clock;
 use crate::connection::{Awaited, ClientConnection, ConnectionFault};
-use crate::server::relief;
 use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_giop::{Protocol, Roles};
+use corbie_threads::thread::is_serving;
 use corbie_transport::{Endpoint, Link};
 use shared::Sharing;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -124,7 +124,7 @@ impl ConnectionPool {
                     continue;
                 }
             }
-            if state.open < most || relief::is_serving() {
+            if state.open < most || is_serving() {
                 opening.check(self)?;
                 state.open += 1;
                 drop(state);

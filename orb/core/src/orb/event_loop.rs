@@ -4,13 +4,13 @@
 //! One [`Reactor`] an ORB serves its clients' replies and, with `server_concurrency = reactive`,
 //! its servers' requests. It is made at the first need.
 
-use super::OrbInner;
-use crate::reactor::{Reactor, Waiting};
-use crate::{Orb, server};
+use crate::Orb;
+use crate::reactor::{self, Pollers, Reactor};
 use corbie_settings::EventLoop;
+use corbie_threads::thread;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The reactor of one ORB, and its thread.
@@ -86,7 +86,7 @@ impl Orb {
     /// to wait for their replies. `done` is looked at after each unit of work of this thread, and
     /// every millisecond while another thread (with `event_loop = background`, the ORB's) works.
     pub fn work_until(&self, done: &dyn Fn() -> bool, timeout: Option<Duration>) -> bool {
-        // Who makes `done` true does not know us, so we do not sleep long.
+        // The thread that makes `done` true does not know this one, which does not sleep long.
         const LOOK: Duration = Duration::from_millis(1);
         let begin = Instant::now();
         let deadline = timeout.and_then(|timeout| begin.checked_add(timeout));
@@ -137,7 +137,7 @@ impl Orb {
                 ))
         };
         if main.reactor.get().is_none() {
-            let reactor = Reactor::new(Waiting::OneAtATime).map_err(failed)?;
+            let reactor = reactor::new(self, Pollers::OneAtATime).map_err(failed)?;
             if self.is_shut_down() {
                 reactor.close();
             }
@@ -146,8 +146,8 @@ impl Orb {
         main.reactor.get().ok_or_else(|| failed(std::io::Error::other("it is gone")))
     }
 
-    /// Sees to it that the event loop is run by somebody: with `event_loop = background` by a
-    /// thread of the ORB, which is started once. `even_so` starts it in any case.
+    /// Sees to it that a thread runs the event loop: with `event_loop = background` one of the ORB,
+    /// which is started once and ends with the ORB. `even_so` starts it in any case.
     pub(crate) fn ensure_event_loop(&self, even_so: bool) -> Result<(), SystemException> {
         if self.is_driven_by_application() && !even_so {
             return Ok(());
@@ -157,9 +157,11 @@ impl Orb {
         if main.has_thread.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let weak = self.downgrade();
-        let thread = std::thread::Builder::new().name("corbie-reactor".to_owned());
-        let started = thread.spawn(move || run_in_background(&reactor, &weak));
+        let builder = std::thread::Builder::new().name("corbie-reactor".to_owned());
+        let started = builder.spawn(move || {
+            thread::begin_serving();
+            reactor.run_while_needed();
+        });
         started.map(|_| ()).map_err(|error| {
             main.has_thread.store(false, Ordering::Release);
             SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
@@ -173,10 +175,4 @@ impl Orb {
             reactor.close();
         }
     }
-}
-
-/// Ends with the ORB, which it does not keep alive.
-fn run_in_background(reactor: &Reactor, orb: &Weak<OrbInner>) {
-    server::relief::begin_serving();
-    reactor.run_while(orb);
 }

@@ -6,7 +6,6 @@
 
 use crate::Orb;
 use crate::server::crew::Crew;
-use crate::server::event_driven::Home;
 use crate::server::sending::Sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
@@ -14,6 +13,7 @@ use corbie_giop::{
     Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, Version,
     close_connection,
 };
+use corbie_threads::thread::Registration;
 use corbie_transport::{Link, PeerAddress, Waiter};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -45,10 +45,10 @@ pub(crate) struct ServerConnection {
     pub(crate) has_begun: AtomicBool,
     /// Requests whose answer was deferred and is due; see `due_responses`.
     pub(crate) deferred: AtomicU32,
-    /// Reading pauses until [`Home::resume`].
+    /// Reading pauses until [`Registration::again`].
     pub(crate) is_paused: AtomicBool,
     /// The event loop that serves it, if one does.
-    pub(crate) home: OnceLock<Home>,
+    pub(crate) registration: OnceLock<Registration>,
 }
 
 /// No message is under way.
@@ -91,7 +91,7 @@ impl ServerConnection {
             has_begun: AtomicBool::new(false),
             deferred: AtomicU32::new(0),
             is_paused: AtomicBool::new(false),
-            home: OnceLock::new(),
+            registration: OnceLock::new(),
         })
     }
 

@@ -8,12 +8,13 @@
 use crate::Orb;
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
-use crate::server::{Location, ServerConnection, ServerRequest, admission, relief};
+use crate::server::{Location, ServerConnection, ServerRequest, admission};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
     GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
     ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
 };
+use corbie_threads::thread::serve_for_a_while;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
@@ -96,7 +97,7 @@ pub(crate) fn local(
     let header = local_header(object_key, operation);
     let key = Cow::Borrowed(object_key);
     let mut request = ServerRequest::new(orb, None, header, key, arguments);
-    let _serving = relief::serve_for_a_while();
+    let _serving = serve_for_a_while();
     serve(orb, &mut request)
 }
 

@@ -7,7 +7,6 @@
 use crate::Orb;
 use crate::reactor::Turn;
 use crate::server::ServerConnection;
-use crate::server::event_driven::Home;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -82,7 +81,7 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
 
 #[cold]
 fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
-    connection.home.get_or_init(|| Home::of(turn));
+    connection.registration.get_or_init(|| turn.registration());
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
     connection.is_paused.store(true, Ordering::SeqCst);
     connection.excuse_peer();
@@ -108,8 +107,8 @@ pub(crate) fn resume(orb: &Orb) {
     let is_due = |c: &ServerConnection| c.is_paused.load(Ordering::SeqCst) && !is_full(orb, c);
     for connection in orb.server().registry.those(is_due) {
         connection.is_paused.store(false, Ordering::SeqCst);
-        if let Some(home) = connection.home.get() {
-            home.resume();
+        if let Some(registration) = connection.registration.get() {
+            registration.again();
         }
     }
 }

@@ -5,37 +5,18 @@
 //! not take is queued, and a connection whose queue is full is not read until it was taken.
 
 use crate::Orb;
-use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
+use crate::reactor::{Reactor, Turn};
 use crate::server::connection::Taken;
 use crate::server::{
-    ServerConnection, dispatch, due_responses, held, nesting, relief, thread_per_connection,
-    thread_per_request,
+    ServerConnection, dispatch, due_responses, held, thread_per_connection, thread_per_request,
 };
 use corbie_giop::OwnedMessage;
 use corbie_settings::ServerConcurrency;
+use corbie_threads::reactor::{Next, Source};
+use corbie_threads::thread::{enter_upcall, serve_for_a_while, upcalls};
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Weak};
-
-/// Where a connection is a source.
-#[derive(Debug)]
-pub(crate) struct Home {
-    reactor: Weak<Reactor>,
-    token: Token,
-}
-
-impl Home {
-    pub(crate) fn of(turn: &Turn<'_>) -> Self {
-        Home { reactor: turn.reactor().downgrade(), token: turn.token() }
-    }
-
-    /// The connection may be read again though no event comes.
-    pub(crate) fn resume(&self) {
-        if let Some(reactor) = self.reactor.upgrade() {
-            reactor.again(self.token);
-        }
-    }
-}
+use std::sync::Arc;
 
 /// Serves `connection` in `reactor` from now on.
 ///
@@ -43,13 +24,13 @@ impl Home {
 /// What the system says.
 pub(crate) fn add(reactor: &Arc<Reactor>, connection: &Arc<ServerConnection>) -> io::Result<()> {
     connection.sending.never_wait();
-    let handler: Arc<dyn EventHandler> = Arc::clone(connection) as _;
-    let token = reactor.add(handler)?;
-    connection.home.get_or_init(|| Home { reactor: reactor.downgrade(), token });
+    let source: Arc<dyn Source<Orb>> = Arc::clone(connection) as _;
+    let registration = reactor.add(source)?;
+    connection.registration.get_or_init(|| registration);
     Ok(())
 }
 
-impl EventHandler for ServerConnection {
+impl Source<Orb> for ServerConnection {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.link.descriptor()
     }
@@ -67,8 +48,9 @@ impl EventHandler for ServerConnection {
         if self.life.has_declined() || due_responses::pause_if_full(orb, &self, turn) {
             return Next::Wait;
         }
-        if nesting::is_too_deep(orb) {
-            nesting::postpone(turn);
+        if is_too_deep(orb) {
+            tracing::debug!("a request waits, as upcalls are nested nested_upcalls_max deep");
+            turn.postpone();
             return Next::Wait;
         }
         match self.try_receive(orb, turn.has_end()) {
@@ -90,6 +72,12 @@ impl EventHandler for ServerConnection {
             }
         }
     }
+}
+
+/// Whether this thread must not begin another upcall: each nested one takes a piece of the stack.
+#[inline]
+pub(crate) fn is_too_deep(orb: &Orb) -> bool {
+    upcalls() >= orb.settings().nested_upcalls_max
 }
 
 impl ServerConnection {
@@ -118,10 +106,10 @@ fn serve(
     turn: &mut Turn<'_>,
 ) -> Next {
     let pool = orb.server().pool.get();
-    let mut kept = None;
+    let mut held_here = None;
     let mut has_begun = false;
-    let _serving = relief::serve_for_a_while();
-    let _upcall = nesting::enter();
+    let _serving = serve_for_a_while();
+    let _upcall = enter_upcall();
     dispatch::message(orb, connection, &message, |may_be_overtaken| {
         if let Some(pool) = pool {
             pool.leave_the_idle(orb);
@@ -130,10 +118,10 @@ fn serve(
         if may_be_overtaken {
             turn.release(more);
         } else {
-            kept = Some(turn.keep(more));
+            held_here = Some(turn.hold(more));
         }
     });
-    drop(kept);
+    drop(held_here);
     if let Some(pool) = pool.filter(|_| has_begun) {
         pool.return_to_the_idle();
     }

@@ -6,10 +6,12 @@
 //! which the connections are divided.
 
 use crate::Orb;
-use crate::reactor::{EventHandler, Next, Reactor, Token, Turn, Waiting};
+use crate::reactor::{self, Pollers, Reactor, Turn};
 use crate::server::listening::Listening;
-use crate::server::{ServerConnection, event_driven, listener, relief};
+use crate::server::{ServerConnection, event_driven, listener};
 use corbie_settings::WhenFull;
+use corbie_threads::reactor::{Next, Source};
+use corbie_threads::thread::{Registration, begin_serving};
 use corbie_types::SystemException;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -22,7 +24,7 @@ pub(crate) struct Reactors {
     loops: OnceLock<Vec<Arc<Reactor>>>,
     next: AtomicUsize,
     /// Lock "listening": the listening sockets of a reactive server.
-    listening: Mutex<Vec<(Arc<Reactor>, Token)>>,
+    listening: Mutex<Vec<Registration>>,
 }
 
 impl Reactors {
@@ -47,8 +49,8 @@ impl Reactors {
 
     /// A connection has gone: a listener that waited for a place has one.
     pub(crate) fn note_place(&self) {
-        for (reactor, token) in &*self.listening.lock().unwrap_or_else(PoisonError::into_inner) {
-            reactor.again(*token);
+        for listener in &*self.listening.lock().unwrap_or_else(PoisonError::into_inner) {
+            listener.again();
         }
     }
 
@@ -59,8 +61,8 @@ impl Reactors {
         }
         let listening =
             std::mem::take(&mut *self.listening.lock().unwrap_or_else(PoisonError::into_inner));
-        for (reactor, token) in listening {
-            reactor.remove(token);
+        for listener in listening {
+            listener.remove();
         }
     }
 }
@@ -74,14 +76,15 @@ pub(crate) fn start_threads(orb: &Orb) -> io::Result<()> {
         0 => std::thread::available_parallelism()?.get(),
         count => count as usize,
     };
-    let loops: io::Result<Vec<_>> = (0..count).map(|_| Reactor::new(Waiting::OneAtATime)).collect();
+    let new = |_| reactor::new(orb, Pollers::OneAtATime);
+    let loops: io::Result<Vec<_>> = (0..count).map(new).collect();
     let loops = loops?;
     let _ = orb.server().reactors.loops.set(loops.clone());
     for reactor in loops {
         let thread = std::thread::Builder::new().name("corbie-loop".to_owned());
         let orb = orb.clone();
         thread.spawn(move || {
-            relief::begin_serving();
+            begin_serving();
             reactor.run_until(&orb, &|| reactor.is_closed(), None);
         })?;
     }
@@ -96,17 +99,17 @@ pub(crate) fn listen(orb: &Orb, one: &Arc<Listening>) -> Result<(), SystemExcept
     let reactor = orb.reactor()?;
     let failed = |error| listener::cannot_start(&one.acceptor.endpoint(), &error);
     one.acceptor.set_nonblocking().map_err(failed)?;
-    let token = reactor.add(Arc::new(Listener(Arc::clone(one)))).map_err(failed)?;
+    let listener = reactor.add(Arc::new(Listener(Arc::clone(one)))).map_err(failed)?;
     let mut listening =
         orb.server().reactors.listening.lock().unwrap_or_else(PoisonError::into_inner);
-    listening.push((Arc::clone(reactor), token));
+    listening.push(listener);
     Ok(())
 }
 
 /// A listening socket in an event loop.
 struct Listener(Arc<Listening>);
 
-impl EventHandler for Listener {
+impl Source<Orb> for Listener {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.0.acceptor.descriptor()
     }

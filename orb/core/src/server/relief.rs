@@ -8,9 +8,10 @@
 //! [`Crew`]: crate::server::crew::Crew
 
 use crate::Orb;
-use crate::reactor::{self, Reactor};
 use crate::server::{ServerConnection, held, thread_per_connection};
-use std::cell::{Cell, RefCell};
+use corbie_threads::reactor::before_waiting;
+use corbie_threads::thread::begin_serving;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 struct Duty {
@@ -21,41 +22,6 @@ struct Duty {
 thread_local! {
     /// The connection that this thread serves, if any.
     static DUTY: RefCell<Option<Duty>> = const { RefCell::new(None) };
-    /// Whether this thread was started to serve requests.
-    static SERVES: Cell<bool> = const { Cell::new(false) };
-}
-
-/// This thread serves requests from now on.
-pub(crate) fn begin_serving() {
-    SERVES.with(|serves| serves.set(true));
-}
-
-/// This thread serves a request until the guard is dropped, and then what it served before.
-pub(crate) fn serve_for_a_while() -> Serving {
-    Serving { before: SERVES.replace(true) }
-}
-
-pub(crate) struct Serving {
-    before: bool,
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        SERVES.set(self.before);
-    }
-}
-
-/// The event loop that this thread has to run while it waits for a reply, since nobody else does:
-/// it serves requests in it, or delivers replies to an application that lends no other thread.
-/// With the ORB that it belongs to.
-pub(crate) fn loop_to_run() -> Option<(Arc<Reactor>, Orb)> {
-    Reactor::with_orb_of_this_thread().filter(|(reactor, _)| reactor.is_run_by_few())
-}
-
-/// Whether a call by this thread is made from inside a servant. Such a call must not wait for a
-/// connection in use: the call that uses it may be waiting for this one.
-pub(crate) fn is_serving() -> bool {
-    SERVES.with(Cell::get)
 }
 
 /// From now on this thread serves `connection`.
@@ -76,7 +42,7 @@ pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
 /// This thread is about to wait for a reply: sees to it that its connection stays served.
 #[inline]
 pub(crate) fn while_waiting() -> WhileWaiting {
-    reactor::let_go();
+    before_waiting();
     held::let_go();
     WhileWaiting(DUTY.with(|slot| {
         let slot = slot.borrow();

@@ -15,12 +15,12 @@ pub(crate) use fates::Then;
 
 use crate::Orb;
 use crate::connection::driver;
-use crate::connection::flusher::Flush;
 use crate::connection::outbox::{Outbox, Patience, Refused, Urgency};
 use crate::server::ServerConnection;
 use crate::server::connection::COMPLETE;
 use corbie_cdr::Encoder;
 use corbie_giop::Control;
+use corbie_threads::flusher::Flush;
 use fates::Fates;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -261,7 +261,7 @@ impl ServerConnection {
     fn have_rest_sent(self: &Arc<Self>, orb: &Orb) {
         self.note_stuck(orb);
         self.ensure_flusher(orb);
-        orb.flusher().expect(orb);
+        orb.flusher().expect();
     }
 
     fn ensure_flusher(self: &Arc<Self>, orb: &Orb) {
@@ -306,7 +306,7 @@ impl ServerConnection {
         let put = sending.outbox.put(&self.link, encoder, fragment_octets, urgency, patience);
         let end = put.map_err(Refused::into_error)?;
         if is_batching {
-            orb.flusher().expect(orb);
+            orb.flusher().expect();
         }
         self.note_stuck(orb);
         self.read_on_if_taken();
@@ -417,9 +417,9 @@ impl ServerConnection {
         if self.is_paused.load(Ordering::SeqCst)
             && !self.sending.is_full()
             && self.is_paused.swap(false, Ordering::SeqCst)
-            && let Some(home) = self.home.get()
+            && let Some(registration) = self.registration.get()
         {
-            home.resume();
+            registration.again();
         }
     }
 

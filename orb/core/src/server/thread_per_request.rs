@@ -6,11 +6,13 @@
 //! one after the other, as elsewhere.
 
 use crate::Orb;
-use crate::reactor::{Next, Reactor, Turn, Waiting};
+use crate::reactor::{self, Pollers, Reactor, Turn};
 use crate::server::held::{self, Flight, HeldRequest};
-use crate::server::{ServerConnection, dispatch, event_driven, relief};
+use crate::server::{ServerConnection, dispatch, event_driven};
 use corbie_giop::OwnedMessage;
 use corbie_settings::ServerConcurrency;
+use corbie_threads::reactor::Next;
+use corbie_threads::thread::begin_serving;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
@@ -55,7 +57,7 @@ impl ThreadPerRequest {
 /// What the system says when there are no descriptors or threads.
 pub(crate) fn start(orb: &Orb) -> io::Result<()> {
     debug_assert_eq!(orb.settings().server_concurrency, ServerConcurrency::ThreadPerRequest);
-    let reactor = Reactor::new(Waiting::OneAtATime)?;
+    let reactor = reactor::new(orb, Pollers::OneAtATime)?;
     let _ = orb.server().thread_per_request.reactor.set(Arc::clone(&reactor));
     let thread = std::thread::Builder::new().name("corbie-requests".to_owned());
     let orb = orb.clone();
@@ -72,7 +74,7 @@ pub(crate) fn serve_held(orb: &Orb, held: HeldRequest, flight: Flight) -> Next {
     let started = thread.spawn({
         let orb = orb.clone();
         move || {
-            relief::begin_serving();
+            begin_serving();
             held::serve(&orb, held, flight, |_| {});
             orb.server().thread_per_request.give_place_back();
         }
@@ -93,21 +95,21 @@ pub(crate) fn serve(
     turn: &mut Turn<'_>,
 ) -> Next {
     orb.server().thread_per_request.take_place(orb.settings().pool_threads_max);
-    let Some(kept) = turn.detach(more) else { return Next::Remove };
+    let held = turn.detach(more);
     let thread = std::thread::Builder::new().name("corbie-request".to_owned());
     let started = thread.spawn({
         let (orb, connection) = (orb.clone(), Arc::clone(connection));
         move || {
-            relief::begin_serving();
-            let mut kept = Some(kept);
+            begin_serving();
+            let mut held = Some(held);
             dispatch::message(&orb, &connection, &message, |overtaken| {
                 if overtaken {
-                    kept = None;
+                    held = None;
                 }
             });
             connection.flush_batch();
             event_driven::after(&orb, &connection, false);
-            drop(kept);
+            drop(held);
             orb.server().thread_per_request.give_place_back();
         }
     });
@@ -116,5 +118,5 @@ pub(crate) fn serve(
         orb.server().thread_per_request.give_place_back();
         connection.close(None);
     }
-    Next::Elsewhere
+    Next::Detached
 }

@@ -7,9 +7,9 @@
 //! oneways the connection waits, so that they keep their order.
 
 use crate::Orb;
-use crate::reactor::{Reactor, Waiting};
-use crate::server::relief;
+use crate::reactor::{self, Pollers, Reactor};
 use corbie_cdr::buffers;
+use corbie_threads::thread::begin_serving;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,7 +62,8 @@ impl ThreadPool {
 /// What the system says when there are no descriptors or threads.
 pub(crate) fn start(orb: &Orb) -> io::Result<()> {
     let (threads, idle) = (AtomicU32::new(0), AtomicU32::new(0));
-    let pool = ThreadPool { reactor: Reactor::new(Waiting::Many)?, threads, idle };
+    let reactor = reactor::new(orb, Pollers::Many)?;
+    let pool = ThreadPool { reactor, threads, idle };
     if orb.server().pool.set(pool).is_ok() {
         for _ in 0..orb.settings().pool_threads_min {
             start_thread(orb)?;
@@ -99,7 +100,7 @@ fn prepare_buffers() {
 }
 
 fn run(orb: &Orb, pool: &ThreadPool) {
-    relief::begin_serving();
+    begin_serving();
     prepare_buffers();
     loop {
         pool.reactor.run_while_busy(orb, PATIENCE);

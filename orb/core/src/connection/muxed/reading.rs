@@ -9,11 +9,13 @@ use crate::Orb;
 use crate::client::delivery::{self, OwnedReply};
 use crate::client::{PendingRequest, Waiting};
 use crate::connection::outbox::Patience;
-use crate::reactor::{EventHandler, Next, Turn};
+use crate::reactor::Turn;
 use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
+use corbie_threads::reactor::{Next, Source};
+use corbie_threads::thread::{deliveries, enter_delivery};
 use corbie_transport::Waiter;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,9 +78,7 @@ enum More {
 }
 
 thread_local! {
-    /// In how many upcalls with replies this thread is: it must not wait for room then.
-    static UPCALLS: Cell<u32> = const { Cell::new(0) };
-    /// Replies that came when that were too many, in their order.
+    /// Replies that came when this thread was in too many upcalls with replies, in their order.
     static ASIDE: RefCell<VecDeque<(Orb, Taking)>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -92,15 +92,9 @@ struct Taking {
 
 impl Taking {
     fn deliver(self, orb: &Orb) {
-        UPCALLS.set(UPCALLS.get() + 1);
+        let _delivery = enter_delivery();
         delivery::reply(orb, self.request, self.reply, self.status, self.body);
-        UPCALLS.set(UPCALLS.get() - 1);
     }
-}
-
-/// Whether this thread is inside an upcall with a reply.
-pub(super) fn delivers_here() -> bool {
-    UPCALLS.get() > 0
 }
 
 /// How long to wait at most before looking at the clock again: about half of the time until
@@ -210,7 +204,7 @@ impl MuxedConnection {
             return false;
         }
         if !is_pending() {
-            self.give_right_back(orb);
+            self.give_right_back();
             return true;
         }
         self.reading.is_awake.store(false, Ordering::SeqCst);
@@ -226,7 +220,7 @@ impl MuxedConnection {
             }
             Ok(came)
         });
-        self.give_right_back(orb);
+        self.give_right_back();
         match taken {
             Ok(came) => self.deliver(orb, came),
             // What is here of a message stays; others may have the time for the rest.
@@ -240,19 +234,19 @@ impl MuxedConnection {
         self.outbox.flush_all(&self.link, Patience::None).map_err(ReceiveFailure::Io)?;
         if self.outbox.waiting() > 0 {
             // This thread cannot send while it receives, and the server may want the rest first.
-            orb.flusher().expect(orb);
+            orb.flusher().expect();
         }
         Ok(())
     }
 
     /// Others may read from now on: a follower, or the event loop.
-    fn give_right_back(&self, orb: &Orb) {
+    fn give_right_back(&self) {
         self.reading.is_taken.store(false, Ordering::SeqCst);
         self.call_follower();
         if self.reading.was_missed.swap(false, Ordering::SeqCst)
-            && let (Some(token), Ok(reactor)) = (self.token.get(), orb.reactor())
+            && let Some(registration) = self.registration.get()
         {
-            reactor.again(*token);
+            registration.again();
         }
     }
 
@@ -296,11 +290,11 @@ impl MuxedConnection {
     /// beyond `nested_upcalls_max` the replies for others wait until one of them has ended.
     fn deliver_reply(orb: &Orb, reply: Taking, is_upcall: bool) {
         let most = orb.settings().nested_upcalls_max;
-        if is_upcall && UPCALLS.get() >= most {
+        if is_upcall && deliveries() >= most {
             return ASIDE.with_borrow_mut(|aside| aside.push_back((orb.clone(), reply)));
         }
         reply.deliver(orb);
-        while UPCALLS.get() < most
+        while deliveries() < most
             && let Some((orb, next)) = ASIDE.with_borrow_mut(VecDeque::pop_front)
         {
             next.deliver(&orb);
@@ -315,7 +309,7 @@ impl MuxedConnection {
                 return;
             }
             let taken = self.try_next(&mut self.reading.lock(), false);
-            self.give_right_back(orb);
+            self.give_right_back();
             match taken {
                 Ok(Taken::Nothing) => return self.flush(),
                 Ok(Taken::Message(came, _)) => self.deliver(orb, came),
@@ -336,7 +330,7 @@ impl MuxedConnection {
                 continue;
             }
             let taken = self.try_next(&mut self.reading.lock(), turn.has_end());
-            self.give_right_back(orb);
+            self.give_right_back();
             match taken {
                 Ok(Taken::Nothing) => return Next::Wait,
                 Ok(Taken::Message(came, more)) => {
@@ -360,7 +354,7 @@ impl MuxedConnection {
     }
 }
 
-impl EventHandler for MuxedConnection {
+impl Source<Orb> for MuxedConnection {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.link.descriptor()
     }
@@ -402,11 +396,6 @@ impl EventHandler for MuxedConnection {
             && self.is_open()
             && is_pending()
             && self.read_within(orb, Some(timeout), Some(until), is_pending)
-    }
-
-    fn before_waiting(&self) {
-        self.asked_to_flush.store(false, Ordering::SeqCst);
-        self.flush();
     }
 }
 

@@ -7,12 +7,12 @@
 use super::queue::{HeldRequests, Reason};
 use super::runner;
 use crate::Orb;
-use crate::reactor::Sleeper;
-use crate::server::{nesting, relief};
+use crate::server::event_driven::is_too_deep;
+use corbie_threads::thread::{Sleeper, enter_upcall, serve_for_a_while};
 use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 
-/// Who the main thread is, and what waits for it.
+/// The main thread, and what waits for it.
 #[derive(Default)]
 pub(crate) struct MainThread {
     thread: OnceLock<(ThreadId, Arc<Sleeper>)>,
@@ -63,14 +63,14 @@ impl Orb {
     /// Serves one request that waits for the main thread, if this is that; whether there was one.
     pub(crate) fn serve_as_main_thread(&self) -> bool {
         let Some(queue) = self.server().main_thread.queue.get() else { return false };
-        if !self.is_main_thread() || nesting::is_too_deep(self) {
+        if !self.is_main_thread() || is_too_deep(self) {
             return false;
         }
         // Inside an upcall that asks for more work: what waits may go on.
         runner::let_go();
         let Some((held, flight)) = queue.0.take() else { return false };
-        let _serving = relief::serve_for_a_while();
-        let _upcall = nesting::enter();
+        let _serving = serve_for_a_while();
+        let _upcall = enter_upcall();
         runner::serve(self, held, flight, |_| {});
         true
     }

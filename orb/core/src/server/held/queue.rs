@@ -6,7 +6,7 @@
 //! that the owner knows when it may let later requests pass by the queue again.
 
 use super::HeldRequest;
-use super::runner::Home;
+use super::runner::Registered;
 use crate::Orb;
 use crate::orb::OrbInner;
 use crate::server::ServerRequest;
@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     /// Lock "held": after the locks of the object adapter, before those of a reactor.
     state: Mutex<State>,
     /// Where the queue is a source.
-    pub(super) home: Mutex<Option<Home>>,
+    pub(super) registered: Mutex<Option<Registered>>,
 }
 
 #[derive(Default)]
@@ -79,7 +79,7 @@ impl HeldRequests {
             reason,
             watcher: OnceLock::new(),
             state: Mutex::default(),
-            home: Mutex::default(),
+            registered: Mutex::default(),
         });
         orb.server().held_queues.add(&shared);
         HeldRequests(shared)

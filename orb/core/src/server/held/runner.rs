@@ -8,26 +8,24 @@ use super::HeldRequest;
 use super::queue::{Flight, Reason, Shared};
 use super::request::given_up;
 use crate::Orb;
-use crate::reactor::{EventHandler, Next, Reactor, Token, Turn};
-use crate::server::{Server, dispatch, nesting, relief, thread_per_request};
+use crate::reactor::{Reactor, Turn};
+use crate::server::event_driven::is_too_deep;
+use crate::server::{Server, dispatch, thread_per_request};
 use corbie_settings::ServerConcurrency;
+use corbie_threads::reactor::{Next, Source};
+use corbie_threads::thread::{Registration, begin_serving, enter_upcall, serve_for_a_while};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Where a queue is a source.
-pub(super) struct Home {
-    reactor: Weak<Reactor>,
-    token: Token,
-}
+/// Where a queue is a source; until dropped.
+pub(super) struct Registered(Registration);
 
-impl Drop for Home {
+impl Drop for Registered {
     fn drop(&mut self) {
-        if let Some(reactor) = self.reactor.upgrade() {
-            reactor.remove(self.token);
-        }
+        self.0.remove();
     }
 }
 
@@ -51,16 +49,14 @@ impl Shared {
     }
 
     fn mark_ready(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
-        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
-        if home.is_none() {
+        let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        if registered.is_none() {
             let reactor = orb.server().reactor_for_held(orb)?;
-            let token = reactor.add_unwatched(Arc::new(Runner(Arc::downgrade(self))));
-            *home = Some(Home { reactor: reactor.downgrade(), token });
+            let source = reactor.add_unwatched(Arc::new(Runner(Arc::downgrade(self))));
+            *registered = Some(Registered(source));
         }
-        if let Some(home) = &*home
-            && let Some(reactor) = home.reactor.upgrade()
-        {
-            reactor.again(home.token);
+        if let Some(Registered(source)) = &*registered {
+            source.again();
         }
         Ok(())
     }
@@ -79,7 +75,7 @@ impl Shared {
         let thread = std::thread::Builder::new().name("corbie-held".to_owned());
         let (queue, orb) = (Arc::clone(self), orb.clone());
         let started = thread.spawn(move || {
-            relief::begin_serving();
+            begin_serving();
             queue.empty(&orb);
         });
         started.map(drop).inspect_err(|_| {
@@ -111,15 +107,15 @@ impl Shared {
 /// A queue as a source that is marked ready by hand.
 struct Runner(Weak<Shared>);
 
-impl EventHandler for Runner {
+impl Source<Orb> for Runner {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
         let Some(queue) = self.0.upgrade() else { return Next::Remove };
-        if nesting::is_too_deep(orb) {
-            nesting::postpone(turn);
+        if is_too_deep(orb) {
+            turn.postpone();
             return Next::Wait;
         }
         let Some((held, flight)) = queue.take() else { return Next::Wait };
@@ -129,8 +125,8 @@ impl EventHandler for Runner {
         let pool = orb.server().pool.get();
         let mut has_begun = false;
         {
-            let _serving = relief::serve_for_a_while();
-            let _upcall = nesting::enter();
+            let _serving = serve_for_a_while();
+            let _upcall = enter_upcall();
             serve(orb, held, flight, |_| {
                 if let Some(pool) = pool {
                     pool.leave_the_idle(orb);

@@ -1,13 +1,14 @@
-//! One source of a reactor: its handler, and who handles it.
+//! One source of a reactor, and how it stands.
 //!
-//! A source is idle, among the ready, or in hand of one thread. Events that come while it is in
+//! An entry is idle, among the ready, or in hand of one thread. Events that come while it is in
 //! hand are remembered and put it among the ready when it is given back, so nothing has to be armed
 //! with a system call.
 
-use super::{EventHandler, Token};
+use super::{Reactor, Source};
+use crate::thread::SourceId;
 use corbie_transport::Event;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// What came, and how the source stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +43,10 @@ impl Bits {
     }
 }
 
-pub(super) struct Source {
-    pub(super) handler: Arc<dyn EventHandler>,
-    pub(super) token: Token,
+pub(super) struct Entry<C: 'static> {
+    pub(super) reactor: Weak<Reactor<C>>,
+    pub(super) source: Arc<dyn Source<C>>,
+    pub(super) id: SourceId,
     state: AtomicU8,
     /// The peer has closed or the link broke: told once, and true for every turn from then on.
     has_ended: AtomicBool,
@@ -54,7 +56,7 @@ pub(super) struct Source {
     in_hand: AtomicU64,
 }
 
-impl Source {
+impl<C: 'static> Entry<C> {
     /// Notes what came; whether the source is to be put among the ready.
     pub(super) fn mark(&self, came: Bits) -> bool {
         if came.has_end() {
@@ -94,63 +96,69 @@ impl Source {
     }
 }
 
-/// All sources of a reactor, by token: index and generation.
-#[derive(Default)]
-pub(super) struct Sources {
-    slots: Vec<Slot>,
+/// All sources of a reactor, by id: index and generation.
+pub(super) struct Entries<C: 'static> {
+    slots: Vec<Slot<C>>,
     free: Vec<u32>,
 }
 
-#[derive(Default)]
-struct Slot {
+struct Slot<C: 'static> {
     generation: u32,
-    source: Option<Arc<Source>>,
+    entry: Option<Arc<Entry<C>>>,
 }
 
-impl Sources {
-    pub(super) fn insert(&mut self, handler: Arc<dyn EventHandler>) -> Arc<Source> {
+impl<C: 'static> Default for Entries<C> {
+    fn default() -> Self {
+        Entries { slots: vec![], free: vec![] }
+    }
+}
+
+impl<C: 'static> Entries<C> {
+    pub(super) fn insert(
+        &mut self,
+        reactor: Weak<Reactor<C>>,
+        source: Arc<dyn Source<C>>,
+    ) -> Arc<Entry<C>> {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
+            self.slots.push(Slot { generation: 0, entry: None });
             u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
         });
         let slot = &mut self.slots[index as usize];
-        // The highest token of all is the readiness' own.
+        // The highest id of all is the readiness' own.
         slot.generation = (slot.generation + 1) & (u32::MAX >> 1);
-        let token = Token(u64::from(slot.generation) << 32 | u64::from(index));
+        let id = SourceId(u64::from(slot.generation) << 32 | u64::from(index));
         let (state, turns, in_hand) = (AtomicU8::new(0), AtomicU64::new(0), AtomicU64::new(0));
         let has_ended = AtomicBool::new(false);
-        let source = Arc::new(Source { handler, token, state, has_ended, turns, in_hand });
-        slot.source = Some(Arc::clone(&source));
-        source
+        let entry = Arc::new(Entry { reactor, source, id, state, has_ended, turns, in_hand });
+        slot.entry = Some(Arc::clone(&entry));
+        entry
     }
 
-    /// The handler of the only source, if there is just one.
-    pub(super) fn only(&self) -> Option<Arc<dyn EventHandler>> {
-        let mut sources = self.slots.iter().filter_map(|slot| slot.source.as_ref());
-        let only = sources.next()?;
-        sources.next().is_none().then(|| Arc::clone(&only.handler))
+    /// The only source, if there is just one.
+    pub(super) fn only(&self) -> Option<Arc<dyn Source<C>>> {
+        let mut entries = self.slots.iter().filter_map(|slot| slot.entry.as_ref());
+        let only = entries.next()?;
+        entries.next().is_none().then(|| Arc::clone(&only.source))
     }
 
-    pub(super) fn get(&self, token: Token) -> Option<Arc<Source>> {
-        let slot = self.slots.get(token.index())?;
-        slot.source.as_ref().filter(|source| source.token == token).cloned()
+    pub(super) fn get(&self, id: SourceId) -> Option<Arc<Entry<C>>> {
+        let slot = self.slots.get(index(id))?;
+        slot.entry.as_ref().filter(|entry| entry.id == id).cloned()
     }
 
-    pub(super) fn remove(&mut self, token: Token) -> Option<Arc<Source>> {
-        let slot = self.slots.get_mut(token.index())?;
-        let removed = slot.source.take_if(|source| source.token == token)?;
-        self.free.extend(u32::try_from(token.index()));
+    pub(super) fn remove(&mut self, id: SourceId) -> Option<Arc<Entry<C>>> {
+        let slot = self.slots.get_mut(index(id))?;
+        let removed = slot.entry.take_if(|entry| entry.id == id)?;
+        self.free.extend(u32::try_from(index(id)));
         Some(removed)
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<dyn EventHandler>> {
-        let sources = self.slots.iter().filter_map(|slot| slot.source.as_ref());
-        sources.map(|source| Arc::clone(&source.handler)).collect()
+    pub(super) fn all(&self) -> Vec<Arc<dyn Source<C>>> {
+        let entries = self.slots.iter().filter_map(|slot| slot.entry.as_ref());
+        entries.map(|entry| Arc::clone(&entry.source)).collect()
     }
 }
 
-impl Token {
-    fn index(self) -> usize {
-        (self.0 & u64::from(u32::MAX)) as usize
-    }
+fn index(SourceId(id): SourceId) -> usize {
+    (id & u64::from(u32::MAX)) as usize
 }

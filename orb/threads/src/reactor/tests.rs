@@ -1,9 +1,9 @@
-//! The event loop with real links: nothing that comes is lost, whoever runs the loop, and whatever
-//! handlers do meanwhile.
+//! The event loop with real links: nothing that comes is lost, whichever thread runs the loop and
+//! whatever handlers do meanwhile.
 
-use super::{EventHandler, Next, Reactor, Sleeper, Turn, Waiting};
-use crate::Orb;
-use corbie_settings::Settings;
+use super::{Next, Pollers, Reactor, Source, Turn};
+use crate::flusher::Flush;
+use crate::thread::Sleeper;
 use corbie_transport::{Acceptor, Link};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -23,12 +23,12 @@ struct Counter<F> {
     flushed: AtomicBool,
 }
 
-impl<F: Fn(&Orb, u8) + Send + Sync> EventHandler for Counter<F> {
+impl<F: Fn(&Orb, u8) + Send + Sync> Source<Orb> for Counter<F> {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.link.descriptor()
     }
 
-    fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
+    fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_, Orb>) -> Next {
         let mut octet = [0; 1];
         match self.link.try_receive(&mut octet) {
             Ok(Some(1)) => {
@@ -51,6 +51,12 @@ impl<F: Fn(&Orb, u8) + Send + Sync> EventHandler for Counter<F> {
         assert!(deadline.is_some_and(|deadline| deadline <= now), "not before its time");
         *deadline = None;
     }
+}
+
+impl<F: Send + Sync> Flush for Counter<F> {
+    fn flush_old(&self) -> bool {
+        false
+    }
 
     fn before_waiting(&self) {
         self.flushed.store(true, Ordering::SeqCst);
@@ -72,12 +78,11 @@ fn pair<F: Fn(&Orb, u8)>(upcall: F) -> (Arc<Counter<F>>, Link) {
     (Arc::new(counter), acceptor.accept().unwrap())
 }
 
-fn orb() -> Orb {
-    Orb::new(Settings::default())
-}
+/// Stands for the ORB.
+struct Orb;
 
-fn reactor(waiting: Waiting) -> io::Result<Arc<Reactor>> {
-    Reactor::new(waiting)
+fn reactor(pollers: Pollers) -> io::Result<Arc<Reactor<Orb>>> {
+    Reactor::new(pollers, || Some(Orb))
 }
 
 fn soon() -> Option<Instant> {
@@ -86,7 +91,7 @@ fn soon() -> Option<Instant> {
 
 #[test]
 fn all_that_came_is_handled_one_at_a_time() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     let (counter, peer) = pair(|_, _| {});
     reactor.add(counter.clone()).unwrap();
     assert!(!reactor.run_once(&orb, NOW) || counter.count() == 0);
@@ -98,7 +103,7 @@ fn all_that_came_is_handled_one_at_a_time() {
 
 #[test]
 fn a_source_that_always_has_more_does_not_keep_another_waiting() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     let (patient, patient_peer) = pair(|_, _| {});
     reactor.add(patient.clone()).unwrap();
     let told = AtomicBool::new(false);
@@ -116,7 +121,7 @@ fn a_source_that_always_has_more_does_not_keep_another_waiting() {
 
 #[test]
 fn a_flood_does_not_hold_who_waits_beyond_the_deadline() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     // Each octet handled brings another one, until the test has seen enough.
     let back: Arc<Mutex<Option<Link>>> = Arc::default();
     let to_itself = Arc::clone(&back);
@@ -137,7 +142,7 @@ fn a_flood_does_not_hold_who_waits_beyond_the_deadline() {
 
 #[test]
 fn a_loop_nested_in_an_upcall_handles_what_follows_on_the_same_link() {
-    let reactor = reactor(Waiting::OneAtATime).unwrap();
+    let reactor = reactor(Pollers::OneAtATime).unwrap();
     let inner = Arc::clone(&reactor);
     let reached = Arc::new(AtomicU32::new(0));
     let seen = Arc::clone(&reached);
@@ -150,14 +155,14 @@ fn a_loop_nested_in_an_upcall_handles_what_follows_on_the_same_link() {
     });
     reactor.add(counter.clone()).unwrap();
     peer.send_one(b"123").unwrap();
-    assert!(reactor.run_until(&orb(), &|| counter.count() == 3, soon()));
+    assert!(reactor.run_until(&Orb, &|| counter.count() == 3, soon()));
     assert_eq!(reached.load(Ordering::SeqCst), 2);
 }
 
 #[test]
 fn followers_lead_when_the_leader_is_in_an_upcall_or_has_left() {
-    for waiting in [Waiting::OneAtATime, Waiting::Many] {
-        let reactor = reactor(waiting).unwrap();
+    for pollers in [Pollers::OneAtATime, Pollers::Many] {
+        let reactor = reactor(pollers).unwrap();
         let handled = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&handled);
         // The first upcall returns when the others are over: they need other threads.
@@ -165,12 +170,12 @@ fn followers_lead_when_the_leader_is_in_an_upcall_or_has_left() {
             seen.lock().unwrap().push(octet);
             let begun = Instant::now();
             while octet == b'1' && seen.lock().unwrap().len() < 3 {
-                assert!(begun.elapsed() < PATIENCE, "nobody takes the lead");
+                assert!(begun.elapsed() < PATIENCE, "no thread takes the lead");
                 std::thread::yield_now();
             }
         });
         reactor.add(counter.clone()).unwrap();
-        let orb = orb();
+        let orb = Orb;
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
@@ -186,13 +191,13 @@ fn followers_lead_when_the_leader_is_in_an_upcall_or_has_left() {
             }
             reactor.close();
         });
-        assert_eq!(handled.lock().unwrap().len(), 3, "{waiting:?}");
+        assert_eq!(handled.lock().unwrap().len(), 3, "{pollers:?}");
     }
 }
 
 #[test]
 fn a_thread_that_waits_is_unblocked_by_name() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     let flags = [const { AtomicBool::new(false) }; 3];
     let sleepers = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -217,7 +222,7 @@ fn a_thread_that_waits_is_unblocked_by_name() {
 
 #[test]
 fn waits_end_at_the_least_deadline() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     let (counter, _peer) = pair(|_, _| {});
     let (late, _other_peer) = pair(|_, _| {});
     *counter.deadline.lock().unwrap() = Some(Instant::now() + Duration::from_millis(20));
@@ -233,7 +238,7 @@ fn waits_end_at_the_least_deadline() {
 
 #[test]
 fn what_was_kept_back_is_flushed_before_the_wait() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     let (counter, peer) = pair(|_, _| {});
     reactor.add(counter.clone()).unwrap();
     assert!(!reactor.is_awake());
@@ -245,12 +250,12 @@ fn what_was_kept_back_is_flushed_before_the_wait() {
 
 #[test]
 fn a_source_is_forgotten_when_it_is_removed_or_has_ended() {
-    let (orb, reactor) = (orb(), reactor(Waiting::OneAtATime).unwrap());
+    let (orb, reactor) = (Orb, reactor(Pollers::OneAtATime).unwrap());
     let (removed, peer) = pair(|_, _| {});
-    let token = reactor.add(removed.clone()).unwrap();
-    reactor.remove(token);
+    let removal = reactor.add(removed.clone()).unwrap();
+    removal.remove();
     peer.send_one(b"x").unwrap();
-    reactor.again(token);
+    removal.again();
     let (ended, other_peer) = pair(|_, _| {});
     reactor.add(ended.clone()).unwrap();
     other_peer.send_one(b"y").unwrap();

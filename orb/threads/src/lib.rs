@@ -1,0 +1,12 @@
+//! Threads of the ORB: ranked locks, the event loop, the flusher, and what a thread may do.
+//!
+//! Knows links and descriptors of `transport`, and nothing of GIOP or of objects: the loop and its
+//! sources are generic over the context that they work for, which is the ORB. Used by `orb/core`
+//! and `orb/poa`. Papers: AMI §3.1 (wait-on-reactor, leader/followers), POA §2.5.
+#![deny(unsafe_code)]
+// layers: lock < flusher < thread < reactor
+
+pub mod flusher;
+pub mod lock;
+pub mod reactor;
+pub mod thread;
