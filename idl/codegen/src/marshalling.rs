@@ -3,7 +3,7 @@
 //! Used by the emitters of types, stubs and skeletons. Basic types call the encoder's own methods;
 //! everything else goes through its marker's `Marshal`, which also checks bounds.
 
-use corbie_frontend::model::InterfaceKind;
+use corbie_frontend::model::{InterfaceKind, Values};
 use corbie_frontend::{DefinitionKind, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -75,39 +75,17 @@ pub(crate) fn closure(scope: &Scope<'_, '_>, e: &Ident, steps: Vec<Step>) -> Tok
     if is_block { quote!(|#e| { #body }) } else { quote!(|#e| #body) }
 }
 
-/// The encoder's or decoder's method for a basic type: `long` of `write_long`. Those of characters
-/// can fail when writing.
-fn method_word(ty: &Type) -> Option<&'static str> {
-    Some(match ty {
-        Type::Boolean => "boolean",
-        Type::Octet | Type::UInt8 => "octet",
-        Type::Char => "char",
-        Type::WChar => "wchar",
-        Type::Int8 => "int8",
-        Type::Short => "short",
-        Type::UShort => "ushort",
-        Type::Long => "long",
-        Type::ULong => "ulong",
-        Type::LongLong => "longlong",
-        Type::ULongLong => "ulonglong",
-        Type::Float => "float",
-        Type::Double => "double",
-        Type::LongDouble => "longdouble",
-        _ => return None,
-    })
-}
-
 impl Scope<'_, '_> {
     /// Writes a stored value.
     pub(crate) fn write_value(&self, ty: &Type, place: &Place, e: &Ident) -> Step {
         let (copied, borrowed) = (place.copied(), place.borrowed());
         let orb = self.orb();
         let ty = self.model().resolve_alias(ty);
-        if let Some(word) = method_word(ty) {
-            let write = format_ident!("write_{word}");
+        if let Some(primitive) = ty.primitive() {
+            let write = format_ident!("{}", primitive.write);
             let call = quote!(#e.#write(#copied));
-            return match ty {
-                Type::Char | Type::WChar => Step::Fallible(call),
+            return match primitive.values {
+                Values::Character => Step::Fallible(call),
                 _ => Step::Sure(call),
             };
         }
@@ -164,8 +142,8 @@ impl Scope<'_, '_> {
     pub(crate) fn read_value(&self, ty: &Type, d: &Ident) -> TokenStream {
         let orb = self.orb();
         let ty = self.model().resolve_alias(ty);
-        if let Some(word) = method_word(ty) {
-            let read = format_ident!("read_{word}");
+        if let Some(primitive) = ty.primitive() {
+            let read = format_ident!("{}", primitive.read);
             return quote!(#d.#read()?);
         }
         match ty {
@@ -183,8 +161,8 @@ impl Scope<'_, '_> {
     pub(crate) fn reader(&self, ty: &Type) -> TokenStream {
         let (orb, ok) = (self.orb(), self.std("Ok"));
         let resolved = self.model().resolve_alias(ty);
-        if let Some(word) = method_word(resolved) {
-            let read = format_ident!("read_{word}");
+        if let Some(primitive) = resolved.primitive() {
+            let read = format_ident!("{}", primitive.read);
             return quote!(|d| d.#read());
         }
         let is_text = matches!(resolved, Type::String { bound: None });

@@ -7,7 +7,7 @@
 use corbie_frontend::model::InterfaceKind;
 use corbie_frontend::{DefinitionKind, Type};
 use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 
 use crate::context::Scope;
 use crate::names::Implied;
@@ -110,21 +110,12 @@ impl Scope<'_, '_> {
 
     fn primitive(&self, ty: &Type) -> TokenStream {
         let orb = self.orb();
+        if let Some(primitive) = ty.primitive() {
+            let name = format_ident!("{}", primitive.rust);
+            let is_of_library = primitive.rust.starts_with(|first: char| first.is_uppercase());
+            return if is_of_library { quote!(#orb::#name) } else { quote!(#name) };
+        }
         match ty {
-            Type::Boolean => quote!(bool),
-            Type::Octet | Type::UInt8 => quote!(u8),
-            Type::Char => quote!(char),
-            Type::WChar => quote!(#orb::WChar),
-            Type::Int8 => quote!(i8),
-            Type::Short => quote!(i16),
-            Type::UShort => quote!(u16),
-            Type::Long => quote!(i32),
-            Type::ULong => quote!(u32),
-            Type::LongLong => quote!(i64),
-            Type::ULongLong => quote!(u64),
-            Type::Float => quote!(f32),
-            Type::Double => quote!(f64),
-            Type::LongDouble => quote!(#orb::LongDouble),
             Type::Fixed { digits, scale } => {
                 let (digits, scale) = (number(*digits), number(*scale));
                 quote!(#orb::Fixed<#digits, #scale>)
@@ -235,11 +226,9 @@ impl Scope<'_, '_> {
             return 0;
         }
         match self.model().resolve_alias(ty) {
-            Type::Boolean | Type::Octet | Type::UInt8 | Type::Int8 => 1,
-            Type::Short | Type::UShort | Type::WChar => 2,
-            Type::Long | Type::ULong | Type::Float | Type::Char => 4,
-            Type::LongLong | Type::ULongLong | Type::Double | Type::TypeCode => 8,
-            Type::LongDouble | Type::Fixed { .. } => 16,
+            Type::Char => 4,
+            Type::TypeCode => 8,
+            Type::Fixed { .. } => 16,
             Type::Array { element, dims } => {
                 let all: u128 = dims.iter().map(|&extent| u128::from(extent)).product();
                 let octets = all.saturating_mul(self.octets(element, depth + 1));
@@ -259,7 +248,7 @@ impl Scope<'_, '_> {
                 DefinitionKind::Enum(_) => 4,
                 _ => 16,
             },
-            _ => 24,
+            other => other.primitive().map_or(24, |primitive| primitive.octets.into()),
         }
     }
 }

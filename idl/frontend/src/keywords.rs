@@ -2,6 +2,8 @@
 //!
 //! Used by the parser and by the checker's clash rules. IDL 4.2 §7.2.4, table 7-6.
 
+use crate::model::Type;
+
 /// Keywords in every CORBA version since 2.3: never a name unless escaped.
 const RESERVED: &[&str] = &[
     "FALSE",
@@ -139,17 +141,7 @@ pub(crate) fn standing(word: &str) -> Standing {
 }
 
 /// The integer types that IDL 4.2 §7.4.13 adds; their names may be redefined by older IDL.
-pub(crate) fn sized_integer(word: &str) -> Option<crate::model::Type> {
-    use crate::model::Type;
-    Some(match word {
-        "int8" => Type::Int8,
-        "uint8" => Type::UInt8,
-        "int16" => Type::Short,
-        "uint16" => Type::UShort,
-        "int32" => Type::Long,
-        "uint32" => Type::ULong,
-        "int64" => Type::LongLong,
-        "uint64" => Type::ULongLong,
-        _ => return None,
-    })
+pub(crate) fn sized_integer(word: &str) -> Option<Type> {
+    let mut types = Type::PRIMITIVES.iter();
+    types.find(|(_, row)| row.sized_name == Some(word)).map(|(ty, _)| ty.clone())
 }

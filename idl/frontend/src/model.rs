@@ -13,6 +13,7 @@ mod query;
 mod types;
 mod value;
 
+pub use corbie_primitives::{Primitive, Values};
 pub use definition::{Annotation, AnnotationArgument, DefId, Definition};
 pub use implied::{Access, Implied, ImpliedKind};
 pub use kind::{

@@ -5,6 +5,8 @@
 //! CORBA 3.3 P1 §8 (ORB interface), §4 (policies), P2 §9.6 (IOP);
 //! CORBA Messaging §22.
 
+use crate::model::Primitive;
+
 /// The file with what asynchronous calls need.
 pub(crate) const MESSAGING: &str = "Messaging.idl";
 
@@ -18,7 +20,8 @@ pub(crate) fn file(path: &str) -> Option<&'static str> {
     }
 }
 
-/// What module `CORBA` holds: names, and the IDL that defines each. Interfaces that later versions
+/// What module `CORBA` holds besides sequences of primitive types: names, and the IDL that defines
+/// each. Interfaces that later versions
 /// made local are plain here, since published services inherit from them in plain interfaces.
 /// Pseudo-objects without IDL are native; of the interface repository there are forward
 /// declarations.
@@ -28,19 +31,6 @@ const CORBA: &[(&str, &str)] = &[
     ("ScopedName", "typedef string ScopedName;"),
     ("VersionSpec", "typedef string VersionSpec;"),
     ("AnySeq", "typedef sequence<any> AnySeq;"),
-    ("BooleanSeq", "typedef sequence<boolean> BooleanSeq;"),
-    ("CharSeq", "typedef sequence<char> CharSeq;"),
-    ("WCharSeq", "typedef sequence<wchar> WCharSeq;"),
-    ("OctetSeq", "typedef sequence<octet> OctetSeq;"),
-    ("ShortSeq", "typedef sequence<short> ShortSeq;"),
-    ("UShortSeq", "typedef sequence<unsigned short> UShortSeq;"),
-    ("LongSeq", "typedef sequence<long> LongSeq;"),
-    ("ULongSeq", "typedef sequence<unsigned long> ULongSeq;"),
-    ("LongLongSeq", "typedef sequence<long long> LongLongSeq;"),
-    ("ULongLongSeq", "typedef sequence<unsigned long long> ULongLongSeq;"),
-    ("FloatSeq", "typedef sequence<float> FloatSeq;"),
-    ("DoubleSeq", "typedef sequence<double> DoubleSeq;"),
-    ("LongDoubleSeq", "typedef sequence<long double> LongDoubleSeq;"),
     ("StringSeq", "typedef sequence<string> StringSeq;"),
     ("WStringSeq", "typedef sequence<wstring> WStringSeq;"),
     ("StringValue", "valuetype StringValue string;"),
@@ -96,6 +86,16 @@ pub(crate) fn corba_definition(name: &str) -> Option<String> {
     if matches!(name, "Pollable" | "DIIPollable" | "PollableSet") {
         return Some(include_str!("standard/pollable.idl").to_owned());
     }
-    let (_, text) = CORBA.iter().find(|(known, _)| *known == name)?;
+    let text = match CORBA.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => (*text).to_owned(),
+        None => sequence_of_primitives(name)?,
+    };
     Some(format!("#pragma prefix \"omg.org\"\nmodule CORBA {{ {text} }};\n"))
+}
+
+/// `LongSeq` and its like: a sequence of each primitive type.
+fn sequence_of_primitives(name: &str) -> Option<String> {
+    let element = name.strip_suffix("Seq")?;
+    let row = Primitive::ALL.iter().find(|row| row.name == element && !row.is_alias)?;
+    Some(format!("typedef sequence<{}> {name};", row.idl))
 }

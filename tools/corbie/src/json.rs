@@ -26,6 +26,7 @@ pub(crate) use decode::decode;
 pub(crate) use encode::encode;
 pub(crate) use place::Place;
 pub(crate) use surroundings::Surroundings;
+pub(crate) use type_text::of_primitive;
 
 /// The repository id of the alias that stands for `int8`, which has no TypeCode of its own: an
 /// octet on the wire, signed in JSON.

@@ -26,6 +26,11 @@ mod order;
 pub mod payload;
 mod wchar;
 
+/// The Rust types of primitive types that the language does not have, for a glob import.
+pub mod primitive_types {
+    pub use crate::{LongDouble, WChar};
+}
+
 pub use codeset::{CodeSet, CodeSets};
 pub use decoder::Decoder;
 pub use encoder::{Encoder, Piece, Placeholder, Segments};
@@ -33,6 +38,6 @@ pub use error::{Direction, Error, ErrorKind};
 pub use fixed::{Fixed, FixedError, decode_fixed, encode_fixed};
 pub use limits::Limits;
 pub use long_double::LongDouble;
-pub use marshal::Marshal;
+pub use marshal::{Marshal, MarshalCopy};
 pub use order::{ByteOrder, Version};
 pub use wchar::WChar;

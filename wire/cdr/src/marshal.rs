@@ -72,8 +72,8 @@ pub trait Marshal {
 /// Memory that a claimed length may reserve before its elements were seen.
 const PREALLOCATED_OCTETS: usize = 1 << 20;
 
-macro_rules! marshal_primitives {
-    ($($type:ty, $write:ident, $read:ident;)+) => {$(
+macro_rules! marshal_plain {
+    (plain $type:ident $read:ident $write:ident) => {
         impl Marshal for $type {
             type Value = Self;
             const MIN_OCTETS: usize = size_of::<$type>();
@@ -131,20 +131,59 @@ macro_rules! marshal_primitives {
                 Ok(values)
             }
         }
-    )+};
+    };
+    (own $($_rest:tt)+) => {};
 }
 
-marshal_primitives! {
-    i8, write_int8, read_int8;
-    i16, write_short, read_short;
-    u16, write_ushort, read_ushort;
-    i32, write_long, read_long;
-    u32, write_ulong, read_ulong;
-    i64, write_longlong, read_longlong;
-    u64, write_ulonglong, read_ulonglong;
-    f32, write_float, read_float;
-    f64, write_double, read_double;
+/// A primitive type, whose values are written from copies: nothing is borrowed.
+pub trait MarshalCopy: Marshal<Value = Self> + Copy + Default {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// As [`Marshal::encode`].
+    fn write(self, e: &mut Encoder<'_>) -> Result<(), Error>;
 }
+
+/// What a method that writes returns: nothing where it cannot fail.
+trait Written {
+    fn outcome(self) -> Result<(), Error>;
+}
+
+impl Written for () {
+    #[inline]
+    fn outcome(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Written for Result<(), Error> {
+    #[inline]
+    fn outcome(self) -> Result<(), Error> {
+        self
+    }
+}
+
+macro_rules! marshal_primitives {
+    (
+        kinds { $(
+            $kind:ident $type:ident $type_code:tt ($read:ident $write:ident $codec:ident)
+            $facts:tt;
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        $(
+            impl MarshalCopy for $type {
+                #[inline]
+                fn write(self, e: &mut Encoder<'_>) -> Result<(), Error> {
+                    e.$write(self).outcome()
+                }
+            }
+            marshal_plain! { $codec $type $read $write }
+        )+
+    };
+}
+corbie_primitives::primitives!(marshal_primitives);
+marshal_plain! { plain i8 read_int8 write_int8 }
 
 impl Marshal for u8 {
     type Value = Self;

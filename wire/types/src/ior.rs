@@ -1,5 +1,5 @@
 //! Interoperable object references (CORBA 3.3 P2 §7.6): type id and tagged profiles, as on the
-//! wire and as `IOR:` text. Used by the ORB to bind, by the POA to publish, by `corbie ior`.
+//! wire; the text is in `url`. Used by the ORB to bind, by the POA to publish, by `corbie ior`.
 //!
 //! Profiles are kept as the octets that came, so that a reference passed on is not changed.
 
@@ -8,7 +8,6 @@ mod component;
 mod describe;
 mod iiop;
 mod tags;
-mod text;
 mod uiop;
 
 use corbie_cdr::{Decoder, Encoder, Error, Marshal};
@@ -18,7 +17,6 @@ pub use component::{Component, SslSecTrans, TaggedComponent};
 pub use describe::Description;
 pub use iiop::{Address, IiopProfile};
 pub use tags::{component_tag, orb_type, profile_tag};
-pub(crate) use text::hex_digit;
 pub use uiop::UiopProfile;
 
 /// A profile: how the object can be reached, in the terms of one protocol.

@@ -10,6 +10,7 @@ mod build;
 mod check;
 mod equality;
 mod kind;
+mod label;
 mod memo;
 mod octets;
 mod shape;
@@ -20,10 +21,10 @@ use std::sync::Arc;
 
 pub use access::{Member, UnionMember, ValueMember};
 pub use kind::{TcKind, ValueModifier, Visibility};
+pub(crate) use label::{Ordinal, read_label, write_label};
 pub(crate) use octets::write as write_octets_type;
 pub(crate) use shape::{Alignment, TEXT};
 use shape::{Body, Shape};
-pub(crate) use wire::{read_label, write_label};
 
 /// A type, described at run time. Cheap to clone.
 ///

@@ -4,7 +4,8 @@
 use corbie_cdr::idl::{
     Array, BoundedSequence, BoundedString, BoundedWstring, BoxedArray, Sequence, Wstring,
 };
-use corbie_cdr::{Fixed, LongDouble, Marshal, WChar};
+use corbie_cdr::primitive_types::*;
+use corbie_cdr::{Fixed, Marshal};
 
 use crate::{Any, Ior, TypeCode};
 
@@ -24,21 +25,21 @@ macro_rules! typed {
     )+};
 }
 
+macro_rules! typed_primitives {
+    (
+        kinds { $(
+            $kind:ident $rust:ident ($number:literal $name:literal $constant:ident)
+            $codec:tt $facts:tt;
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        typed! { $($rust, $constant;)+ }
+    };
+}
+corbie_primitives::primitives!(typed_primitives);
+
 typed! {
     (), VOID;
-    bool, BOOLEAN;
-    u8, OCTET;
-    char, CHAR;
-    WChar, WCHAR;
-    i16, SHORT;
-    u16, USHORT;
-    i32, LONG;
-    u32, ULONG;
-    i64, LONGLONG;
-    u64, ULONGLONG;
-    f32, FLOAT;
-    f64, DOUBLE;
-    LongDouble, LONGDOUBLE;
     Any, ANY;
     TypeCode, TYPE_CODE;
 }

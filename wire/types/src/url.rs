@@ -2,6 +2,7 @@
 //! for `string_to_object` and the initial references. Parsing only: nothing is resolved here.
 
 mod escape;
+mod stringified_ior;
 mod stringified_name;
 
 use std::fmt::{self, Write as _};

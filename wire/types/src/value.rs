@@ -4,74 +4,84 @@
 mod budget;
 mod decode;
 mod encode;
+mod primitive;
 mod transcode;
 
-use corbie_cdr::{LongDouble, WChar};
+use corbie_cdr::primitive_types::*;
 
 use crate::{Any, Ior, TypeCode};
 
 pub(crate) use decode::skip_exception_id;
 pub(crate) use transcode::{transcode, transcode_members};
 
-/// A value of any IDL type. Which variant belongs to a TypeCode is told at each; aliases are
-/// looked through.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// `tk_null`, `tk_void`.
-    Void,
-    /// `tk_boolean`.
-    Boolean(bool),
-    /// `tk_octet`.
-    Octet(u8),
-    /// `tk_char`.
-    Char(char),
-    /// `tk_wchar`.
-    WChar(WChar),
-    /// `tk_short`.
-    Short(i16),
-    /// `tk_ushort`.
-    UShort(u16),
-    /// `tk_long`.
-    Long(i32),
-    /// `tk_ulong`.
-    ULong(u32),
-    /// `tk_longlong`.
-    LongLong(i64),
-    /// `tk_ulonglong`.
-    ULongLong(u64),
-    /// `tk_float`.
-    Float(f32),
-    /// `tk_double`.
-    Double(f64),
-    /// `tk_longdouble`.
-    LongDouble(LongDouble),
-    /// `tk_fixed`: the digits without the point, which the TypeCode has.
-    Fixed(i128),
-    /// `tk_string`.
-    String(String),
-    /// `tk_wstring`.
-    WString(String),
-    /// `tk_enum`: the position of the enumerator, from 0.
-    Enum(u32),
-    /// `tk_struct`, `tk_except`: the members in order. The repository id that precedes an
-    /// exception on the wire comes from the TypeCode.
-    Struct(Vec<Value>),
-    /// `tk_union`.
-    Union(Box<UnionValue>),
-    /// `tk_sequence`, `tk_array`: the elements in order.
-    List(Vec<Value>),
-    /// `tk_sequence`, `tk_array` of `octet`.
-    Octets(Vec<u8>),
-    /// `tk_any`.
-    Any(Box<Any>),
-    /// `tk_TypeCode`.
-    TypeCode(TypeCode),
-    /// `tk_objref`, `tk_component`, `tk_home`; and `tk_abstract_interface` when it is a
-    /// reference.
-    Object(Ior),
-    /// `tk_Principal`: opaque.
-    Principal(Vec<u8>),
+macro_rules! value {
+    (
+        kinds { $(
+            $kind:ident $rust:ident ($number:literal $name:literal $constant:ident)
+            $codec:tt { $idl:literal $($facts:tt)+ };
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        /// A value of any IDL type. Which variant belongs to a TypeCode is told at each; aliases
+        /// are looked through.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Value {
+            $(#[doc = concat!("`", $name, "`.")] $kind($rust),)+
+            /// `tk_null`, `tk_void`.
+            Void,
+            /// `tk_fixed`: the digits without the point, which the TypeCode has.
+            Fixed(i128),
+            /// `tk_string`.
+            String(String),
+            /// `tk_wstring`.
+            WString(String),
+            /// `tk_enum`: the position of the enumerator, from 0.
+            Enum(u32),
+            /// `tk_struct`, `tk_except`: the members in order. The repository id that precedes an
+            /// exception on the wire comes from the TypeCode.
+            Struct(Vec<Value>),
+            /// `tk_union`.
+            Union(Box<UnionValue>),
+            /// `tk_sequence`, `tk_array`: the elements in order.
+            List(Vec<Value>),
+            /// `tk_sequence`, `tk_array` of `octet`.
+            Octets(Vec<u8>),
+            /// `tk_any`.
+            Any(Box<Any>),
+            /// `tk_TypeCode`.
+            TypeCode(TypeCode),
+            /// `tk_objref`, `tk_component`, `tk_home`; and `tk_abstract_interface` when it is a
+            /// reference.
+            Object(Ior),
+            /// `tk_Principal`: opaque.
+            Principal(Vec<u8>),
+        }
+
+        impl Value {
+            /// What it is, in IDL words.
+            #[must_use]
+            pub fn kind_name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $idl,)+
+                    Self::Void => "void",
+                    Self::Fixed(_) => "fixed",
+                    Self::String(_) => "string",
+                    Self::WString(_) => "wstring",
+                    Self::Enum(_) => "enum",
+                    Self::Struct(_) => "struct or exception",
+                    Self::Union(_) => "union",
+                    Self::List(_) => "sequence or array",
+                    Self::Octets(_) => "sequence or array of octet",
+                    Self::Any(_) => "any",
+                    Self::TypeCode(_) => "TypeCode",
+                    Self::Object(_) => "object reference",
+                    Self::Principal(_) => "Principal",
+                }
+            }
+        }
+    };
 }
+corbie_primitives::primitives!(value);
 
 /// The value of a union.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,39 +90,4 @@ pub struct UnionValue {
     pub discriminator: i128,
     /// The member that it selects; `None` when it selects none.
     pub member: Option<Value>,
-}
-
-impl Value {
-    /// What it is, in IDL words.
-    #[must_use]
-    pub fn kind_name(&self) -> &'static str {
-        match self {
-            Self::Void => "void",
-            Self::Boolean(_) => "boolean",
-            Self::Octet(_) => "octet",
-            Self::Char(_) => "char",
-            Self::WChar(_) => "wchar",
-            Self::Short(_) => "short",
-            Self::UShort(_) => "unsigned short",
-            Self::Long(_) => "long",
-            Self::ULong(_) => "unsigned long",
-            Self::LongLong(_) => "long long",
-            Self::ULongLong(_) => "unsigned long long",
-            Self::Float(_) => "float",
-            Self::Double(_) => "double",
-            Self::LongDouble(_) => "long double",
-            Self::Fixed(_) => "fixed",
-            Self::String(_) => "string",
-            Self::WString(_) => "wstring",
-            Self::Enum(_) => "enum",
-            Self::Struct(_) => "struct or exception",
-            Self::Union(_) => "union",
-            Self::List(_) => "sequence or array",
-            Self::Octets(_) => "sequence or array of octet",
-            Self::Any(_) => "any",
-            Self::TypeCode(_) => "TypeCode",
-            Self::Object(_) => "object reference",
-            Self::Principal(_) => "Principal",
-        }
-    }
 }

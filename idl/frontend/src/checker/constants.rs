@@ -7,7 +7,7 @@ use super::scope::{ScopeId, Target};
 use super::{Checker, Head, Progress};
 use crate::constant::{Decimal, Exact, Format, Problem, Ratio, binary, unary};
 use crate::diagnostic::Code;
-use crate::model::{ConstValue, Constant, DefId, DefinitionKind, Type};
+use crate::model::{ConstValue, Constant, DefId, DefinitionKind, Type, Values};
 use crate::source::Span;
 use crate::syntax::{Expression, Name, Node, NodeKind, ScopedName, TypeKind, TypeUse};
 
@@ -47,12 +47,9 @@ impl Checker<'_> {
 
     fn can_be_constant(&mut self, ty: &Type, span: Span) -> bool {
         let allowed = match self.model.resolve_alias(ty) {
-            Type::Boolean | Type::Char | Type::WChar | Type::Float | Type::Double => true,
-            Type::LongDouble | Type::String { .. } | Type::WString { .. } | Type::Fixed { .. } => {
-                true
-            }
+            Type::String { .. } | Type::WString { .. } | Type::Fixed { .. } => true,
             Type::Named(id) => matches!(self.model.get(*id).kind, DefinitionKind::Enum(_)),
-            other => other.is_integer(),
+            other => other.primitive().is_some(),
         };
         if !allowed {
             let hint = "constants are integers, octet, boolean, characters, strings, enumerators, \
@@ -369,11 +366,6 @@ impl Checker<'_> {
 }
 
 fn unsigned_bits(ty: &Type) -> Option<u32> {
-    match ty {
-        Type::Octet | Type::UInt8 => Some(8),
-        Type::UShort => Some(16),
-        Type::ULong => Some(32),
-        Type::ULongLong => Some(64),
-        _ => None,
-    }
+    let primitive = ty.primitive()?;
+    (primitive.values == Values::Unsigned).then_some(primitive.octets * 8)
 }

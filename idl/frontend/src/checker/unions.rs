@@ -79,9 +79,8 @@ impl Checker<'_> {
         let ty = self.type_of(&body.discriminator, scope)?;
         let resolved = self.model.resolve_alias(&ty);
         let allowed = match resolved {
-            Type::Boolean | Type::Char | Type::WChar => true,
             Type::Named(id) => matches!(self.model.get(*id).kind, DefinitionKind::Enum(_)),
-            other => other.is_integer(),
+            other => other.primitive().is_some_and(|primitive| primitive.label_range().is_some()),
         };
         if allowed {
             return Some(ty);

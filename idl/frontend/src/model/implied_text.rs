@@ -138,26 +138,11 @@ fn interface_head(x: &Interface) -> &'static str {
 /// The words of a type that has no parts.
 fn word(ty: &Type) -> &'static str {
     match ty {
-        Type::Boolean => "boolean",
-        Type::Octet => "octet",
-        Type::Char => "char",
-        Type::WChar => "wchar",
-        Type::Int8 => "int8",
-        Type::UInt8 => "uint8",
-        Type::Short => "short",
-        Type::UShort => "unsigned short",
-        Type::Long => "long",
-        Type::ULong => "unsigned long",
-        Type::LongLong => "long long",
-        Type::ULongLong => "unsigned long long",
-        Type::Float => "float",
-        Type::Double => "double",
-        Type::LongDouble => "long double",
         Type::Any => "any",
         Type::Object => "Object",
         Type::ValueBase => "ValueBase",
         Type::AbstractBase => "::CORBA::AbstractBase",
         Type::TypeCode => "::CORBA::TypeCode",
-        _ => "void",
+        _ => ty.primitive().map_or("void", |primitive| primitive.idl),
     }
 }

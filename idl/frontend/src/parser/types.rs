@@ -5,7 +5,7 @@
 
 use super::{Parse, Parser};
 use crate::diagnostic::{Code, Report};
-use crate::model::Type;
+use crate::model::{Primitive, Type};
 use crate::syntax::{Definition, TypeKind, TypeUse};
 
 impl Parser<'_> {
@@ -45,51 +45,37 @@ impl Parser<'_> {
         };
         let basic = match &*word {
             "void" => Type::Void,
-            "boolean" => Type::Boolean,
-            "octet" => Type::Octet,
-            "char" => Type::Char,
-            "wchar" => Type::WChar,
-            "float" => Type::Float,
-            "double" => Type::Double,
-            "short" => Type::Short,
             "any" => Type::Any,
             "Object" => Type::Object,
             "ValueBase" => Type::ValueBase,
-            "long" => return self.long_type(),
-            "unsigned" => return self.unsigned_type(),
             "string" | "wstring" => return self.text_type(&word),
             "sequence" => return self.sequence_type(),
             "fixed" => return self.fixed_type(),
             "struct" | "union" | "enum" => return self.type_in_place(&word),
             "map" if self.peek_at(1).is("<") => return self.not_supported("`map`"),
+            first if begins_primitive(first) => return self.primitive_type(first),
             _ => return Ok(TypeKind::Named(self.scoped_name("a type")?)),
         };
         self.advance();
         Ok(TypeKind::Basic(basic))
     }
 
-    fn long_type(&mut self) -> Parse<TypeKind> {
+    /// The longest row of words in the table of primitive types.
+    fn primitive_type(&mut self, first: &str) -> Parse<TypeKind> {
         self.advance();
-        Ok(TypeKind::Basic(if self.accept_word("long") {
-            Type::LongLong
-        } else if self.accept_word("double") {
-            Type::LongDouble
-        } else {
-            Type::Long
-        }))
-    }
-
-    fn unsigned_type(&mut self) -> Parse<TypeKind> {
-        self.advance();
-        if self.accept_word("short") {
-            return Ok(TypeKind::Basic(Type::UShort));
+        let mut text = first.to_owned();
+        while let Some(word) = words_after(&text).into_iter().find(|word| self.accept_word(word)) {
+            text = format!("{text} {word}");
         }
-        if !self.accept_word("long") {
-            let hint = "unsigned types are unsigned short, unsigned long and unsigned long long";
-            return self.expected("`short` or `long` after `unsigned`", hint);
+        if let Some((ty, _)) = keyword_types().find(|(_, row)| row.idl == text) {
+            return Ok(TypeKind::Basic(ty.clone()));
         }
-        let long_long = self.accept_word("long");
-        Ok(TypeKind::Basic(if long_long { Type::ULongLong } else { Type::ULong }))
+        let words: Vec<_> = words_after(&text).iter().map(|word| format!("`{word}`")).collect();
+        let types = keyword_types().map(|(_, row)| row.idl);
+        let mut types: Vec<_> = types.filter(|idl| idl.starts_with(&text)).collect();
+        let last = types.pop().unwrap_or_default();
+        let hint = format!("{text} types are {} and {last}", types.join(", "));
+        self.expected(&format!("{} after `{text}`", words.join(" or ")), &hint)
     }
 
     fn text_type(&mut self, word: &str) -> Parse<TypeKind> {
@@ -139,4 +125,25 @@ impl Parser<'_> {
         let definition = Definition { kind: kind?, docs, annotations: Vec::new() };
         Ok(TypeKind::Defined(Box::new(definition)))
     }
+}
+
+/// The primitive types whose words are keywords; the others are read as names.
+fn keyword_types() -> impl Iterator<Item = &'static (Type, &'static Primitive)> {
+    Type::PRIMITIVES.iter().filter(|(_, row)| !row.is_alias)
+}
+
+/// Whether the text of a primitive type begins with this word.
+fn begins_primitive(word: &str) -> bool {
+    keyword_types().any(|(_, row)| row.idl.split(' ').next() == Some(word))
+}
+
+/// The words that can follow these in the text of a primitive type, each once.
+fn words_after(text: &str) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    for (_, row) in keyword_types() {
+        let rest = row.idl.strip_prefix(text).and_then(|rest| rest.strip_prefix(' '));
+        let next = rest.and_then(|rest| rest.split(' ').next());
+        words.extend(next.filter(|next| !words.contains(next)));
+    }
+    words
 }

@@ -16,7 +16,7 @@ use corbie_frontend::model::{
 use corbie_frontend::{Definition, DefinitionKind, Model, Type};
 
 use crate::failure::Failure;
-use crate::json::INT8_ID;
+use crate::json::{self, INT8_ID};
 
 /// A case of a union as `TypeCode::union` takes it: label, name and type of the member.
 type Case<'x> = (Option<i128>, &'x str, TypeCode);
@@ -45,20 +45,7 @@ impl<'m> TypeCodes<'m> {
     pub(crate) fn of(&self, ty: &Type) -> Result<TypeCode, Failure> {
         Ok(match ty {
             Type::Void => TypeCode::VOID,
-            Type::Boolean => TypeCode::BOOLEAN,
-            Type::Octet | Type::UInt8 => TypeCode::OCTET,
             Type::Int8 => TypeCode::alias(INT8_ID, "int8", TypeCode::OCTET),
-            Type::Char => TypeCode::CHAR,
-            Type::WChar => TypeCode::WCHAR,
-            Type::Short => TypeCode::SHORT,
-            Type::UShort => TypeCode::USHORT,
-            Type::Long => TypeCode::LONG,
-            Type::ULong => TypeCode::ULONG,
-            Type::LongLong => TypeCode::LONGLONG,
-            Type::ULongLong => TypeCode::ULONGLONG,
-            Type::Float => TypeCode::FLOAT,
-            Type::Double => TypeCode::DOUBLE,
-            Type::LongDouble => TypeCode::LONGDOUBLE,
             Type::String { bound } => TypeCode::string(bound.unwrap_or(0)),
             Type::WString { bound } => TypeCode::wstring(bound.unwrap_or(0)),
             Type::Sequence { element, bound } => {
@@ -77,6 +64,7 @@ impl<'m> TypeCodes<'m> {
             Type::AbstractBase => return Err(unsupported("AbstractBase")),
             Type::ValueBase => return Err(unsupported("ValueBase")),
             Type::Named(id) => self.definition(*id)?,
+            other => json::of_primitive(other).unwrap_or_default(),
         })
     }
 

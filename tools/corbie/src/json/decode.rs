@@ -57,15 +57,6 @@ fn scalar(json: &Json, plain: &TypeCode) -> Result<Value, Mismatch> {
         TcKind::Boolean => {
             Value::Boolean(json.as_bool().ok_or_else(|| Mismatch::expected("true or false", json))?)
         }
-        TcKind::Octet => Value::Octet(number::integer(json, 0, u8::MAX.into())?),
-        TcKind::Short => Value::Short(number::integer(json, i16::MIN.into(), i16::MAX.into())?),
-        TcKind::UShort => Value::UShort(number::integer(json, 0, u16::MAX.into())?),
-        TcKind::Long => Value::Long(number::integer(json, i32::MIN.into(), i32::MAX.into())?),
-        TcKind::ULong => Value::ULong(number::integer(json, 0, u32::MAX.into())?),
-        TcKind::LongLong => {
-            Value::LongLong(number::integer(json, i64::MIN.into(), i64::MAX.into())?)
-        }
-        TcKind::ULongLong => Value::ULongLong(number::integer(json, 0, u64::MAX.into())?),
         TcKind::Float => Value::Float(number::float(json)?),
         TcKind::Double => Value::Double(number::float(json)?),
         TcKind::LongDouble => Value::LongDouble(number::long_double(json)?),
@@ -78,7 +69,12 @@ fn scalar(json: &Json, plain: &TypeCode) -> Result<Value, Mismatch> {
         }
         TcKind::Enum => Value::Enum(enumerator(json, plain)?),
         TcKind::Principal => Value::Principal(octets::octets(json)?),
-        _ => return Err(Mismatch::new(format!("values of {plain} cannot be sent yet"))),
+        kind => {
+            let refused = || Mismatch::new(format!("values of {plain} cannot be sent yet"));
+            let (least, most) = kind.integer_range().ok_or_else(refused)?;
+            let number = number::integer(json, least, most)?;
+            Value::from_ordinal(kind, number).ok_or_else(refused)?
+        }
     })
 }
 

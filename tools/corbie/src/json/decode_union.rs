@@ -71,8 +71,7 @@ fn label(
     let place = place.member(DISCRIMINATOR);
     let type_code = plain.discriminator_type().unwrap_or_default();
     let value = decode(json, &type_code, &place, surroundings)?;
-    union_label::to_number(&value)
-        .ok_or_else(|| Mismatch::new("this type cannot be a discriminator").at(&place))
+    value.ordinal().ok_or_else(|| Mismatch::new("this type cannot be a discriminator").at(&place))
 }
 
 /// The discriminator that the only member given implies.

@@ -18,15 +18,8 @@ pub(crate) fn encode(value: &Value, type_code: &TypeCode, surroundings: &dyn Sur
         Value::Boolean(value) => json!(value),
         #[allow(clippy::cast_possible_wrap, reason = "int8 is the same octet, signed")]
         Value::Octet(value) if super::is_int8(type_code) => json!(*value as i8),
-        Value::Octet(value) => json!(value),
         Value::Char(value) => json!(value.to_string()),
         Value::WChar(value) => wchar(*value),
-        Value::Short(value) => json!(value),
-        Value::UShort(value) => json!(value),
-        Value::Long(value) => json!(value),
-        Value::ULong(value) => json!(value),
-        Value::LongLong(value) => json!(value),
-        Value::ULongLong(value) => json!(value),
         Value::Float(value) => number::float_to_json(*value),
         Value::Double(value) => number::float_to_json(*value),
         Value::LongDouble(value) => number::long_double_to_json(*value),
@@ -45,6 +38,7 @@ pub(crate) fn encode(value: &Value, type_code: &TypeCode, surroundings: &dyn Sur
         Value::Object(ior) if ior.is_nil() => Json::Null,
         Value::Object(ior) => json!(ior.to_string()),
         Value::Principal(octets) => octets::octets_to_json(octets),
+        integer => number::integer_to_json(integer.ordinal().unwrap_or_default()),
     }
 }
 

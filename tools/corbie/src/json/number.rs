@@ -9,7 +9,7 @@ use serde_json::{Number, Value as Json, json};
 
 use super::mismatch::{Mismatch, found};
 
-/// An integer of any size up to 64 bits; a string of digits is read too, for tools whose numbers
+/// An integer from `min` to `max`; a string of digits is read too, for tools whose numbers
 /// are doubles.
 pub(super) fn integer<T: TryFrom<i128>>(json: &Json, min: i128, max: i128) -> Result<T, Mismatch> {
     let text = match json {
@@ -18,8 +18,15 @@ pub(super) fn integer<T: TryFrom<i128>>(json: &Json, min: i128, max: i128) -> Re
         other => return Err(Mismatch::expected("a whole number", other)),
     };
     let number: i128 = text.parse().map_err(|_| Mismatch::expected("a whole number", json))?;
-    T::try_from(number)
-        .map_err(|_| Mismatch::new(format!("{} is not between {min} and {max}", found(json))))
+    let within = Some(number).filter(|number| (min..=max).contains(number));
+    within
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| Mismatch::new(format!("{} is not between {min} and {max}", found(json))))
+}
+
+/// An integer of up to 64 bits as JSON.
+pub(super) fn integer_to_json(number: i128) -> Json {
+    Number::from_i128(number).map_or(Json::Null, Json::Number)
 }
 
 /// A floating point number of type `T`, rounded once from the decimal text.

@@ -3,41 +3,27 @@
 //! The form of types without definitions, in `any` values and where a TypeCode is an argument.
 
 use corbie::types::{TcKind, TypeCode};
+use corbie_frontend::Type;
 
 use super::surroundings::Surroundings;
 
-/// Words that are types, with the kinds that need nothing else.
-const WORDS: [(&str, TypeCode); 18] = [
-    ("null", TypeCode::NULL),
-    ("void", TypeCode::VOID),
-    ("boolean", TypeCode::BOOLEAN),
-    ("char", TypeCode::CHAR),
-    ("wchar", TypeCode::WCHAR),
-    ("octet", TypeCode::OCTET),
-    ("short", TypeCode::SHORT),
-    ("unsigned short", TypeCode::USHORT),
-    ("long", TypeCode::LONG),
-    ("unsigned long", TypeCode::ULONG),
-    ("long long", TypeCode::LONGLONG),
-    ("unsigned long long", TypeCode::ULONGLONG),
-    ("float", TypeCode::FLOAT),
-    ("double", TypeCode::DOUBLE),
-    ("long double", TypeCode::LONGDOUBLE),
-    ("any", TypeCode::ANY),
-    ("TypeCode", TypeCode::TYPE_CODE),
-    ("Principal", TypeCode::PRINCIPAL),
-];
+/// The type that these words are, of the kinds that need nothing else.
+fn basic(words: &str) -> Option<TypeCode> {
+    let kinds = (0..).map_while(TcKind::from_number);
+    kinds.filter_map(TypeCode::basic).find(|known| known.to_string() == words)
+}
 
-/// The other words of IDL 4.2 for the same types.
-const SYNONYMS: [(&str, TypeCode); 7] = [
-    ("uint8", TypeCode::OCTET),
-    ("int16", TypeCode::SHORT),
-    ("uint16", TypeCode::USHORT),
-    ("int32", TypeCode::LONG),
-    ("uint32", TypeCode::ULONG),
-    ("int64", TypeCode::LONGLONG),
-    ("uint64", TypeCode::ULONGLONG),
-];
+/// The TypeCode of a primitive type.
+pub(crate) fn of_primitive(ty: &Type) -> Option<TypeCode> {
+    TypeCode::basic(TcKind::from_number(ty.primitive()?.kind)?)
+}
+
+/// The type that has this name in IDL 4.2 besides its words; `int8` has no TypeCode of its own.
+fn sized_integer(name: &str) -> Option<TypeCode> {
+    let mut types = Type::PRIMITIVES.iter();
+    let (ty, _) = types.find(|(_, row)| row.sized_name == Some(name))?;
+    if *ty == Type::Int8 { None } else { of_primitive(ty) }
+}
 
 /// The text of a type; `None` if it needs more than text.
 pub(super) fn write(type_code: &TypeCode) -> Option<String> {
@@ -53,10 +39,7 @@ pub(super) fn write(type_code: &TypeCode) -> Option<String> {
             Some(format!("fixed<{digits},{scale}>"))
         }
         TcKind::ObjRef if *type_code == TypeCode::object() => Some("Object".to_owned()),
-        kind if kind.is_basic() => {
-            let found = WORDS.iter().find(|(_, known)| known.kind() == kind);
-            found.map(|(word, _)| (*word).to_owned())
-        }
+        kind if kind.is_basic() => Some(type_code.to_string()),
         _ => None,
     }
 }
@@ -64,8 +47,8 @@ pub(super) fn write(type_code: &TypeCode) -> Option<String> {
 /// Reads the text of a type.
 pub(super) fn read(text: &str, surroundings: &dyn Surroundings) -> Result<TypeCode, String> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((_, known)) = WORDS.iter().chain(&SYNONYMS).find(|(word, _)| *word == words) {
-        return Ok(known.clone());
+    if let Some(known) = basic(&words).or_else(|| sized_integer(&words)) {
+        return Ok(known);
     }
     let Some((template, rest)) = words.split_once('<') else {
         return match words.as_str() {

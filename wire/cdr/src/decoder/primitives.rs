@@ -4,23 +4,40 @@
 use super::{Decoder, octets_left};
 use crate::{ByteOrder, Error, ErrorKind, LongDouble};
 
-macro_rules! read_primitives {
-    ($($(#[$doc:meta])* $name:ident($type:ty, $what:literal);)+) => {$(
-        $(#[$doc])*
+macro_rules! read_method {
+    (plain $name:ident $type:ident $idl:literal) => {
+        #[doc = concat!("Reads a value of type `", $idl, "`.")]
         ///
         /// # Errors
         /// `UnexpectedEnd`.
         #[inline]
         pub fn $name(&mut self) -> Result<$type, Error> {
             const SIZE: usize = size_of::<$type>();
-            let octets = self.take::<SIZE, SIZE>($what)?;
+            let octets = self.take::<SIZE, SIZE>($idl)?;
             Ok(match self.order {
                 ByteOrder::BigEndian => <$type>::from_be_bytes(octets),
                 ByteOrder::LittleEndian => <$type>::from_le_bytes(octets),
             })
         }
-    )+};
+    };
+    (own $($_rest:tt)+) => {};
 }
+
+macro_rules! read_methods {
+    (
+        kinds { $(
+            $kind:ident $type:ident $type_code:tt ($read:ident $write:ident $codec:ident)
+            { $idl:literal $($facts:tt)+ };
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        /// The plain ones of the table.
+        impl Decoder<'_> {
+            $(read_method! { $codec $read $type $idl })+
+        }
+    };
+}
+corbie_primitives::primitives!(read_methods);
 
 impl<'a> Decoder<'a> {
     #[inline]
@@ -76,25 +93,6 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub fn read_int8(&mut self) -> Result<i8, Error> {
         self.take::<1, 1>("int8").map(|[octet]| octet.cast_signed())
-    }
-
-    read_primitives! {
-        /// Reads a `short` (`int16`).
-        read_short(i16, "short");
-        /// Reads an `unsigned short` (`uint16`).
-        read_ushort(u16, "unsigned short");
-        /// Reads a `long` (`int32`).
-        read_long(i32, "long");
-        /// Reads an `unsigned long` (`uint32`).
-        read_ulong(u32, "unsigned long");
-        /// Reads a `long long` (`int64`).
-        read_longlong(i64, "long long");
-        /// Reads an `unsigned long long` (`uint64`).
-        read_ulonglong(u64, "unsigned long long");
-        /// Reads a `float`.
-        read_float(f32, "float");
-        /// Reads a `double`.
-        read_double(f64, "double");
     }
 
     /// Reads a `long double`: 16 octets, aligned on 8.

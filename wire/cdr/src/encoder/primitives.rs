@@ -5,9 +5,9 @@ use super::{Chunk, Elsewhere, Encoder};
 use crate::payload::{self, SharedOctets};
 use crate::{ByteOrder, Error, ErrorKind, LongDouble};
 
-macro_rules! write_primitives {
-    ($($(#[$doc:meta])* $name:ident($type:ty);)+) => {$(
-        $(#[$doc])*
+macro_rules! write_method {
+    (plain $name:ident $type:ident $idl:literal) => {
+        #[doc = concat!("Writes a value of type `", $idl, "`.")]
         #[inline]
         pub fn $name(&mut self, value: $type) {
             self.align(size_of::<$type>());
@@ -17,8 +17,25 @@ macro_rules! write_primitives {
             };
             self.put(&octets);
         }
-    )+};
+    };
+    (own $($_rest:tt)+) => {};
 }
+
+macro_rules! write_methods {
+    (
+        kinds { $(
+            $kind:ident $type:ident $type_code:tt ($read:ident $write:ident $codec:ident)
+            { $idl:literal $($facts:tt)+ };
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        /// The plain ones of the table.
+        impl Encoder<'_> {
+            $(write_method! { $codec $write $type $idl })+
+        }
+    };
+}
+corbie_primitives::primitives!(write_methods);
 
 impl<'a> Encoder<'a> {
     /// Writes octets that lie in one piece.
@@ -47,25 +64,6 @@ impl<'a> Encoder<'a> {
     #[inline]
     pub fn write_int8(&mut self, value: i8) {
         self.put(&[value.cast_unsigned()]);
-    }
-
-    write_primitives! {
-        /// Writes a `short` (`int16`).
-        write_short(i16);
-        /// Writes an `unsigned short` (`uint16`).
-        write_ushort(u16);
-        /// Writes a `long` (`int32`).
-        write_long(i32);
-        /// Writes an `unsigned long` (`uint32`).
-        write_ulong(u32);
-        /// Writes a `long long` (`int64`).
-        write_longlong(i64);
-        /// Writes an `unsigned long long` (`uint64`).
-        write_ulonglong(u64);
-        /// Writes a `float`.
-        write_float(f32);
-        /// Writes a `double`.
-        write_double(f64);
     }
 
     /// Writes a `long double`: 16 octets, aligned on 8.

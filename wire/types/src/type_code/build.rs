@@ -34,23 +34,25 @@ macro_rules! named {
     )+};
 }
 
+macro_rules! primitive {
+    (
+        kinds { $(
+            $kind:ident $rust:ident ($number:literal $name:literal $constant:ident)
+            $codec:tt { $idl:literal $($facts:tt)+ };
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        impl TypeCode {
+            basic! { $($constant $kind $idl;)+ }
+        }
+    };
+}
+corbie_primitives::primitives!(primitive);
+
 impl TypeCode {
     basic! {
         NULL Null "null";
         VOID Void "void";
-        SHORT Short "short";
-        LONG Long "long";
-        USHORT UShort "unsigned short";
-        ULONG ULong "unsigned long";
-        LONGLONG LongLong "long long";
-        ULONGLONG ULongLong "unsigned long long";
-        FLOAT Float "float";
-        DOUBLE Double "double";
-        LONGDOUBLE LongDouble "long double";
-        BOOLEAN Boolean "boolean";
-        CHAR Char "char";
-        WCHAR WChar "wchar";
-        OCTET Octet "octet";
         ANY Any "any";
         TYPE_CODE TypeCode "TypeCode";
         PRINCIPAL Principal "Principal";

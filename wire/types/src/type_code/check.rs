@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use super::label::label_range;
 use super::shape::{Body, Case, Field, Named};
 use super::{Repr, TcKind, TypeCode};
 use crate::{CompletionStatus, Minor, RepositoryId, SystemException, minor};
@@ -147,23 +148,6 @@ impl TypeCode {
             other => Self(other),
         }
     }
-}
-
-/// The numbers that can be labels; `None` when the type cannot be a discriminator.
-fn label_range(discriminator: &TypeCode) -> Option<std::ops::RangeInclusive<i128>> {
-    let plain = discriminator.unaliased()?;
-    Some(match plain.kind() {
-        TcKind::Short => i16::MIN.into()..=i16::MAX.into(),
-        TcKind::UShort | TcKind::WChar => 0..=u16::MAX.into(),
-        TcKind::Long => i32::MIN.into()..=i32::MAX.into(),
-        TcKind::ULong => 0..=u32::MAX.into(),
-        TcKind::LongLong => i64::MIN.into()..=i64::MAX.into(),
-        TcKind::ULongLong => 0..=u64::MAX.into(),
-        TcKind::Boolean => 0..=1,
-        TcKind::Octet | TcKind::Char => 0..=u8::MAX.into(),
-        TcKind::Enum => 0..=i128::from(plain.enumerator_count()) - 1,
-        _ => return None,
-    })
 }
 
 fn shown(label: Option<i128>) -> String {

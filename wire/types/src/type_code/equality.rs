@@ -197,13 +197,9 @@ impl fmt::Display for TypeCode {
 }
 
 fn basic_name(kind: TcKind) -> &'static str {
-    match kind {
-        TcKind::UShort => "unsigned short",
-        TcKind::ULong => "unsigned long",
-        TcKind::LongLong => "long long",
-        TcKind::ULongLong => "unsigned long long",
-        TcKind::LongDouble => "long double",
-        other => other.name().trim_start_matches("tk_"),
+    match kind.primitive() {
+        Some(primitive) => primitive.idl,
+        None => kind.name().trim_start_matches("tk_"),
     }
 }
 

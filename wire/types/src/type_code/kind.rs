@@ -1,8 +1,10 @@
-//! The kinds of TypeCode with their numbers on the wire (CORBA 3.3 P2 §9.3.5.1), one table. Used
-//! by everything that walks TypeCodes.
+//! The kinds of TypeCode with their numbers on the wire (CORBA 3.3 P2 §9.3.5.1): those of the
+//! primitive types, from their table, and the others. Used by everything that walks TypeCodes.
 
-macro_rules! kinds {
-    ($($number:literal $variant:ident $name:literal $min:literal;)+) => {
+use corbie_primitives::{Primitive, primitives, rows};
+
+macro_rules! tc_kinds {
+    ($($number:literal $variant:ident $name:literal $min:expr;)+) => {
         /// The kind of a type: `TCKind`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
@@ -31,51 +33,66 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
-    0 Null "tk_null" 0;
-    1 Void "tk_void" 0;
-    2 Short "tk_short" 2;
-    3 Long "tk_long" 4;
-    4 UShort "tk_ushort" 2;
-    5 ULong "tk_ulong" 4;
-    6 Float "tk_float" 4;
-    7 Double "tk_double" 8;
-    8 Boolean "tk_boolean" 1;
-    9 Char "tk_char" 1;
-    10 Octet "tk_octet" 1;
-    11 Any "tk_any" 4;
-    12 TypeCode "tk_TypeCode" 4;
-    13 Principal "tk_Principal" 4;
-    14 ObjRef "tk_objref" 8;
-    15 Struct "tk_struct" 0;
-    16 Union "tk_union" 0;
-    17 Enum "tk_enum" 4;
-    18 String "tk_string" 4;
-    19 Sequence "tk_sequence" 4;
-    20 Array "tk_array" 0;
-    21 Alias "tk_alias" 0;
-    22 Except "tk_except" 4;
-    23 LongLong "tk_longlong" 8;
-    24 ULongLong "tk_ulonglong" 8;
-    25 LongDouble "tk_longdouble" 16;
-    26 WChar "tk_wchar" 2;
-    27 WString "tk_wstring" 4;
-    28 Fixed "tk_fixed" 0;
-    29 Value "tk_value" 4;
-    30 ValueBox "tk_value_box" 4;
-    31 Native "tk_native" 0;
-    32 AbstractInterface "tk_abstract_interface" 1;
-    33 LocalInterface "tk_local_interface" 0;
-    34 Component "tk_component" 8;
-    35 Home "tk_home" 8;
-    36 Event "tk_event" 4;
+macro_rules! kinds {
+    (
+        kinds { $(
+            $primitive:ident $rust:ident ($number:literal $name:literal $constant:ident)
+            $codec:tt $facts:tt;
+        )+ }
+        $aliases:ident $rows:tt
+    ) => {
+        tc_kinds! {
+            $($number $primitive $name rows::$primitive.octets as usize;)+
+            0 Null "tk_null" 0;
+            1 Void "tk_void" 0;
+            11 Any "tk_any" 4;
+            12 TypeCode "tk_TypeCode" 4;
+            13 Principal "tk_Principal" 4;
+            14 ObjRef "tk_objref" 8;
+            15 Struct "tk_struct" 0;
+            16 Union "tk_union" 0;
+            17 Enum "tk_enum" 4;
+            18 String "tk_string" 4;
+            19 Sequence "tk_sequence" 4;
+            20 Array "tk_array" 0;
+            21 Alias "tk_alias" 0;
+            22 Except "tk_except" 4;
+            27 WString "tk_wstring" 4;
+            28 Fixed "tk_fixed" 0;
+            29 Value "tk_value" 4;
+            30 ValueBox "tk_value_box" 4;
+            31 Native "tk_native" 0;
+            32 AbstractInterface "tk_abstract_interface" 1;
+            33 LocalInterface "tk_local_interface" 0;
+            34 Component "tk_component" 8;
+            35 Home "tk_home" 8;
+            36 Event "tk_event" 4;
+        }
+
+        impl TcKind {
+            /// Its row in the table of primitive types, if it is there.
+            pub(crate) fn primitive(self) -> Option<&'static Primitive> {
+                match self { $(Self::$primitive => Some(rows::$primitive),)+ _ => None }
+            }
+        }
+    };
 }
+primitives!(kinds);
 
 impl TcKind {
     /// Whether a TypeCode of this kind has no parameters (CORBA 3.3 P2 §9.3.5.1).
     #[must_use]
     pub fn is_basic(self) -> bool {
-        matches!(self as u32, 0..=13 | 23..=26)
+        let is_other =
+            matches!(self, Self::Null | Self::Void | Self::Any | Self::TypeCode | Self::Principal);
+        is_other || self.primitive().is_some()
+    }
+
+    /// The smallest and the largest value of a kind of integers, which `tk_octet` is, too; `None`
+    /// for the other kinds.
+    #[must_use]
+    pub fn integer_range(self) -> Option<(i128, i128)> {
+        self.primitive().and_then(Primitive::integer_range)
     }
 }
 

@@ -190,19 +190,10 @@ fn min_octets(kind: TcKind, body: &Body) -> usize {
 /// CORBA 3.3 P2 §9.3.1, §9.3.2; values in encapsulations are aligned by themselves.
 pub(super) fn alignment_of(kind: TcKind) -> Alignment {
     match kind {
-        TcKind::Null
-        | TcKind::Void
-        | TcKind::Boolean
-        | TcKind::Char
-        | TcKind::Octet
-        | TcKind::Fixed => Alignment::all(1),
-        TcKind::Short | TcKind::UShort => Alignment::all(2),
+        TcKind::Null | TcKind::Void | TcKind::Fixed => Alignment::all(1),
         // An octet with the length from GIOP 1.2 on, before that two or four octets.
         TcKind::WChar => Alignment { first: 1, largest: 4 },
-        TcKind::Long
-        | TcKind::ULong
-        | TcKind::Float
-        | TcKind::Enum
+        TcKind::Enum
         | TcKind::String
         | TcKind::WString
         | TcKind::TypeCode
@@ -210,10 +201,10 @@ pub(super) fn alignment_of(kind: TcKind) -> Alignment {
         | TcKind::ObjRef
         | TcKind::Component
         | TcKind::Home => Alignment::all(4),
-        TcKind::LongLong | TcKind::ULongLong | TcKind::Double | TcKind::LongDouble => {
-            Alignment::all(8)
-        }
-        _ => Alignment::ANY,
+        // On their size, but on no more than 8.
+        kind => kind
+            .primitive()
+            .map_or(Alignment::ANY, |primitive| Alignment::all(primitive.octets.min(8) as u8)),
     }
 }
 

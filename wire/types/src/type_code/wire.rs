@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
+use super::label::{read_label, write_label};
 use super::shape::{Body, Case, Field, Named, Shape};
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
 use super::{memo, octets};
@@ -382,75 +383,4 @@ fn read_default_case<'d>(discriminator: &TypeCode, d: &mut Decoder<'d>) -> Resul
     }
     d.read_octet()?;
     d.read_str()
-}
-
-/// Reads a value of a union's discriminator as a number; see [`TypeCode::union`].
-pub(crate) fn read_label(discriminator: &TypeCode, d: &mut Decoder<'_>) -> Result<i128, Error> {
-    let kind = discriminator.unaliased().map(|t| (t.kind(), t));
-    Ok(match kind {
-        Some((TcKind::Short, _)) => d.read_short()?.into(),
-        Some((TcKind::Long, _)) => d.read_long()?.into(),
-        Some((TcKind::UShort, _)) => d.read_ushort()?.into(),
-        Some((TcKind::ULong, _)) => d.read_ulong()?.into(),
-        Some((TcKind::LongLong, _)) => d.read_longlong()?.into(),
-        Some((TcKind::ULongLong, _)) => d.read_ulonglong()?.into(),
-        Some((TcKind::Boolean, _)) => d.read_boolean()?.into(),
-        Some((TcKind::Char, _)) => u32::from(d.read_char()?).into(),
-        Some((TcKind::WChar, _)) => d.read_wchar()?.0.into(),
-        Some((TcKind::Octet, _)) => d.read_octet()?.into(),
-        Some((TcKind::Enum, t)) => {
-            let value = d.read_ulong()?;
-            if value >= t.enumerator_count() {
-                let found = format!("the value {value}");
-                let needed = format!("less than {}", t.enumerator_count());
-                return Err(d.invalid(format!("{t}"), found, needed));
-            }
-            value.into()
-        }
-        _ => {
-            let found = format!("{discriminator}");
-            let needed = "an integer, boolean, character or enum";
-            return Err(d.error(ErrorKind::BadTypeCode, "union discriminator", found, needed));
-        }
-    })
-}
-
-/// Writes a value of a union's discriminator.
-pub(crate) fn write_label(
-    discriminator: &TypeCode,
-    value: i128,
-    e: &mut Encoder<'_>,
-) -> Result<(), Error> {
-    let kind = discriminator.unaliased().map_or(TcKind::Null, |t| t.kind());
-    let written = match kind {
-        TcKind::Short => value.try_into().map(|v| e.write_short(v)).is_ok(),
-        TcKind::Long => value.try_into().map(|v| e.write_long(v)).is_ok(),
-        TcKind::UShort => value.try_into().map(|v| e.write_ushort(v)).is_ok(),
-        TcKind::ULong | TcKind::Enum => value.try_into().map(|v| e.write_ulong(v)).is_ok(),
-        TcKind::LongLong => value.try_into().map(|v| e.write_longlong(v)).is_ok(),
-        TcKind::ULongLong => value.try_into().map(|v| e.write_ulonglong(v)).is_ok(),
-        TcKind::Boolean if matches!(value, 0 | 1) => {
-            e.write_boolean(value == 1);
-            true
-        }
-        TcKind::Octet => value.try_into().map(|v| e.write_octet(v)).is_ok(),
-        TcKind::WChar => match value.try_into() {
-            Ok(unit) => return e.write_wchar(corbie_cdr::WChar(unit)),
-            Err(_) => false,
-        },
-        TcKind::Char => match u32::try_from(value).ok().and_then(char::from_u32) {
-            Some(c) => return e.write_char(c),
-            None => false,
-        },
-        _ => {
-            let found = format!("{discriminator}");
-            let needed = "an integer, boolean, character or enum";
-            return Err(e.error(ErrorKind::BadTypeCode, "union discriminator", found, needed));
-        }
-    };
-    if written {
-        return Ok(());
-    }
-    let needed = format!("a value of {discriminator}");
-    Err(e.error(ErrorKind::BadParameter, "union discriminator", format!("{value}"), needed))
 }

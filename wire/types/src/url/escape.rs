@@ -2,7 +2,7 @@
 //! CORBA 3.3 P2 §7.6.10.1 say. Used by the URL parser and by whoever prints URLs.
 
 use super::UrlError;
-use crate::ior::hex_digit;
+use super::stringified_ior::hex_digit;
 
 /// Characters that stand for themselves besides letters and digits (CORBA 3.3 P2 §7.6.10.1).
 const PLAIN: &[u8] = b";/:?@&=+$,-_.!~*'()";

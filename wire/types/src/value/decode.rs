@@ -4,7 +4,7 @@
 use corbie_cdr::{Decoder, Error, ErrorKind, Marshal, decode_fixed};
 
 use super::budget::Budget;
-use super::{UnionValue, Value};
+use super::{UnionValue, Value, primitive};
 use crate::type_code::read_label;
 use crate::{Any, Ior, TcKind, TypeCode};
 
@@ -38,19 +38,6 @@ fn decode_plain(
     };
     Ok(match plain.kind() {
         TcKind::Null | TcKind::Void => Value::Void,
-        TcKind::Boolean => Value::Boolean(d.read_boolean()?),
-        TcKind::Octet => Value::Octet(d.read_octet()?),
-        TcKind::Char => Value::Char(d.read_char()?),
-        TcKind::WChar => Value::WChar(d.read_wchar()?),
-        TcKind::Short => Value::Short(d.read_short()?),
-        TcKind::UShort => Value::UShort(d.read_ushort()?),
-        TcKind::Long => Value::Long(d.read_long()?),
-        TcKind::ULong => Value::ULong(d.read_ulong()?),
-        TcKind::LongLong => Value::LongLong(d.read_longlong()?),
-        TcKind::ULongLong => Value::ULongLong(d.read_ulonglong()?),
-        TcKind::Float => Value::Float(d.read_float()?),
-        TcKind::Double => Value::Double(d.read_double()?),
-        TcKind::LongDouble => Value::LongDouble(d.read_longdouble()?),
         TcKind::Fixed => {
             let (digits, _) = plain.fixed_digits_and_scale().unwrap_or_default();
             Value::Fixed(decode_fixed(digits, d)?)
@@ -89,7 +76,10 @@ fn decode_plain(
             null_value(d, "valuetype")?;
             Value::Void
         }
-        TcKind::Native | TcKind::LocalInterface | TcKind::Alias => {
+        kind => {
+            if let Some(value) = primitive::read(kind, d) {
+                return value;
+            }
             let needed = "a type whose values can be sent";
             return Err(d.error(ErrorKind::BadTypeCode, "any", format!("{plain}"), needed));
         }

@@ -3,7 +3,7 @@
 
 use corbie_cdr::{Encoder, Error, ErrorKind, Marshal, encode_fixed};
 
-use super::{UnionValue, Value};
+use super::{UnionValue, Value, primitive};
 use crate::type_code::write_label;
 use crate::{TcKind, TypeCode};
 
@@ -22,19 +22,6 @@ impl Value {
         };
         match (plain.kind(), self) {
             (TcKind::Null | TcKind::Void, Self::Void) => {}
-            (TcKind::Boolean, Self::Boolean(v)) => e.write_boolean(*v),
-            (TcKind::Octet, Self::Octet(v)) => e.write_octet(*v),
-            (TcKind::Char, Self::Char(v)) => e.write_char(*v)?,
-            (TcKind::WChar, Self::WChar(v)) => e.write_wchar(*v)?,
-            (TcKind::Short, Self::Short(v)) => e.write_short(*v),
-            (TcKind::UShort, Self::UShort(v)) => e.write_ushort(*v),
-            (TcKind::Long, Self::Long(v)) => e.write_long(*v),
-            (TcKind::ULong, Self::ULong(v)) => e.write_ulong(*v),
-            (TcKind::LongLong, Self::LongLong(v)) => e.write_longlong(*v),
-            (TcKind::ULongLong, Self::ULongLong(v)) => e.write_ulonglong(*v),
-            (TcKind::Float, Self::Float(v)) => e.write_float(*v),
-            (TcKind::Double, Self::Double(v)) => e.write_double(*v),
-            (TcKind::LongDouble, Self::LongDouble(v)) => e.write_longdouble(*v),
             (TcKind::Fixed, Self::Fixed(v)) => {
                 let (digits, _) = plain.fixed_digits_and_scale().unwrap_or_default();
                 encode_fixed(*v, digits, e)?;
@@ -80,7 +67,10 @@ impl Value {
             (TcKind::Value | TcKind::ValueBox | TcKind::Event, _) => {
                 return Err(e.not_implemented("valuetype"));
             }
-            _ => return Err(mismatch(&plain, self, e)),
+            (kind, value) => match primitive::write(kind, value, e) {
+                Some(outcome) => outcome?,
+                None => return Err(mismatch(&plain, self, e)),
+            },
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, enco
 
 use super::budget::Budget;
 use super::decode::{array_length, element_of, incomplete, null_value, skip_exception_id, within};
+use super::primitive;
 use crate::type_code::{read_label, write_label};
 use crate::{Ior, TcKind, TypeCode};
 
@@ -46,24 +47,6 @@ struct Walk<'e, 'a> {
     budget: Budget,
 }
 
-macro_rules! pass {
-    ($walk:ident, $d:ident, $read:ident, $write:ident) => {{
-        let value = $d.$read()?;
-        if let Some(e) = &mut $walk.to {
-            e.$write(value);
-        }
-    }};
-}
-
-macro_rules! try_pass {
-    ($walk:ident, $d:ident, $read:ident, $write:ident) => {{
-        let value = $d.$read()?;
-        if let Some(e) = &mut $walk.to {
-            e.$write(value)?;
-        }
-    }};
-}
-
 impl Walk<'_, '_> {
     fn value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
         self.budget.enter(d)?;
@@ -78,22 +61,7 @@ impl Walk<'_, '_> {
         };
         match plain.kind() {
             TcKind::Null | TcKind::Void => {}
-            TcKind::Boolean => pass!(self, d, read_boolean, write_boolean),
-            TcKind::Octet => pass!(self, d, read_octet, write_octet),
-            TcKind::Char => try_pass!(self, d, read_char, write_char),
-            TcKind::WChar => try_pass!(self, d, read_wchar, write_wchar),
-            TcKind::Short => pass!(self, d, read_short, write_short),
-            TcKind::UShort => pass!(self, d, read_ushort, write_ushort),
-            TcKind::Long => pass!(self, d, read_long, write_long),
-            TcKind::ULong => pass!(self, d, read_ulong, write_ulong),
-            TcKind::LongLong => pass!(self, d, read_longlong, write_longlong),
-            TcKind::ULongLong => pass!(self, d, read_ulonglong, write_ulonglong),
-            TcKind::Float => pass!(self, d, read_float, write_float),
-            TcKind::Double => pass!(self, d, read_double, write_double),
-            TcKind::LongDouble => pass!(self, d, read_longdouble, write_longdouble),
-            TcKind::Principal => {
-                try_pass!(self, d, read_octet_sequence, write_octet_sequence_copied);
-            }
+            TcKind::Principal => self.octets(d)?,
             TcKind::Fixed => self.fixed(&plain, d)?,
             TcKind::String => self.string(&plain, d)?,
             TcKind::WString => self.wide_string(&plain, d)?,
@@ -130,12 +98,20 @@ impl Walk<'_, '_> {
             TcKind::Value | TcKind::ValueBox | TcKind::Event => {
                 self.null_value(d, "valuetype")?;
             }
-            TcKind::Native | TcKind::LocalInterface | TcKind::Alias => {
+            kind => {
+                if let Some(outcome) = primitive::copy(kind, d, self.to.as_deref_mut()) {
+                    return outcome;
+                }
                 let needed = "a type whose values can be sent";
                 return Err(d.error(ErrorKind::BadTypeCode, "any", format!("{plain}"), needed));
             }
         }
         Ok(())
+    }
+
+    fn octets(&mut self, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let octets = d.read_octet_sequence()?;
+        self.to.as_mut().map_or(Ok(()), |e| e.write_octet_sequence_copied(octets))
     }
 
     fn fixed(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
@@ -189,11 +165,9 @@ impl Walk<'_, '_> {
         d: &mut Decoder<'_>,
     ) -> Result<(), Error> {
         let kind = element.plain().map_or(TcKind::Null, |plain| plain.kind());
-        let size = match kind {
-            TcKind::Octet => 1,
-            TcKind::Short | TcKind::UShort => 2,
-            TcKind::Long | TcKind::ULong | TcKind::Float => 4,
-            TcKind::LongLong | TcKind::ULongLong | TcKind::Double => 8,
+        // Numbers of up to 8 octets are copied, or turned round.
+        let size = match kind.primitive() {
+            Some(number) if number.is_number() && number.octets <= 8 => number.octets as usize,
             _ => return (0..length).try_for_each(|_| self.value(element, d)),
         };
         if length == 0 {

@@ -6,9 +6,7 @@
 
 use corbie::cdr::Error;
 use corbie::types::{Ior, TcKind, UnionValue};
-use corbie::{
-    Any, CompletionStatus, Encoder, LongDouble, SystemException, TypeCode, Value, WChar, minor,
-};
+use corbie::{Any, CompletionStatus, Encoder, SystemException, TypeCode, Value, minor};
 
 /// Values that a type may have in it, so that an array of arrays of arrays costs nobody memory.
 const MOST: usize = 1 << 20;
@@ -52,19 +50,6 @@ fn value(type_code: &TypeCode, left: &mut usize, deeper: usize) -> Result<Value,
         // Of value types: null.
         TcKind::Null | TcKind::Void => Value::Void,
         TcKind::Value | TcKind::ValueBox | TcKind::Event => Value::Void,
-        TcKind::Boolean => Value::Boolean(false),
-        TcKind::Octet => Value::Octet(0),
-        TcKind::Char => Value::Char('\0'),
-        TcKind::WChar => Value::WChar(WChar(0)),
-        TcKind::Short => Value::Short(0),
-        TcKind::UShort => Value::UShort(0),
-        TcKind::Long => Value::Long(0),
-        TcKind::ULong => Value::ULong(0),
-        TcKind::LongLong => Value::LongLong(0),
-        TcKind::ULongLong => Value::ULongLong(0),
-        TcKind::Float => Value::Float(0.0),
-        TcKind::Double => Value::Double(0.0),
-        TcKind::LongDouble => Value::LongDouble(LongDouble::default()),
         TcKind::Fixed => Value::Fixed(0),
         TcKind::String => Value::String(String::new()),
         TcKind::WString => Value::WString(String::new()),
@@ -93,7 +78,7 @@ fn value(type_code: &TypeCode, left: &mut usize, deeper: usize) -> Result<Value,
             Value::Struct(members.collect::<Result<_, _>>()?)
         }
         TcKind::Union => union(&of, left, deeper)?,
-        _ => return Err(without_value(&of)),
+        kind => Value::zero(kind).ok_or_else(|| without_value(&of))?,
     })
 }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use corbie_cdr::{Decoder, Marshal};
 
-use super::{Ior, encapsulated};
-use crate::url::UrlError;
+use super::UrlError;
+use crate::ior::{Ior, encapsulated};
 
 const PREFIX: &str = "IOR:";
 
@@ -94,6 +94,6 @@ fn not_hex(digits: &str, at: usize, start: usize) -> UrlError {
 }
 
 /// The value of a hexadecimal digit, in either case.
-pub(crate) fn hex_digit(octet: u8) -> Option<u8> {
+pub(super) fn hex_digit(octet: u8) -> Option<u8> {
     char::from(octet).to_digit(16).map(|digit| digit as u8)
 }
