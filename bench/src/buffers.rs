@@ -3,7 +3,7 @@
 //! Each iteration takes and gives back sixteen buffers among a thousand pseudo-random allocations
 //! and deallocations, the same in every run; the time of the buffers alone is measured. With
 //! `interfered`, other threads allocate meanwhile and free what this one allocated, as servants on
-//! several threads do. In the table of `local.rs`.
+//! several threads do. In the table of `measures.rs`.
 
 use crate::driver::Failure;
 use crate::local::Task;

@@ -6,50 +6,11 @@
 mod curves;
 mod over_time;
 
-use crate::experiment::Experiment;
+use crate::experiment::{Chart, Experiment, Plot};
 use crate::record::{Record, Row};
 use crate::table::place;
 use plotters::coord::ranged1d::{Ranged, SegmentValue, ValueFormatter};
 use plotters::prelude::*;
-
-/// One picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plot {
-    /// What its file's name has behind the experiment's; empty for the first.
-    pub(crate) name: &'static str,
-    /// What is drawn.
-    pub(crate) metric: &'static str,
-    /// How.
-    pub(crate) chart: Chart,
-}
-
-impl Plot {
-    /// The first picture of an experiment.
-    pub(crate) const fn of_rows(metric: &'static str, chart: Chart) -> Plot {
-        Plot { name: "", metric, chart }
-    }
-}
-
-/// How a plot looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Chart {
-    /// One bar for each row, ordered by this value of `x`.
-    Bars {
-        /// Name of the value.
-        by: &'static str,
-    },
-    /// One line for each series and configuration, along this value of `x`.
-    Lines {
-        /// Name of the value.
-        along: &'static str,
-        /// Whether the axes go in powers: both, or none.
-        logarithmic: bool,
-    },
-    /// What `Record::timelines` has: the rate, and the memory below it.
-    OverTime,
-    /// What `Record::curves` has: each iteration.
-    Curves,
-}
 
 /// Why a picture could not be drawn.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -246,7 +207,7 @@ fn line_names(rows: &[&Row], along: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::EXPERIMENTS;
+    use crate::experiments::EXPERIMENTS;
     use crate::orders::Step;
     use crate::record::{At, Collected, Curve, Timeline};
     use serde_json::json;

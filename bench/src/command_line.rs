@@ -86,7 +86,7 @@ pub(crate) enum Command {
     },
     /// Measure something within this process.
     DriveLocal {
-        /// Its name in `local.rs`, and which of several ways.
+        /// Its name in `measures.rs`, and which of several ways.
         words: Vec<String>,
     },
     /// Be a naming server over a file.
@@ -192,7 +192,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
                 return process(&mut parser, &word.string()?);
             }
             Value(word) if word == "all" => {
-                let names = crate::experiment::EXPERIMENTS.iter().map(|e| e.name.to_owned());
+                let names = crate::experiments::EXPERIMENTS.iter().map(|e| e.name.to_owned());
                 run.experiments.extend(names);
             }
             Value(word) => run.experiments.push(word.string()?),

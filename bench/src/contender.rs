@@ -72,7 +72,7 @@ impl Contender {
         Contender { series: series.to_owned(), config, family, server, client, is_once: false }
     }
 
-    /// Something measured within one process: `what` is its name in `local.rs`.
+    /// Something measured within one process: `what` is its name in `measures.rs`.
     pub(crate) fn local(
         series: &str,
         config: &'static str,

@@ -9,7 +9,7 @@ mod files;
 mod tools;
 
 use crate::contender::{Contender, Roster};
-use crate::experiment::ami_latency;
+use crate::experiments::ami_latency;
 use crate::orders::Order;
 use crate::placement::Pin;
 use crate::process::Process;

@@ -1,28 +1,13 @@
 //! An experiment as data, and the one way of running it: every contender in turn, round after
 //! round.
 //!
-//! `main.rs` looks a name up in [`EXPERIMENTS`] and calls [`run`]. A new experiment is one file
-//! below `experiment/` and one line in that table: it lists its cells (who does what, pinned
-//! where), the paper's table and its ratios.
+//! `main.rs` looks a name up in `experiments.rs` and calls [`run`]. An experiment lists its cells
+//! (which contender does what, pinned where), the pictures, the paper's table and the ratios.
 
-pub(crate) mod amh_clients;
-pub(crate) mod amh_delay;
-pub(crate) mod ami_latency;
-pub(crate) mod ami_throughput;
-pub(crate) mod bandwidth;
-pub(crate) mod buffers;
-pub(crate) mod collocation;
-pub(crate) mod event_throughput;
-pub(crate) mod gioplite;
-pub(crate) mod mshn;
-pub(crate) mod mshn_replicas;
-pub(crate) mod naming;
-pub(crate) mod operation_demux;
-pub(crate) mod poa_depth;
-pub(crate) mod reverse_lookup;
-pub(crate) mod servant_demux;
+mod shown;
 
-use crate::chart::Plot;
+pub(crate) use shown::{Chart, PaperRow, PaperTable, Plot};
+
 use crate::contender::{Contender, Roster};
 use crate::machine;
 use crate::orders::{Answer, Order, Step};
@@ -31,30 +16,9 @@ use crate::process::Process;
 use crate::processor_time::ProcessorTime;
 use crate::record::{self, At, Collected, Curve, Missing, Record, Timeline};
 use crate::statistics;
-use crate::table::PaperTable;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
-
-/// Every experiment there is, in the order of `experiments.md`.
-pub(crate) const EXPERIMENTS: &[&Experiment] = &[
-    &ami_latency::EXPERIMENT,
-    &ami_throughput::EXPERIMENT,
-    &amh_clients::EXPERIMENT,
-    &amh_delay::EXPERIMENT,
-    &poa_depth::EXPERIMENT,
-    &servant_demux::EXPERIMENT,
-    &operation_demux::EXPERIMENT,
-    &reverse_lookup::EXPERIMENT,
-    &collocation::EXPERIMENT,
-    &gioplite::EXPERIMENT,
-    &buffers::EXPERIMENT,
-    &event_throughput::EXPERIMENT,
-    &bandwidth::EXPERIMENT,
-    &naming::EXPERIMENT,
-    &mshn::EXPERIMENT,
-    &mshn_replicas::EXPERIMENT,
-];
 
 /// One experiment.
 pub(crate) struct Experiment {
@@ -110,7 +74,8 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    fn at(&self) -> At {
+    /// What its row says.
+    pub(crate) fn at(&self) -> At {
         let mut x: At =
             self.x.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         x.insert("pin".to_owned(), self.pin.name().into());
@@ -127,7 +92,8 @@ impl Cell {
         pause_ms.unwrap_or(0) * 1_000
     }
 
-    fn label(&self) -> String {
+    /// What a progress line says.
+    pub(crate) fn label(&self) -> String {
         let mut label = self.contender.series.clone();
         for value in self.at().values() {
             label.push_str(" · ");
@@ -356,4 +322,25 @@ fn progress(text: &str) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contender_that_cannot_start_is_named_and_the_rest_goes_on() {
+        let cell = Cell {
+            contender: Contender::awaited("corbie-later", &["it is not built yet"]),
+            pin: Pin::None,
+            sink_delay_ms: None,
+            order: Order::Local { size: 1, window_ms: 1 },
+            x: Vec::new(),
+        };
+        let roster = Roster::new(crate::raw::Sizes { request: 92, reply: 32 }).unwrap();
+        let log = File::create("/dev/null").unwrap();
+        let when = When { first_round: true, quick: true };
+        let reason = measure(&cell, &mut None, &roster, &log, when).unwrap_err();
+        let missing = missing(&[cell], &[Some(reason)]);
+        assert_eq!(missing.len(), 1);
+        assert_eq!(missing[0].series, "corbie-later");
+        assert!(missing[0].reason.contains("not built yet"));
+    }
+}

@@ -20,9 +20,11 @@ mod echo;
 mod events;
 mod executor;
 mod experiment;
+mod experiments;
 mod footprint;
 mod local;
 mod machine;
+mod measures;
 mod mechanism;
 mod mshn;
 mod naming;
@@ -50,7 +52,8 @@ use command_line::{Command, HELP, Run};
 use contender::Roster;
 use corbie_contender::CorbieClient;
 use driver::Failure;
-use experiment::{EXPERIMENTS, Effort};
+use experiment::Effort;
+use experiments::EXPERIMENTS;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -93,7 +96,7 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::ServeMshn { words } => mshn::component::serve(words),
         Command::DriveMshn { words } => Ok(driver::drive(&mshn::Client::new(words)?)?),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
-        Command::DriveLocal { words } => Ok(driver::drive(&local::find(words)?)?),
+        Command::DriveLocal { words } => Ok(driver::drive(&measures::find(words)?)?),
         Command::DriveSources { reference } => {
             Ok(sources::drive(&sources::Target::of(&reference)?)?)
         }

@@ -1,7 +1,7 @@
 //! `naming`: naming servers under one client, which is ours for all of them.
 //!
 //! Each measure starts its server on a fresh folder, and has so many threads resolve one name, or
-//! bind and unbind names of their own. Used by `local.rs`.
+//! bind and unbind names of their own. Used by `measures.rs`.
 
 use crate::driver::Failure;
 use crate::local::Task;

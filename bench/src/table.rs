@@ -7,30 +7,6 @@ use crate::experiment::Experiment;
 use crate::record::{self, At, Record, Row};
 use std::fmt::Write;
 
-/// A table of a paper.
-pub(crate) struct PaperTable {
-    /// Its caption.
-    pub(crate) title: &'static str,
-    /// Our metrics for its columns.
-    pub(crate) metrics: &'static [&'static str],
-    /// Its columns.
-    pub(crate) heads: &'static [&'static str],
-    /// Its rows.
-    pub(crate) rows: &'static [PaperRow],
-}
-
-/// A row of a paper's table.
-pub(crate) struct PaperRow {
-    /// What the paper calls it.
-    pub(crate) name: &'static str,
-    /// What the paper found.
-    pub(crate) values: &'static [&'static str],
-    /// Our series of the same kind.
-    pub(crate) ours: &'static str,
-    /// Where our row was measured, in the words of a ratio's key.
-    pub(crate) at: &'static [&'static str],
-}
-
 /// The whole page.
 pub(crate) fn markdown(experiment: &Experiment, record: &Record) -> String {
     let mut page =
@@ -192,7 +168,7 @@ fn missing(page: &mut String, record: &Record) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::EXPERIMENTS;
+    use crate::experiments::EXPERIMENTS;
     use crate::record::{Collected, Missing, ratio};
     use serde_json::json;
 

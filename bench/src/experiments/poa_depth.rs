@@ -1,10 +1,9 @@
 //! `poa-depth`, paper POA figure 3: the time to find the POA of an object against its nesting.
 //!
-//! In the table of `experiment.rs`; measured by `demultiplexing/depth.rs`.
+//! In the table of `experiments.rs`; measured by `demultiplexing/depth.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

@@ -1,16 +1,14 @@
 //! `ami-throughput`, paper AMI Table 2: calls a second from 1, 7 and 220 threads, and oneways.
 //!
-//! In the table of `experiment.rs`.
+//! In the table of `experiments.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{
     Contender, Family, JACORB_QUEUE, OMNIORB_CONNECTIONS, OMNIORB_POOL, OMNIORB_STOCK,
 };
 use crate::corbie_contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
-use crate::table::{PaperRow, PaperTable};
 use serde_json::json;
 
 /// The experiment.

@@ -1,13 +1,11 @@
 //! `ami-latency`, paper AMI Table 1: the round trip of one 64-bit value, one call at a time.
 //!
-//! In the table of `experiment.rs`; `count.rs` counts for the same contenders.
+//! In the table of `experiments.rs`; `count.rs` counts for the same contenders.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family, JACORB_QUEUE, OMNIORB_STOCK};
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
-use crate::table::{PaperRow, PaperTable};
 
 /// Where our rows beside the paper's were measured.
 const TWO_CORES: &[&str] = &["two-cores"];

@@ -1,10 +1,9 @@
 //! `naming`: resolve and bind a second of our naming server beside omniNames.
 //!
-//! In the table of `experiment.rs`; what is measured is in `bench/src/naming.rs`.
+//! In the table of `experiments.rs`; what is measured is in `bench/src/naming.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

@@ -1,11 +1,10 @@
 //! `amh-delay`, paper AMH Figures 10 and 11: replies a second of a middle tier with 150 clients,
 //! against the time that the sink takes.
 //!
-//! In the table of `experiment.rs`; contenders and cells are those of `amh_clients.rs`.
+//! In the table of `experiments.rs`; contenders and cells are those of `amh_clients.rs`.
 
-use super::{Cell, Effort, Experiment, amh_clients};
-use crate::chart::{Chart, Plot};
-use crate::table::{PaperRow, PaperTable};
+use super::amh_clients;
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 
 /// Source clients, as in the paper.
 const CLIENTS: usize = 150;

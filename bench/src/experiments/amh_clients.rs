@@ -1,16 +1,14 @@
 //! `amh-clients`, paper AMH Figures 8 and 9: replies a second of a middle tier, against the number
 //! of source clients.
 //!
-//! In the table of `experiment.rs`; `amh_delay.rs` has the same contenders against the sink's
+//! In the table of `experiments.rs`; `amh_delay.rs` has the same contenders against the sink's
 //! delay.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family};
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 use crate::record::At;
-use crate::table::{PaperRow, PaperTable};
 use serde_json::json;
 
 /// How long the sink takes, in milliseconds.

@@ -1,13 +1,11 @@
 //! `mshn-replicas`, paper MSHN Figure 15: one, two and four event service processes, and what the
 //! paper could not replicate: typed events, advisors, servers.
 //!
-//! In the table of `experiment.rs`; contenders and cells are as those of `mshn.rs`.
+//! In the table of `experiments.rs`; contenders and cells are as those of `mshn.rs`.
 
 use super::mshn::{Arrival, NOTES, cell};
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family};
-use crate::table::{PaperRow, PaperTable};
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 
 /// The experiment.
 pub(crate) const EXPERIMENT: Experiment = Experiment {

@@ -1,11 +1,10 @@
 //! `servant-demux`, paper POA figure 5: the time to find a servant against their number, by each
 //! strategy; and the whole way of a request.
 //!
-//! In the table of `experiment.rs`; measured by `demultiplexing/servants.rs`.
+//! In the table of `experiments.rs`; measured by `demultiplexing/servants.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

@@ -1,11 +1,10 @@
 //! `bandwidth`: octet sequences of 1 KiB to 16 MiB, echoed.
 //!
-//! In the table of `experiment.rs`. Not from a paper: it shows what copying costs.
+//! In the table of `experiments.rs`. Not from a paper: it shows what copying costs.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family, JACORB_QUEUE, OMNIORB_STOCK};
 use crate::corbie_contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 use serde_json::json;

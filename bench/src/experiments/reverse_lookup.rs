@@ -1,11 +1,10 @@
 //! `reverse-lookup`, paper POA figure 8: the time to find the object of a servant against their
 //! number, with and without the reverse-lookup map.
 //!
-//! In the table of `experiment.rs`; measured by `demultiplexing/reverse.rs`.
+//! In the table of `experiments.rs`; measured by `demultiplexing/reverse.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

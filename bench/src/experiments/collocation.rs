@@ -1,11 +1,10 @@
 //! `collocation`, paper POA figure 15: calls of an object of the same process, without a message
 //! and with one.
 //!
-//! In the table of `experiment.rs`; measured by `collocation.rs`, and by `peers/omniorb`.
+//! In the table of `experiments.rs`; measured by `collocation.rs`, and by `peers/omniorb`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family};
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

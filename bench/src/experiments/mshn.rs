@@ -1,14 +1,12 @@
 //! `mshn`, paper MSHN Figures 13 and 14: requests for schedules by every mechanism, one after the
 //! other and in bursts, with the paper's pause for computing a schedule (scaled) and without.
 //!
-//! In the table of `experiment.rs`; what is measured is in `bench/src/mshn.rs`.
+//! In the table of `experiments.rs`; what is measured is in `bench/src/mshn.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family};
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 use crate::orders::{Order, Requests};
 use crate::placement::Pin;
-use crate::table::{PaperRow, PaperTable};
 
 /// What both experiments tell the reader.
 pub(super) const NOTES: &[&str] = &[

@@ -1,11 +1,10 @@
 //! `event-throughput`: events a second from one supplier through a channel to 1 … 1,000 consumers,
 //! beside NATS, IceStorm and omniEvents.
 //!
-//! In the table of `experiment.rs`; measured by `events.rs`, with `peers/events`.
+//! In the table of `experiments.rs`; measured by `events.rs`, with `peers/events`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

@@ -1,11 +1,10 @@
 //! `buffers`, paper POA Figure 17: buffers of the ORB from the thread's pool and from the heap,
 //! among allocations of the application, alone and with other threads that allocate.
 //!
-//! In the table of `experiment.rs`.
+//! In the table of `experiments.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

@@ -1,14 +1,12 @@
 //! `gioplite`, paper POA Table 4: calls a second over GIOP and over GIOPlite, with something to
 //! marshal and with nothing; and the octets of each call on the wire (Table 3).
 //!
-//! In the table of `experiment.rs`.
+//! In the table of `experiments.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::{Contender, Family};
+use crate::experiment::{Cell, Chart, Effort, Experiment, PaperRow, PaperTable, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
-use crate::table::{PaperRow, PaperTable};
 
 const ENABLED: &[&str] = &["same-core", "enabled"];
 const DISABLED: &[&str] = &["same-core", "disabled"];

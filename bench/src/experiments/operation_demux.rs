@@ -1,11 +1,10 @@
 //! `operation-demux`, paper POA figure 7: the time to find the operation that a request names
 //! against the number of operations of the interface, by each strategy.
 //!
-//! In the table of `experiment.rs`; measured by `demultiplexing/operations.rs`.
+//! In the table of `experiments.rs`; measured by `demultiplexing/operations.rs`.
 
-use super::{Cell, Effort, Experiment};
-use crate::chart::{Chart, Plot};
 use crate::contender::Contender;
+use crate::experiment::{Cell, Chart, Effort, Experiment, Plot};
 use crate::orders::Order;
 use crate::placement::Pin;
 

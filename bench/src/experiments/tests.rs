@@ -1,9 +1,10 @@
 //! Run by `cargo test`.
 //!
-//! The experiments against `experiments.md`, and one run of each with a client and server of the
-//! raw family.
+//! The experiments against `experiments.md`.
 
 use super::*;
+use crate::experiment::Effort;
+use crate::record::{self, Collected};
 
 /// The ratios that `experiments.md` demands, word for word.
 const REQUIRED: &[(&str, &[&str])] = &[
@@ -161,18 +162,4 @@ fn the_paper_stands_beside_rows_that_exist() {
             assert_eq!(row.values.len(), paper.metrics.len());
         }
     }
-}
-
-#[test]
-fn a_contender_that_cannot_start_is_named_and_the_rest_goes_on() {
-    let mut cells = (ami_latency::EXPERIMENT.plan)(&EFFORTS[0]);
-    cells[0].contender = Contender::awaited("corbie-later", &["it is not built yet"]);
-    let roster = Roster::new(crate::raw::Sizes { request: 92, reply: 32 }).unwrap();
-    let log = File::create("/dev/null").unwrap();
-    let when = When { first_round: true, quick: true };
-    let reason = measure(&cells[0], &mut None, &roster, &log, when).unwrap_err();
-    let missing = missing(&cells[..1], &[Some(reason)]);
-    assert_eq!(missing.len(), 1);
-    assert_eq!(missing[0].series, "corbie-later");
-    assert!(missing[0].reason.contains("not built yet"));
 }
