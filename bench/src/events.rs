@@ -1,10 +1,10 @@
 //! `event-throughput`: one supplier, a channel, and consumers, each a process of its own on
 //! loopback; how many events a second come all the way to every consumer.
 //!
-//! `measures.rs` calls [`measure`], which starts the three processes (`events/channels.rs`), has the
-//! supplier publish ever more events until a run takes the time asked for, and checks that every
-//! consumer got each event of each run, in order. The processes of ours are in `events/corbie.rs`,
-//! those of the peers in `bench/peers/events`; all count as [`Tally`] does.
+//! `measures.rs` calls [`measure`], which starts the three processes (`events/channels.rs`), has
+//! the supplier publish ever more events until a run takes the time asked for, and checks that
+//! every consumer got each event of each run, in order. The processes of ours are in
+//! `events/corbie.rs`, those of the peers in `bench/peers/events`; all count as [`Tally`] does.
 
 mod channels;
 pub(crate) mod corbie;

@@ -5,8 +5,9 @@
 
 // layers: footprint echo executor orders peers placement raw_giop raw_stream timer_wheel < driver
 //    machine statistics < pipeline process processor_time raw record relay sink sources tier <
-//    contender mechanism mshn raw_shared < corbie_contender < sizes < buffers < collocation <
-//    demultiplexing < events < local < naming < table < chart < experiment < count < command_line
+//    contender mechanism mshn raw_shared < corbie_contender < local sizes < buffers
+//    collocation demultiplexing events naming < measures < experiment < table < chart
+//    experiments < count < command_line
 mod buffers;
 mod chart;
 mod collocation;

@@ -80,7 +80,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     plan,
 };
 
-/// Who calls from many threads; `-N` is appended to the series.
+/// The contenders that call from many threads; `-N` is appended to the series.
 fn callers() -> Vec<Contender> {
     use Family::{JacOrb, OmniOrb, Raw};
     let mut callers = vec![

@@ -7,8 +7,8 @@
 
 #![forbid(unsafe_code)]
 
-// layers: options source spelling standard < diagnostic model token < constant keywords
-//    preprocessor syntax < parser < checker < compile
+// layers: options source spelling < diagnostic model token < constant keywords standard
+//    syntax < preprocessor < parser < checker < compile
 mod checker;
 mod compile;
 mod constant;

@@ -41,7 +41,8 @@ macro_rules! types {
                 /// `None`: unbounded.
                 bound: Option<u32>,
             },
-            /// An array declarator around a type: `long x[2][3]` has `dims` `[2, 3]`, each 1..=2^32-1.
+            /// An array declarator around a type: `long x[2][3]` has `dims` `[2, 3]`, each
+            /// 1..=2^32-1.
             Array {
                 /// Type of the elements; never itself an `Array` (but perhaps an alias of one).
                 element: Box<Type>,
@@ -66,8 +67,8 @@ macro_rules! types {
             ValueBase,
             /// `TypeCode` (`CORBA::TypeCode`)
             TypeCode,
-            /// A user-defined type: struct, union, enum, typedef, interface, valuetype, value box, native,
-            /// …
+            /// A user-defined type: struct, union, enum, typedef, interface, valuetype, value box,
+            /// native, …
             Named(DefId),
         }
 

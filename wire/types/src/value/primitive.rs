@@ -1,4 +1,5 @@
-//! Values of the primitive types, made from their table: read, written, copied, counted.
+//! Values of the primitive types, made from their table: read, written, copied, counted. Called
+//! by the codecs of `Value` and `Any`, and by tools that know types only at run time.
 
 use corbie_cdr::primitive_types::*;
 use corbie_cdr::{Decoder, Encoder, Error, Marshal, MarshalCopy};
