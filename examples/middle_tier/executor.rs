@@ -47,7 +47,7 @@ impl Running {
 impl Wake for Running {
     fn wake(self: Arc<Self>) {
         let queue = self.queue.clone();
-        // Without its thread nobody runs tasks any more; this one is dropped with the others.
+        // Without its thread no task runs any more; this one is dropped with the others.
         let _ = queue.send(self);
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! What a third-party transport consists of is all here: [`Veil`] opens and listens, [`VeilLink`]
 //! moves octets, [`VeilAcceptor`] accepts. The sockets never wait when they send, so that a full
-//! one holds nobody beyond the time-out; they are watched by event loops as they are.
+//! one holds no thread beyond the time-out; they are watched by event loops as they are.
 
 mod keystream;
 mod link;

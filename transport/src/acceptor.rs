@@ -38,7 +38,7 @@ impl Acceptor {
         TcpAcceptor::bind(address).map(Acceptor::Tcp)
     }
 
-    /// Listens on a unix-domain socket; without a name on one that nobody has. A socket that a dead
+    /// Listens on a unix-domain socket; without a name on a free one. A socket that a dead
     /// server left behind is replaced.
     ///
     /// # Errors

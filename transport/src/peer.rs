@@ -1,4 +1,4 @@
-//! Who is at the other end of a link, in the terms of its protocol.
+//! The process at the other end of a link, in the terms of its protocol.
 //!
 //! Shown by log lines, and handed to servants and interceptors (`ServerRequest::peer`). Where the
 //! system tells which process connected, that is part of the address.

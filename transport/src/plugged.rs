@@ -21,7 +21,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn scheme(&self) -> &'static str;
 
     /// The tag of its profiles in references. To be had from the OMG, or of a vendor's range;
-    /// whoever does not know the tag passes the profile over.
+    /// a client that does not know the tag passes the profile over.
     fn profile_tag(&self) -> u32;
 
     /// Whether only processes of the same machine can be reached. Profiles of such a transport say
@@ -42,7 +42,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Opens a link to `address`: in one attempt of at most `each`, or several until `deadline`.
     ///
     /// # Errors
-    /// Why not: `ConnectionRefused` when nobody listens, `TimedOut` when the time is over.
+    /// Why not: `ConnectionRefused` when no server listens, `TimedOut` when the time is over.
     fn connect(
         &self,
         address: &str,
@@ -136,7 +136,7 @@ pub trait PluggedLink: Send + Sync + fmt::Debug {
     /// As [`Link::shutdown`]: ends both directions, and the wait of a thread that receives.
     fn shutdown(&self);
 
-    /// Who is at the other end, for messages to people.
+    /// The process at the other end, for messages to people.
     fn peer(&self) -> PeerAddress;
 
     /// What an event loop watches: a descriptor that becomes readable when octets or the end come

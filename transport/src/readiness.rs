@@ -2,7 +2,7 @@
 //!
 //! Each descriptor is registered once, edge-triggered: an event says that octets (or space for
 //! them) have come since the last one, so that nothing has to be armed again for each message.
-//! Whoever gets an event takes all there is, or remembers that there is more.
+//! The thread that gets an event takes all there is, or remembers that there is more.
 //! [`Readiness::wake`] ends one wait from another thread.
 
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};

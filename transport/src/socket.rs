@@ -114,7 +114,7 @@ impl SocketLink {
         let timeout = left.map(timespec);
         let mut watched = [PollFd::new(&self.socket, PollFlags::OUT)];
         match poll(&mut watched, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()), // Whoever asked looks at the clock.
+            Ok(_) | Err(Errno::INTR) => Ok(()), // The caller looks at the clock.
             Err(error) => Err(error.into()),
         }
     }

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// How a unix-domain socket is listened on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UnixOptions {
-    /// Who may connect: the permissions of the socket's file, of which those to write count. An
+    /// Which users may connect: the permissions of the socket's file; those to write count. An
     /// abstract name has none: every user of the machine may connect.
     pub mode: u32,
 }
@@ -72,7 +72,7 @@ fn link(socket: Socket) -> io::Result<SocketLink> {
     Ok(SocketLink::new(socket, peer))
 }
 
-/// Who is at the other end of a connected unix-domain socket.
+/// The process at the other end of a connected unix-domain socket.
 pub(crate) fn peer_process(socket: impl AsFd) -> io::Result<PeerProcess> {
     let peer = socket_peercred(socket)?;
     let process = peer.pid.as_raw_nonzero().get().unsigned_abs();
@@ -119,13 +119,13 @@ impl UnixAcceptor {
         self.listener.set_nonblocking(true)
     }
 
-    /// Takes no more connections; nobody finds the socket, and a thread that accepts returns.
+    /// Takes no more connections: the socket's file goes, and a thread that accepts returns.
     pub(crate) fn close(&self) {
         self.remove_file();
         let _ = self.listener.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Nobody finds the socket from now on.
+    /// Clients do not find the socket from now on.
     pub(crate) fn remove_file(&self) {
         if let Some(file) = &self.file {
             file.remove();

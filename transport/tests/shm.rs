@@ -28,7 +28,7 @@ fn acceptor(ring_octets: u32) -> Acceptor {
     Acceptor::bind_shm(None, options).unwrap()
 }
 
-/// Who connects waits for who accepts.
+/// The side that connects waits for the side that accepts.
 fn pair_of(acceptor: &Acceptor) -> (Link, Link) {
     let endpoint = acceptor.endpoint();
     thread::scope(|scope| {
@@ -169,7 +169,7 @@ fn the_doorbell_rings_for_who_has_nothing_left_and_only_then() {
 fn nobody_rings_for_a_thread_that_spins() {
     let (ours, theirs) = pair(64 << 10);
     let mut space = [0; 64];
-    // The first message rings, whoever receives.
+    // The first message rings, whichever thread receives.
     theirs.send_one(b"x").unwrap();
     assert_eq!(ours.receive(&mut space).unwrap(), 1);
     for _ in 0..1_000 {

@@ -126,7 +126,7 @@ impl Reader<'_> {
         std::thread::spawn(move || {
             for line in output.into_iter().flat_map(|o| BufReader::new(o).lines()) {
                 let Ok(line) = line else { break };
-                // Nobody waits for the lines after the first; reading on keeps the pipe open.
+                // The lines after the first are not waited for; reading on keeps the pipe open.
                 let _ = sender.send(line);
             }
         });

@@ -73,7 +73,7 @@ impl VeilLink {
         }
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut [PollFd::new(&self.stream, PollFlags::OUT)], timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()), // Whoever asked tries again.
+            Ok(_) | Err(Errno::INTR) => Ok(()), // The caller tries again.
             Err(error) => Err(error.into()),
         }
     }

@@ -1,5 +1,5 @@
 //! Asynchronous method handling by `ServerRequest::defer`: the answer leaves the upcall and is
-//! given when it suits, from any thread, once; nobody waits in vain (paper AMH §2, §3).
+//! given when it suits, from any thread, once; no client waits in vain (paper AMH §2, §3).
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One request on its way to whoever answers it.
+/// One request on its way to the thread that answers it.
 struct Deferred {
     response: ResponseHandler,
     value: i64,
@@ -270,7 +270,7 @@ fn a_client_that_does_not_read_holds_up_nobody() {
             }
         };
         assert!(refused.is_client_behind() && !refused.is_client_gone(), "{concurrency}");
-        // What is small has room, so that nobody waits in order to say no.
+        // What is small has room, so that no thread waits in order to say no.
         refused
             .raise(&SystemException::no_resources(corbie::Minor::of::<7>(), CompletionStatus::No))
             .unwrap();
@@ -389,7 +389,7 @@ fn replies_to_many_requests_at_once_leave_together_and_whole() {
         let echo = poa.activate(echo::EchoServant::new().0).unwrap();
         let mut client = Pipelining::new(&server, &echo);
         let mut replies = Vec::new();
-        // No more at once than the buffers of the transport hold, as nobody reads meanwhile: those
+        // No more at once than the buffers of the transport hold, as no thread reads meanwhile: those
         // of TCP hold all, those of unix-domain sockets and shared memory do not.
         let at_once = if server.listen_addresses().is_empty() { 1_000 } else { 10_000 };
         for first in (0..10_000).step_by(500) {

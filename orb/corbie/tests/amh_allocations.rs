@@ -20,7 +20,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const CALLS: i64 = 2_000;
 
-/// Who answers `double`.
+/// The thread that answers `double`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Answers {
     InTheUpcall,

@@ -50,7 +50,7 @@ fn a_call_that_takes_too_long_is_cancelled_and_its_connection_stays() {
         let late = id_of(&message(&mut stream).unwrap());
         let cancel = message(&mut stream).unwrap();
         assert_eq!((cancel[7], id_of(&cancel)), (CANCEL_REQUEST, late));
-        // The reply comes all the same, and is for nobody.
+        // The reply comes all the same, and no call takes it.
         stream.write_all(&reply(late, 0, &1i64.to_be_bytes())).unwrap();
         answer_all(&mut stream)
     });
@@ -213,7 +213,7 @@ fn beyond_the_most_pending_calls_a_thread_waits_and_a_handler_is_refused() {
     for outcome in outcomes {
         assert_eq!(outcome.recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
     }
-    // Inside a handler nobody can wait: four times as many, then no more.
+    // A handler cannot wait: four times as many, then no more.
     let (sender, accepted) = mpsc::channel();
     let again = echo.clone();
     let (ended, end) = mpsc::channel();
@@ -276,7 +276,7 @@ fn an_unused_shared_connection_is_closed_and_another_one_opened() {
     for _ in 0..2 {
         assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
     }
-    // The first connection is closed by the client, which nobody asked to.
+    // The client closes the first connection of itself.
     assert_eq!(closed.recv_timeout(PATIENCE).unwrap(), 2);
     assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
     orb.shutdown(true);

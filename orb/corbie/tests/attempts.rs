@@ -215,7 +215,7 @@ fn an_unused_connection_is_closed_in_time() {
     let (url, server) = scripted(|listener| answer_all(&mut accept(listener)));
     let (client, echo) = client(&url, &["-ORBClientIdleTimeout", "100ms"]);
     assert_eq!(echo.double(1).unwrap(), 42);
-    // The server's thread ends when the client closes, which nobody asked it to.
+    // The server's thread ends when the client closes, which it does of itself.
     assert_eq!(server.join().unwrap(), 1);
     client.shutdown(true);
 }

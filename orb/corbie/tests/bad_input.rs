@@ -415,7 +415,7 @@ fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
     with_all_strategies_at_once(&["-ORBMessageTimeout", "500ms"], |scene, strategy| {
         let mut peer = scene.peer();
         let request = scene.request("much", b"");
-        // Replies of 4 MiB each, which nobody takes.
+        // Replies of 4 MiB each, which the client does not take.
         for _ in 0..10 {
             if peer.send(&request).is_err() {
                 break;

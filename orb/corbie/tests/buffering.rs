@@ -1,4 +1,4 @@
-//! Oneways that nobody waits for are kept back as the `BufferingConstraint` says, and sent together:
+//! Oneways without a waiting caller are kept back as the `BufferingConstraint` says, and sent together:
 //! what a server sees of it, and when.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -571,7 +571,7 @@ fn policies_of_the_client_hold() {
         for _ in 0..TIMES {
             worker.act("").unwrap();
         }
-        // A time-out that is asked for is kept, whoever runs the servant.
+        // A time-out that is asked for is kept, whichever thread runs the servant.
         // It is long enough for a busy machine to let the servant begin.
         let soon = [Policy::RelativeRoundtripTimeout(Duration::from_secs(2))];
         let hasty = worker.set_policy_overrides(&soon, SetOverrideType::Add).unwrap();

@@ -115,7 +115,7 @@ fn a_server_may_listen_for_gioplite_alone() {
 fn a_client_falls_back_to_iiop() {
     let (server, echo, _) = server(BOTH, &[]);
     let lite = client(&["-ORBgioplite"]);
-    // Nobody listens there any more.
+    // No server listens there any more.
     let free = corbie_testkit::servers::free_port();
     let mut both = lite_at(&echo, free);
     both.profiles.extend(ior(&echo).profiles.into_iter().skip(1));

@@ -1,5 +1,5 @@
-//! Interceptors of a server see each request from its receipt to its answer, whoever gives that
-//! and when: in the upcall, later on another thread, or never.
+//! Interceptors of a server see each request from its receipt to its answer, whichever thread
+//! gives that and when: in the upcall, later on another thread, or never.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
 //! Allocations of calls with much in them, client and server together: none but those that the
-//! mapping asks for, however large the messages are and whoever reads the replies (paper POA §3.2).
+//! mapping asks for, however large the messages are and whichever thread reads the replies (paper POA
+//! §3.2).
 //!
 //! One test in a file of its own: it counts for the whole process.
 

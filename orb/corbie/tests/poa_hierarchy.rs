@@ -32,7 +32,7 @@ impl AdapterActivator for Maker {
         }
         let manager = parent.the_poa_manager();
         let child = parent.create_poa(name, Some(&manager), &PoaPolicy::PERSISTENT_USER_ID)?;
-        // Who makes a POA finds it at once.
+        // The thread that makes a POA finds it at once.
         assert!(parent.find_poa(name, true).is_ok());
         child.set_the_activator(Some(Arc::new(self.clone())));
         child.activate_with_id("o", Worker::new(name))?;

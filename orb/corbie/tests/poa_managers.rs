@@ -1,5 +1,5 @@
 //! The states of POA managers as clients and servers see them, with every server concurrency
-//! strategy (CORBA 3.3 P1 §15.3.2, §15.3.3): requests that wait block nobody, keep their order, are
+//! strategy (CORBA 3.3 P1 §15.3.2, §15.3.3): requests that wait block no thread, keep their order, are
 //! bounded, and are answered one way or the other.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

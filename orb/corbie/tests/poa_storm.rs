@@ -153,7 +153,7 @@ fn an_object_has_one_servant_at_a_time_whatever_happens() {
     assert_eq!(ledger.wrong.load(Ordering::SeqCst), 0);
     for n in 0..OBJECTS {
         let count = |counts: &[AtomicU32; OBJECTS]| counts[n].load(Ordering::SeqCst);
-        // Of a POA before, whose destruction nobody waited for, the last may just be going.
+        // Of a POA before, whose destruction was not waited for, the last may just be going.
         worker::eventually("the last etherealisation", || {
             (count(&ledger.incarnated) == count(&ledger.etherealised)).then_some(())
         });

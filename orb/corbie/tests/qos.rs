@@ -20,7 +20,7 @@ use script::{PATIENCE, accept, answer_all, client, id_of, message, reply, script
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// As long as a servant takes that nobody waits for.
+/// As long as a servant takes that no client waits for.
 const LONG: Duration = Duration::from_secs(30);
 /// What a call that does not wait for that takes at most.
 const SHORT: Duration = Duration::from_secs(2);

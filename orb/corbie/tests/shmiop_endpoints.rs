@@ -116,7 +116,7 @@ fn a_reference_of_another_machine_is_passed_over() {
         let data = &mut elsewhere.profiles[0].data;
         let at = data.windows(machine.len()).position(|part| part == machine).unwrap();
         data[at] ^= 1;
-        // If it were tried, somebody else's socket would be found there.
+        // If it were tried, another server's socket would be found there.
         std::fs::remove_file(file_of(&endpoint)).unwrap();
         let other = std::os::unix::net::UnixListener::bind(file_of(&endpoint)).unwrap();
         other.set_nonblocking(true).unwrap();
@@ -126,7 +126,7 @@ fn a_reference_of_another_machine_is_passed_over() {
         assert!(other.accept().is_err(), "nobody knocked");
         client.shutdown(true);
         orb.shutdown(true);
-        // The ORB leaves the socket of somebody else alone.
+        // The ORB leaves the socket of another server alone.
         drop(other);
         std::fs::remove_file(file_of(&endpoint)).unwrap();
     }

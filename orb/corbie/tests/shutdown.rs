@@ -1,5 +1,5 @@
 //! The end of an ORB: no thread and no memory is left, what is in a servant is answered, and what
-//! was not answered was not served, or nobody knows.
+//! was not answered was not served, or may have been.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -73,7 +73,7 @@ fn a_life(concurrency: &str) {
     assert!(silent.answered(PATIENCE).is_closed());
 }
 
-/// Octets in the pools of buffers, of this thread and of the process: kept for whoever comes next.
+/// Octets in the pools of buffers, of this thread and of the process: kept for the next message.
 /// How many there are at a time is a matter of which threads happened to run together.
 fn held_in_pools() -> i64 {
     let octets = buffers::shared_octets() + buffers::statistics().held_octets;
@@ -178,7 +178,7 @@ fn a_servant_that_shuts_its_orb_down_still_answers() {
     }
 }
 
-/// Calls until the server is gone; how many succeeded, and of how many nobody knows.
+/// Calls until the server is gone; how many succeeded, and of how many that is unknown.
 fn call_until_gone(echo: &Echo) -> (i64, i64) {
     let mut succeeded = 0;
     loop {
@@ -242,7 +242,7 @@ fn after_shutdown_nothing_is_opened() {
 #[test]
 fn an_endpoint_that_cannot_be_listened_on_leaves_nothing_half_open() {
     let _alone = stage();
-    // An address of its own: nobody else's connection gets this port when it is free again.
+    // An address of its own: no other connection gets this port when it is free again.
     let taken = std::net::TcpListener::bind("127.73.19.5:0").unwrap();
     let endpoint = format!("iiop://{}", taken.local_addr().unwrap());
     let orb = loopback_orb(&["-ORBListenEndpoints", &endpoint]);

@@ -42,7 +42,7 @@ pub struct StoreFile {
 
 struct Kept {
     held: Held,
-    /// How often it was opened again: whoever failed before that need not do it once more.
+    /// How often it was opened again: a caller that failed before that need not open it once more.
     reopened: u64,
 }
 
@@ -128,7 +128,7 @@ impl StoreFile {
         })
     }
 
-    /// Closes the file, whoever still has this.
+    /// Closes the file, also for other owners of this.
     pub fn close(&self) {
         self.kept.write().unwrap_or_else(PoisonError::into_inner).held = Held::Closed;
     }
@@ -163,7 +163,7 @@ impl StoreFile {
         }
     }
 
-    /// Opens the file again, unless somebody did since it was opened `reopened` times.
+    /// Opens the file again, unless a caller did since it was opened `reopened` times.
     fn open_once_more(&self, reopened: u64) -> Result<(), StoreFailure> {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         match kept.held {

@@ -127,8 +127,8 @@ impl Seen {
 /// What one consumer got, over all its lives.
 ///
 /// A durable channel gives every event at least once, in the order of its supplier: it may go back,
-/// and gives everything from there again. The event that a consumer had taken when it died is shown
-/// by nobody, and may come after all when the channel goes back: one a death comes late. A push
+/// and gives everything from there again. The event that a consumer had taken when it died appears
+/// in no output, and may come after all when the channel goes back: one a death comes late. A push
 /// that was on its way when the server died is taken beside those of its next life: one comes out
 /// of its turn.
 #[derive(Clone, Debug, Default)]

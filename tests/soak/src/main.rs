@@ -73,7 +73,7 @@ fn soak(Arguments { options, folder }: &Arguments) -> Result<bool, String> {
     Ok(report.faults().is_empty())
 }
 
-/// Prints a line. If nobody reads any more (`| head`), the soak goes on: its report is a file.
+/// Prints a line. If the reader has gone (`| head`), the soak goes on: its report is a file.
 fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -21,7 +21,7 @@ struct Printed {
     acknowledged: Acknowledged,
     received: Received,
     lines: u64,
-    /// A line that nobody understands; the last of a process that was killed may be cut.
+    /// A line that could not be read; the last of a process that was killed may be cut.
     broken: Option<String>,
     fault: Option<String>,
     is_over: bool,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-/// The settings of every process: loopback only, and whoever hangs is found out.
+/// The settings of every process: loopback only, and a process that hangs is noticed.
 const SETTINGS: [&str; 2] = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
 
 /// `corbie events serve`.

@@ -22,7 +22,7 @@ pub fn say_missing(what: &str) {
 /// free there stays free until it is used, unless another process of tests looks at the same place.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
-/// A port on which nobody listens, for a process that has to be told one.
+/// A port on which no process listens, for a process that has to be told one.
 ///
 /// # Panics
 /// When there is none.
@@ -100,10 +100,10 @@ impl Server {
         let _ = self.0.wait();
     }
 
-    /// Waits until somebody listens on `port`.
+    /// Waits until a process listens on `port`.
     ///
     /// # Panics
-    /// When nobody does in time.
+    /// When none does in time.
     pub fn wait_for_port(&mut self, port: u16, who: &str) {
         let deadline = Instant::now() + START_MAX;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {

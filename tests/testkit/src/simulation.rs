@@ -2,7 +2,7 @@
 //!
 //! Nothing sleeps and no socket is opened: a run is a sequence of events ordered by time, the same
 //! for the same seed. Latency, jitter, chunking, half-close and loss of the connection are settings
-//! or actions. Used by this crate's conversations and by whoever tests time-outs or cancel.
+//! or actions. Used by this crate's conversations and by tests of time-outs and cancel.
 
 mod link;
 mod seed;

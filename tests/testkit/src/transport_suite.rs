@@ -49,7 +49,7 @@ pub trait TransportSubject: Sync {
     /// What [`TransportSubject::write`] wrote.
     fn read(&self, text: &str) -> Endpoint;
 
-    /// An endpoint that nobody listens on.
+    /// An endpoint that no acceptor listens on.
     fn dead_endpoint(&self) -> Endpoint {
         let acceptor = self.listen();
         acceptor.close();
@@ -63,7 +63,8 @@ pub trait TransportSubject: Sync {
     }
 
     /// Whether what comes makes an event although what came before was not taken; `false`: only
-    /// what comes after everything was taken, so that nobody is told who has not looked yet.
+    /// what comes after everything was taken, so that a reader that has not looked yet is not told
+    /// again.
     fn tells_of_more(&self) -> bool {
         true
     }

@@ -55,7 +55,7 @@ enum Move {
 }
 
 /// Plays the moves at these times for request 1, while request 2 is sent late; checks what holds
-/// whatever happens: every request has exactly one fate, nobody breaks a rule, and what may be sent
+/// whatever happens: every request has exactly one fate, no side breaks a rule, and what may be sent
 /// again was never begun.
 fn play(moves: &[(u64, Move)], conditions: NetworkConditions, seed: u64) {
     for protocol in [Protocol::Giop, Protocol::GiopLite] {

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version are no errors; clap knows which stream each belongs to. If that
-            // stream is closed there is nobody to tell.
+            // stream is closed no reader is left.
             let _ = error.print();
             return if error.use_stderr() {
                 ExitCode::from(failure::WRONG_USAGE)

@@ -38,7 +38,7 @@ fn is_configured(orb: &Orb) -> bool {
         || orb.list_initial_services().iter().any(|name| name == NAME_SERVICE)
 }
 
-/// Nobody says which naming service.
+/// No option or setting says which naming service.
 pub(crate) fn not_given() -> Failure {
     Failure::usage(
         "which naming service? Give --name-service HOST:PORT (or any reference), or \

@@ -13,7 +13,7 @@ const PLAIN: &str = "\x1b[0m";
 /// Prints why the command failed.
 pub(crate) fn report(failure: &Failure) {
     let mut stderr = std::io::stderr().lock();
-    // If standard error is closed there is nobody left to tell.
+    // If standard error is closed no reader is left.
     let _ = match &failure.report {
         Report::Silent => Ok(()),
         Report::Text(text) => writeln!(stderr, "{}", text.trim_end()),
@@ -55,7 +55,7 @@ impl ProgressBar {
         let full = ((done.clamp(0.0, 1.0) * WIDTH as f64) as usize).min(WIDTH);
         let (full_part, rest) = ("#".repeat(full), ".".repeat(WIDTH - full));
         let percent = done * 100.0;
-        // If standard error is closed there is nobody to show it to.
+        // If standard error is closed no reader is left.
         let mut stderr = std::io::stderr().lock();
         let _ =
             write!(stderr, "\r{:<10} [{full_part}{rest}] {percent:3.0} % {note}\x1b[K", self.name);

@@ -1,7 +1,7 @@
 //! Durable channels of typed events through SIGKILL: `corbie events serve --store` is killed again
 //! and again under streams of typed events in all four models, started again at the same port, and
-//! everything is accounted for. Nobody obtains anything a second time: all go on with the objects
-//! that they got first.
+//! everything is accounted for. No client obtains a reference a second time: all go on with the
+//! objects that they got first.
 
 mod durable_server;
 

@@ -208,7 +208,7 @@ fn a_system_that_stays_takes_jobs_of_others() {
     .unwrap();
     let naming = system.naming_url();
     let submit = |more: &[&str]| corbie(&[&["mshn", "submit", "-n", naming], more].concat());
-    // Nobody says by which mechanism.
+    // No option says by which mechanism.
     let outcome = submit(&["--wait", "100", "--deadline", "100", "--", "/bin/true"]);
     assert_eq!(outcome.status, 0, "{outcome:?}");
     assert!(outcome.stdout.contains(": done on m1 as given"), "{outcome:?}");

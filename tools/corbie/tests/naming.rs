@@ -210,7 +210,7 @@ fn references_outlive_the_server() {
     let root = names.reference.clone();
     names.kill_and_restart();
     assert_eq!(names.reference, root);
-    // References from before: of the root, and of a context that nobody has asked for since.
+    // References from before: of the root, and of a context that no client has asked for since.
     // The first call may find that its connection broke.
     let listed = sub.list("").or_else(|_| sub.list("")).expect("the same context");
     assert_eq!(listed[0].name, "o");

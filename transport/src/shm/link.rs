@@ -289,7 +289,7 @@ impl ShmLink {
         if !self.consumer.is_armed(control) {
             let arms = self.arms.load(Ordering::Relaxed).wrapping_add(1);
             self.arms.store(arms, Ordering::Relaxed);
-            // Before, and not after: the octet of whoever rings from now on is an event that an
+            // Before, and not after: the octet of a peer that rings from now on is an event that an
             // event loop has still to see.
             if arms.is_multiple_of(ARMS_PER_DRAIN) {
                 self.drain()?;
@@ -299,7 +299,7 @@ impl ShmLink {
         Ok(())
     }
 
-    /// This thread is awake, and nobody else has to be told.
+    /// This thread is awake: the peer need not ring.
     fn disarm(&self) {
         if !self.is_watched.load(Ordering::Relaxed) {
             self.consumer.disarm(self.incoming().0);
@@ -351,7 +351,7 @@ impl ShmLink {
     #[cold]
     fn tell_of_room(&self, wish: Wish) {
         let word = self.incoming().0.room_word();
-        // A peer that cannot be told has gone, and whoever receives learns of it.
+        // A peer that cannot be told has gone; the thread that receives learns of it.
         let _ = match wish {
             Wish::Doorbell => self.ring(),
             Wish::Wake => futex::wake(word, futex::Flags::empty(), 1).map(drop).map_err(Into::into),
@@ -380,7 +380,7 @@ impl ShmLink {
         let looks = self.looks.load(Ordering::Relaxed).wrapping_add(1);
         self.looks.store(looks, Ordering::Relaxed);
         if self.is_watched.load(Ordering::Relaxed) {
-            // We are awake: whoever ends spinning arms again.
+            // This thread is awake: it arms again when it ends spinning.
             self.consumer.disarm(control);
         }
         if looks.is_multiple_of(LOOKS_PER_POLL) && self.has_hung_up() {

@@ -5,10 +5,10 @@
 //! other side how far one is. Each side goes by its own copy of its own position, and checks what
 //! the other says on every use: a position that cannot be ends the connection ([`Broken`]).
 //!
-//! Nobody is signalled who is awake. Who is about to sleep says so in a word, then looks once more;
-//! who has changed something looks at that word afterwards, and takes it back when it signals:
-//! of the two looks at least one sees the other's store, so no wake is lost. `tests` shows it with
-//! loom, which is why this is generic over the words. Used by `link`.
+//! A thread that is awake is not signalled. One that is about to sleep says so in a word, then
+//! looks once more; one that has changed something looks at that word afterwards, and takes it back
+//! when it signals: of the two looks at least one sees the other's store, so no wake is lost.
+//! `tests` shows it with loom, which is why this is generic over the words. Used by `link`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -115,7 +115,8 @@ pub(super) struct Producer {
 }
 
 impl Producer {
-    /// Writes what there is room for of `octets`, for nobody to see yet; how many that were.
+    /// Writes what there is room for of `octets`, where the peer does not see it yet; how many that
+    /// were.
     #[inline]
     pub(super) fn write<W: Word>(
         &self,
@@ -250,7 +251,7 @@ impl Consumer {
         }
     }
 
-    /// Whether [`Consumer::arm`] holds: nobody has signalled since.
+    /// Whether [`Consumer::arm`] holds: the producer has not signalled since.
     #[inline]
     pub(super) fn is_armed<W: Word>(&self, control: &Control<W>) -> bool {
         control.sleeping.0.load(Ordering::Relaxed) == 1

@@ -1,9 +1,9 @@
 //! How two processes come to share memory: the server makes a sealed file, and hands its
 //! descriptor over the unix-domain socket that the client has connected to.
 //!
-//! The server speaks first, so nobody waits for a client that says nothing; it decides the size,
-//! and has sealed the file before anybody else knows it. The client checks all of it. From then on
-//! the socket carries nothing but doorbells: see `link`.
+//! The server speaks first, so it never waits for a client that says nothing; it decides the size,
+//! and has sealed the file before another process knows it. The client checks all of it. From then
+//! on the socket carries nothing but doorbells: see `link`.
 
 use super::link::{ShmLink, Side};
 use super::mapping::{Mapping, RING_OCTETS, file_octets};
@@ -154,8 +154,8 @@ fn offer(socket: SocketLink, ring_octets: u32) -> io::Result<ShmLink> {
     Ok(ShmLink::new(socket, mapping, Side::Server))
 }
 
-/// A memory file that nobody can make shorter. Its memory is taken now, so that want of it is an
-/// error here and not a signal later.
+/// A memory file that no process can make shorter. Its memory is taken now, so that want of it is
+/// an error here and not a signal later.
 pub(super) fn sealed_file_for(ring_octets: u32) -> io::Result<OwnedFd> {
     let octets = file_octets(ring_octets) as u64;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;

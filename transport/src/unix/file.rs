@@ -50,7 +50,7 @@ impl SocketFile {
     pub(super) fn remove(&self) {
         let is_ours = |file: fs::Metadata| (file.dev(), file.ino()) == self.identity;
         if self.path.symlink_metadata().is_ok_and(is_ours) {
-            // Somebody else may have removed it meanwhile.
+            // Another process may have removed it meanwhile.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -71,7 +71,7 @@ fn lock_folder(path: &Path) -> Option<File> {
     Some(folder)
 }
 
-/// Removes the socket at `path` if nobody listens there any more.
+/// Removes the socket at `path` if no process listens there any more.
 fn remove_dead(name: &UnixName, path: &Path) -> io::Result<()> {
     if !path.symlink_metadata()?.file_type().is_socket() {
         let why = format!("{} exists and is no socket", path.display());

@@ -20,7 +20,7 @@ pub use limits::{BufferLimits, limits, set_limits};
 pub use shared::{held_octets as shared_octets, trim};
 use shelf::{Kind, Shelf};
 
-/// Octets of the smallest buffer here; whoever needs less gets so much.
+/// Octets of the smallest buffer here; a caller that needs less gets so much.
 pub const MIN_OCTETS: usize = shelf::FIRST_OCTETS;
 /// Octets of the buffers that small messages are received into.
 pub const MESSAGE_OCTETS: usize = 16 << 10;
@@ -143,7 +143,7 @@ pub(crate) fn give_list(mut list: Vec<Vec<u8>>) {
 }
 
 /// `None` when the thread is ending and its pool is gone, or when an allocator of the application
-/// calls us from inside it: whoever asks allocates, and what is given is freed.
+/// calls us from inside it: the caller allocates, and what is given is freed.
 #[inline]
 fn with_pool<T>(work: impl FnOnce(&mut Pool) -> T) -> Option<T> {
     POOL.try_with(|pool| pool.try_borrow_mut().ok().map(|mut pool| work(&mut pool))).ok().flatten()
@@ -308,7 +308,7 @@ impl Pool {
         }
     }
 
-    /// Frees what nobody has needed since the last time.
+    /// Frees what no message has needed since the last time.
     #[cold]
     fn trim(&mut self, trimming: u32) {
         self.trimmed = trimming;

@@ -97,7 +97,7 @@ impl<'a> Decoder<'a> {
         self.limits = limits;
     }
 
-    /// Sets what decoding object references needs: the ORB, for whoever knows its type.
+    /// Sets what decoding object references needs: the ORB, for a caller that knows its type.
     #[inline]
     pub fn set_context(&mut self, context: Option<&'a (dyn Any + Send + Sync)>) {
         self.context = context;

@@ -43,7 +43,7 @@ impl<T: OctetSource + AsMut<[u8]>> PayloadMemory for T {}
 /// assert!(Frames.allocate(2 << 20).is_none());
 /// ```
 pub trait PayloadAllocator: fmt::Debug + Send + Sync + 'static {
-    /// Memory of at least `octets` octets that nobody else holds; `None`: the ORB is to use its
+    /// Memory of at least `octets` octets that has no other owner; `None`: the ORB is to use its
     /// own. Called by the thread that receives, when the header of the message was read: what a
     /// peer claims there is at most `message_octets`, but need not be true.
     ///
@@ -174,7 +174,8 @@ pub fn keep(octets: &[u8]) -> SharedOctets {
     received.unwrap_or_else(|| SharedOctets::new(octets.to_vec()))
 }
 
-/// Runs `read`, which may [`keep`] octets of `memory`: for whoever hands out a received message.
+/// Runs `read`, which may [`keep`] octets of `memory`: for the thread that hands out a received
+/// message.
 pub fn reading<T>(memory: Option<&Arc<dyn PayloadMemory>>, read: impl FnOnce() -> T) -> T {
     struct Reading;
     impl Drop for Reading {

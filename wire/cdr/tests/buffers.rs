@@ -63,7 +63,7 @@ fn sizes() {
             let (one, two) = (buffers::take(octets), buffers::take_filled(octets));
             assert!(at == one.as_ptr() && of == two.as_ptr(), "{octets}: the same again");
         }
-        // What somebody else made is taken, too, if it is of use.
+        // What was made elsewhere is taken, too, if it is of use.
         buffers::give(Vec::new());
         buffers::give(vec![1; 5000]);
         assert!(buffers::take(4096).capacity() >= 4096);
@@ -187,7 +187,7 @@ fn a_thread_that_ends() {
     empty_everything();
 }
 
-/// As a thread that sends what others wrote: nothing stays with it, so nobody allocates again.
+/// As a thread that sends what others wrote: nothing stays with it, so no thread allocates again.
 fn a_thread_that_only_gives_back() {
     let (to, from) = std::sync::mpsc::sync_channel::<Vec<u8>>(0);
     let (done, is_done) = std::sync::mpsc::sync_channel::<BufferStatistics>(0);

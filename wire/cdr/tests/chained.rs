@@ -21,7 +21,7 @@ enum Step {
     Octets(Vec<u8>),
     /// Shared when large.
     Shared(SharedOctets),
-    /// Lent to the encoder, and written by whoever knows nothing of it.
+    /// Lent to the encoder, and written by a caller that knows nothing of it.
     Lent(SharedOctets),
     Longs(Vec<i32>),
     Doubles(Vec<f64>),

@@ -1,5 +1,5 @@
 //! `any` (CORBA 3.3 P1 §7.11.1.9, P2 §9.3.5.3): a TypeCode and a value of that type. The value
-//! stays as the octets that came, or were written by generated code, until somebody asks for it;
+//! stays as the octets that came, or were written by generated code, until a caller asks for it;
 //! it is walked over once on arrival, so that later reads cannot fail on malformed octets.
 
 mod encoded;

@@ -1,8 +1,8 @@
 //! What an interface consists of: operations with their parameters, attributes, bases; as an
 //! Interface Repository describes it (CORBA 3.3 P1 §14.5.24: `FullInterfaceDescription`).
 //!
-//! Made by generated code, from IDL files and from repositories; read by whoever serves or calls
-//! interfaces that were not known when it was built, such as typed event channels.
+//! Made by generated code, from IDL files and from repositories; read by programs that serve or
+//! call interfaces that were not known when it was built, such as typed event channels.
 
 use crate::TypeCode;
 

@@ -282,7 +282,7 @@ fn code_sets_are_negotiated_as_the_specification_says() {
     assert_eq!(chosen(component(windows, &[]), wide()), Ok((utf8, utf16)));
     // Nothing said about wchar (some JacORB and TAO configurations): the fallback.
     assert_eq!(chosen(component(latin, &[]), component(CodeSet(0), &[])), Ok((latin, utf16)));
-    // Code sets that nobody knows.
+    // Code sets that neither side knows.
     let unknown = CodeSet(0xdead_0001);
     let error = chosen(component(unknown, &[]), wide()).expect_err("no common code set");
     assert!(error.to_string().contains("0xdead0001"), "{error}");

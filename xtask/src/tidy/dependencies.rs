@@ -1,6 +1,6 @@
 //! Rule `dependencies`: every crate from outside that a manifest names has a line in the book's
 //! table (docs/src/dependencies.md, header `| crate | used by`), and the other way round.
-//! A dependency that nobody can argue for in one line is one too many.
+//! A dependency that cannot be argued for in one line is one too many.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -117,7 +117,7 @@ fn sets(world: &World) {
         let ready = set.get_ready_pollable(None).expect("one is ready");
         assert!(ready.is_ready());
         assert_eq!(set.number_left(), expected_left);
-        // Who is it?
+        // Which of the two is it?
         match AmiQuoterPoller::downcast(&ready) {
             Some(poller) => quote = Some(poller.get_quote(AT_ONCE)),
             None => {

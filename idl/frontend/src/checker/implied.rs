@@ -74,7 +74,7 @@ fn free(front: &str, insert: &str, back: &str, taken: &mut HashSet<String>) -> S
 }
 
 impl Checker<'_> {
-    /// Adds what the options ask for. A faulty text implies nothing: nobody would use it.
+    /// Adds what the options ask for. A faulty text implies nothing: no code is made of it.
     pub(super) fn imply(&mut self) {
         if !self.options.implied.any() || self.diagnostics.has_errors() {
             return;

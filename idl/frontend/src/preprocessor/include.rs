@@ -100,7 +100,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Loads a file, or the standard's own when nobody has another.
+    /// Loads a file, or the standard's own when the loader has none of that name.
     fn find(&mut self, path: &str, from: &str, system: bool, span: Span) -> Result<FileId, Report> {
         let loaded = match self.loader.load(path, Some(from), system) {
             Ok(loaded) => loaded,

@@ -231,7 +231,7 @@ fn transport() -> &'static [&'static str] {
             "none",
         ],
         name if name.starts_with("unix_") => &["-ORBListenEndpoints", "uiop://"],
-        // Shared memory comes before TCP in references, unless somebody says otherwise.
+        // Shared memory comes before TCP in references, unless a setting says otherwise.
         "shmiop" => &["-ORBListenEndpoints", "iiop://127.0.0.1:0,shmiop://"],
         _ => &["-ORBListenEndpoints", "iiop://127.0.0.1:0"],
     }

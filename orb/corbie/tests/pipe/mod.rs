@@ -173,7 +173,7 @@ impl PluggedAcceptor for PipeAcceptor {
 
     fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
-        // Whoever accepts is woken by a last connection.
+        // A last connection wakes the thread that accepts.
         let _ = UnixStream::connect(&self.path);
         let _ = std::fs::remove_file(&self.path);
     }

@@ -104,7 +104,7 @@ impl<'s> Scene<'s> {
             (RequestProcessing::ServantManager, true) => {
                 let (first, called) = answer.unwrap();
                 assert_eq!(called, octets, "{}", self.what);
-                // It is active now: the second request asks nobody.
+                // It is active now: the second request asks no servant manager.
                 assert_eq!(self.ask(reference).unwrap(), (first, octets), "{}", self.what);
                 assert_eq!(self.manager.take(), [Asked::Incarnate(id.clone())], "{}", self.what);
                 self.poa.deactivate_object(&id).unwrap();

@@ -59,7 +59,7 @@ impl Case {
     }
 }
 
-/// Who runs the server.
+/// The thread that runs the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Driver {
     /// Its own threads, and one that is the main thread.
@@ -154,7 +154,7 @@ impl Site {
         Object(self.client.string_to_object(&object.to_string()).unwrap())
     }
 
-    /// Makes a call, whoever has to run the server meanwhile.
+    /// Makes a call, while the thread that has to runs the server.
     pub(crate) fn call<T: Send>(&self, call: impl FnOnce() -> T + Send) -> T {
         match self.driver {
             Driver::Background => call(),

@@ -56,7 +56,7 @@ pub fn shared_connection(data: &[u8]) {
     let (mut stream, _) = listener.accept().expect("a connection");
     stream.set_nodelay(true).expect("an option");
     let ids: Vec<u32> = (0..REQUESTS).map(|_| read_request(&mut stream)).collect();
-    // Nobody answers what is sent again.
+    // What is sent again finds no server.
     drop(listener);
     let mut expected: [Option<&[u8]>; REQUESTS] = [None; REQUESTS];
     let mut is_answered = [false; REQUESTS];

@@ -66,7 +66,7 @@ fn persistent(call: &Call) -> Result<Afterwards, Failure> {
     }))
 }
 
-/// The object ended with its process, and nobody else answers for it.
+/// The object ended with its process, and no other process answers for it.
 fn transient(call: &Call) -> Result<Afterwards, Failure> {
     let it = there(call.root.get_only_top()?)?;
     check_equal("from_top", &it.from_top(1)?, "only top 1")?;

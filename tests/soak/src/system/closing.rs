@@ -74,7 +74,7 @@ impl System {
         self.acknowledged.get(channel).cloned().unwrap_or_default()
     }
 
-    /// Who stayed has everything.
+    /// A consumer that was there to the end has everything.
     fn judge_kept(&mut self) -> Result<(), String> {
         let numbers = self.consumers_of("kept");
         if numbers.is_empty() {

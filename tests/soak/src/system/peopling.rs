@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// A consumer that cannot be reached is disconnected after so long, in milliseconds.
 const GIVE_UP: &str = "500";
-/// At durable channels nobody waits for the dead; the living may be hard to reach for a while when
-/// their server begins again on a busy machine.
+/// Durable channels do not wait for dead processes; the living may be hard to reach for a while
+/// when their server begins again on a busy machine.
 const GIVE_UP_DURABLE: &str = "20000";
 /// Longer than anybody hangs: what times out is pushed twice at once, and comes in any order.
 const PUSH_TIMEOUT: &str = "600000";

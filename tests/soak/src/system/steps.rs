@@ -1,6 +1,6 @@
-//! The steps of a soak, one after the other, chosen by the seed: somebody is killed, or hangs for
-//! some steps, or wakes, or is slow. Whoever is the next victim has to have gone on before,
-//! whatever became of others.
+//! The steps of a soak, one after the other, chosen by the seed: a process is killed, or hangs for
+//! some steps, or wakes, or is slow. The next victim has to have gone on before, whatever became of
+//! the others.
 
 use super::{Habit, Kind, Slot, System};
 use crate::account::Acknowledged;
@@ -9,7 +9,7 @@ use crate::participant::Participant;
 /// How many may hang at once, and how many of these may be suppliers: a channel has two or more.
 const HANGING: usize = 2;
 const HANGING_SUPPLIERS: usize = 1;
-/// So many steps at most somebody hangs.
+/// So many steps at most a process hangs.
 const HANGING_STEPS: usize = 8;
 /// One in so many sleepers is awake, or one.
 const AWAKE: usize = 4;
@@ -17,7 +17,7 @@ const AWAKE: usize = 4;
 /// that has a relation to that of the soak.
 const BACKLOG: u64 = 20_000;
 
-/// Somebody that hangs.
+/// A process that hangs.
 pub(super) struct Hanging {
     slot: usize,
     /// It goes on, or is killed, before this step.
@@ -41,7 +41,7 @@ impl System {
         }
     }
 
-    /// Waits until somebody has done a part of its work, kills it, and has it replaced.
+    /// Waits until a process has done a part of its work, kills it, and has it replaced.
     fn kill_one(&mut self) -> Result<(), String> {
         let odds = self.odds_of_server();
         if odds > 0 && self.seed.below(odds) == 0 {
@@ -72,7 +72,7 @@ impl System {
         Ok(())
     }
 
-    /// Kills somebody, and has it replaced, unless it sleeps now.
+    /// Kills a process, and has it replaced, unless it sleeps now.
     fn end(&mut self, number: usize) -> Result<(), String> {
         let slot = &mut self.slots[number];
         let Some(running) = slot.running.take() else { return Ok(()) };
@@ -83,7 +83,7 @@ impl System {
         if sleeps { Ok(()) } else { self.animate(number) }
     }
 
-    /// Somebody gets a SIGSTOP.
+    /// Sends a SIGSTOP to a process.
     fn hang_one(&mut self) -> Result<(), String> {
         let suppliers = self.hanging.iter().filter(|of| self.slots[of.slot].kind.is_supplier());
         let suppliers = suppliers.count();

@@ -1,5 +1,5 @@
-//! A peer that is killed: whoever waits for it is woken, whoever looks sees it, whoever sends gets
-//! an error. The peer is a process of its own, this test program started again.
+//! A peer that is killed: a thread that waits for it is woken, one that looks sees it, one that
+//! sends gets an error. The peer is a process of its own, this test program started again.
 
 use super::{PATIENCE, TransportSubject, eventually};
 use corbie_transport::{Events, Link, Readiness};

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Connecting where nobody listens fails with a reason, and not beyond its time.
+/// Connecting where no acceptor listens fails with a reason, and not beyond its time.
 ///
 /// # Panics
 /// When it succeeds, or takes for ever.
@@ -128,7 +128,7 @@ pub fn shutdown_wakes_a_thread_that_receives(subject: &dyn TransportSubject) {
     }
 }
 
-/// A thread that accepts is woken when listening ends; then nobody can connect, and the place can
+/// A thread that accepts is woken when listening ends; then no peer can connect, and the place can
 /// be taken again.
 ///
 /// # Panics

@@ -66,7 +66,8 @@ pub fn what_comes_is_told_once(subject: &dyn TransportSubject) {
     readiness.remove(descriptor);
 }
 
-/// When a link was full, the peer's reading makes an event for whoever has something to send.
+/// When a link was full, the peer's reading makes an event for the thread that has something to
+/// send.
 ///
 /// # Panics
 /// When the event does not come.

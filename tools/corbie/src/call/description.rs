@@ -1,4 +1,4 @@
-//! What an interface of an IDL file consists of, for whoever was not built for it. Used by
+//! What an interface of an IDL file consists of, for programs that were not built for it. Used by
 //! `corbie events` to tell servers of typed channels.
 
 use corbie::types::{

@@ -1,7 +1,7 @@
 //! TypeCodes as JSON: text where that says it all, else an object with `kind`.
 //!
 //! Used for the argument and result type `TypeCode` and for the type of an `any`. Written types
-//! are complete: whoever reads one needs no IDL.
+//! are complete: to read one takes no IDL.
 
 use corbie::types::{TcKind, TypeCode, UnionMember, ValueMember, ValueModifier, Visibility};
 use serde_json::{Map, Value as Json, json};

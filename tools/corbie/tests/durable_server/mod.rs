@@ -63,7 +63,7 @@ impl Served {
         Self { process, listen, store }
     }
 
-    /// Somebody may have the port for a moment.
+    /// Another process may have the port for a moment.
     fn process(listen: &str, store: &Path) -> Child {
         let end = Instant::now() + PATIENCE;
         loop {

@@ -201,7 +201,7 @@ mod interleavings {
         }
     }
 
-    /// What a signal does: it is kept until somebody waits for it.
+    /// What a signal does: it is kept until a thread waits for it.
     struct Signal(Mutex<bool>, Condvar);
 
     impl Signal {

@@ -1,8 +1,8 @@
 //! The pool of the process: takes what threads have too much of and gives it to those that have too
 //! little, as when one thread reads replies and another drops them.
 //!
-//! Its lock is never waited for, but for the moment that a look takes: whoever finds it taken
-//! still, since its holder was preempted, allocates or frees, and inherits no priority. Small
+//! Its lock is never waited for, but for the moment that a look takes: a thread that finds it
+//! taken still, since its holder was preempted, allocates or frees, and inherits no priority. Small
 //! buffers move in batches, so it is asked once for many of them (magazines; Bonwick and Adams,
 //! USENIX 2001).
 //!
@@ -131,7 +131,7 @@ impl Store {
     }
 }
 
-/// Frees what nobody has needed since the last call: at once in the process's pool, in those of
+/// Frees what no message has needed since the last call: at once in the process's pool, in those of
 /// threads when they next give a buffer back. An ORB calls it now and then; an application may,
 /// twice, after its busiest time.
 pub fn trim() {

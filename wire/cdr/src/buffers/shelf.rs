@@ -1,7 +1,7 @@
 //! Buffers by size: a stack for each power of two, found without a search.
 //!
-//! Each stack remembers how few buffers it held since the last trimming: so many were needed by
-//! nobody. Used by a thread's pool and by the process's.
+//! Each stack remembers how few buffers it held since the last trimming: so many were not
+//! needed. Used by a thread's pool and by the process's.
 
 /// Octets of the smallest buffers, and of the first that are never kept by a thread.
 pub(super) const FIRST_OCTETS: usize = 4 << 10;
@@ -53,7 +53,7 @@ pub(super) struct Shelf {
     stocked: u32,
 }
 
-/// How many octets to allocate for whoever needs `octets`.
+/// How many octets to allocate where `octets` are needed.
 #[inline]
 pub(super) fn rounded(octets: usize) -> usize {
     if octets <= LARGE_OCTETS {
@@ -159,7 +159,7 @@ impl Shelf {
         self.pop(self.stocked.trailing_zeros() as usize)
     }
 
-    /// Drops as many buffers of each size as nobody has needed since the last time; each is shown
+    /// Drops as many buffers of each size as were not needed since the last time; each is shown
     /// to `dropped` before.
     pub(super) fn trim(&mut self, mut dropped: impl FnMut(&Vec<u8>)) {
         for (class, stack) in self.stacks.iter_mut().enumerate() {

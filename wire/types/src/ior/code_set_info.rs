@@ -57,7 +57,7 @@ impl CodeSetComponent {
     /// Chooses between `self`, the client, and `server` (CORBA 3.3 P2 §7.10.2.6).
     fn negotiate(&self, server: &Self, fallback: CodeSet) -> Option<CodeSet> {
         if self.native == server.native || self.conversion.contains(&server.native) {
-            return Some(server.native); // nobody converts, or the client does
+            return Some(server.native); // no side converts, or the client does
         }
         if server.conversion.contains(&self.native) {
             return Some(self.native); // the server converts

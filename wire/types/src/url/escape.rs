@@ -1,5 +1,5 @@
 //! Escapes of object keys and names in URLs: `%` and two hexadecimal digits, as RFC 2396 and
-//! CORBA 3.3 P2 §7.6.10.1 say. Used by the URL parser and by whoever prints URLs.
+//! CORBA 3.3 P2 §7.6.10.1 say. Used by the URL parser and by what prints URLs.
 
 use super::UrlError;
 use super::stringified_ior::hex_digit;

@@ -61,8 +61,8 @@ impl Recorded {
         Ok(delivery)
     }
 
-    /// The next delivery, if it comes in that time. Where nobody else runs the event loop, this
-    /// does.
+    /// The next delivery, if it comes in that time. Where no other thread runs the event
+    /// loop, this one does.
     pub(super) fn next_in(&self, time: Duration) -> Option<Delivery> {
         let queue = &self.deliveries.queue;
         if is_driven_by_us(&self.orb) {

@@ -220,7 +220,7 @@ struct Listener {
 impl Listener {
     fn say(&self, heard: Heard) {
         let say = self.say.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        // Nobody listens when the process is about to end.
+        // The receiver is gone when the process is about to end.
         let _ = say.send(heard);
     }
 }

@@ -101,9 +101,9 @@ impl Patience {
     }
 }
 
-/// Why somebody was not connected.
+/// Why a supplier or consumer was not connected.
 pub(super) enum Refusal {
-    /// Somebody is connected.
+    /// The proxy has one already.
     Already,
     System(SystemException),
     Other(Failure),
@@ -192,7 +192,7 @@ impl<'m> Subscription<'m> {
         }
     }
 
-    /// Keeps a proxy. Whoever kills this process finds the file whole, or not at all.
+    /// Keeps a proxy. If this process is killed, the file is whole or not there at all.
     pub(super) fn keep(&self, proxy: &Object) -> Result<(), Failure> {
         let Some(file) = self.0 else { return Ok(()) };
         let beside = format!("{file}.new");

@@ -3,8 +3,8 @@
 //! One thread reads the events, requests of the channel take them, and this thread shows what was
 //! taken: the event before, whenever the channel asks for the next.
 //!
-//! When the channel's server ends, nobody tells us, and a pull that waits here is answered to
-//! nobody: of all pulls only the newest is answered.
+//! When the channel's server ends, no message says so, and the answer to a pull that waits here
+//! reaches no one: of all pulls only the newest is answered.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

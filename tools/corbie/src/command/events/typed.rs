@@ -51,7 +51,7 @@ pub(super) fn interfaces(matches: &ArgMatches) -> Result<Vec<InterfaceDescriptio
         let compilation = compile(file, matches)?;
         let type_codes = TypeCodes::new(&compilation.model);
         for definition in compilation.model.iter().filter(is_interface) {
-            // What the rules exclude may have types that nobody can describe.
+            // What the rules exclude may have types that cannot be described.
             let Ok(description) = describe(&type_codes, definition) else { continue };
             if is_for_events(&description) {
                 found.push(description);

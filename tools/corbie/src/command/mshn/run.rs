@@ -87,7 +87,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     Err(Failure { status, report: Report::Silent })
 }
 
-/// Whoever started this process holds the other end of its standard input.
+/// The process that started this one holds the other end of its standard input.
 fn end_with_input(is_for_daemon: bool, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());

@@ -191,12 +191,12 @@ fn wrapper() -> Result<Vec<String>, Failure> {
     Ok([&program, "mshn", "run", "--for-daemon"].map(str::to_owned).to_vec())
 }
 
-/// Whoever started this process holds the other end of its standard input.
+/// The process that started this one holds the other end of its standard input.
 fn end_with_input(orb: &Orb) {
     let orb = orb.clone();
     std::thread::spawn(move || {
         let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
-        // Nothing that was acknowledged is only in memory; nobody is left to wait for.
+        // Nothing that was acknowledged is only in memory; no caller is left to wait for.
         orb.shutdown(false);
     });
 }
