@@ -6,7 +6,7 @@
 //! stand in a `push`, at a multiple of eight: so that an event is cut out and put in without being
 //! decoded.
 
-use crate::event::Event;
+use crate::event::{CODE_SETS, Event, Shape};
 use corbie::buffers;
 use corbie::cdr::{Error, ErrorKind};
 use corbie::payload::SharedOctets;
@@ -30,10 +30,6 @@ const MOST_EVENTS: u32 = 4096;
 /// What stands before the octets of an event.
 const HEAD: usize = 8;
 
-/// How text is written in bundles of ours.
-pub(crate) const CODE_SETS: CodeSets =
-    CodeSets { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
-
 /// Room for a full bundle, whose last event may be large.
 const BUFFER_OCTETS: usize = 2 * FULL_OCTETS;
 
@@ -50,6 +46,11 @@ impl Drop for Pooled {
     fn drop(&mut self) {
         buffers::give(std::mem::take(&mut self.0));
     }
+}
+
+/// Whether the octets of an event can stand in a bundle of ours as they are.
+pub(crate) fn is_frame(event: &Event) -> bool {
+    matches!(event.shape(), Shape::Any) && event.is_as_written() && event.len() < FULL_OCTETS
 }
 
 /// A bundle that is being put together, in this machine's order.

@@ -10,21 +10,20 @@ mod pulling;
 mod push;
 mod queue;
 mod selection;
-mod ticket;
 
 pub(crate) use asking::{NotTyped, Question, Target, ask};
 pub(crate) use pulled::{Loss, PATIENCE, PulledSupplier};
 pub(crate) use pulling::{Pull, PullingConsumer};
 pub(crate) use push::{DISCONNECTED, PushConsumer, is_durably_tried, is_passing};
 pub(crate) use selection::Selection;
-pub use ticket::Ticket;
 
 use crate::bundle::Bundle;
 use crate::corbie_events::{ChannelStatistics, ConsumerCounters};
-use crate::durable::{Journal, Progress};
+use crate::durable::{DurableChannel, Journal, Progress};
 use crate::event::Event;
 use crate::log::{Log, LogError, Place};
 use crate::qos::{ChannelQos, Limits};
+use crate::ticket::Ticket;
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
 use selection::Form;
@@ -263,30 +262,6 @@ impl Channel {
         }
     }
 
-    /// Events of a durable channel are on the disk, from the number `first` on.
-    pub(crate) fn deliver(&self, first: u64, place: Place, events: &[Arc<Event>]) {
-        let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
-        for Listed { consumer, .. } in consumers.iter() {
-            match consumer {
-                Consumer::Push(consumer) => consumer.follow(first, place, events),
-                Consumer::Pulling(consumer) => consumer.follow(first, place, events),
-            }
-        }
-    }
-
-    /// How far the consumers of a durable channel are, by their proxies.
-    pub(crate) fn progress(&self) -> Vec<(u64, Progress)> {
-        let consumers = Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner));
-        let progress = |Listed { id, consumer, .. }: &Listed| {
-            let progress = match consumer {
-                Consumer::Push(consumer) => consumer.progress(),
-                Consumer::Pulling(consumer) => consumer.progress(),
-            };
-            progress.map(|progress| (*id, progress))
-        };
-        consumers.iter().filter_map(progress).collect()
-    }
-
     fn listed(&self) -> Arc<[Listed]> {
         Arc::clone(&self.consumers.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -451,6 +426,30 @@ impl Channel {
     }
 }
 
+impl DurableChannel for Channel {
+    fn deliver(&self, first: u64, place: Place, events: &[Arc<Event>]) {
+        let consumers = self.listed();
+        for Listed { consumer, .. } in consumers.iter() {
+            match consumer {
+                Consumer::Push(consumer) => consumer.follow(first, place, events),
+                Consumer::Pulling(consumer) => consumer.follow(first, place, events),
+            }
+        }
+    }
+
+    fn progress(&self) -> Vec<(u64, Progress)> {
+        let consumers = self.listed();
+        let progress = |Listed { id, consumer, .. }: &Listed| {
+            let progress = match consumer {
+                Consumer::Push(consumer) => consumer.progress(),
+                Consumer::Pulling(consumer) => consumer.progress(),
+            };
+            progress.map(|progress| (*id, progress))
+        };
+        consumers.iter().filter_map(progress).collect()
+    }
+}
+
 impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Channel").field("name", &self.name).field("qos", &self.qos).finish()
@@ -460,9 +459,4 @@ impl std::fmt::Debug for Channel {
 /// What is there again when the server is started again.
 pub(crate) fn server_ends() -> SystemException {
     LogError::Closed.to_exception()
-}
-
-pub(crate) fn no_policy(error: corbie::policy::PolicyError) -> SystemException {
-    SystemException::internal(minor::INTERNAL_STATE, CompletionStatus::No)
-        .with_detail(error.to_string())
 }

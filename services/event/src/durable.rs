@@ -13,9 +13,9 @@ mod tests;
 
 pub(crate) use table::{Change, ChannelRow, InterfaceRow, Progress, ProxyRow};
 
-use crate::channel::{Channel, Ticket};
 use crate::event::Event;
-use crate::log::{Log, LogError, Retention};
+use crate::log::{Log, LogError, Place, Retention};
+use crate::ticket::Ticket;
 use crate::workers::Workers;
 use commit::Commit;
 use keep::Keeper;
@@ -174,8 +174,9 @@ impl Store {
     }
 
     /// From now on `journal` is that of `channel`.
-    pub(crate) fn serve(&self, journal: &Arc<Journal>, channel: &Arc<Channel>) {
-        let _ = journal.channel.set(Arc::downgrade(channel));
+    pub(crate) fn serve<C: DurableChannel>(&self, journal: &Arc<Journal>, channel: &Arc<C>) {
+        let channel: Weak<C> = Arc::downgrade(channel);
+        let _ = journal.channel.set(channel);
     }
 
     /// From now on positions of its consumers are kept, and what none of them needs is dropped: to
@@ -281,11 +282,20 @@ fn lock(folder: &Path) -> Result<File, LogError> {
     }
 }
 
+/// A durable channel, as its journal sees it.
+pub(crate) trait DurableChannel: Send + Sync + 'static {
+    /// Gives these events to the consumers: they are on the disk, from the number `first` on.
+    fn deliver(&self, first: u64, place: Place, events: &[Arc<Event>]);
+
+    /// How far the consumers are, by their proxies.
+    fn progress(&self) -> Vec<(u64, Progress)>;
+}
+
 /// What a durable channel has of the store.
 pub(crate) struct Journal {
     number: u64,
     log: Log,
-    channel: OnceLock<Weak<Channel>>,
+    channel: OnceLock<Weak<dyn DurableChannel>>,
     commit: Arc<Commit>,
     table: Arc<Table>,
     readers: Arc<Workers>,
@@ -310,7 +320,7 @@ impl Journal {
         &self.readers
     }
 
-    fn channel(&self) -> Option<Arc<Channel>> {
+    fn channel(&self) -> Option<Arc<dyn DurableChannel>> {
         self.channel.get()?.upgrade()
     }
 

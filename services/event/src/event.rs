@@ -6,17 +6,21 @@
 
 pub(crate) mod properties;
 
-use crate::bundle;
 use crate::interfaces::Signature;
 use corbie::Operation;
 use corbie::cdr::{Direction, Error, ErrorKind};
 use corbie::{
-    Any, ByteOrder, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode, Version,
+    Any, ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode,
+    Version,
 };
 use std::sync::{Arc, OnceLock};
 
 /// The operation of an untyped event.
 pub(crate) const PUSH: Operation = Operation::twoway("push");
+
+/// How text is written in events of ours.
+pub(crate) const CODE_SETS: CodeSets =
+    CodeSets { char_data: CodeSet::UTF_8, wchar_data: CodeSet::UTF_16 };
 
 /// How the arguments of an event are to be read, where they have to be.
 #[derive(Clone, Debug)]
@@ -88,7 +92,7 @@ impl Event {
         write: impl FnOnce(&mut Encoder<'a>) -> Result<(), Error>,
     ) -> Result<Self, SystemException> {
         let mut e = Encoder::native();
-        let code_sets = bundle::CODE_SETS;
+        let code_sets = CODE_SETS;
         e.set_version(Version::V1_2);
         e.set_code_sets(code_sets);
         write(&mut e)?;
@@ -128,14 +132,12 @@ impl Event {
         self.octets.get(self.lead..).unwrap_or_default()
     }
 
-    /// Whether its octets can stand in a bundle of ours as they are.
-    pub(crate) fn is_frame(&self) -> bool {
-        matches!(self.shape, Shape::Any)
-            && self.lead == 0
+    /// Whether its octets are what [`Event::written`] would write.
+    pub(crate) fn is_as_written(&self) -> bool {
+        self.lead == 0
             && self.order == ByteOrder::NATIVE
             && self.version.of_values() == Version::V1_2.of_values()
-            && self.code_sets == bundle::CODE_SETS
-            && self.len() < bundle::FULL_OCTETS
+            && self.code_sets == CODE_SETS
     }
 
     /// The value of an untyped event.

@@ -19,18 +19,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
-// layers: workers < bundle < supplier < bundled < event < interfaces < log < qos < channel <
-//    durable < server
+// layers: exception workers < interfaces < event < bundle log ticket < qos < durable < channel <
+//    bundled server supplier
 mod bundle;
 mod bundled;
 pub mod channel;
 mod durable;
 mod event;
+mod exception;
 pub mod interfaces;
 pub mod log;
 mod qos;
 pub mod server;
 mod supplier;
+mod ticket;
 mod workers;
 
 #[allow(
@@ -44,7 +46,7 @@ mod generated {
 
 pub use bundle::Bundle;
 pub use bundled::Bundled;
-pub use channel::{Channel, Ticket};
+pub use channel::Channel;
 pub use event::{Event, Shape};
 pub use generated::{
     corba, corbie_events, cos_event_channel_admin, cos_event_comm, cos_typed_event_channel_admin,
@@ -52,9 +54,6 @@ pub use generated::{
 };
 pub use log::Retention;
 pub use qos::{ChannelQos, Limits, Overflow};
-pub use server::EventServer;
+pub use server::{EVENT_CHANNEL_FACTORY, EventServer};
 pub use supplier::Supplier;
-
-/// The object key under which the factory of a server can be reached, as
-/// `corbaloc::HOST:PORT/EventChannelFactory`.
-pub const EVENT_CHANNEL_FACTORY: &str = "EventChannelFactory";
+pub use ticket::Ticket;

@@ -15,19 +15,23 @@ mod tests;
 mod typed;
 
 use crate::channel::Channel;
+use crate::corbie_events;
 use crate::corbie_events::{EventChannelFactory, EventChannelFactorySkeleton};
 use crate::cos_event_channel_admin::EventChannel;
 use crate::cos_typed_event_channel_admin::TypedEventChannel;
 use crate::durable::Store;
 use crate::interfaces::{InterfaceTable, Interfaces};
 use crate::qos::{ChannelQos, Limits};
-use crate::{EVENT_CHANNEL_FACTORY, corbie_events};
 use corbie::types::InterfaceDescription;
 use corbie::{Orb, SystemException};
 use factory::Factory;
 use home::Home;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The object key under which the factory of a server can be reached, as
+/// `corbaloc::HOST:PORT/EventChannelFactory`.
+pub const EVENT_CHANNEL_FACTORY: &str = "EventChannelFactory";
 
 /// A server of event channels within an ORB. Its channels are served until it is dropped.
 pub struct EventServer {

@@ -11,10 +11,11 @@ pub use error::NamingError;
 pub use tree::{Bounds, Node};
 pub use watch::{Change, Watch};
 
+use crate::NameComponent;
 use crate::cos_naming::{Binding, BindingType, NamingContext};
+use crate::name::{self, NAME_SERVICE};
 use crate::refusal::Refusal;
 use crate::store::Kind;
-use crate::{NAME_SERVICE, NameComponent, name};
 use corbie::{Interface, Object, Orb};
 use std::time::Instant;
 

@@ -38,9 +38,5 @@ mod generated {
 pub use client::{Bounds, Change, Entry, Naming, NamingError, Node, Watch};
 pub use generated::cos_naming;
 pub use generated::cos_naming::{Name, NameComponent};
-pub use name::{BadUrl, parse, stringify, url};
+pub use name::{BadUrl, NAME_SERVICE, parse, stringify, url};
 pub use server::{Limits, NamingServer};
-
-/// The object key under which a server can be reached as `corbaloc::HOST:PORT/NameService`, and
-/// the name of the initial reference.
-pub const NAME_SERVICE: &str = "NameService";

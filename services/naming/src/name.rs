@@ -6,6 +6,10 @@
 use crate::NameComponent;
 use corbie::types::url::{self, UrlError};
 
+/// The object key under which a server can be reached as `corbaloc::HOST:PORT/NameService`, and
+/// the name of the initial reference.
+pub const NAME_SERVICE: &str = "NameService";
+
 /// Reads a name: at least one component.
 ///
 /// # Errors

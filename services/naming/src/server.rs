@@ -13,8 +13,8 @@ mod walk;
 
 pub use limits::Limits;
 
-use crate::NAME_SERVICE;
 use crate::cos_naming::NamingContextExt;
+use crate::name::NAME_SERVICE;
 use crate::store::{ContextId, Store};
 use corbie::{Orb, SystemException};
 use federation::Federation;

@@ -4,9 +4,9 @@
 //! `corbie mshn serve events` is one. It ends channels whose makers are gone: a caller that was
 //! killed does not come back to its channel.
 
+use crate::error::NodeError;
 use crate::mechanism::CHANNEL_SERVERS;
 use crate::messages::event_descriptions;
-use crate::node::NodeError;
 use corbie::{Orb, SystemException};
 use corbie_event::corbie_events::EventChannelFactory;
 use corbie_event::{EventServer, Limits};

@@ -3,9 +3,10 @@
 //!
 //! Used by applications, by daemons around every job, and by `corbie mshn run`.
 
+use crate::address::Address;
 use crate::idl::{Job, JobId, Outcome, Phase, Placement, Receipt, Usage};
 use crate::messages::{Done, Reply, Request, Role};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use corbie::{CompletionStatus, SystemException, minor};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,

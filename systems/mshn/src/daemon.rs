@@ -7,10 +7,11 @@
 
 mod running;
 
+use crate::address::Address;
 use crate::host::Host;
 use crate::idl::{Outcome, Phase, Receipt, StartOrder};
 use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,12 +5,14 @@
 //! knows nothing of CORBA and can be used alone, as `corbie mshn schedule` does.
 #![forbid(unsafe_code)]
 
-// layers: host messages schedule < client_library < daemon < mechanism < system < channel_server
-//    < peers < requirements status_server < advisor < node
+// layers: error host messages schedule unique < address < mechanism < peers system <
+//    client_library channel_server requirements status_server < advisor daemon < node
+mod address;
 mod advisor;
 pub mod channel_server;
 pub mod client_library;
 mod daemon;
+mod error;
 mod host;
 pub mod mechanism;
 pub mod messages;
@@ -20,6 +22,7 @@ mod requirements;
 pub mod schedule;
 mod status_server;
 pub mod system;
+mod unique;
 
 #[allow(
     missing_docs,
@@ -30,12 +33,13 @@ mod generated {
     corbie::include_idl!("mshn");
 }
 
+pub use address::Address;
 pub use advisor::{Advisor, AdvisorOptions};
 pub use client_library::ClientLibrary;
 pub use daemon::{Daemon, DaemonComponent, DaemonOptions};
 pub use generated::mshn as idl;
 pub use host::Host;
 pub use mechanism::{EventCounts, EventOptions, Events, Link, Mechanism, MechanismName};
-pub use peers::{Address, Peers};
+pub use peers::Peers;
 pub use requirements::{RequirementDatabase, RequirementProxy};
 pub use status_server::{StatusOptions, StatusProxy, StatusServer};

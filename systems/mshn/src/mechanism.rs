@@ -10,12 +10,11 @@ mod statically;
 
 pub use asynchronous::Asynchronous;
 pub use dynamic::Dynamic;
-pub(crate) use events::unique;
 pub use events::{CHANNEL_SERVERS, EventCounts, EventOptions, Events};
 pub use statically::Static;
 
+use crate::address::Address;
 use crate::messages::{Coming, Component, Done, Reply, Request, activate_in};
-use crate::peers::Address;
 use corbie::{Object, Orb, SystemException};
 use corbie_naming::Naming;
 use std::fmt;

@@ -2,38 +2,22 @@
 //!
 //! `corbie mshn serve` is one of these in a process of its own; tests have several in one.
 
+pub use crate::error::NodeError;
+
+use crate::address::Address;
 use crate::advisor::{Advisor, AdvisorOptions};
 use crate::daemon::{Daemon, DaemonComponent, DaemonOptions};
 use crate::mechanism::{EventOptions, MechanismName};
 use crate::messages::{Component, Role};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use crate::requirements::{RequirementDatabase, RequirementProxy};
 use crate::status_server::{StatusOptions, StatusProxy, StatusServer};
-use corbie::{Orb, SystemException};
-use corbie_naming::{Naming, NamingError};
+use corbie::Orb;
+use corbie_naming::Naming;
 use corbie_store::StoreFailure;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
-
-/// Why a component cannot be part of a system.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// The ORB or its object adapter refuses.
-    #[error("cannot serve the component: {0}")]
-    Orb(#[from] SystemException),
-    /// The naming service refuses.
-    #[error("cannot announce the component: {0}")]
-    Naming(#[from] NamingError),
-    /// The store cannot be used.
-    #[error("cannot use the store {path}: {why}")]
-    Store {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: StoreFailure,
-    },
-}
 
 /// Which component, and how it works.
 #[derive(Clone, Debug)]

@@ -9,59 +9,18 @@ mod again;
 mod known;
 mod local;
 
+use crate::address::{Address, Group, announce, escaped};
+use crate::error::NodeError;
 use crate::mechanism::{Link, Mechanism};
 use crate::messages::{Component, Done, Reply, Request, Role};
-use crate::node::NodeError;
 use again::{Again, Retries};
-use corbie::{CompletionStatus, Object, Orb, SystemException, SystemExceptionKind, minor};
+use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind, minor};
 use corbie_naming::{Naming, NamingError};
-use known::{Group, Known};
+use known::Known;
 use local::Here;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Which component: a certain one, or any of its kind.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Address {
-    /// Its kind.
-    pub role: Role,
-    /// Its name; none: any replica.
-    pub name: Option<String>,
-    /// Whether it is a proxy in front of such components.
-    pub is_proxy: bool,
-}
-
-impl Address {
-    /// Any component of this kind.
-    #[must_use]
-    pub fn any(role: Role) -> Self {
-        Self { role, name: None, is_proxy: false }
-    }
-
-    /// The component of that kind and name.
-    #[must_use]
-    pub fn named(role: Role, name: impl Into<String>) -> Self {
-        Self { role, name: Some(name.into()), is_proxy: false }
-    }
-
-    /// The proxy of that name in front of components of this kind.
-    #[must_use]
-    pub fn proxy(role: Role, name: impl Into<String>) -> Self {
-        Self { role, name: Some(name.into()), is_proxy: true }
-    }
-
-    fn group(&self) -> Group {
-        Group { role: self.role, is_proxy: self.is_proxy }
-    }
-
-    /// What its channels are called, by the mechanism with that context: nobody else's name is the
-    /// same, or begins so and goes on with a slash.
-    pub(crate) fn label(&self, mechanism: &str) -> String {
-        let name = self.name.as_deref().unwrap_or("0");
-        format!("{}/{}", self.group().context(mechanism), escaped(name))
-    }
-}
 
 /// How long a call is tried before its failure is passed on.
 const PATIENCE_DEFAULT: Duration = Duration::from_secs(20);
@@ -434,25 +393,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts `reference` where others look for this component, in place of what was there.
-pub(crate) fn announce(
-    naming: &Naming,
-    context: &str,
-    me: &Address,
-    reference: &Object,
-) -> Result<(), NamingError> {
-    let context = me.group().context(context);
-    naming.make_contexts(&context)?;
-    let name = me.name.as_deref().unwrap_or("0");
-    naming.rebind(&format!("{context}/{}", escaped(name)), reference)
-}
-
-/// A name of ours as one component of a name as text.
-fn escaped(name: &str) -> String {
-    let component = corbie_naming::NameComponent { id: name.to_owned(), kind: String::new() };
-    corbie_naming::stringify(&[component])
-}
-
 /// The last exception of several attempts: an earlier one may have been carried out.
 fn after(maybe_done: bool, mut last: SystemException) -> SystemException {
     if maybe_done && last.completed == CompletionStatus::No {
@@ -483,27 +423,4 @@ pub(crate) fn is_stale(exception: &SystemException) -> bool {
             | Kind::NoResponse
             | Kind::Timeout
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobody_ends_the_channels_of_another() {
-        let named = |name: &str| Address::named(Role::Advisor, name);
-        let labels = [
-            named("a").label("mshn-untyped"),
-            named("a").label("mshn-typed"),
-            named("a/b").label("mshn-typed"),
-            named("a/b/").label("mshn-typed"),
-            Address::proxy(Role::Advisor, "a").label("mshn-typed"),
-            Address::named(Role::Daemon, "a").label("mshn-typed"),
-        ];
-        for (at, own) in labels.iter().enumerate() {
-            let is_ended = |other: &&String| format!("{other}/").starts_with(&format!("{own}/"));
-            let ended: Vec<_> = labels.iter().filter(is_ended).collect();
-            assert_eq!(ended, [&labels[at]]);
-        }
-    }
 }

@@ -9,9 +9,10 @@ mod shares;
 
 pub use gather::RequirementProxy;
 
+use crate::address::Address;
 use crate::idl::{News, Usage};
 use crate::messages::{Component, Done, Request, Role, accepted, not_kept, not_mine, refused};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use corbie_store::{StoreFailure, StoreFile};
 use shares::Shares;
 use std::path::Path;

@@ -9,9 +9,10 @@ mod watching;
 
 pub use filter::StatusProxy;
 
+use crate::address::Address;
 use crate::idl::{MachineStatus, MachineStatuses, Receipt, StatusReport, Violation, WatchOrder};
 use crate::messages::{Component, Done, Request, Role, accepted, not_mine, refused};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

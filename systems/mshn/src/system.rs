@@ -91,7 +91,7 @@ fn fixed_port() -> io::Result<u16> {
     let first = range.ok().and_then(|text| text.split_whitespace().next()?.parse().ok());
     let (lowest, end) = (10_000u16, first.unwrap_or(32_768u16).max(10_001));
     let count = u64::from(end - lowest);
-    let some = |_| u16::try_from(crate::mechanism::unique() % count).ok().map(|n| lowest + n);
+    let some = |_| u16::try_from(crate::unique::unique() % count).ok().map(|n| lowest + n);
     let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let found = (0..1_000).filter_map(some).find(is_free);
     found.ok_or_else(|| io::Error::other("no port is free for the naming service"))

@@ -5,7 +5,8 @@
 //! channel is called again after a failure or a start of the server. Each question is sent by a
 //! worker, since it may have to connect, and nobody waits for the answers.
 
-use super::{Channel, no_policy};
+use super::Channel;
+use crate::exception::no_policy;
 use crate::workers::Workers;
 use corbie::cdr::Error;
 use corbie::policy::{Policy, SetOverrideType};

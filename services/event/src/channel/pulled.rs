@@ -6,11 +6,12 @@
 //! failure, is made by a worker. The next event is asked for when all consumers for whose sake
 //! suppliers wait have room for the last one.
 
+use super::Channel;
 use super::asking::{NotTyped, Target};
 use super::push::{is_gone, is_passing};
-use super::{Channel, Ticket};
 use crate::event::{Event, PUSH, Shape};
 use crate::interfaces::Signature;
+use crate::ticket::Ticket;
 use corbie::{Decoder, Operation, Reply, ReplySink, SystemException, SystemExceptionKind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

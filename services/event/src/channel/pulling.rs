@@ -10,10 +10,11 @@ mod following;
 
 use super::cursor::Cursor;
 use super::push::DISCONNECTED;
-use super::{Channel, Counters, Ticket, count};
+use super::{Channel, Counters, count};
 use crate::event::Event;
 use crate::interfaces::Signature;
 use crate::qos::{ChannelQos, Overflow};
+use crate::ticket::Ticket;
 use crate::workers::Workers;
 use corbie::{CompletionStatus, Encoder, ResponseHandler, SystemException, minor};
 use std::collections::VecDeque;

@@ -4,10 +4,10 @@
 //! Events leave in the order they came. What was sent stays until it is answered, so that after a
 //! failure all that may not have arrived is sent again, in order.
 
-use super::Ticket;
 use crate::bundle::{self, Bundle};
 use crate::event::Event;
 use crate::qos::{ChannelQos, Overflow};
+use crate::ticket::Ticket;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Item {
     /// Whether it can stand in a bundle with others as it is.
     fn can_be_joined(&self) -> bool {
         match self {
-            Item::One(event) => event.is_frame(),
+            Item::One(event) => bundle::is_frame(event),
             Item::Many(bundle) => bundle.is_ours(),
         }
     }

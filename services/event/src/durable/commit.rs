@@ -5,9 +5,9 @@
 //! more waits, so that its connection is read no further.
 
 use super::Journal;
-use crate::channel::Ticket;
 use crate::event::Event;
 use crate::log::{BATCH_EVENTS, BATCH_OCTETS, LogError, Place};
+use crate::ticket::Ticket;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,9 +1,10 @@
 //! A store between two lives of its server: what a consumer that is not there yet needs is kept.
 
 use super::{Change, ChannelRow, Progress, ProxyRow, Store};
-use crate::channel::{Channel, Ticket};
+use crate::channel::Channel;
 use crate::event::Event;
 use crate::log::Retention;
+use crate::ticket::Ticket;
 use crate::workers::Workers;
 use crate::{ChannelQos, Limits};
 use corbie::Any;

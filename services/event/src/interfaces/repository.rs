@@ -158,5 +158,5 @@ fn bases_of(full: &FullInterfaceDescription) -> Vec<String> {
 fn patient<I: Interface>(reference: I) -> Result<I, SystemException> {
     let patience = Policy::RelativeReplyTimeout(PATIENCE);
     let object = reference.as_object().set_policy_overrides(&[patience], SetOverrideType::Add);
-    Ok(I::from_object(object.map_err(crate::channel::no_policy)?))
+    Ok(I::from_object(object.map_err(crate::exception::no_policy)?))
 }

@@ -1,9 +1,9 @@
 //! Where all channels of a server are at home: their POA, their names, and the threads that make
 //! connections for them.
 
+use super::EVENT_CHANNEL_FACTORY;
 use super::administration::Place;
 use super::{administration, proxies, typed};
-use crate::EVENT_CHANNEL_FACTORY;
 use crate::channel::{Channel, server_ends};
 use crate::corbie_events::event_channel_factory::{CreateChannelError, CreateTypedChannelError};
 use crate::corbie_events::{AlreadyExists, BadInterface, BadQos};

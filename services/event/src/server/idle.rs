@@ -7,7 +7,7 @@
 
 use super::home::Home;
 use super::proxy::{Flow, Proxy};
-use crate::channel::{self, Proxy as _};
+use crate::channel::Proxy as _;
 use crate::qos::Limits;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{Object, Operation, Reply, ReplySink, SystemException, SystemExceptionKind, minor};
@@ -134,7 +134,7 @@ impl Proxy {
         let sink = ReplySink::function(move |outcome| proxy.heard(is_there(outcome)));
         let asked = peer
             .set_policy_overrides(&[timeout], SetOverrideType::Add)
-            .map_err(channel::no_policy)
+            .map_err(crate::exception::no_policy)
             .and_then(|peer| peer.invoke_async_if_room(&NON_EXISTENT, &|_| Ok(()), sink));
         if let Err(exception) = asked {
             // It is asked again after a while.

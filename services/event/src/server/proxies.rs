@@ -8,7 +8,6 @@ use super::proxy::{Flow, NotConnected, Proxy, Side};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
     Channel, PATIENCE, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Target,
-    Ticket,
 };
 use crate::cos_event_channel_admin::{
     AlreadyConnected, ProxyPullConsumer, ProxyPullConsumerServant, ProxyPullConsumerSkeleton,
@@ -25,6 +24,7 @@ use crate::cos_event_comm::{
 };
 use crate::durable::{Progress, ProxyRow};
 use crate::event::{Event, PUSH, Shape};
+use crate::ticket::Ticket;
 use corbie::cdr::Error;
 use corbie::{
     Any, CompletionStatus, Encoder, Interface, Object, Operation, Servant, ServerRequest,

@@ -5,9 +5,10 @@
 //! jobs, and is asked again, by a thread of its own, until it answers.
 
 use super::{Shared, Work};
+use crate::address::Address;
 use crate::idl::{Accepted, JobId};
 use crate::messages::{Done, Reply, Request, Role};
-use crate::peers::{Address, is_stale};
+use crate::peers::is_stale;
 use corbie::SystemException;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Weak;

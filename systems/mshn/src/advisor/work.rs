@@ -5,12 +5,12 @@ use super::asking::{Asking, Question, Told};
 use super::planning::{Knowledge, limited_s, nowhere};
 use super::retention;
 use super::{Shared, Work, now_s};
+use crate::address::Address;
 use crate::idl::{
     Accepted, Application, Job, JobId, Outcome, Phase, Placement, Receipt, Requirements, Scope,
     StartOrder, StatusReport, Violation, WatchOrder,
 };
 use crate::messages::{Done, Request, Role};
-use crate::peers::Address;
 use corbie::{CompletionStatus, SystemException, SystemExceptionKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

@@ -20,9 +20,10 @@ pub use calls::EventCounts;
 pub use line::CHANNEL_SERVERS;
 
 use super::{Link, Mechanism};
+use crate::address::Address;
 use crate::idl::events as idl;
 use crate::messages::{Component, Reply};
-use crate::peers::Address;
+use crate::unique::unique;
 use attending::Attention;
 use calls::Calls;
 use consumer::Reader;
@@ -35,7 +36,6 @@ use link::EventLink;
 use outlet::Outlet;
 use serving::Serving;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -132,14 +132,6 @@ fn is_gone(exception: &SystemException) -> bool {
         exception.kind,
         Kind::ObjectNotExist | Kind::CommFailure | Kind::Transient | Kind::InvObjref
     )
-}
-
-/// A number that is unlike all others, here and in other processes.
-pub(crate) fn unique() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    // Its seed is the system's random number.
-    RandomState::new().hash_one(COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn comm_failure(text: impl Into<String>) -> SystemException {

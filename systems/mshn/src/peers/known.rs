@@ -1,8 +1,8 @@
 //! What is known of the others: a link to each that was called, and which replicas there are of a
 //! kind, so that requests go to them in turns. Used by `peers.rs`.
 
+use crate::address::Group;
 use crate::mechanism::Link;
-use crate::messages::Role;
 use corbie::{SystemException, SystemExceptionKind};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,21 +17,6 @@ const AVOIDED: Duration = Duration::from_secs(1);
 /// The same of one that hangs: nobody replaces it, and to find out whether it still does takes as
 /// long as a call may.
 const HUNG_AVOIDED: Duration = Duration::from_secs(30);
-
-/// Components that can stand for each other: those of a kind, or the proxies in front of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Group {
-    pub(super) role: Role,
-    pub(super) is_proxy: bool,
-}
-
-impl Group {
-    /// Its context in the naming service, below that of the mechanism.
-    pub(super) fn context(self, mechanism: &str) -> String {
-        let proxies = if self.is_proxy { "-proxy" } else { "" };
-        format!("{mechanism}/{}{proxies}", self.role)
-    }
-}
 
 #[derive(Default)]
 pub(super) struct Known {
@@ -125,6 +110,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::Role;
     use crate::messages::{Done, Reply, Request};
     use corbie::CompletionStatus;
     use corbie::minor;

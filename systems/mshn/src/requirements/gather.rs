@@ -2,9 +2,10 @@
 //! they differ from what it passed on before, else every so many runs, or after a while.
 
 use super::{UNSOUND, is_sound};
+use crate::address::Address;
 use crate::idl::Usage;
 use crate::messages::{Component, Done, Request, accepted, refused};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};

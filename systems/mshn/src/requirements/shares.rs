@@ -41,7 +41,7 @@ impl Shares {
             transaction.open_table(SHARES)?;
             let mut own = transaction.open_table(SELF)?;
             let known = own.get(())?.map(|known| known.value().to_owned());
-            let origin = known.unwrap_or_else(|| format!("{:016x}", crate::mechanism::unique()));
+            let origin = known.unwrap_or_else(|| format!("{:016x}", crate::unique::unique()));
             own.insert((), origin.as_str())?;
             for entry in transaction.open_table(VERSIONS)?.iter()? {
                 let (key, _) = entry?;

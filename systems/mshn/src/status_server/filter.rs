@@ -2,9 +2,10 @@
 //! passed on, or when that one is old; all else goes through (paper MSHN §2: "filter gathered
 //! information and update … when necessary").
 
+use crate::address::Address;
 use crate::idl::MachineStatus;
 use crate::messages::{Component, Done, Request, Role, accepted};
-use crate::peers::{Address, Peers};
+use crate::peers::Peers;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -5,6 +5,7 @@
 //! that who should answer does not know of was lost, or its answer was: it fails.
 
 use crate::messages::{Done, Reply, sent};
+use crate::unique::unique;
 use corbie::{CompletionStatus, SystemException, minor};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -130,7 +131,7 @@ pub(super) struct Calls {
 impl Calls {
     pub(super) fn new(time_limit: Duration) -> Self {
         // Numbers of two callers, or of two lives of one, do not meet.
-        let next = AtomicU64::new(super::unique());
+        let next = AtomicU64::new(unique());
         Self { next, time_limit, table: Mutex::default(), counts: Mutex::default() }
     }
 

@@ -5,6 +5,7 @@
 //! [`CHANNEL_SERVERS`].
 
 use super::{EventOptions, Form};
+use crate::unique::unique;
 use corbie::{CompletionStatus, Object, SystemException, minor};
 use corbie_event::corbie_events::event_channel_factory::{
     CreateChannelError, CreateTypedChannelError,
@@ -106,7 +107,7 @@ impl Line {
                 .map(EventChannelFactory::unchecked_narrow)
                 .and_then(|factory| {
                     end_earlier(&factory, name)?;
-                    let unique = format!("{name}/{:016x}", super::unique());
+                    let unique = format!("{name}/{:016x}", unique());
                     match form {
                         Form::Untyped => untyped(&factory, &unique, &qos(options), consumer),
                         Form::Typed => {

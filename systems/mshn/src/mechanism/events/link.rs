@@ -8,6 +8,7 @@ use super::{Hub, is_gone, lock};
 use crate::idl::events::Header;
 use crate::mechanism::Link;
 use crate::messages::{Done, Reply, Request};
+use crate::unique::unique;
 use corbie::{CompletionStatus, Object, SystemException, minor};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
@@ -31,7 +32,7 @@ impl EventLink {
         let window = hub.options.window as usize;
         let outlet = Outlet::new(target.clone(), hub.form, window, Box::new(pushed));
         let (hub, way) = (Arc::clone(hub), Arc::new(Way::new()));
-        let link = Arc::new(Self { hub, way, outlet, number: super::unique() });
+        let link = Arc::new(Self { hub, way, outlet, number: unique() });
         let mut links = lock(&link.hub.links);
         links.retain(|link| link.strong_count() > 0);
         links.push(Arc::downgrade(&link));

@@ -5,9 +5,9 @@ use super::consumer::{self, Reader};
 use super::letter::{Body, Letter};
 use super::line::Line;
 use super::{Hub, lock};
+use crate::address::{self, Address};
 use crate::idl::events::Header;
 use crate::messages::{Component, Reply, Request};
-use crate::peers::{self, Address};
 use corbie::{CompletionStatus, Object, ResponseHandler, SystemException, minor};
 use corbie_event::cos_event_comm::PushConsumer;
 use std::collections::{HashSet, VecDeque};
@@ -78,7 +78,7 @@ impl Serving {
         let opened = self.open(consumer).and_then(|line| {
             let entrance = line.entrance.clone();
             *lock(&self.line) = Some(line);
-            peers::announce(&self.hub.naming, self.hub.context(), &self.me, &entrance)
+            address::announce(&self.hub.naming, self.hub.context(), &self.me, &entrance)
                 .map_err(|error| super::comm_failure(error.to_string()))
         });
         if let Err(exception) = opened {

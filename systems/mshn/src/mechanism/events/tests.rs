@@ -2,16 +2,18 @@
 //! component that answers when the test says so.
 
 use super::*;
+use crate::address;
 use crate::channel_server::{self, ChannelServer};
 use crate::idl::Job;
 use crate::idl::events::Header;
 use crate::messages::{Done, Request, Role, accepted};
-use crate::peers::{self, Peers};
+use crate::peers::Peers;
 use corbie::{Any, ByteOrder, Decoder, Encoder, Marshal, SystemExceptionKind, Typed};
 use corbie_event::cos_event_comm::push_consumer::PushError;
 use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
@@ -253,7 +255,7 @@ fn requests_that_a_channel_loses_are_made_again_and_served_once() {
     let lossy: PushConsumer = root.activate(PushConsumerSkeleton::new(lossy)).unwrap();
     let me = Address::named(Role::Advisor, "a");
     let lossy = lossy.into_object();
-    peers::announce(&naming(&world.orbs[2]), "mshn-untyped", &me, &lossy).unwrap();
+    address::announce(&naming(&world.orbs[2]), "mshn-untyped", &me, &lossy).unwrap();
     let orb = &world.orbs[3];
     let mechanism = Arc::new(Events::untyped(orb, &naming(orb), patient()));
     let peers = Peers::new(naming(orb), Arc::clone(&mechanism) as _).with_patience(PATIENCE);
