@@ -1,21 +1,17 @@
 //! Calls to objects of the same process without a message (paper POA §3.1).
 //!
-//! A generated stub makes each call by [`Object::call`]. The usual one goes by a `shortcut`
-//! straight to the servant; the others go by `call` through the object adapter, as requests do;
-//! what neither can do as a message would, becomes one. `table` tells which endpoints are of this
-//! process, `locality` keeps the answer for a reference, `borrowed` holds a servant without
-//! keeping it alive. What must hold of all of them: `docs/src/collocation.md`.
+//! A generated stub makes each call by [`Object::call`]. The usual one goes by a shortcut
+//! (`handles/shortcuts`) straight to the servant; the others go by `call` through the object
+//! adapter, as requests do; what neither can do as a message would, becomes one. `neighbours` tells
+//! which endpoints are of this process, `locality` asks for the places of a reference. What must
+//! hold of all of them: `docs/src/collocation.md`.
 
-mod borrowed;
 mod call;
 mod locality;
-mod shortcut;
-pub(crate) mod table;
+mod object;
 
-pub use borrowed::{View, shows_itself};
+pub use crate::handles::View;
 pub(crate) use call::ask;
-pub(crate) use locality::Locality;
-pub(crate) use shortcut::Shortcuts;
 
 use crate::server::{Servant, dispatch};
 use crate::{Object, Operation};
@@ -46,7 +42,7 @@ impl Object {
         T: ?Sized + 'static,
         E: From<SystemException>,
     {
-        if let Some(first) = self.shortcuts().first(self.orb())
+        if let Some(first) = self.shortcuts().first(|| self.orb().policies().generation())
             && let Some(servant) = first.enter::<T>()
         {
             return guarded(operation, || upcall(&servant));
@@ -73,7 +69,8 @@ where
 {
     // Not beside the first one, as two ways to enter would meet in memory, which costs the usual
     // call as much as all the rest.
-    if let Some(servant) = object.shortcuts().enter_another::<T>(object.orb()) {
+    let generation = object.orb().policies().generation();
+    if let Some(servant) = object.shortcuts().enter_another::<T>(generation) {
         return Some(guarded(operation, || upcall(&servant)));
     }
     if let Some(servant) = call::enter_looked_up::<T>(object) {
@@ -91,6 +88,14 @@ where
         Called::Raised(exception) => Some(Err(exception.into())),
         Called::Elsewhere | Called::ForMessages => None,
     }
+}
+
+/// Whether `servant` shows itself as anything: else it takes requests only.
+#[must_use]
+pub fn shows_itself(servant: &dyn Servant) -> bool {
+    let mut view = View::new(TypeId::of::<()>());
+    servant._view(&mut view);
+    view.is_offered()
 }
 
 /// The servant as `T`, if it shows itself so.
@@ -112,5 +117,71 @@ fn guarded<R, E: From<SystemException>>(
         Ok(Ok(results)) => Ok(results),
         Ok(Err(exception)) => Err(exception),
         Err(panic) => Err(dispatch::panicked(operation.name(), None, &*panic).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::ServerRequest;
+    use corbie_types::SystemException;
+
+    trait Named: Send + Sync {
+        fn name(&self) -> &str;
+    }
+
+    struct Someone(String);
+
+    impl Named for Someone {
+        fn name(&self) -> &str {
+            &self.0
+        }
+    }
+
+    impl Servant for Someone {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            Err(request.unknown_operation())
+        }
+
+        fn _view<'a>(&'a self, view: &mut View<'a>) {
+            view.offer::<dyn Named>(self);
+            view.offer::<str>(&self.0);
+            view.offer::<Someone>(self);
+        }
+    }
+
+    struct Silent;
+
+    impl Servant for Silent {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            Err(request.unknown_operation())
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_of_the_type_asked_for() {
+        let someone = Someone("a".to_owned());
+        let mut found = View::new(TypeId::of::<str>());
+        someone._view(&mut found);
+        assert!(found.get::<String>().is_none() && found.get::<str>().is_some());
+    }
+
+    #[test]
+    fn a_servant_is_seen_as_what_it_offers() {
+        let someone = Someone("a".to_owned());
+        assert_eq!(view::<dyn Named>(&someone).map(Named::name), Some("a"));
+        assert_eq!(view::<str>(&someone), Some("a"));
+        assert_eq!(view::<Someone>(&someone).map(Named::name), Some("a"), "a thin reference");
+        assert!(view::<dyn Send>(&someone).is_none());
+        assert!(shows_itself(&someone));
+        assert!(!shows_itself(&Silent));
     }
 }

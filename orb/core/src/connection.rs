@@ -15,7 +15,6 @@ pub(crate) mod outbox;
 pub(crate) mod pending;
 mod pool;
 
-pub(crate) use cache::ConnectionCache;
 pub(crate) use client::ClientConnection;
 pub(crate) use fault::{Awaited, ConnectionFault};
 pub(crate) use muxed::MuxedConnection;

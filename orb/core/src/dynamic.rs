@@ -27,4 +27,4 @@ pub use response::DynamicResponse;
 pub use servant::{DynamicImplementation, DynamicServant};
 pub use server_request::DynamicServerRequest;
 
-pub(crate) use multiple::{DeferredRequests, DiiPollable};
+pub(crate) use multiple::DiiPollable;

@@ -3,8 +3,6 @@
 //! Corbie has no runtime of its own. A servant of the `async` mapping gives its future to the
 //! [`Executor`] of its ORB; any runtime does, as the futures of replies need none in particular.
 
-use crate::Orb;
-use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -47,36 +45,14 @@ impl fmt::Debug for ExecutorSlot {
     }
 }
 
-impl Orb {
-    /// Runs the futures of `async` servants on `executor` from now on.
-    pub fn set_executor(&self, executor: Arc<dyn Executor>) {
-        let slot = &self.executor_slot().0;
-        *slot.write().unwrap_or_else(PoisonError::into_inner) = Some(executor);
+impl ExecutorSlot {
+    /// Keeps `executor` from now on.
+    pub(crate) fn set(&self, executor: Arc<dyn Executor>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(executor);
     }
 
-    /// What runs the futures of `async` servants.
-    #[must_use]
-    pub fn executor(&self) -> Option<Arc<dyn Executor>> {
-        self.executor_slot().0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Runs `task` on the executor.
-    ///
-    /// # Errors
-    /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the ORB has none.
-    pub fn spawn(&self, task: Task) -> Result<(), SystemException> {
-        self.executor_for_servants()?.spawn(task);
-        Ok(())
-    }
-
-    /// The executor, which async servants cannot do without.
-    pub(crate) fn executor_for_servants(&self) -> Result<Arc<dyn Executor>, SystemException> {
-        self.executor().ok_or_else(|| {
-            SystemException::bad_inv_order(minor::BAD_INV_ORDER_NO_EXECUTOR, CompletionStatus::No)
-                .with_detail(
-                    "an async servant was called, but the ORB has no executor: call \
-                 Orb::set_executor with that of your runtime before activating the servant",
-                )
-        })
+    /// The executor, if there is one.
+    pub(crate) fn get(&self) -> Option<Arc<dyn Executor>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

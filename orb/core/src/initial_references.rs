@@ -36,6 +36,10 @@ impl InitialReferences {
 }
 
 impl Orb {
+    pub(crate) fn initial_references(&self) -> &InitialReferences {
+        self.extensions().initial_references.get()
+    }
+
     /// The reference that is known by `name`: registered with
     /// [`Orb::register_initial_reference`], or configured with `-ORBInitRef name=…`, or found below
     /// `-ORBDefaultInitRef`. The reference is not called.

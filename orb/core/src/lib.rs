@@ -10,24 +10,25 @@
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
-// layers: machine operation profile < memory executor < reactor < interface interceptor < policy
-//    < connection < orb object < initial_references < server < client < collocation < dynamic
-//    messaging < generated_code housekeeping
+// layers: clock executor machine memory operation < profile < policy < handles < neighbours reactor
+//    < interface < generated_code initial_references < connection < server < client < collocation
+//    < dynamic messaging < housekeeping < orb
 mod client;
+mod clock;
 pub mod collocation;
 mod connection;
 #[cfg(feature = "dynamic")]
 pub mod dynamic;
 mod executor;
 pub mod generated_code;
+mod handles;
 mod housekeeping;
 mod initial_references;
-pub mod interceptor;
 mod interface;
 mod machine;
 mod memory;
 pub mod messaging;
-mod object;
+mod neighbours;
 mod operation;
 mod orb;
 pub mod policy;
@@ -39,10 +40,10 @@ pub mod server;
 pub use client::{ExceptionType, ReplyStub};
 pub use client::{PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
+pub use handles::{Object, Orb};
 pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
-pub use object::Object;
 pub use operation::{Operation, OperationName};
-pub use orb::Orb;
+pub use server::interceptor;
 
 /// What third-party transports are made of, and what servers learn of their peers.
 pub mod transport {

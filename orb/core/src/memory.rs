@@ -4,7 +4,6 @@
 //! The pools themselves are [`corbie_cdr::buffers`]; what is sent and received without a copy is
 //! [`corbie_cdr::payload`] (paper POA §3.2).
 
-use crate::Orb;
 use corbie_cdr::buffers::{self, BufferLimits};
 use corbie_cdr::payload::PayloadAllocator;
 use corbie_settings::Settings;
@@ -57,20 +56,15 @@ fn is_due(last: &mut Option<Instant>, interval: Duration) -> bool {
     is_due
 }
 
-impl Orb {
-    /// Has `allocator` give the memory that messages of more than 128 KiB are received into: on
-    /// connections that are made from now on, so best before the first call and before a POA is
-    /// made. What a servant or a stub then gets as octets is the allocator's memory, and
-    /// [`keep`](corbie_cdr::payload::keep) holds on to it without a copy.
-    pub fn set_payload_allocator(&self, allocator: Arc<dyn PayloadAllocator>) {
-        let slot = &self.allocator_slot().0;
-        *slot.write().unwrap_or_else(PoisonError::into_inner) = Some(allocator);
+impl AllocatorSlot {
+    /// Keeps `allocator` from now on.
+    pub(crate) fn set(&self, allocator: Arc<dyn PayloadAllocator>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(allocator);
     }
 
-    /// What gives the memory that large messages are received into.
-    #[must_use]
-    pub fn payload_allocator(&self) -> Option<Arc<dyn PayloadAllocator>> {
-        self.allocator_slot().0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The allocator, if there is one.
+    pub(crate) fn get(&self) -> Option<Arc<dyn PayloadAllocator>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -6,11 +6,10 @@
 //! clock of the OMG, `wire` their form in messages and references.
 
 mod call;
-mod current;
+pub(crate) mod current;
 mod invocation;
 mod kinds;
 mod levels;
-mod reference;
 mod set;
 mod time;
 mod wire;
@@ -24,8 +23,8 @@ pub use levels::PolicyManager;
 pub use set::{PolicyError, SetOverrideType};
 pub use time::UtcT;
 
-pub(crate) use call::{CachedPolicies, CallPolicies, reconciled_for};
+pub(crate) use call::{CachedPolicies, CallPolicies, Effective, reconciled};
 pub(crate) use current::has_overrides as has_thread_overrides;
-pub(crate) use levels::OrbPolicies;
+pub(crate) use levels::{HasPolicies, OrbPolicies};
 pub(crate) use set::PolicySet;
 pub(crate) use wire::{InvocationContext, exposed_by};

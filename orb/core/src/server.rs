@@ -15,6 +15,7 @@ mod due_responses;
 mod event_driven;
 mod forward_servant;
 pub mod held;
+pub mod interceptor;
 mod listener;
 mod listening;
 mod locality;
@@ -46,6 +47,7 @@ pub(crate) use listening::PublishedProfile;
 pub(crate) use object_keys::ObjectKeys;
 pub(crate) use shutdown::{close_silent, stop};
 
+use crate::Orb;
 use connection::ServerConnection;
 use due_responses::DueResponses;
 use listening::Listeners;
@@ -72,6 +74,15 @@ pub(crate) struct Server {
     held: held::HeldLimits,
     held_queues: held::Queues,
     pub(crate) main_thread: held::MainThread,
+    pub(crate) interceptors: interceptor::Interceptors,
+}
+
+impl Orb {
+    /// What this ORB serves with.
+    #[inline]
+    pub(crate) fn server(&self) -> &Server {
+        self.extensions().server.get()
+    }
 }
 
 impl Server {

@@ -8,7 +8,8 @@
 use crate::client::attempts::{Attempts, FORWARDS_MAX, after_fault};
 use crate::client::reply_sink::ReplySink;
 use crate::client::write::{self, Arguments, Request, request_id_place};
-use crate::client::{CallFault, Clock, PendingReply, Target, Waiting, rebind};
+use crate::client::{CallFault, PendingReply, Target, Waiting, rebind};
+use crate::clock::Clock;
 use crate::connection::MuxedConnection;
 use crate::connection::muxed::{Buffering, Dispatch};
 use crate::policy::CallPolicies;

@@ -6,8 +6,8 @@
 //! (invariant 6 of `ARCHITECTURE.md`).
 
 use crate::Orb;
-use crate::collocation::Locality;
 use crate::connection::ConnectionPool;
+use crate::neighbours::Locality;
 use crate::profile::{self, Profile};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};

@@ -3,12 +3,13 @@
 //! The calling thread does all of it (invariant 3 of `ARCHITECTURE.md`); `attempts` says from the
 //! outcome whether there is another attempt. Questions of `locate` go the same way.
 
+use crate::client::BindingRef;
 use crate::client::attempts::{self, Answer, Attempts};
 use crate::client::fault::CallFault;
 use crate::client::write::{Arguments, Request, write};
-use crate::client::{Clock, Reply, Target, rebind, shared_call};
+use crate::client::{Reply, Target, rebind, shared_call};
+use crate::clock::Clock;
 use crate::connection::{ClientConnection, ConnectionFault, PooledConnection};
-use crate::object::BindingRef;
 use crate::policy::CallPolicies;
 use crate::server::relief;
 use crate::{Object, Operation, Orb};

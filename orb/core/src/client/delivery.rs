@@ -8,12 +8,12 @@
 mod handler;
 
 use crate::Orb;
+use crate::client::BindingRef;
 use crate::client::asynchronous::{Call, PendingRequest, start_again};
 use crate::client::attempts::{Answer, after_exception, after_fault, after_redirect};
 use crate::client::reply_sink::Sink;
 use crate::client::{CallFault, Reply, ReplySink};
 use crate::connection::{ConnectionFault, MuxedConnection};
-use crate::object::BindingRef;
 use crate::policy::CallPolicies;
 use corbie_cdr::payload::PayloadMemory;
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};

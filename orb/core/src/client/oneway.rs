@@ -8,7 +8,8 @@
 use crate::client::asynchronous::Route;
 use crate::client::attempts::{self, Answer};
 use crate::client::write::{self, Arguments, Request, request_id_place};
-use crate::client::{CallFault, Clock, Target, call, rebind, shared_call};
+use crate::client::{CallFault, Target, call, rebind, shared_call};
+use crate::clock::Clock;
 use crate::connection::muxed::{Buffering, Dispatch};
 use crate::policy::{CallPolicies, SyncScope};
 use crate::{Object, Operation};

@@ -5,8 +5,9 @@
 
 use crate::Object;
 use crate::client::Target;
+use crate::client::policies::reconciled_for;
 use crate::connection::Opening;
-use crate::policy::{CallPolicies, RebindMode, exposed_by, reconciled_for};
+use crate::policy::{CallPolicies, RebindMode, exposed_by};
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 
 /// Whether a call of `object` may open a connection to `target`.
@@ -49,7 +50,7 @@ pub(crate) fn check_forward(
     policies: &CallPolicies,
     ior: &Ior,
 ) -> Result<(), SystemException> {
-    let there = reconciled_for(object, &exposed_by(object.orb(), ior)?);
+    let there = reconciled_for(object, &exposed_by(object.orb().transports(), ior)?);
     if policies.rebind == RebindMode::Transparent || !object.is_bound() {
         return there.map(|_| ());
     }

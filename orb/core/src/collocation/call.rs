@@ -5,10 +5,11 @@
 //! an entry in the active object map, and of all calls where the setting `collocation_strategy`
 //! says so. Whatever only a message can do is left to one ([`Called::Elsewhere`]).
 
-use super::borrowed::Lent;
-use super::locality::Here;
+use super::locality;
+use crate::client::BindingRef;
 use crate::client::attempts::{self, Answer};
-use crate::object::BindingRef;
+use crate::handles::{Lent, View};
+use crate::neighbours::Here;
 use crate::policy::{CallPolicies, has_thread_overrides};
 use crate::server::{LocalRefusal, Reach, Servant, dispatch};
 use crate::{Object, Operation, Orb};
@@ -55,14 +56,14 @@ pub(super) fn call(
 /// Enters `object` through the object adapter, where a former call did so and nothing is in the
 /// way: its tables are looked through as for a request, but nothing is counted. `None`: [`call`].
 pub(super) fn enter_looked_up<T: ?Sized + 'static>(object: &Object) -> Option<Lent<'_, T>> {
-    let borrowed = object.shortcuts().looked_up(object.orb())?;
-    let binding = object.own_binding()?;
-    let here = binding.locality.find(object.orb(), binding)?;
+    let borrowed = object.shortcuts().looked_up(object.orb().policies().generation())?;
+    let binding = BindingRef::Own(object.own_binding()?);
+    let here = locality::here(object, &binding)?;
     let orb = here.orb(object.orb())?;
     let server = orb.server();
     let adapter = server.adapter.get()?;
-    let is_refused = server.closing.load(Ordering::Acquire) || orb.interceptors().exist();
-    if is_refused || !adapter.is_active_as(here.key(binding), borrowed.activation()) {
+    let is_refused = server.closing.load(Ordering::Acquire) || orb.server().interceptors.exist();
+    if is_refused || !adapter.is_active_as(here.key(&binding), borrowed.activation()) {
         return None;
     }
     borrowed.enter()
@@ -104,7 +105,7 @@ fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> C
     let called = attempts::run(object, operation, &policies, |binding, attempts| {
         // The upcall may begin: a call that ends now is not made again.
         attempts.sent();
-        let Some(here) = binding.locality.find(object.orb(), binding) else {
+        let Some(here) = locality::here(object, binding) else {
             return Ok(Answer::Done(Called::Elsewhere));
         };
         let answer = attempt(object, binding, here, operation, upcall);
@@ -135,7 +136,7 @@ fn attempt(
     let Some(adapter) = server.adapter.get().filter(|_| !is_closing()) else {
         return Answer::Done(Called::Elsewhere);
     };
-    if orb.interceptors().exist() {
+    if orb.server().interceptors.exist() {
         return Answer::Done(Called::Elsewhere);
     }
     let key = here.key(binding);
@@ -179,12 +180,20 @@ fn make_shortcut(object: &Object, interface: TypeId) {
         return;
     }
     let Some(binding) = object.own_binding().filter(|_| !object.is_forwarded()) else { return };
-    let Some(here) = binding.locality.find(object.orb(), binding) else { return };
+    let binding = BindingRef::Own(binding);
+    let Some(here) = locality::here(object, &binding) else { return };
     let orb = here.orb(object.orb());
     let adapter = orb.as_ref().and_then(|orb| orb.server().adapter.get());
-    match adapter.and_then(|adapter| adapter.active_object(here.key(binding))) {
-        Some(Reach::Straight(active)) => shortcuts.add(&active, interface, generation),
-        Some(Reach::LookedUp(active)) => shortcuts.add_looked_up(&active, interface, generation),
+    match adapter.and_then(|adapter| adapter.active_object(here.key(&binding))) {
+        Some(Reach::Straight(active)) => shortcuts.add(&active, show, interface, generation),
+        Some(Reach::LookedUp(active)) => {
+            shortcuts.add_looked_up(&active, show, interface, generation);
+        }
         None => shortcuts.note_refused(),
     }
+}
+
+/// The servant shows itself.
+fn show<'v>(servant: &'v dyn Servant, view: &mut View<'v>) {
+    servant._view(view);
 }

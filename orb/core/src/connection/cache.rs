@@ -4,6 +4,7 @@
 //! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the ORB's
 //! housekeeping closes the old ones.
 
+use crate::Orb;
 use crate::connection::ConnectionPool;
 use corbie_cdr::CodeSets;
 use corbie_giop::Protocol;
@@ -26,6 +27,13 @@ struct Pools {
     by_endpoint: HashMap<(Endpoint, Protocol, CodeSets), Arc<ConnectionPool>>,
     /// The ORB was shut down: pools are closed from the beginning.
     closed: bool,
+}
+
+impl Orb {
+    /// The connections that this ORB opened.
+    pub(crate) fn connections(&self) -> &ConnectionCache {
+        self.extensions().connections.get()
+    }
 }
 
 impl ConnectionCache {

@@ -11,7 +11,8 @@ mod reading;
 mod tests;
 
 use crate::Orb;
-use crate::client::{Clock, PendingRequest, Waiting};
+use crate::client::{PendingRequest, Waiting};
+use crate::clock::Clock;
 use crate::connection::ConnectionFault;
 use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
 use crate::connection::pending::Pending;

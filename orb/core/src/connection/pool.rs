@@ -6,9 +6,9 @@
 
 mod shared;
 
-use crate::client::Clock;
+use crate::Orb;
+use crate::clock::Clock;
 use crate::connection::{Awaited, ClientConnection, ConnectionFault};
-use crate::{Orb, housekeeping};
 use corbie_cdr::CodeSets;
 use corbie_giop::{Protocol, Roles};
 use corbie_threads::thread::is_serving;
@@ -197,7 +197,7 @@ impl ConnectionPool {
                 _ => ConnectionFault::Unreachable(error),
             })?;
         tracing::debug!(endpoint = %self.endpoint, protocol = %self.protocol, "connection opened");
-        housekeeping::ensure_running(orb);
+        orb.ensure_housekeeping();
         Ok(link)
     }
 

@@ -160,6 +160,12 @@ impl PartialEq for DiiPollable {
 }
 
 impl Orb {
+    pub(crate) fn deferred_requests(&self) -> &DeferredRequests {
+        self.extensions().deferred_requests.get()
+    }
+}
+
+impl Orb {
     /// An empty argument list with room for `count` arguments.
     #[must_use]
     pub fn create_list(&self, count: usize) -> NvList {

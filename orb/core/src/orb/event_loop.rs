@@ -38,6 +38,10 @@ impl MainLoop {
 }
 
 impl Orb {
+    pub(super) fn main_loop(&self) -> &MainLoop {
+        self.extensions().main_loop.get()
+    }
+
     /// Serves until [`Orb::shutdown`] is called. With `event_loop = application` this thread does
     /// the work, together with others that are in here; else the ORB's own threads do, and this one
     /// only waits. The first thread that calls this (or [`Orb::perform_work`]) is the main thread:

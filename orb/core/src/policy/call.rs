@@ -5,12 +5,12 @@
 //! reference; again for each call only where the thread has policies of its own or the ORB's
 //! changed since.
 
-use crate::Object;
-use crate::client::Clock;
+use crate::clock::Clock;
 use crate::policy::{
     BufferingConstraint, Policy, PolicySet, PolicyType, PriorityRange, QueueOrder, RebindMode,
-    SyncScope, UtcT, current,
+    SyncScope, UtcT,
 };
+use corbie_settings::Settings;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::ops::Deref;
 use std::time::Duration;
@@ -66,32 +66,8 @@ impl Deref for Effective<'_> {
 pub(crate) type CachedPolicies = Box<(u32, Result<CallPolicies, SystemException>)>;
 
 impl CallPolicies {
-    /// What a call of `object` by this thread goes by now.
-    ///
-    /// # Errors
-    /// `INV_POLICY` (`COMPLETED_NO`) when the reference excludes what was set here.
-    #[inline]
-    pub(crate) fn effective(object: &Object) -> Result<Effective<'_>, SystemException> {
-        let (generation, cached) = &**object.cached_policies();
-        let is_current = *generation == object.orb().policies().generation();
-        if is_current
-            && !current::has_overrides()
-            && let Ok(policies) = cached
-        {
-            return Ok(Effective::Cached(policies));
-        }
-        join_now(object)
-    }
-
-    /// For [`Object::cached_policies`]: without those of the thread.
-    #[cold]
-    pub(crate) fn to_cache(object: &Object) -> CachedPolicies {
-        // Read first: a change in between makes the cache out of date, not wrong.
-        let generation = object.orb().policies().generation();
-        Box::new((generation, joined(object, &PolicySet::default())))
-    }
-
-    fn new(set: &PolicySet, object: &Object) -> CallPolicies {
+    /// Those of `set`, and what `settings` say where it says nothing.
+    pub(crate) fn new(set: &PolicySet, settings: &Settings) -> CallPolicies {
         macro_rules! value {
             ($kind:ident, $variant:ident) => {
                 match set.get(PolicyType::$kind) {
@@ -100,11 +76,10 @@ impl CallPolicies {
                 }
             };
         }
-        let settings = object.orb().settings();
         let roundtrip_policy = value!(RELATIVE_ROUNDTRIP_TIMEOUT, RelativeRoundtripTimeout);
         let reply_timeout = value!(RELATIVE_REPLY_TIMEOUT, RelativeReplyTimeout);
-        // A setting is for calls of which nobody says more; a reply that may take longer than it is
-        // waited for.
+        // A setting is for calls of which no policy says more; a reply that may take longer than it
+        // is waited for.
         let (setting, sending) = match reply_timeout {
             Some(_) => (None, settings.request_timeout),
             None => (settings.request_timeout, None),
@@ -193,34 +168,6 @@ impl CallPolicies {
             std::thread::sleep(start.left());
         }
     }
-}
-
-#[cold]
-fn join_now(object: &Object) -> Result<Effective<'_>, SystemException> {
-    Ok(Effective::Joined(joined(object, &current::overrides())?))
-}
-
-/// The policies of all levels, `thread` being those of the thread.
-fn joined(object: &Object, thread: &PolicySet) -> Result<CallPolicies, SystemException> {
-    let set = overrides(object, thread);
-    Ok(CallPolicies::new(&reconciled(&set, object.exposed_policies()?)?, object))
-}
-
-/// What is set here for calls of `object`, whatever the reference says.
-pub(crate) fn overrides(object: &Object, thread: &PolicySet) -> PolicySet {
-    let orb = object.orb().policies().overrides();
-    orb.overridden_by(thread).overridden_by(object.policy_overrides())
-}
-
-/// What calls of `object` by this thread go by where the server has `exposed`.
-///
-/// # Errors
-/// As [`reconciled`].
-pub(crate) fn reconciled_for(
-    object: &Object,
-    exposed: &PolicySet,
-) -> Result<PolicySet, SystemException> {
-    reconciled(&overrides(object, &current::overrides()), exposed)
 }
 
 /// What is left of `set` where the server of a reference has `exposed`.

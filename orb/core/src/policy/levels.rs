@@ -1,10 +1,10 @@
 //! The policies of an ORB: `CORBA::PolicyManager` (CORBA 3.3 P1 §8.9), and how references notice
 //! that they changed.
 
-use crate::Orb;
 use crate::policy::{Policy, PolicyError, PolicySet, PolicyType, SetOverrideType};
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The policies that an ORB has for all its references.
 #[derive(Default)]
@@ -38,12 +38,18 @@ impl OrbPolicies {
 
 /// The policies of an ORB, for all calls of all its references: what threads and references say
 /// wins over them. Made by `Orb::policy_manager`.
-#[derive(Clone, Debug)]
-pub struct PolicyManager(Orb);
+#[derive(Clone)]
+pub struct PolicyManager(Arc<dyn HasPolicies>);
+
+/// What has the policies of an ORB: the ORB.
+pub(crate) trait HasPolicies: Send + Sync {
+    /// Those policies.
+    fn policies(&self) -> &OrbPolicies;
+}
 
 impl PolicyManager {
-    pub(crate) fn new(orb: &Orb) -> Self {
-        PolicyManager(orb.clone())
+    pub(crate) fn new(orb: Arc<dyn HasPolicies>) -> Self {
+        PolicyManager(orb)
     }
 
     /// Changes the policies of the ORB; calls that begin afterwards go by them. Best done before
@@ -67,5 +73,12 @@ impl PolicyManager {
     #[must_use]
     pub fn get_policy_overrides(&self, types: &[PolicyType]) -> Vec<Policy> {
         self.0.policies().overrides().select(types)
+    }
+}
+
+impl fmt::Debug for PolicyManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let policies = self.get_policy_overrides(&[]);
+        f.debug_struct("PolicyManager").field("policies", &policies).finish()
     }
 }

@@ -6,7 +6,7 @@
 //! the server instead of the target, and where there are interceptors.
 
 use crate::Orb;
-use crate::interceptor::Intercepted;
+use crate::server::interceptor::Intercepted;
 use crate::server::{Location, ServerRequest};
 use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
@@ -18,7 +18,7 @@ use corbie_types::SystemException;
 /// (`COMPLETED_NO`) when its policies cannot be read; what an interceptor raised.
 #[cold]
 pub(crate) fn admit(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-    if orb.interceptors().exist() {
+    if orb.server().interceptors.exist() {
         Intercepted::receive(request)?;
     }
     if let Some(policies) = request.invocation_policies()? {

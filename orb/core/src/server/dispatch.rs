@@ -75,7 +75,7 @@ fn request(
     let object_key = object_key(orb, &header.target);
     let mut request = ServerRequest::new(orb, Some(connection), header, object_key, arguments)
         .in_message(*message);
-    let to_admit = to_admit | orb.interceptors().exist();
+    let to_admit = to_admit | orb.server().interceptors.exist();
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
     let outcome = admitted.and_then(|()| serve(orb, &mut request));
     request.conclude(outcome);

@@ -4,7 +4,7 @@
 //! thread pauses and goes on (invariant 9 of `ARCHITECTURE.md`).
 
 use crate::Orb;
-use crate::collocation::table;
+use crate::neighbours;
 use crate::server::listening::{self, Listening};
 use crate::server::{
     ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
@@ -52,7 +52,7 @@ pub(crate) fn start(
     let listened = listening::listened(orb.settings(), &published, &listening);
     listeners.publish(published);
     start_threads(orb).map_err(|error| cannot_start(&"with the threads it needs", &error))?;
-    table::enter(orb, listened);
+    neighbours::enter(orb, listened);
     listening.iter().try_for_each(|one| listen(orb, one))
 }
 

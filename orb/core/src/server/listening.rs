@@ -3,7 +3,7 @@
 //! Opened by `listener`, all endpoints or none; asked by `orb/publish` and `locality`.
 
 use crate::Orb;
-use crate::collocation::table::Listened;
+use crate::neighbours::Listened;
 use crate::profile::Protocol;
 use corbie_settings::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,

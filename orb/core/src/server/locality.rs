@@ -4,9 +4,9 @@
 //! an object which is active here. The key alone would not do, as persistent keys are the same in
 //! every life and copy of a server; nor would the address, which others may share.
 
-use crate::Orb;
 use crate::profile::Profile;
 use crate::server::Location;
+use crate::{Object, Orb};
 use corbie_types::{Ior, TaggedProfile};
 
 impl Orb {
@@ -36,5 +36,12 @@ impl Orb {
             .filter(|profile| profile.is_within_reach() && is_ours(profile))
             .map(|profile| profile.object_key)
             .find(|key| adapter.locate(key) == Location::Here)
+    }
+}
+
+impl Object {
+    /// The object's key, if this ORB serves it: found out once.
+    pub(crate) fn local_key(&self) -> Option<&[u8]> {
+        self.local_key_slot().get_or_init(|| self.orb().local_key(self.ior())).as_deref()
     }
 }

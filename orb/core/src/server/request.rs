@@ -4,10 +4,10 @@
 //! reply is written into buffers of the thread's pool, so nothing is allocated (invariant 4). What
 //! is to be answered after the upcall is taken out by [`ServerRequest::defer`] (paper AMH §3).
 
-use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::policy::InvocationPolicies;
 use crate::server::answer::{self, Body, ReplyTo, Waits};
 use crate::server::held::{self, HeldRequest};
+use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};

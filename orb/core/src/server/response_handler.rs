@@ -6,8 +6,8 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
-use crate::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::answer::{self, Body, ReplyTo, Sent, Waits};
+use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{peer_of, second_answer};
 use crate::server::{ServerConnection, due_responses};

@@ -2,7 +2,7 @@
 //!
 //! Implemented by generated skeletons, called by the object adapter.
 
-use crate::collocation::View;
+use crate::handles::View;
 use crate::server::ServerRequest;
 use crate::{Interface, Object};
 use corbie_types::SystemException;

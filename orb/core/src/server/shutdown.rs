@@ -2,7 +2,7 @@
 //! way (CORBA 3.3 P1 §8.2.3, P2 §9.5.1). Also closes connections that were silent or slow too long.
 
 use crate::Orb;
-use crate::collocation;
+use crate::neighbours;
 use crate::server::connection::COMPLETE;
 use crate::server::held::Reason;
 use crate::server::{Server, ServerConnection};
@@ -26,7 +26,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     if server.closing.swap(true, Ordering::AcqRel) {
         return;
     }
-    collocation::table::leave(orb);
+    neighbours::leave(orb);
     // References of this ORB look again before each call: what is closed raises an exception.
     orb.policies().note_change();
     server.listeners.close();

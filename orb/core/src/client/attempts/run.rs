@@ -4,9 +4,9 @@
 //! The usual call passes `run` once, from top to bottom; everything else is in cold functions.
 
 use super::{Attempts, FORWARDS_MAX, Place, Step};
+use crate::client::BindingRef;
 use crate::client::fault::{CallContext, CallFault};
 use crate::client::{Binding, bind, rebind};
-use crate::object::BindingRef;
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::{Decoder, Marshal as _};

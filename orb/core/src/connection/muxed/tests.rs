@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used)] // also in the functions that the tests share
 
 use super::MuxedConnection;
-use crate::client::{Clock, Route};
+use crate::client::Route;
+use crate::clock::Clock;
 use crate::connection::Opening;
 use crate::{Object, Operation, Orb, ReplySink};
 use corbie_cdr::{ByteOrder, Version};

@@ -5,7 +5,8 @@
 
 use super::{ConnectionPool, Opening};
 use crate::Orb;
-use crate::client::{Clock, Route};
+use crate::client::Route;
+use crate::clock::Clock;
 use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
@@ -216,8 +217,10 @@ impl ConnectionPool {
 #[cfg(test)]
 mod tests {
     use crate::Orb;
-    use crate::client::{Clock, Route};
-    use crate::connection::{Awaited, ConnectionCache, ConnectionFault, Opening};
+    use crate::client::Route;
+    use crate::clock::Clock;
+    use crate::connection::cache::ConnectionCache;
+    use crate::connection::{Awaited, ConnectionFault, Opening};
     use corbie_cdr::CodeSets;
     use corbie_giop::Protocol;
     use corbie_settings::Settings;

@@ -8,7 +8,7 @@
 use super::HeldRequest;
 use super::runner::Registered;
 use crate::Orb;
-use crate::orb::OrbInner;
+use crate::handles::OrbInner;
 use crate::server::ServerRequest;
 use corbie_types::SystemException;
 use std::collections::{HashMap, VecDeque};

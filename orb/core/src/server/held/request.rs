@@ -6,7 +6,7 @@
 use super::limits::Charge;
 use super::queue::Reason;
 use crate::Orb;
-use crate::interceptor::Intercepted;
+use crate::server::interceptor::Intercepted;
 use crate::server::{ServerConnection, dispatch};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Version};
 use corbie_giop::{Message, OwnedMessage, ResponseFlags};

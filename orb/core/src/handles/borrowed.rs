@@ -6,8 +6,7 @@
 //! in Corbie: a safe `Weak` costs two locked instructions a call, which is twice the whole call.
 #![expect(unsafe_code, reason = "see above; each use says why it is sound")]
 
-use crate::server::{ActiveObject, Servant};
-use corbie_upcall::{Activation, Entered};
+use corbie_upcall::{Activation, ActiveObject, Entered};
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
@@ -54,15 +53,15 @@ pub struct View<'a> {
     of_servant: PhantomData<&'a ()>,
 }
 
-/// Whether `servant` shows itself as anything: else it takes requests only.
-#[must_use]
-pub fn shows_itself(servant: &dyn Servant) -> bool {
-    let mut view = View::new(TypeId::of::<()>());
-    servant._view(&mut view);
-    view.is_offered
-}
+/// Has a servant show itself to a view.
+pub(crate) type Show<S> = for<'v> fn(&'v S, &mut View<'v>);
 
 impl<'a> View<'a> {
+    /// Whether anything was offered.
+    pub(crate) fn is_offered(&self) -> bool {
+        self.is_offered
+    }
+
     /// Asks for the trait object type `interface`.
     pub(crate) fn new(interface: TypeId) -> Self {
         View { interface, found: None, is_offered: false, of_servant: PhantomData }
@@ -107,10 +106,14 @@ unsafe impl Send for Borrowed {}
 unsafe impl Sync for Borrowed {}
 
 impl Borrowed {
-    /// The servant of `object` as `interface`; `None` when it does not show itself so.
-    pub(crate) fn new(object: &ActiveObject, interface: TypeId) -> Option<Self> {
+    /// The servant of `object` as `interface`; `None` when `show` does not offer it so.
+    pub(crate) fn new<S: ?Sized>(
+        object: &ActiveObject<S>,
+        show: Show<S>,
+        interface: TypeId,
+    ) -> Option<Self> {
         let mut view = View::new(interface);
-        object.servant()._view(&mut view);
+        show(object.servant(), &mut view);
         let activation = Arc::clone(object.activation());
         Some(Borrowed { activation, interface, servant: view.found? })
     }
@@ -155,70 +158,5 @@ impl<T: ?Sized> Deref for Lent<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         self.servant
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::server::ServerRequest;
-    use corbie_types::SystemException;
-
-    trait Named: Send + Sync {
-        fn name(&self) -> &str;
-    }
-
-    struct Someone(String);
-
-    impl Named for Someone {
-        fn name(&self) -> &str {
-            &self.0
-        }
-    }
-
-    impl Servant for Someone {
-        fn _interfaces(&self) -> &'static [&'static str] {
-            &[]
-        }
-
-        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-            Err(request.unknown_operation())
-        }
-
-        fn _view<'a>(&'a self, view: &mut View<'a>) {
-            view.offer::<dyn Named>(self);
-            view.offer::<str>(&self.0);
-            view.offer::<Someone>(self);
-        }
-    }
-
-    struct Silent;
-
-    impl Servant for Silent {
-        fn _interfaces(&self) -> &'static [&'static str] {
-            &[]
-        }
-
-        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-            Err(request.unknown_operation())
-        }
-    }
-
-    fn view<T: ?Sized + 'static>(servant: &dyn Servant) -> Option<&T> {
-        let mut view = View::new(TypeId::of::<T>());
-        servant._view(&mut view);
-        assert!(view.get::<String>().is_none(), "of another type");
-        view.get()
-    }
-
-    #[test]
-    fn a_servant_is_seen_as_what_it_offers() {
-        let someone = Someone("a".to_owned());
-        assert_eq!(view::<dyn Named>(&someone).map(Named::name), Some("a"));
-        assert_eq!(view::<str>(&someone), Some("a"));
-        assert_eq!(view::<Someone>(&someone).map(Named::name), Some("a"), "a thin reference");
-        assert!(view::<dyn Send>(&someone).is_none());
-        assert!(shows_itself(&someone));
-        assert!(!shows_itself(&Silent));
     }
 }

@@ -3,15 +3,16 @@
 //!
 //! One for the process, so that ORBs find each other's objects, whatever protocol their references
 //! name. An ORB enters what it publishes when it begins to listen and is taken out when it shuts
-//! down; references ask once ([`super::locality`]).
+//! down; references ask once (`collocation/locality`), and keep the answer in a [`Locality`].
 
-use crate::Orb;
-use crate::orb::OrbInner;
+use crate::handles::OrbInner;
+use crate::{Object, Orb};
 use corbie_settings::CollocationScope;
 use corbie_transport::Endpoint;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, PoisonError, RwLock, Weak};
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock, Weak};
 
 /// Lock "collocation table".
 static TABLE: LazyLock<RwLock<HashMap<Endpoint, Vec<Entry>>>> = LazyLock::new(RwLock::default);
@@ -40,18 +41,10 @@ struct Entry {
     is_shared_address: bool,
 }
 
-/// Who listens at an endpoint.
+/// The ORB that listens at an endpoint.
 pub(crate) struct Listening {
     pub(crate) orb: Orb,
     pub(crate) is_shared_address: bool,
-}
-
-impl Listening {
-    /// Whether an active object has this key here.
-    pub(crate) fn knows(&self, key: &[u8]) -> bool {
-        let adapter = self.orb.server().adapter.get();
-        adapter.is_some_and(|adapter| adapter.active_object(key).is_some())
-    }
 }
 
 /// `orb` listens at `endpoints` from now on.
@@ -94,4 +87,35 @@ pub(crate) fn listening_at(endpoint: &Endpoint, caller: &Orb) -> Option<Listenin
         let for_all = scope == CollocationScope::Global && orb.settings().collocation == scope;
         (is_own || for_all).then_some(Listening { orb, is_shared_address: entry.is_shared_address })
     })
+}
+
+/// Which place of a binding is of this process, once that was found out.
+#[derive(Default)]
+pub(crate) struct Locality(pub(crate) OnceLock<Here>);
+
+/// One of the places is of this process.
+pub(crate) struct Here {
+    /// The ORB that listens there; `None`: the reference's own, which needs no counting.
+    pub(crate) orb: Option<Weak<OrbInner>>,
+    /// Which target of the binding it is.
+    pub(crate) target: usize,
+}
+
+impl Here {
+    /// The ORB that serves the object; `None` when there is none any more.
+    #[inline]
+    pub(crate) fn orb<'o>(&self, caller: &'o Orb) -> Option<Cow<'o, Orb>> {
+        match &self.orb {
+            None => Some(Cow::Borrowed(caller)),
+            Some(orb) => Orb::upgrade(orb).map(Cow::Owned),
+        }
+    }
+}
+
+impl Object {
+    /// Whether the object is known not to be in this process: one look, for calls that go out.
+    #[inline]
+    pub(crate) fn is_surely_elsewhere(&self) -> bool {
+        self.elsewhere_as_of() == generation()
+    }
 }

@@ -5,10 +5,9 @@
 //! locked instruction. A shortcut that was made is kept as long as the reference; one whose object
 //! was deactivated is passed over.
 
-use super::borrowed::{Borrowed, Lent};
-use crate::Orb;
+use super::borrowed::{Borrowed, Lent, Show};
 use crate::policy::has_thread_overrides;
-use crate::server::ActiveObject;
+use corbie_upcall::ActiveObject;
 use std::any::TypeId;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,32 +48,33 @@ impl Shortcut {
 }
 
 impl Shortcuts {
-    /// The first shortcut, for a call that nothing is in the way of.
+    /// The first shortcut, for a call that nothing is in the way of. `policies` is only asked for
+    /// when there is one.
     #[inline(always)]
-    pub(crate) fn first(&self, orb: &Orb) -> Option<&Borrowed> {
+    pub(crate) fn first(&self, policies: impl FnOnce() -> u32) -> Option<&Borrowed> {
         let first = self.first.get()?;
-        if self.is_usual(first, orb) { Some(&first.borrowed) } else { None }
+        if self.is_usual(first, policies()) { Some(&first.borrowed) } else { None }
     }
 
     /// The servant of an object that the call has to look up before it enters.
-    pub(crate) fn looked_up(&self, orb: &Orb) -> Option<&Borrowed> {
+    pub(crate) fn looked_up(&self, policies: u32) -> Option<&Borrowed> {
         let looked_up = self.looked_up.get()?;
-        if self.is_usual(looked_up, orb) { Some(&looked_up.borrowed) } else { None }
+        if self.is_usual(looked_up, policies) { Some(&looked_up.borrowed) } else { None }
     }
 
     #[inline(always)]
-    fn is_usual(&self, shortcut: &Shortcut, orb: &Orb) -> bool {
+    fn is_usual(&self, shortcut: &Shortcut, policies: u32) -> bool {
         self.in_the_way.load(Ordering::Relaxed) == 0
-            && shortcut.policies == orb.policies().generation()
+            && shortcut.policies == policies
             && !has_thread_overrides()
     }
 
     /// Enters the object by a later shortcut: the first is of another interface, or out of date.
-    pub(crate) fn enter_another<T: ?Sized + 'static>(&self, orb: &Orb) -> Option<Lent<'_, T>> {
+    pub(crate) fn enter_another<T: ?Sized + 'static>(&self, policies: u32) -> Option<Lent<'_, T>> {
         if self.in_the_way.load(Ordering::Relaxed) != 0 || has_thread_overrides() {
             return None;
         }
-        self.find(TypeId::of::<T>(), orb.policies().generation())?.enter()
+        self.find(TypeId::of::<T>(), policies)?.enter()
     }
 
     /// A server has forwarded the reference, or it is called where it led first again.
@@ -136,8 +136,14 @@ impl Shortcuts {
     }
 
     /// Remembers `object`, as it is called by `interface`, for calls that look it up.
-    pub(crate) fn add_looked_up(&self, object: &ActiveObject, interface: TypeId, policies: u32) {
-        if let Some(borrowed) = Borrowed::new(object, interface) {
+    pub(crate) fn add_looked_up<S: ?Sized>(
+        &self,
+        object: &ActiveObject<S>,
+        show: Show<S>,
+        interface: TypeId,
+        policies: u32,
+    ) {
+        if let Some(borrowed) = Borrowed::new(object, show, interface) {
             let shortcut = Shortcut { borrowed, policies, next: OnceLock::new() };
             let _ = self.looked_up.set(shortcut);
         }
@@ -145,8 +151,14 @@ impl Shortcuts {
     }
 
     /// Adds one for `object`, as it is called by `interface`.
-    pub(crate) fn add(&self, object: &ActiveObject, interface: TypeId, policies: u32) {
-        let Some(borrowed) = Borrowed::new(object, interface) else {
+    pub(crate) fn add<S: ?Sized>(
+        &self,
+        object: &ActiveObject<S>,
+        show: Show<S>,
+        interface: TypeId,
+        policies: u32,
+    ) {
+        let Some(borrowed) = Borrowed::new(object, show, interface) else {
             return self.note_refused();
         };
         let shortcut = Shortcut { borrowed, policies, next: OnceLock::new() };

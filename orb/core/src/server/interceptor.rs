@@ -40,7 +40,7 @@ pub struct AnsweredRequest<'a> {
     pub operation: &'a str,
     /// Its number on its connection.
     pub request_id: u32,
-    /// Who sent it.
+    /// The client that sent it.
     pub peer: PeerAddress,
     /// How it ended.
     pub outcome: Outcome<'a>,
@@ -109,7 +109,7 @@ impl Orb {
         if self.server().adapter.get().is_some() {
             return refused("there is a POA already, and requests may be under way; do it before");
         }
-        match self.interceptors().0.set(interceptors) {
+        match self.server().interceptors.0.set(interceptors) {
             Ok(()) => Ok(()),
             Err(_) => refused("that was done before; give all of them at once"),
         }
@@ -127,7 +127,7 @@ impl Intercepted {
     #[cold]
     pub(crate) fn receive(request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         let orb = request.orb();
-        let interceptors = orb.interceptors().all();
+        let interceptors = orb.server().interceptors.all();
         let mut states = Vec::with_capacity(interceptors.len());
         let mut outcome = Ok(());
         for interceptor in interceptors {
@@ -147,7 +147,7 @@ impl Intercepted {
     /// The request was answered.
     #[cold]
     pub(crate) fn done(self, orb: &Orb, request: &AnsweredRequest<'_>) {
-        let seen = orb.interceptors().all().iter().zip(self.0);
+        let seen = orb.server().interceptors.all().iter().zip(self.0);
         for (interceptor, state) in seen.rev() {
             let done = || interceptor.request_done(request, state);
             if catch_unwind(AssertUnwindSafe(done)).is_err() {

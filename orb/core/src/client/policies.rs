@@ -1,15 +1,22 @@
-//! The policies of a reference: `get_policy` and its kin on `CORBA::Object` (CORBA 3.3 P1 §8.3).
+//! The policies of a reference: `get_policy` and its kin on `CORBA::Object` (CORBA 3.3 P1 §8.3),
+//! and what one call of it goes by.
 //!
-//! `Interface` repeats them for typed references.
+//! `Interface` repeats the first for typed references. Levels are joined as `policy/call` says.
 
-use crate::policy::call::{overrides, reconciled};
 use crate::policy::{
-    CallPolicies, Policy, PolicyError, PolicyType, RebindMode, SetOverrideType, current,
+    CachedPolicies, CallPolicies, Effective, Policy, PolicyError, PolicySet, PolicyType,
+    RebindMode, SetOverrideType, current, reconciled,
 };
 use crate::{Object, client};
 use corbie_types::{CompletionStatus, SystemException, minor};
 
 impl Object {
+    /// What calls go by, as far as the thread says nothing.
+    #[inline]
+    pub(crate) fn cached_policies(&self) -> &CachedPolicies {
+        self.policy_cache().get_or_init(|| CallPolicies::to_cache(self))
+    }
+
     /// A reference to the same object with other policies of its own; this one is unchanged.
     ///
     /// ```
@@ -38,8 +45,8 @@ impl Object {
     }
 
     /// The policy that calls of this thread go by: what reference, thread or ORB say, in this
-    /// order, narrowed to what the reference says of its server. `None`: nobody says anything, so
-    /// that the ORB's settings hold.
+    /// order, narrowed to what the reference says of its server. `None`: none of them says
+    /// anything, so that the ORB's settings hold.
     ///
     /// # Errors
     /// `INV_POLICY` (minor 1, `COMPLETED_NO`) when the server's policy excludes the one set here,
@@ -87,6 +94,61 @@ impl Object {
         }
         Ok(excluded)
     }
+}
+
+impl CallPolicies {
+    /// What a call of `object` by this thread goes by now.
+    ///
+    /// # Errors
+    /// `INV_POLICY` (`COMPLETED_NO`) when the reference excludes what was set here.
+    #[inline]
+    pub(crate) fn effective(object: &Object) -> Result<Effective<'_>, SystemException> {
+        let (generation, cached) = &**object.cached_policies();
+        let is_current = *generation == object.orb().policies().generation();
+        if is_current
+            && !current::has_overrides()
+            && let Ok(policies) = cached
+        {
+            return Ok(Effective::Cached(policies));
+        }
+        join_now(object)
+    }
+
+    /// For [`Object::cached_policies`]: without those of the thread.
+    #[cold]
+    pub(crate) fn to_cache(object: &Object) -> CachedPolicies {
+        // Read first: a change in between makes the cache out of date, not wrong.
+        let generation = object.orb().policies().generation();
+        Box::new((generation, joined(object, &PolicySet::default())))
+    }
+}
+
+#[cold]
+fn join_now(object: &Object) -> Result<Effective<'_>, SystemException> {
+    Ok(Effective::Joined(joined(object, &current::overrides())?))
+}
+
+/// The policies of all levels, `thread` being those of the thread.
+fn joined(object: &Object, thread: &PolicySet) -> Result<CallPolicies, SystemException> {
+    let set = overrides(object, thread);
+    Ok(CallPolicies::new(&reconciled(&set, object.exposed_policies()?)?, object.orb().settings()))
+}
+
+/// What is set here for calls of `object`, whatever the reference says.
+fn overrides(object: &Object, thread: &PolicySet) -> PolicySet {
+    let orb = object.orb().policies().overrides();
+    orb.overridden_by(thread).overridden_by(object.policy_overrides())
+}
+
+/// What calls of `object` by this thread go by where the server has `exposed`.
+///
+/// # Errors
+/// As [`reconciled`].
+pub(crate) fn reconciled_for(
+    object: &Object,
+    exposed: &PolicySet,
+) -> Result<PolicySet, SystemException> {
+    reconciled(&overrides(object, &current::overrides()), exposed)
 }
 
 fn check_known(policy_type: PolicyType) -> Result<(), SystemException> {
