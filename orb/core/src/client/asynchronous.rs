@@ -11,10 +11,11 @@ use crate::client::write::{self, Arguments, Request, request_id_place};
 use crate::client::{CallFault, PendingReply, Target, Waiting, rebind};
 use crate::clock::Clock;
 use crate::connection::MuxedConnection;
-use crate::connection::muxed::{Buffering, Dispatch};
+use crate::connection::muxed::{self, Dispatch};
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, Encoder};
+use corbie_connection::When;
 use corbie_giop::ResponseFlags;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::cell::Cell;
@@ -347,7 +348,10 @@ fn hand_over(
         fragment_octets: orb.fragment_octets(target.version),
         body_place: is_kept.then_some(position),
         id_place,
-        buffering: content.policies.buffering.map(|held| Buffering::of_call(held, sending.start)),
+        when: content
+            .policies
+            .buffering
+            .map_or(When::Now, |held| muxed::held_call(held, sending.start)),
     };
     let deadline = call.clock.deadline();
     let body = Body { position, octets: None };

@@ -10,10 +10,11 @@ use crate::client::attempts::{self, Answer};
 use crate::client::write::{self, Arguments, Request, request_id_place};
 use crate::client::{CallFault, Target, call, rebind, shared_call};
 use crate::clock::Clock;
-use crate::connection::muxed::{Buffering, Dispatch};
+use crate::connection::muxed::{self, Dispatch};
 use crate::policy::{CallPolicies, SyncScope};
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, Encoder};
+use corbie_connection::When;
 use corbie_giop::ResponseFlags;
 use corbie_types::{Ior, SystemException};
 use std::sync::atomic::Ordering;
@@ -95,13 +96,13 @@ fn send_to<'a>(
         .and_then(|()| request_id_place(&encoder, target.version))
         .map_err(|error| CallFault::from(SystemException::from(error)))
         .and_then(|id_place| {
-            let (may_wait, buffering) = may_wait(policies, clock);
+            let (may_wait, when) = may_wait(policies, clock);
             let dispatch = Dispatch {
                 version: target.version,
                 fragment_octets: orb.fragment_octets(target.version),
                 body_place: None,
                 id_place,
-                buffering,
+                when,
             };
             let sent = connection.send_oneway(orb, &mut encoder, &dispatch, may_wait, clock);
             sent.map_err(CallFault::from)
@@ -115,9 +116,9 @@ fn send_to<'a>(
     sent
 }
 
-/// Whether the request may be kept back for a moment, and how long by policy.
-fn may_wait(policies: &CallPolicies, clock: &Clock) -> (bool, Option<Buffering>) {
+/// Whether the request may be kept back for a moment, and when it is sent by policy.
+fn may_wait(policies: &CallPolicies, clock: &Clock) -> (bool, When) {
     let may_wait = policies.sync_scope == SyncScope::None;
-    let buffering = policies.buffering.filter(|_| may_wait);
-    (may_wait, buffering.map(|constraint| Buffering::of_oneway(constraint, clock.start)))
+    let held = policies.buffering.filter(|_| may_wait);
+    (may_wait, held.map_or(When::Now, |constraint| muxed::held_oneway(constraint, clock.start)))
 }

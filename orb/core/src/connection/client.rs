@@ -3,10 +3,9 @@
 //! One call at a time uses it (the exclusive transport strategy, paper AMI §3.1): the calling
 //! thread owns it from sending to the last octet of the reply, so nothing here is shared or locked.
 
-use crate::connection::driver;
 use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{CodeSets, Encoder};
-use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
+use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive, writing};
 use corbie_giop::{Incoming, Message, MessageReader};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
@@ -69,7 +68,7 @@ impl ClientConnection {
         encoder: &Encoder<'_>,
         fragment_octets: Option<usize>,
     ) -> io::Result<()> {
-        driver::send_message(&self.link, encoder, fragment_octets)
+        writing::send_message(&self.link, encoder, fragment_octets)
     }
 
     /// Receives the next message; [`ClientConnection::message`] is it then. The link's receive

@@ -63,15 +63,6 @@ impl ConnectionFault {
         ConnectionFault::NotSent(io::ErrorKind::NotConnected.into())
     }
 
-    /// A request was not taken by a connection that calls share.
-    #[cold]
-    pub(crate) fn unsent(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::WouldBlock => ConnectionFault::Full,
-            _ => ConnectionFault::sending(error),
-        }
-    }
-
     /// Sending failed, and the server has surely not got the whole request.
     #[cold]
     pub(crate) fn sending(error: io::Error) -> Self {

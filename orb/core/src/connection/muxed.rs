@@ -1,7 +1,7 @@
 //! A connection that many calls share: requests of all threads go out, replies come back in any
 //! order and are found by request id (paper AMI §3.1: muxed multiplexing, reply dispatcher).
 //!
-//! Requests go through the [`Outbox`]: a lone one at once, those that follow closely in batches.
+//! Requests go through the [`Sender`]: a lone one at once, those that follow closely in batches.
 //! Replies are read by the ORB's event loop, or by a thread that waits for one (`reading`); what
 //! becomes of the requests when time or connection ends is in `ending`.
 
@@ -14,14 +14,16 @@ use crate::Orb;
 use crate::client::{PendingRequest, Waiting};
 use crate::clock::Clock;
 use crate::connection::ConnectionFault;
-use crate::connection::outbox::{Hold, Outbox, Patience, Refused, Urgency};
+use crate::connection::fault::Awaited;
 use crate::connection::pending::Pending;
 use crate::policy::BufferingConstraint;
 use corbie_cdr::{CodeSets, Encoder, Version};
-use corbie_connection::ReceiveFailure;
+use corbie_connection::{
+    Limits, Look, Put, ReceiveFailure, Release, SendFault, Sender, Terms, When,
+};
 use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
 use corbie_threads::flusher::Flush;
-use corbie_threads::thread::{Loop, Registration, current_loop, delivers, runs_loop};
+use corbie_threads::thread::{Loop, Patience, Registration, current_loop, delivers, runs_loop};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::{SystemException, minor};
 use reading::Reading;
@@ -37,8 +39,6 @@ const BURST_GAP: u64 = 20_000;
 /// replies.
 const UNREAD_REQUESTS: usize = 16;
 const UNREAD_OCTETS: usize = 16 << 10;
-/// Nothing waits for the server to take it.
-const NOT_STUCK: u64 = u64::MAX;
 /// A bit that no id of a pending request has.
 const ONEWAY_ID: u32 = 1 << 17;
 
@@ -46,7 +46,7 @@ pub(crate) struct MuxedConnection {
     pub(crate) endpoint: Endpoint,
     pub(crate) code_sets: CodeSets,
     link: Link,
-    outbox: Outbox,
+    sender: Sender,
     pending: Pending,
     reading: Reading,
     /// Its place in the event loop, once it has one.
@@ -57,23 +57,15 @@ pub(crate) struct MuxedConnection {
     pub(crate) code_sets_announced: AtomicBool,
     /// The minor version of the last request, or GIOPlite's, for `CancelRequest`.
     giop_minor: AtomicU8,
-    /// When the last request was put into the outbox: see [`Pending::nanoseconds`].
+    /// When the last request was put: see [`Pending::nanoseconds`].
     last_request: AtomicU64,
     /// Requests sent of which no reply says that their upcall is over.
     oneways_sent: AtomicU64,
     /// How many of them were before a request that was answered.
     oneways_confirmed: AtomicU64,
     batch_octets: usize,
-    /// Whether the event loop will call `before_waiting`.
-    asked_to_flush: AtomicBool,
-    /// The look of the flusher before the last: what waits since then is old.
-    was_waiting: AtomicBool,
     /// How long the server may take nothing of what waits.
     message_timeout: Option<Duration>,
-    /// When it was last seen to take something, as [`Pending::nanoseconds`], or [`NOT_STUCK`], and
-    /// what it had taken then.
-    stuck_since: AtomicU64,
-    moved_before: AtomicU64,
     /// Whether a call is about to use it alone; see [`MuxedConnection::reserve`].
     is_reserved: AtomicBool,
     life: Life,
@@ -88,37 +80,26 @@ pub(crate) struct Dispatch {
     pub(crate) body_place: Option<usize>,
     /// Where the request id stands.
     pub(crate) id_place: usize,
-    /// By policy: keeps the request until so many octets or messages wait.
-    pub(crate) buffering: Option<Buffering>,
+    pub(crate) when: When,
 }
 
-/// By policy, how much is kept back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Buffering {
-    octets: usize,
-    messages: u32,
-    until: Hold,
+/// When a request of a call that begins `now` is sent by policy. A thread waits for its reply:
+/// without a time it is not kept longer than others.
+pub(crate) fn held_call(constraint: BufferingConstraint, now: Instant) -> When {
+    held(constraint, now, Release::Flush)
 }
 
-impl Buffering {
-    /// For a request of a call that begins `now`. Somebody waits for its reply: without a time it
-    /// is not kept back longer than others.
-    pub(crate) fn of_call(constraint: BufferingConstraint, now: Instant) -> Self {
-        let until = constraint.time.and_then(|time| now.checked_add(time));
-        Buffering {
-            octets: constraint.octets.map_or(usize::MAX, |octets| octets as usize),
-            messages: constraint.count.unwrap_or(0),
-            until: until.map_or(Hold::No, Hold::Until),
-        }
-    }
+/// When a oneway is sent by policy: without a time it is kept until all is flushed.
+pub(crate) fn held_oneway(constraint: BufferingConstraint, now: Instant) -> When {
+    held(constraint, now, Release::FlushAll)
+}
 
-    /// For a oneway sent `now`: without a time it is kept back until somebody flushes all.
-    pub(crate) fn of_oneway(constraint: BufferingConstraint, now: Instant) -> Self {
-        let buffering = Self::of_call(constraint, now);
-        match buffering.until {
-            Hold::No => Buffering { until: Hold::Forever, ..buffering },
-            _ => buffering,
-        }
+fn held(constraint: BufferingConstraint, now: Instant, without_time: Release) -> When {
+    let until = constraint.time.and_then(|time| now.checked_add(time));
+    When::Held {
+        octets: constraint.octets.map_or(usize::MAX, |octets| octets as usize),
+        messages: constraint.count.unwrap_or(0),
+        until: until.map_or(without_time, Release::Time),
     }
 }
 
@@ -136,7 +117,11 @@ impl MuxedConnection {
             endpoint,
             code_sets,
             link,
-            outbox: Outbox::new(settings.queued_octets_max),
+            sender: Sender::new(Limits {
+                queued_octets_max: settings.queued_octets_max,
+                batch_octets: settings.batch_octets,
+                small_octets: 0,
+            }),
             pending: Pending::new(settings.pending_requests_max as usize),
             reading: Reading::new(reader, Waiter::new(orb.client_wait())),
             registration: OnceLock::new(),
@@ -147,11 +132,7 @@ impl MuxedConnection {
             oneways_sent: AtomicU64::new(0),
             oneways_confirmed: AtomicU64::new(0),
             batch_octets: settings.batch_octets,
-            asked_to_flush: AtomicBool::new(false),
-            was_waiting: AtomicBool::new(false),
             message_timeout: settings.message_timeout,
-            stuck_since: AtomicU64::new(NOT_STUCK),
-            moved_before: AtomicU64::new(0),
             is_reserved: AtomicBool::new(false),
             life: Life::new(),
             itself: itself.clone(),
@@ -179,7 +160,7 @@ impl MuxedConnection {
     /// Whether requests are on their way that nothing sent elsewhere may overtake.
     pub(crate) fn is_in_use(&self) -> bool {
         self.pending.len() > 0
-            || self.outbox.waiting() > 0
+            || self.sender.waits()
             || self.oneways_confirmed.load(Ordering::SeqCst)
                 != self.oneways_sent.load(Ordering::SeqCst)
     }
@@ -192,7 +173,7 @@ impl MuxedConnection {
 
     /// When the last request was sent, if nothing is under way.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let is_idle = self.is_open() && self.pending.len() == 0 && self.outbox.waiting() == 0;
+        let is_idle = self.is_open() && self.pending.len() == 0 && !self.sender.waits();
         is_idle.then(|| self.pending.time(self.last_request.load(Ordering::Relaxed)))
     }
 
@@ -295,59 +276,65 @@ impl MuxedConnection {
         must_not_wait: bool,
         clock: &Clock,
     ) -> Result<(), (PendingRequest, ConnectionFault)> {
-        let urgency = self.urgency(begun.others, clock.start, dispatch.buffering);
+        let when = self.when(begun.others, clock.start, dispatch.when);
         let patience = self.patience(orb, must_not_wait, clock);
-        let fragments = dispatch.fragment_octets;
-        let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
-        if let Err(refused) = put {
-            return self.refused(begun.id, refused);
+        let terms = Terms {
+            fragment_octets: dispatch.fragment_octets,
+            when,
+            patience,
+            until: clock.deadline(),
+        };
+        match self.sender.put(&self.link, encoder, &terms) {
+            Ok(Put::Kept { is_new, .. }) => {
+                let is_held = matches!(when, When::Held { .. });
+                self.after_keeping(orb, is_new, is_held || begun.others >= BURST_PENDING);
+            }
+            Ok(Put::Sent | Put::Waits(_)) => {}
+            Err(fault) => return self.refused(begun.id, fault),
         }
-        if urgency != Urgency::Now {
-            self.after_deferral(orb, dispatch.buffering.is_some() || self.is_burst(begun.others));
-        }
-        self.after_put(orb, patience, must_not_wait, clock);
+        self.after_put(orb, patience, clock);
         Ok(())
     }
 
     /// How this thread passes the time when the server takes nothing.
     #[inline]
     fn patience(&self, orb: &Orb, must_not_wait: bool, clock: &Clock) -> Patience {
-        if must_not_wait || orb.is_driven_by_application() {
-            return Patience::None;
+        if must_not_wait {
+            return Patience::Queue;
+        }
+        if orb.is_driven_by_application() {
+            return Patience::RunLoop;
         }
         let timeout = clock.next_wait().or(orb.settings().message_timeout);
         // When it cannot be set, the one before holds.
         let _ = self.link.set_send_timeout(timeout);
-        Patience::Until(clock.deadline())
+        Patience::Block
     }
 
     #[inline]
-    fn after_put(&self, orb: &Orb, patience: Patience, must_not_wait: bool, clock: &Clock) {
-        if patience != Patience::None || self.outbox.waiting() == 0 {
+    fn after_put(&self, orb: &Orb, patience: Patience, clock: &Clock) {
+        if patience == Patience::Block || !self.sender.waits() {
             return;
         }
-        // What the server has not taken is sent by the flusher, if by nobody else.
+        // What the server has not taken is sent by the flusher, unless another thread does.
         orb.flusher().expect();
-        let is_stuck = || self.outbox.waiting() > self.batch_octets.saturating_mul(2);
-        if !must_not_wait && is_stuck() {
-            self.wait_until_sent(orb, clock);
+        if patience == Patience::RunLoop && self.sender.waiting() > self.batch_octets * 2 {
+            self.run_until_sent(orb, clock);
         }
     }
 
-    /// Whether a request goes out at once. One that follows others closely need not, if somebody
-    /// will flush soon: the thread that reads, when it is awake, this one, when it runs an event
-    /// loop and may have more to do before it waits, or the flusher.
+    /// When a request goes out. One that follows others closely may wait if a thread will flush
+    /// soon: the thread that reads, when it is awake, this one, when it runs an event loop and may
+    /// have more to do before it waits, or the flusher.
     #[inline]
-    fn urgency(&self, others: usize, now: Instant, buffering: Option<Buffering>) -> Urgency {
+    fn when(&self, others: usize, now: Instant, wanted: When) -> When {
         let follows = self.follows_closely(now);
-        if let Some(Buffering { octets, messages, until }) = buffering {
-            return Urgency::Hold { octets, messages, until };
-        }
         let is_awake = || self.reading.is_awake() || runs_loop();
-        if others > 0 && (is_awake() || (follows && self.is_burst(others))) {
-            return Urgency::Batch(self.batch_octets);
+        match wanted {
+            When::Held { .. } => wanted,
+            _ if others > 0 && (is_awake() || (follows && others >= BURST_PENDING)) => When::Later,
+            _ => When::Now,
         }
-        Urgency::Now
     }
 
     #[inline]
@@ -357,13 +344,10 @@ impl MuxedConnection {
         now.saturating_sub(last) < BURST_GAP
     }
 
-    fn is_burst(&self, others: usize) -> bool {
-        others >= BURST_PENDING
-    }
-
-    /// Something was kept back: sees to it that somebody sends it.
+    /// A request was kept back: sees to it that a thread sends it. `is_new`: none was asked yet.
+    /// `may_wait`: it may be sent by the flusher only.
     #[inline]
-    fn after_deferral(&self, orb: &Orb, may_wait: bool) {
+    fn after_keeping(&self, orb: &Orb, is_new: bool, may_wait: bool) {
         let of_orb = || {
             let reactor = orb.reactor().ok().filter(|_| orb.is_driven_by_application())?;
             Some(Arc::clone(reactor) as Arc<dyn Loop>)
@@ -375,36 +359,47 @@ impl MuxedConnection {
             return;
         }
         orb.flusher().expect();
-        if let Some(reactor) = flushing_loop
-            && !self.asked_to_flush.swap(true, Ordering::SeqCst)
+        if let Some(reactor) = flushing_loop.filter(|_| is_new)
             && let Some(itself) = self.itself.upgrade()
         {
             reactor.flush_before_waiting(itself);
         }
     }
 
-    /// Sends what waits, as far as that needs no waiting.
+    /// Sends what waits, as far as that needs no waiting. If it fails the link is shut down, and
+    /// the thread that reads tells those that wait.
     pub(crate) fn flush(&self) {
-        if self.outbox.flush(&self.link, Patience::None).is_err() {
-            // Whoever reads notices, and tells those who wait.
-            self.link.shutdown();
-        }
+        let _ = self.sender.flush(&self.link, Patience::Queue);
     }
 
     #[cold]
     #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
-    fn refused(&self, id: u32, refused: Refused) -> Result<(), (PendingRequest, ConnectionFault)> {
-        let (unsent, error) = match refused {
-            Refused::Unsent(error) => (self.pending.withdraw(id), error),
-            Refused::Broken(error) => (None, error),
+    fn refused(&self, id: u32, fault: SendFault) -> Result<(), (PendingRequest, ConnectionFault)> {
+        let is_unsent = !matches!(fault, SendFault::Unknown(_));
+        let unsent = if is_unsent { self.pending.withdraw(id) } else { None };
+        let why = self.not_sent(fault);
+        // Without the request, the thread that closed the connection has told its outcome.
+        unsent.map_or(Ok(()), |request| Err((request, why)))
+    }
+
+    /// Why a request was not sent. If the link broke, so did the connection.
+    #[cold]
+    fn not_sent(&self, fault: SendFault) -> ConnectionFault {
+        let (why, failure) = match fault {
+            SendFault::Closed => (ConnectionFault::closed(), ReceiveFailure::Closed),
+            SendFault::Full(_) => return ConnectionFault::Full,
+            SendFault::TimedOut => return ConnectionFault::TimedOut(Awaited::Sending),
+            SendFault::Failed(error) => {
+                let same = std::io::Error::new(error.kind(), error.to_string());
+                (ConnectionFault::sending(error), ReceiveFailure::Io(same))
+            }
+            SendFault::Unknown(error) => {
+                let same = std::io::Error::new(error.kind(), error.to_string());
+                (ConnectionFault::LostInQueue(error), ReceiveFailure::Io(same))
+            }
         };
-        if self.outbox.is_closed() {
-            let error = std::io::Error::new(error.kind(), error.to_string());
-            self.broke(&ReceiveFailure::Io(error));
-        }
-        // Where it was told its outcome already, by whoever closed the connection, all is done.
-        let Some(request) = unsent else { return Ok(()) };
-        Err((request, ConnectionFault::unsent(error)))
+        self.broke(&failure);
+        why
     }
 
     /// Waits until there are fewer requests pending; whether there are.
@@ -424,9 +419,9 @@ impl MuxedConnection {
     /// In a program whose own threads run the event loop, the one that sends must not block while
     /// the server may be blocked in sending to it: it runs the loop instead.
     #[cold]
-    fn wait_until_sent(&self, orb: &Orb, clock: &Clock) {
+    fn run_until_sent(&self, orb: &Orb, clock: &Clock) {
         if self.ensure_read(orb).is_ok() {
-            let has_room = || self.outbox.waiting() <= self.batch_octets || !self.is_open();
+            let has_room = || self.sender.waiting() <= self.batch_octets || !self.is_open();
             self.run_until(orb, &has_room, clock.deadline());
         }
     }
@@ -452,45 +447,33 @@ impl MuxedConnection {
         // No reply comes to it, so no other request has to be told from it.
         encoder.patch_ulong(encoder.placeholder_at(dispatch.id_place), ONEWAY_ID);
         let follows = self.follows_closely(clock.start);
-        let urgency = match dispatch.buffering {
-            Some(Buffering { octets, messages, until }) => {
-                Urgency::Hold { octets, messages, until }
-            }
-            None if may_wait && follows => Urgency::Batch(self.batch_octets),
-            None => Urgency::Now,
+        let when = match dispatch.when {
+            When::Now if may_wait && follows => When::Later,
+            when => when,
         };
         let must_not_wait = runs_loop() || delivers();
         let patience = self.patience(orb, must_not_wait, clock);
-        let fragments = dispatch.fragment_octets;
-        let put = self.outbox.put(&self.link, encoder, fragments, urgency, patience);
-        put.map_err(|refused| self.oneway_refused(refused))?;
+        let until = clock.deadline();
+        let fragment_octets = dispatch.fragment_octets;
+        let terms = Terms { fragment_octets, when, patience, until };
+        let put = self.sender.put(&self.link, encoder, &terms);
+        let put = put.map_err(|fault| self.not_sent(fault))?;
         self.note_oneway();
-        if urgency != Urgency::Now {
-            self.after_deferral(orb, true);
+        match put {
+            Put::Kept { is_new, .. } => self.after_keeping(orb, is_new, true),
+            Put::Waits(end) if !may_wait && patience == Patience::Block => {
+                let sent = self.sender.wait_until_sent(&self.link, end, until);
+                sent.map_err(|fault| self.not_sent(fault))?;
+            }
+            Put::Sent | Put::Waits(_) => {}
         }
-        self.after_put(orb, patience, must_not_wait, clock);
-        if let (false, Patience::Until(deadline)) = (may_wait, patience) {
-            self.outbox.wait_until_sent(deadline).map_err(ConnectionFault::LostInQueue)?;
-        }
+        self.after_put(orb, patience, clock);
         Ok(())
-    }
-
-    #[cold]
-    fn oneway_refused(&self, refused: Refused) -> ConnectionFault {
-        if self.outbox.is_closed() {
-            self.broke(&ReceiveFailure::Closed);
-        }
-        match refused {
-            Refused::Unsent(error) => ConnectionFault::unsent(error),
-            Refused::Broken(error) => ConnectionFault::LostInQueue(error),
-        }
     }
 
     /// Sends all that waits, as far as that needs no waiting, also what a policy keeps back.
     pub(crate) fn flush_all(&self) {
-        if self.outbox.flush_all(&self.link, Patience::None).is_err() {
-            self.link.shutdown();
-        }
+        let _ = self.sender.flush_all(&self.link, Patience::Queue);
     }
 
     fn run_until(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {
@@ -510,18 +493,10 @@ fn copy_from(encoder: &Encoder<'_>, place: usize, to: &mut Vec<u8>) {
 
 impl Flush for MuxedConnection {
     fn flush_old(&self) -> bool {
-        let waits = self.outbox.waits_for_flush();
-        let waited = self.was_waiting.swap(waits, Ordering::Relaxed);
-        match (waited, waits) {
-            (true, true) => self.flush(),
-            (false, false) => self.outbox.rest(),
-            _ => {}
-        }
-        waits
+        self.sender.tick(&self.link) != Look::Nothing
     }
 
     fn before_waiting(&self) {
-        self.asked_to_flush.store(false, Ordering::SeqCst);
         self.flush();
     }
 }

@@ -7,11 +7,12 @@
 use crate::Orb;
 use crate::server::ServerConnection;
 use corbie_cdr::{ByteOrder, Encoder, Error, Version};
+use corbie_connection::{Position, SendFault};
 use corbie_giop::{
     ReplyHeader, ReplyStatus, ResponseFlags, ServiceContexts, finish_message, write_reply,
 };
+use corbie_threads::thread::Patience;
 use corbie_types::{CompletionStatus, SystemException};
-use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -33,26 +34,16 @@ pub(crate) enum Sent {
     /// It was handed to the transport.
     Out,
     /// It waits for the client to take what is before it, and ends here.
-    Queued(u64),
+    Queued(Position),
     /// The connection is closed, now at the latest.
     Lost,
     /// So much waits for the client to take it that this has no room.
     NoRoom,
 }
 
-/// What is done about a client that does not take its replies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
-    /// The thread is the connection's own.
-    Always,
-    /// It is another: what waits is queued while there is room.
-    WithoutRoom,
-    /// It does not wait at all.
-    Never,
-}
-
-/// Answers a request of `connection`. A reply that cannot be sent closes the
-/// connection.
+/// Answers a request of `connection`. A reply that cannot be sent closes the connection.
+/// `patience`: Block for the connection's own thread, Queue for another, which waits only beyond
+/// four times `queued_octets_max`, and Refuse for one that does not wait then either.
 ///
 /// # Errors
 /// What `body` says; nothing was sent then.
@@ -63,7 +54,7 @@ pub(crate) fn send<'a>(
     to: &ReplyTo,
     status: ReplyStatus,
     body: Body<'_, 'a>,
-    waits: Waits,
+    patience: Patience,
 ) -> Result<Sent, Error> {
     let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(to.version);
@@ -76,38 +67,38 @@ pub(crate) fn send<'a>(
     });
     written?;
     let fragment_octets = orb.fragment_octets(to.version);
-    let sent = match waits {
-        Waits::Always => connection.send(orb, &mut encoder, fragment_octets).map(|()| 0),
-        // Nobody else sends on what a client does not take.
-        Waits::WithoutRoom if orb.server().closing.load(Ordering::Acquire) => {
-            connection.send(orb, &mut encoder, fragment_octets).map(|()| 0)
-        }
-        Waits::WithoutRoom | Waits::Never => {
-            match connection.send_without_waiting(orb, &mut encoder, fragment_octets) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock && waits == Waits::Never => {
-                    return Ok(Sent::NoRoom);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    connection.send(orb, &mut encoder, fragment_octets).map(|()| 0)
-                }
-                sent => sent,
-            }
-        }
+    let mut send = |patience| connection.send(orb, &mut encoder, fragment_octets, patience);
+    let own = connection.patience;
+    let sent = match patience {
+        Patience::Block | Patience::RunLoop => send(own),
+        // No thread is left to send on what a client does not take.
+        Patience::Queue if orb.server().closing.load(Ordering::Acquire) => send(own),
+        Patience::Queue => match send(Patience::Queue) {
+            Err(SendFault::Full(_)) => send(own),
+            sent => sent,
+        },
+        Patience::Refuse => match send(Patience::Queue) {
+            Err(SendFault::Full(_)) => return Ok(Sent::NoRoom),
+            sent => sent,
+        },
     };
     Ok(match sent {
-        Ok(0) => Sent::Out,
-        Ok(end) => Sent::Queued(end),
-        Err(error) => {
-            cannot_send(connection, &error);
+        Ok(None) => Sent::Out,
+        Ok(Some(end)) => Sent::Queued(end),
+        Err(fault) => {
+            cannot_send(connection, &fault);
             Sent::Lost
         }
     })
 }
 
 #[cold]
-fn cannot_send(connection: &ServerConnection, error: &std::io::Error) {
-    tracing::debug!(peer = %connection.peer(), %error, "a reply could not be sent");
-    connection.cut();
+fn cannot_send(connection: &ServerConnection, fault: &SendFault) {
+    tracing::debug!(peer = %connection.peer(), ?fault, "a reply could not be sent");
+    // What was put before the last word is still sent.
+    if !matches!(fault, SendFault::Closed) {
+        connection.cut();
+    }
 }
 
 /// Writes a user exception: `members` writes its members.

@@ -6,14 +6,15 @@
 
 use crate::Orb;
 use crate::server::crew::Crew;
-use crate::server::sending::Sending;
+use crate::server::sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
-use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
+use corbie_connection::{ReceiveFailure, Received, Sender, WhatComes, WhatIsHere, receive};
 use corbie_giop::{
     Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, Version,
     close_connection,
 };
-use corbie_threads::thread::Registration;
+use corbie_settings::ServerConcurrency;
+use corbie_threads::thread::{Patience, Registration};
 use corbie_transport::{Link, PeerAddress, Waiter};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -27,7 +28,12 @@ pub(crate) struct ServerConnection {
     message_timeout: Option<Duration>,
     /// Lock "reading": held while a thread waits for and takes one message.
     reading: Mutex<Reading>,
-    pub(crate) sending: Sending,
+    pub(crate) sender: Sender,
+    /// What the threads that serve it do about a peer that takes nothing: they wait where they are
+    /// its own, and not where an event loop tells when the peer takes more.
+    pub(crate) patience: Patience,
+    /// Whether more whole requests are in the reader: the thread that serves the last flushes.
+    pub(super) is_batching: AtomicBool,
     /// The code sets that the client announced: char in the upper, wchar in the lower half.
     code_sets: AtomicU64,
     /// How far it is, and how many requests are in service.
@@ -73,6 +79,10 @@ impl ServerConnection {
         // No receive time-out is set: the timer costs every call 0.2 µs. Silent connections are
         // closed by housekeeping, which wakes the thread that waits here.
         link.set_send_timeout(settings.message_timeout)?;
+        let patience = match has_own_threads(orb, &link) {
+            true => Patience::Block,
+            false => Patience::Queue,
+        };
         Ok(ServerConnection {
             id,
             link,
@@ -81,7 +91,9 @@ impl ServerConnection {
                 reader: orb.reader(Roles::SERVER, protocol),
                 waiter: Waiter::new(orb.server_wait()),
             }),
-            sending: Sending::new(orb),
+            sender: sending::sender(orb),
+            patience,
+            is_batching: AtomicBool::new(false),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
             life: Life::new(),
             crew: Crew::default(),
@@ -93,11 +105,6 @@ impl ServerConnection {
             is_paused: AtomicBool::new(false),
             registration: OnceLock::new(),
         })
-    }
-
-    /// Whether an event loop can wait for it.
-    pub(crate) fn can_be_watched(&self) -> bool {
-        self.link.can_be_watched()
     }
 
     pub(crate) fn peer(&self) -> PeerAddress {
@@ -124,7 +131,7 @@ impl ServerConnection {
         }
         let message = reading.reader.take_message().ok_or(ReceiveFailure::Closed)?;
         self.note_message(orb, message.header().version, false);
-        self.note_following(orb, reading.reader.holds_message());
+        self.note_following(reading.reader.holds_message());
         Ok(message)
     }
 
@@ -165,7 +172,7 @@ impl ServerConnection {
         let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
         let follows = reader.is_mid_message();
         self.note_message(orb, message.header().version, follows);
-        self.note_following(orb, follows && reader.holds_message());
+        self.note_following(follows && reader.holds_message());
         Ok(Taken::Message(message, follows || !is_drained))
     }
 
@@ -215,7 +222,7 @@ impl ServerConnection {
     /// Closes in the orderly way unless a request is being served; whether it is closing now.
     pub(crate) fn close_if_idle(&self) -> bool {
         // A reply may still have to be taken by the peer.
-        if !self.sending.waits() && self.life.close_if_idle() {
+        if !self.sender.waits() && self.life.close_if_idle() {
             self.say_close_connection();
         }
         self.is_closing()
@@ -278,6 +285,16 @@ impl ServerConnection {
 
     fn lock_reading(&self) -> MutexGuard<'_, Reading> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether threads of its own serve a connection, or an event loop. What no event loop can watch
+/// needs a thread, however others are served.
+fn has_own_threads(orb: &Orb, link: &Link) -> bool {
+    match orb.settings().server_concurrency {
+        ServerConcurrency::ThreadPerConnection => true,
+        ServerConcurrency::Reactive => false,
+        _ => !link.can_be_watched(),
     }
 }
 

@@ -237,7 +237,7 @@ pub(crate) fn panicked(
 #[cold]
 fn other(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     message: &Message<'_>,
     incoming: Incoming,
 ) -> Result<(), GiopError> {
@@ -259,7 +259,7 @@ fn other(
 
 fn locate(
     orb: &Orb,
-    connection: &ServerConnection,
+    connection: &Arc<ServerConnection>,
     message: &Message<'_>,
 ) -> Result<(), GiopError> {
     let header = message.locate_request()?;
@@ -282,12 +282,11 @@ fn locate(
         Location::Forward(ior) => Ior::encode(ior, &mut encoder),
         _ => Ok(()),
     };
-    let sent = written
-        .and_then(|()| finish_message(&mut encoder, start))
-        .map_err(std::io::Error::other)
-        .and_then(|()| connection.send(orb, &mut encoder, None));
-    if let Err(error) = sent {
-        tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be sent");
+    if let Err(error) = written.and_then(|()| finish_message(&mut encoder, start)) {
+        tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be written");
+        connection.close(None);
+    } else if let Err(fault) = connection.send(orb, &mut encoder, None, connection.patience) {
+        tracing::debug!(peer = %connection.peer(), ?fault, "a LocateReply could not be sent");
         connection.close(None);
     }
     Ok(())

@@ -61,7 +61,7 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
 /// requests of `connection` shall be read.
 #[inline]
 pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
-    if connection.sending.is_full() {
+    if connection.sender.is_over_half() {
         return true;
     }
     let of_connection = connection.deferred.load(Ordering::Acquire);
@@ -135,7 +135,7 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
     connection.excuse_peer();
     let is_eased = || {
         connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)
-            && !connection.sending.is_full()
+            && !connection.sender.is_over_half()
             && due.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
     let mut guard = due.lock();

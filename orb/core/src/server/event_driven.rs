@@ -23,7 +23,6 @@ use std::sync::Arc;
 /// # Errors
 /// What the system says.
 pub(crate) fn add(reactor: &Arc<Reactor>, connection: &Arc<ServerConnection>) -> io::Result<()> {
-    connection.sending.never_wait();
     let source: Arc<dyn Source<Orb>> = Arc::clone(connection) as _;
     let registration = reactor.add(source)?;
     connection.registration.get_or_init(|| registration);
@@ -36,7 +35,7 @@ impl Source<Orb> for ServerConnection {
     }
 
     fn handle_output(&self, orb: &Orb) {
-        self.send_on(orb);
+        self.flush();
         held::resume_if_eased(orb);
         due_responses::resume_if_eased(orb, self);
     }
@@ -64,7 +63,7 @@ impl Source<Orb> for ServerConnection {
             }
             Err(failure) => {
                 thread_per_connection::end(&self, &failure);
-                if self.has_last_words() {
+                if self.sender.has_last_word() {
                     self.end_of_closing(orb, turn)
                 } else {
                     leave(orb, &self)
@@ -83,14 +82,14 @@ pub(crate) fn is_too_deep(orb: &Orb) -> bool {
 impl ServerConnection {
     /// The connection closes; while its last words wait for the peer to take them, it stays.
     fn end_of_closing(&self, orb: &Orb, turn: &Turn<'_>) -> Next {
-        if turn.has_end() || !self.sending.waits() { leave(orb, self) } else { Next::Wait }
+        if turn.has_end() || !self.sender.waits() { leave(orb, self) } else { Next::Wait }
     }
 }
 
 /// The connection is closed: it is no source any more. What still waits is lost, and those who want
 /// to know learn it now: later it would be where the last of its responses is dropped.
 fn leave(orb: &Orb, connection: &ServerConnection) -> Next {
-    if connection.sending.waits() {
+    if connection.sender.waits() {
         connection.shut();
     }
     orb.server().forget(connection.id);
@@ -132,7 +131,7 @@ fn serve(
 
 /// What becomes of a connection after a message.
 pub(crate) fn after(orb: &Orb, connection: &ServerConnection, more: bool) -> Next {
-    if connection.is_closing() && !connection.sending.waits() {
+    if connection.is_closing() && !connection.sender.waits() {
         return leave(orb, connection);
     }
     if more { Next::Again } else { Next::Wait }

@@ -12,6 +12,7 @@ use crate::server::{
 };
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
+use corbie_threads::thread::Patience;
 use corbie_transport::Link;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
@@ -154,20 +155,13 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
 /// Gives `connection` to those who serve it.
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
     let server = orb.server();
-    // What no event loop can watch needs a thread, however others are served.
-    if !connection.can_be_watched()
-        && orb.settings().server_concurrency != ServerConcurrency::Reactive
-    {
+    if connection.patience == Patience::Block {
         thread_per_connection::spawn(orb, connection);
         return Ok(());
     }
     let gone = || std::io::Error::other("the ORB shuts down");
     match orb.settings().server_concurrency {
-        ServerConcurrency::ThreadPerConnection => {
-            thread_per_connection::spawn(orb, connection);
-            Ok(())
-        }
-        ServerConcurrency::ThreadPool => {
+        ServerConcurrency::ThreadPerConnection | ServerConcurrency::ThreadPool => {
             event_driven::add(&server.pool.get().ok_or_else(gone)?.reactor, connection)
         }
         ServerConcurrency::ThreadPerRequest => {

@@ -45,11 +45,6 @@ impl Registry {
         self.lock().values().filter(|connection| is_due(connection)).cloned().collect()
     }
 
-    /// Shows each to `look`, which must not wait.
-    pub(crate) fn for_each(&self, look: impl Fn(&ServerConnection)) {
-        self.lock().values().for_each(|connection| look(connection));
-    }
-
     pub(crate) fn all(&self) -> Vec<Arc<ServerConnection>> {
         self.lock().values().cloned().collect()
     }

@@ -5,13 +5,14 @@
 //! is to be answered after the upcall is taken out by [`ServerRequest::defer`] (paper AMH §3).
 
 use crate::policy::InvocationPolicies;
-use crate::server::answer::{self, Body, ReplyTo, Waits};
+use crate::server::answer::{self, Body, ReplyTo};
 use crate::server::held::{self, HeldRequest};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{Message, RequestHeader, ResponseFlags, service_context_id};
+use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::borrow::Cow;
@@ -277,8 +278,8 @@ impl<'r> ServerRequest<'r> {
         {
             let to = self.reply_to();
             // A request that was held is served by a thread that has others to serve.
-            let waits = if self.held_by == 0 { Waits::Always } else { Waits::WithoutRoom };
-            answer::send(self.orb, connection, &to, outcome.status(), body, waits)
+            let patience = if self.held_by == 0 { Patience::Block } else { Patience::Queue };
+            answer::send(self.orb, connection, &to, outcome.status(), body, patience)
                 .map_err(answer::unwritable)?;
         }
         self.progress = Progress::Answered;

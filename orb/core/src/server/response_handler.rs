@@ -6,7 +6,7 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
-use crate::server::answer::{self, Body, ReplyTo, Sent, Waits};
+use crate::server::answer::{self, Body, ReplyTo, Sent};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{peer_of, second_answer};
@@ -14,6 +14,7 @@ use crate::server::{ServerConnection, due_responses};
 use crate::{Object, Orb};
 use corbie_cdr::{Encoder, Marshal as _};
 use corbie_giop::{ReplyStatus, ResponseFlags};
+use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
 use std::fmt;
@@ -104,14 +105,14 @@ impl ResponseHandler {
         results: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
         then: impl FnOnce(Result<(), SystemException>) + Send + 'static,
     ) -> Result<(), Self> {
-        match self.answer_waiting(Outcome::Results, results, Waits::Never) {
+        match self.answer_waiting(Outcome::Results, results, Patience::Refuse) {
             Ok(Sent::NoRoom) => return Err(self),
             Ok(Sent::Queued(end)) if let Some(connection) = &self.connection => {
                 let (peer, operation) = (connection.peer(), self.operation().to_owned());
                 let told = move |sent| {
                     then(if sent { Ok(()) } else { Err(client_gone(&operation, &peer)) });
                 };
-                connection.when_sent(end, Box::new(told));
+                connection.sender.when_sent(end, Box::new(told));
             }
             Ok(_) => then(Ok(())),
             Err(exception) => then(Err(exception)),
@@ -123,7 +124,7 @@ impl ResponseHandler {
     /// is what is known now.
     #[must_use]
     pub fn is_client_behind(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.sending.is_full())
+        self.connection.as_ref().is_some_and(|connection| connection.sender.is_over_half())
     }
 
     /// Answers with a user exception: `members` writes its members.
@@ -189,7 +190,7 @@ impl ResponseHandler {
     }
 
     fn answer(&mut self, outcome: Outcome<'_>, body: Body<'_, '_>) -> Result<(), SystemException> {
-        self.answer_waiting(outcome, body, Waits::WithoutRoom).map(drop)
+        self.answer_waiting(outcome, body, Patience::Queue).map(drop)
     }
 
     /// What became of the answer; without room for it, it is still due.
@@ -197,13 +198,13 @@ impl ResponseHandler {
         &mut self,
         outcome: Outcome<'_>,
         body: Body<'_, '_>,
-        waits: Waits,
+        patience: Patience,
     ) -> Result<Sent, SystemException> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
         // A body that panics leaves it unanswered, so that the client gets NO_RESPONSE.
-        let sent = self.send(outcome.status(), body, waits);
+        let sent = self.send(outcome.status(), body, patience);
         if matches!(sent, Ok(Sent::NoRoom)) {
             return sent;
         }
@@ -230,7 +231,7 @@ impl ResponseHandler {
         &self,
         status: ReplyStatus,
         body: Body<'_, '_>,
-        waits: Waits,
+        patience: Patience,
     ) -> Result<Sent, SystemException> {
         let Some(connection) = &self.connection else { return Ok(Sent::Out) };
         if self.to.response == ResponseFlags::None {
@@ -239,15 +240,15 @@ impl ResponseHandler {
         if connection.is_closing() {
             return Err(client_gone(self.operation(), &connection.peer()));
         }
-        let sent = match answer::send(&self.orb, connection, &self.to, status, body, waits) {
+        let sent = match answer::send(&self.orb, connection, &self.to, status, body, patience) {
             Ok(sent) => sent,
             Err(error) => {
                 // The client gets the exception for the results that could not be written.
                 let unwritable = answer::unwritable(error);
                 let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
                 let status = ReplyStatus::SystemException;
-                let waits = Waits::WithoutRoom; // It is small.
-                let _ = answer::send(&self.orb, connection, &self.to, status, body, waits);
+                let patience = Patience::Queue; // It is small.
+                let _ = answer::send(&self.orb, connection, &self.to, status, body, patience);
                 return Err(unwritable);
             }
         };

@@ -127,13 +127,13 @@ pub(crate) fn close_silent(orb: &Orb) {
         since != COMPLETE && passed(since, settings.message_timeout)
     };
     let is_stuck = |connection: &ServerConnection| {
-        let since = connection.sending.stuck_since.load(Ordering::Relaxed);
-        since != COMPLETE && passed(since, settings.message_timeout)
+        let stuck = connection.sender.stuck_for(Instant::now());
+        settings.message_timeout.is_some_and(|timeout| stuck > timeout)
     };
     let is_silent = |connection: &ServerConnection| {
         let since = connection.last_message.load(Ordering::Relaxed);
         let is_busy = connection.is_busy()
-            || connection.sending.waits()
+            || connection.sender.waits()
             || connection.incomplete_since.load(Ordering::Relaxed) != COMPLETE;
         let has_begun = connection.has_begun.load(Ordering::Relaxed);
         let first = settings.first_octet_timeout;
@@ -141,7 +141,6 @@ pub(crate) fn close_silent(orb: &Orb) {
     };
     let registry = &orb.server().registry;
     orb.server().held_queues.drop_orphans();
-    registry.for_each(|connection| connection.note_progress(now));
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
         let peer = connection.peer();
         if is_stuck(&connection) {

@@ -1,7 +1,7 @@
 //! How requests of a shared connection end without a reply: in time-out, cancel, close, break,
 //! shutdown. Each is taken out of the pending first, so that nobody else ends it too.
 
-use super::{MuxedConnection, NOT_STUCK};
+use super::MuxedConnection;
 use crate::client::PendingRequest;
 use crate::client::delivery;
 use crate::connection::{Awaited, ConnectionFault};
@@ -9,7 +9,7 @@ use corbie_cdr::{ByteOrder, Version};
 use corbie_connection::ReceiveFailure;
 use corbie_giop::cancel_request;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl MuxedConnection {
     /// Nobody waits for `id` any more: forgets it, and tells the server. Its sink, if it was still
@@ -22,7 +22,7 @@ impl MuxedConnection {
 
     fn tell_cancelled(&self, id: u32) {
         let version = Version { minor: self.giop_minor.load(Ordering::Relaxed), ..Version::V1_2 };
-        self.outbox.post(&self.link, &cancel_request(version, ByteOrder::NATIVE, id));
+        self.sender.post(&self.link, &cancel_request(version, ByteOrder::NATIVE, id));
     }
 
     /// Ends the requests whose time is over at `now`.
@@ -36,16 +36,7 @@ impl MuxedConnection {
     /// Breaks the connection when the server has taken nothing of what waits for `message_timeout`:
     /// threads that never wait for it would go on for ever. Called once a second.
     pub(crate) fn break_if_stuck(&self, now: Instant) {
-        let now = self.pending.nanoseconds(now);
-        let Some(moved) = self.outbox.moved_of_what_is_due() else {
-            return self.stuck_since.store(NOT_STUCK, Ordering::Relaxed);
-        };
-        let before = self.moved_before.swap(moved, Ordering::Relaxed);
-        let since = self.stuck_since.load(Ordering::Relaxed);
-        if moved != before || since == NOT_STUCK {
-            return self.stuck_since.store(now, Ordering::Relaxed);
-        }
-        let stuck = Duration::from_nanos(now.saturating_sub(since));
+        let stuck = self.sender.stuck_for(now);
         if self.message_timeout.is_some_and(|timeout| stuck > timeout) {
             tracing::warn!(endpoint = %self.endpoint, "connection closed: requests are not taken");
             self.broke(&ReceiveFailure::TooSlow);
@@ -91,8 +82,7 @@ impl MuxedConnection {
         self.life.gone();
         // First: who reads sees the link closed, and must not take that for a break.
         let pending = self.pending.close();
-        self.outbox.close();
-        self.link.shutdown();
+        self.sender.close(&self.link);
         pending
     }
 }

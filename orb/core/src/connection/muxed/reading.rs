@@ -8,12 +8,11 @@ use super::MuxedConnection;
 use crate::Orb;
 use crate::client::delivery::{self, OwnedReply};
 use crate::client::{PendingRequest, Waiting};
-use crate::connection::outbox::Patience;
 use crate::reactor::Turn;
-use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
+use corbie_connection::{ReceiveFailure, Received, SendFault, WhatComes, WhatIsHere, receive};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
 use corbie_threads::reactor::{Next, Source};
-use corbie_threads::thread::{deliveries, enter_delivery};
+use corbie_threads::thread::{Patience, deliveries, enter_delivery};
 use corbie_transport::Waiter;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -29,7 +28,7 @@ const MESSAGES_PER_TURN: u32 = 256;
 pub(crate) struct Reading {
     /// Whether some thread has the right to read.
     is_taken: AtomicBool,
-    /// Whether the thread that reads is awake: it flushes the outbox before it waits.
+    /// Whether the thread that reads is awake: it flushes before it waits.
     is_awake: AtomicBool,
     /// The event loop found the right taken: it is to be called when the right is given back.
     was_missed: AtomicBool,
@@ -231,8 +230,11 @@ impl MuxedConnection {
     }
 
     fn flush_for_reader(&self, orb: &Orb) -> Result<(), ReceiveFailure> {
-        self.outbox.flush_all(&self.link, Patience::None).map_err(ReceiveFailure::Io)?;
-        if self.outbox.waiting() > 0 {
+        self.sender.flush_all(&self.link, Patience::Queue).map_err(|fault| match fault {
+            SendFault::Failed(error) | SendFault::Unknown(error) => ReceiveFailure::Io(error),
+            _ => ReceiveFailure::Closed,
+        })?;
+        if self.sender.waits() {
             // This thread cannot send while it receives, and the server may want the rest first.
             orb.flusher().expect();
         }
@@ -361,20 +363,16 @@ impl Source<Orb> for MuxedConnection {
 
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
         self.reading.is_awake.store(true, Ordering::SeqCst);
-        if self.outbox.waiting() > 0 {
-            self.flush();
-        }
+        self.flush();
         let next = self.read_ready(orb, turn);
         // In this order: who keeps something back looks afterwards whether we are awake.
         self.reading.is_awake.store(false, Ordering::SeqCst);
-        if self.outbox.waiting() > 0 {
-            self.flush();
-        }
+        self.flush();
         next
     }
 
     fn handle_output(&self, _orb: &Orb) {
-        if self.outbox.waiting() > 0 && !self.reading.is_awake() {
+        if !self.reading.is_awake() {
             self.flush();
         }
     }

@@ -129,7 +129,7 @@ impl HeldRequest {
 
     /// Whether the client takes replies, or has gone.
     pub(super) fn has_room(&self) -> bool {
-        self.connection().is_none_or(|c| c.is_closing() || !c.sending.is_full())
+        self.connection().is_none_or(|c| c.is_closing() || !c.sender.is_over_half())
     }
 
     /// It is being served: its place in the queue is free. Its connection stays busy.

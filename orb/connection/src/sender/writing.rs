@@ -1,15 +1,13 @@
-//! Sends whole GIOP messages over a link. Used by `connection/client` and `server/connection`.
-//!
-//! In steady state a message costs one send system call and no allocation: what is sent is gathered
-//! from where it lies.
+//! Sends one finished message from where it lies in its encoder: whole or in fragments, gathered
+//! in as few calls of the link as it can be.
 
+use crate::Octets;
 use corbie_cdr::Encoder;
 use corbie_giop::Fragments;
-use corbie_transport::Link;
 use std::io::{self, IoSlice};
 
-/// Segments that one gathered write takes at most: the encoder's own octets and its borrowed chunks
-/// alternate.
+/// Segments that one call of the link takes at most: the encoder's own octets and those that it
+/// borrows alternate.
 const MAX_SEGMENTS: usize = 40;
 
 /// Sends the finished message in `encoder`: whole, or in fragments when it has more than
@@ -18,8 +16,8 @@ const MAX_SEGMENTS: usize = 40;
 /// # Errors
 /// What the system says; `TimedOut` when the peer does not take it within the send time-out.
 #[inline]
-pub(crate) fn send_message(
-    link: &Link,
+pub fn send_message(
+    link: &impl Octets,
     encoder: &Encoder<'_>,
     fragment_octets: Option<usize>,
 ) -> io::Result<()> {
@@ -35,7 +33,7 @@ pub(crate) fn send_message(
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn try_send_message(link: &Link, encoder: &Encoder<'_>) -> io::Result<usize> {
+pub(super) fn try_send_message(link: &impl Octets, encoder: &Encoder<'_>) -> io::Result<usize> {
     if encoder.is_contiguous() {
         return link.try_send(encoder.own_octets());
     }
@@ -54,7 +52,7 @@ pub(crate) fn try_send_message(link: &Link, encoder: &Encoder<'_>) -> io::Result
 }
 
 /// Gives the octets of the finished message in `encoder`, cut as [`send_message`] would, to `each`.
-pub(crate) fn for_each_segment(
+pub(super) fn for_each_segment(
     encoder: &Encoder<'_>,
     fragment_octets: Option<usize>,
     mut each: impl FnMut(&[u8]),
@@ -71,7 +69,10 @@ pub(crate) fn for_each_segment(
     }
 }
 
-fn send_gathered<'s>(link: &Link, segments: impl Iterator<Item = &'s [u8]>) -> io::Result<()> {
+fn send_gathered<'s>(
+    link: &impl Octets,
+    segments: impl Iterator<Item = &'s [u8]>,
+) -> io::Result<()> {
     let mut slices = [IoSlice::new(&[]); MAX_SEGMENTS];
     let mut count = 0;
     for segment in segments {
@@ -86,7 +87,7 @@ fn send_gathered<'s>(link: &Link, segments: impl Iterator<Item = &'s [u8]>) -> i
 }
 
 #[cold]
-fn send_fragments(link: &Link, encoder: &Encoder<'_>, octets: usize) -> io::Result<()> {
+fn send_fragments(link: &impl Octets, encoder: &Encoder<'_>, octets: usize) -> io::Result<()> {
     let Some(fragments) = Fragments::of(encoder, octets) else {
         return send_gathered(link, encoder.segments());
     };

@@ -1,11 +1,11 @@
 //! Octets that wait to be sent, in order: small messages are copied behind one another into blocks
 //! of the thread's pool, so that they go in one system call; large ones are taken as they lie, in
-//! their encoder's blocks or in memory that somebody shares (paper POA §3.2). Used by `outbox`.
+//! their encoder's blocks or in memory that is shared (paper POA §3.2). Used by `queue`.
 
-use crate::connection::driver;
+use super::writing;
+use crate::Octets;
 use corbie_cdr::payload::SharedOctets;
 use corbie_cdr::{Encoder, Piece, buffers};
-use corbie_transport::Link;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
@@ -15,13 +15,13 @@ const LARGE_OCTETS: usize = 32 << 10;
 const BLOCK_OCTETS: usize = 16 << 10;
 /// Pieces that one system call takes.
 const PIECES: usize = 40;
-/// Who waits for the peer sends so many octets at a time: the peer has the link's send time-out for
-/// each time, and one that is slow but reads is not taken for one that hangs.
+/// A thread that waits for the peer sends so many octets at a time: the peer has the link's send
+/// time-out for each time, and one that is slow but reads is not taken for one that hangs.
 const WAITING_OCTETS: usize = 256 << 10;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Backlog {
+pub(super) struct Pieces {
     /// No piece is empty, nor wholly sent.
     pieces: VecDeque<Waiting>,
     /// Octets of the first piece that were sent.
@@ -54,15 +54,15 @@ impl Waiting {
     }
 }
 
-impl Backlog {
+impl Pieces {
     /// Octets that wait.
     #[inline]
-    pub(crate) fn octets(&self) -> usize {
+    pub(super) fn octets(&self) -> usize {
         self.octets
     }
 
     /// Puts a copy of `octets` behind what waits.
-    pub(crate) fn add(&mut self, octets: &[u8]) {
+    pub(super) fn add(&mut self, octets: &[u8]) {
         let mut rest = octets;
         while !rest.is_empty() {
             let block = match self.pieces.back_mut() {
@@ -87,7 +87,7 @@ impl Backlog {
     /// Puts the finished message in `encoder` behind what waits, but for its first `sent` octets:
     /// a large one as it lies, apart from what is only borrowed. Cuts it into fragments when it has
     /// more than `fragment_octets`.
-    pub(crate) fn add_message(
+    pub(super) fn add_message(
         &mut self,
         encoder: &mut Encoder<'_>,
         fragment_octets: Option<usize>,
@@ -96,7 +96,7 @@ impl Backlog {
         let is_cut = fragment_octets.is_some_and(|octets| encoder.len() > octets);
         if is_cut || encoder.len() < LARGE_OCTETS {
             let mut skip = sent;
-            return driver::for_each_segment(encoder, fragment_octets, |segment| {
+            return writing::for_each_segment(encoder, fragment_octets, |segment| {
                 self.add(segment.get(skip..).unwrap_or_default());
                 skip = skip.saturating_sub(segment.len());
             });
@@ -136,7 +136,7 @@ impl Backlog {
     }
 
     /// Puts `later` behind what waits here; it is empty then.
-    pub(crate) fn append(&mut self, later: &mut Backlog) {
+    pub(super) fn append(&mut self, later: &mut Pieces) {
         if self.octets == 0 {
             return std::mem::swap(self, later);
         }
@@ -155,8 +155,8 @@ impl Backlog {
     /// that a slow peer takes it within the link's send time-out; how many octets that were.
     ///
     /// # Errors
-    /// What the system says; nobody knows then how much was sent.
-    pub(crate) fn send(&mut self, link: &Link, may_wait: bool) -> io::Result<usize> {
+    /// What the system says; how much was sent is not known then.
+    pub(super) fn send(&mut self, link: &impl Octets, may_wait: bool) -> io::Result<usize> {
         let mut total = 0;
         let most = if may_wait { WAITING_OCTETS } else { usize::MAX };
         while self.octets > 0 {
@@ -165,7 +165,7 @@ impl Backlog {
             let sent = match &mut slices[..count] {
                 [one] if may_wait => link.send_one(one).map(|()| offered),
                 [one] => link.try_send(one),
-                many if may_wait => link.send(many).map(|()| offered),
+                many if may_wait => link.send(&mut *many).map(|()| offered),
                 many => link.try_send_gathered(many),
             }?;
             total += sent;
@@ -215,21 +215,21 @@ impl Backlog {
     }
 
     /// Nothing was added for a while: holds no memory any more.
-    pub(crate) fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
         if self.spare.capacity() > 0 {
             buffers::give(std::mem::take(&mut self.spare));
         }
     }
 
     /// Forgets what waits.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.pieces.drain(..).for_each(Waiting::give_back);
         (self.sent, self.octets) = (0, 0);
     }
 
     /// Octets of memory that it holds.
     #[cfg(test)]
-    pub(crate) fn memory_octets(&self) -> usize {
+    pub(super) fn memory_octets(&self) -> usize {
         let of = |piece: &Waiting| match piece {
             Waiting::Block(block) => block.capacity(),
             Waiting::Shared(octets) => octets.len(),
@@ -238,7 +238,7 @@ impl Backlog {
     }
 }
 
-impl Drop for Backlog {
+impl Drop for Pieces {
     fn drop(&mut self) {
         self.clear();
         self.rest();
