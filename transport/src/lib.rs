@@ -6,7 +6,7 @@
 //! or spins on the calling thread: there is no queue, no runtime and no thread here. Applications
 //! bring further transports along with [`Transport`].
 
-// layers: peer readiness < socket < tcp < unix < shm < endpoint < link < plugged wait < acceptor
+// layers: peer readiness < plugged < socket < tcp < unix < shm < endpoint < link < wait < acceptor
 //    registry
 mod acceptor;
 mod endpoint;

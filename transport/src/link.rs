@@ -43,7 +43,7 @@ impl Link {
             }
             Endpoint::Unix(name) => unix::connect(name, each, deadline).map(Link::Unix),
             Endpoint::Shm(name) => shm::connect(name, each, deadline).map(Link::Shm),
-            Endpoint::Plugged(plugged) => plugged.connect(each, deadline),
+            Endpoint::Plugged(plugged) => plugged.connect(each, deadline).map(Link::Plugged),
         }
     }
 

@@ -6,7 +6,7 @@
 //! transports do not come through here: `Link` and `Acceptor` are enums, and only their last
 //! variant is a trait object. `tests/testkit` has the suite that each transport has to pass.
 
-use crate::{Link, PeerAddress};
+use crate::PeerAddress;
 use corbie_types::{SystemException, UiopProfile};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -74,34 +74,34 @@ pub trait Transport: Send + Sync + fmt::Debug {
     }
 }
 
-/// An open connection of a third-party transport. See [`Link`] for what the methods promise: those
+/// An open connection of a third-party transport. See `Link` for what the methods promise: those
 /// of the same name say exactly this. One thread may send while another receives.
 pub trait PluggedLink: Send + Sync + fmt::Debug {
-    /// As [`Link::send`]: all octets, or an error.
+    /// As `Link::send`: all octets, or an error.
     ///
     /// # Errors
     /// `TimedOut` when the peer did not take them within the send time-out.
     fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()>;
 
-    /// As [`Link::try_send`]: what goes without waiting, perhaps nothing.
+    /// As `Link::try_send`: what goes without waiting, perhaps nothing.
     ///
     /// # Errors
     /// Why nothing can be sent any more; never `WouldBlock`.
     fn try_send(&self, octets: &[u8]) -> io::Result<usize>;
 
-    /// As [`Link::receive`]: waits for some octets; 0 when the peer has closed.
+    /// As `Link::receive`: waits for some octets; 0 when the peer has closed.
     ///
     /// # Errors
     /// `TimedOut` when nothing arrived within the receive time-out.
     fn receive(&self, space: &mut [u8]) -> io::Result<usize>;
 
-    /// As [`Link::try_receive`]: what is there already, `None` when nothing is.
+    /// As `Link::try_receive`: what is there already, `None` when nothing is.
     ///
     /// # Errors
     /// Why nothing can be received any more; never `WouldBlock`.
     fn try_receive(&self, space: &mut [u8]) -> io::Result<Option<usize>>;
 
-    /// As [`Link::receive_all`].
+    /// As `Link::receive_all`.
     ///
     /// # Errors
     /// `TimedOut` when nothing arrived in time; a part that did is no error.
@@ -118,22 +118,22 @@ pub trait PluggedLink: Send + Sync + fmt::Debug {
         Ok(filled)
     }
 
-    /// As [`Link::is_stale`]: whether octets or the end can be received, without taking them.
+    /// As `Link::is_stale`: whether octets or the end can be received, without taking them.
     fn is_stale(&self) -> bool;
 
-    /// As [`Link::set_receive_timeout`].
+    /// As `Link::set_receive_timeout`.
     ///
     /// # Errors
     /// What the system says.
     fn set_receive_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// As [`Link::set_send_timeout`].
+    /// As `Link::set_send_timeout`.
     ///
     /// # Errors
     /// What the system says.
     fn set_send_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// As [`Link::shutdown`]: ends both directions, and the wait of a thread that receives.
+    /// As `Link::shutdown`: ends both directions, and the wait of a thread that receives.
     fn shutdown(&self);
 
     /// The process at the other end, for messages to people.
@@ -212,8 +212,8 @@ impl PluggedEndpoint {
         &self,
         each: Option<Duration>,
         deadline: Option<Instant>,
-    ) -> io::Result<Link> {
-        self.transport.connect(&self.address, each, deadline).map(Link::Plugged)
+    ) -> io::Result<Box<dyn PluggedLink>> {
+        self.transport.connect(&self.address, each, deadline)
     }
 }
 

@@ -2,7 +2,7 @@
 //! the catalogue in every role and GIOP version that `matrix.toml` names, and prints the matrix.
 //! Called by `cargo xtask interop`; see `arguments::USAGE`.
 
-// layers: arguments idl matrix tap < values < peer < capture < runner < table
+// layers: arguments idl matrix tap < values < peer < runner < table < capture
 mod arguments;
 mod capture;
 #[cfg(test)]

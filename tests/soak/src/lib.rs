@@ -5,40 +5,17 @@
 //! `cargo xtask soak` runs it for minutes, `tools/corbie/tests/soak.rs` for a few kills. Nothing of
 //! the library is used here: only the command, as anybody would.
 
-// layers: account vitals < participant report < server < system
+// layers: account options vitals < participant report < server < system
 mod account;
+mod options;
 mod participant;
 mod report;
 mod server;
 mod system;
 mod vitals;
 
+pub use options::{Length, Options};
 pub use report::Report;
-
-use std::path::PathBuf;
-use std::time::Duration;
-
-/// How long to go on.
-#[derive(Clone, Copy, Debug)]
-pub enum Length {
-    /// So long.
-    Time(Duration),
-    /// Until so many processes were killed.
-    Kills(usize),
-}
-
-/// What to do.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The program `corbie`.
-    pub corbie: PathBuf,
-    /// How long to go on.
-    pub length: Length,
-    /// By which victims are chosen.
-    pub seed: u64,
-    /// Whether there is a durable channel, and the server of the channels is killed, too.
-    pub is_durable: bool,
-}
 
 /// Does it; `say` hears now and then how far it is.
 ///

@@ -9,19 +9,15 @@
 
 #![forbid(unsafe_code)]
 
-// layers: exception repository_id < type_code < interface_description < ior < url < typed < any <
-//    value
-mod any;
+// layers: exception repository_id < type_code < interface_description < ior < url < value
 pub mod exception;
 mod interface_description;
 pub mod ior;
 mod repository_id;
 mod type_code;
-mod typed;
 pub mod url;
 mod value;
 
-pub use any::Any;
 pub use exception::{CompletionStatus, Minor, SystemException, SystemExceptionKind, minor};
 pub use interface_description::{
     AttributeDescription, InterfaceDescription, OperationDescription, ParameterDescription,
@@ -35,6 +31,5 @@ pub use repository_id::{IdlVersion, RepositoryId, RepositoryIdError};
 pub use type_code::{
     Member, TcKind, TypeCode, UnionMember, ValueMember, ValueModifier, Visibility,
 };
-pub use typed::Typed;
 pub use url::{ObjectUrl, UrlError};
-pub use value::{UnionValue, Value};
+pub use value::{Any, Typed, UnionValue, Value};

@@ -1,18 +1,20 @@
 //! Values whose type is known only at run time, by TypeCode. Used by `corbie call`, by the
 //! dynamic invocation interface, and for comparing the contents of [`Any`].
 
+mod any;
 mod budget;
 mod decode;
 mod encode;
 mod primitive;
 mod transcode;
+mod typed;
 
 use corbie_cdr::primitive_types::*;
 
-use crate::{Any, Ior, TypeCode};
+use crate::{Ior, TypeCode};
 
-pub(crate) use decode::skip_exception_id;
-pub(crate) use transcode::{transcode, transcode_members};
+pub use any::Any;
+pub use typed::Typed;
 
 macro_rules! value {
     (

@@ -9,9 +9,11 @@ use std::fmt;
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
 
+use super::decode::skip_exception_id;
+use super::transcode::{transcode, transcode_members};
+use super::{Typed, Value};
 use crate::type_code::write_octets_type;
-use crate::value::{skip_exception_id, transcode, transcode_members};
-use crate::{CompletionStatus, SystemException, TcKind, TypeCode, Typed, Value, minor};
+use crate::{CompletionStatus, SystemException, TcKind, TypeCode, minor};
 use encoded::Encoded;
 
 /// An IDL `any`. Cheap to clone.
