@@ -14,6 +14,7 @@ mod fault;
 mod locate;
 mod object;
 mod oneway;
+mod own_loop;
 mod pending_reply;
 mod policies;
 pub(crate) mod rebind;

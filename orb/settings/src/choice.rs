@@ -111,10 +111,12 @@ choice! {
         /// The thread reads the connection: the least latency. Handlers of replies to other calls
         /// on a shared connection may run in it.
         Read = "read",
-        /// The thread runs the ORB's event loop, and whatever that has to do, until its reply is
-        /// there: nested calls are served by a program with a single thread.
+        /// The thread runs an event loop of its own until its reply is there. With `event_loop =
+        /// application` it runs that of the ORB in it, too: nested calls are served by a program
+        /// with a single thread.
         Reactor = "reactor",
-        /// As `reactor`, with several threads: one runs the loop, the others follow.
+        /// The threads share the event loop of the ORB: one leads, runs the loop and delivers the
+        /// replies of all; the others sleep until their replies are there or they are to lead.
         LeaderFollowers = "leader-followers",
     }
 }

@@ -193,9 +193,9 @@ settings! {
     transport_multiplexing: TransportMultiplexing = TransportMultiplexing::Exclusive,
         "-ORBTransportMultiplexing";
 
-    /// How a synchronous call waits for its reply: by reading its connection, or in the ORB's event
-    /// loop, where the thread does other work meanwhile, as serving nested calls of a client with
-    /// one thread.
+    /// How a synchronous call waits for its reply: by reading its connection, or in an event loop,
+    /// where the thread may do other work meanwhile, as serving nested calls of a client with one
+    /// thread.
     reply_wait: ReplyWait = ReplyWait::Read, "-ORBReplyWait";
 
     /// Asynchronous calls that may wait for their replies on one connection. Beyond it, a thread

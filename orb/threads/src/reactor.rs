@@ -26,7 +26,7 @@ use flushing::Flushing;
 use lead::Lead;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -83,6 +83,8 @@ pub enum Pollers {
     OneAtATime,
     /// Any number: the system picks one for each event. For threads that are all alike.
     Many,
+    /// One, and always the same: the thread that the loop belongs to. There is no leader.
+    Owner,
 }
 
 /// So many sources are handled before the system is asked what else has come.
@@ -217,7 +219,7 @@ impl<C: 'static> Reactor<C> {
 
     /// Whether a thread of it that waits for something else may leave it without any thread.
     pub fn is_run_by_few(&self) -> bool {
-        self.pollers == Pollers::OneAtATime
+        self.pollers != Pollers::Many
     }
 
     /// Whether [`Reactor::close`] was called.
@@ -310,7 +312,9 @@ impl<C: 'static> Reactor<C> {
 
     /// Wakes the thread of `sleeper` if it waits in [`Reactor::run_until`], leading or following.
     pub fn unblock(&self, sleeper: &Sleeper) {
-        if sleeper.wake() {
+        // This thread is awake, and looks before it waits.
+        let sleeps_elsewhere = !sleeper.is_mine() && sleeper.wake();
+        if sleeps_elsewhere || (self.pollers == Pollers::Owner && !sleeper.is_mine()) {
             self.wake();
         }
     }
@@ -352,7 +356,7 @@ impl<C: 'static> Reactor<C> {
         let Some(entry) = self.pop_ready() else { return false };
         // Sources that always have more must not keep the others waiting. Where many threads wait,
         // another one sees to those.
-        if self.pollers == Pollers::OneAtATime
+        if self.pollers != Pollers::Many
             && self.turns.fetch_add(1, Ordering::Relaxed).is_multiple_of(TURNS_BEFORE_LOOK)
         {
             self.gather(&mut Events::default(), Some(Duration::ZERO));
@@ -375,6 +379,25 @@ impl<C: 'static> Reactor<C> {
                 self.deadlines.note(deadline);
             }
         }
+    }
+
+    /// When a source is to be handled at the latest, about; `None`: none has a deadline.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.left().and_then(|left| Instant::now().checked_add(left))
+    }
+
+    /// What a loop of another kind watches to run this one: readable when something comes here.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.readiness.as_fd()
+    }
+
+    /// The calling thread watches [`Reactor::descriptor`] until the guard is dropped: what becomes
+    /// ready without an event makes the descriptor readable, too.
+    pub fn watch(&self) -> Watching<'_> {
+        self.asleep.fetch_add(1, Ordering::SeqCst);
+        self.flushing.flush();
+        self.wake_for_ready();
+        Watching { asleep: &self.asleep }
     }
 
     /// A source is to be handled at `deadline` at the latest.
@@ -468,6 +491,18 @@ impl<C: 'static> Reactor<C> {
             self.awake.fetch_add(1, Ordering::SeqCst);
         }
         Running { reactor: self, outer, is_nested }
+    }
+}
+
+/// See [`Reactor::watch`].
+#[must_use]
+pub struct Watching<'r> {
+    asleep: &'r AtomicU32,
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        self.asleep.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

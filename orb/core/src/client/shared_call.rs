@@ -67,7 +67,7 @@ pub(crate) fn invoke(
         let sink = ReplySink::waiting(&waiting);
         let outcome = send_for(object, operation, arguments, policies, sink, how).and_then(|()| {
             let _relief = relief::while_waiting();
-            wait(orb, &waiting);
+            wait(orb, &waiting, how.0);
             waiting.take()
         });
         if let Some(waiting) = Waiting::reset(waiting) {
@@ -77,16 +77,23 @@ pub(crate) fn invoke(
     })
 }
 
-/// Waits as the setting `reply_wait` says; but inside an upcall of an event loop that nobody else
-/// runs, in that loop.
-fn wait(orb: &Orb, waiting: &Arc<Waiting>) {
-    let in_loop = orb.settings().reply_wait != ReplyWait::Read;
-    let of_orb = || Some(Arc::clone(orb.reactor().ok().filter(|_| in_loop)?) as Arc<dyn Loop>);
-    if let Some(reactor) = loop_to_run().or_else(of_orb)
-        && waiting.wait_in_event_loop(orb, &reactor)
-    {
-        return;
+/// Waits as the setting `reply_wait` says; but inside an upcall of an event loop that no other
+/// thread runs, in that loop.
+fn wait(orb: &Orb, waiting: &Arc<Waiting>, route: Route) {
+    let of_orb = || {
+        orb.reactor().is_ok_and(|of_orb| {
+            let reactor: Arc<dyn Loop> = Arc::clone(of_orb) as _;
+            waiting.wait_in_event_loop(orb, &reactor)
+        })
+    };
+    let is_ready = match (loop_to_run(), orb.settings().reply_wait) {
+        (Some(reactor), _) => waiting.wait_in_event_loop(orb, &reactor),
+        (None, ReplyWait::Read) => false,
+        (None, ReplyWait::Reactor) => waiting.wait_in_own_loop(orb, route),
+        (None, ReplyWait::LeaderFollowers) => of_orb(),
+    };
+    if !is_ready {
+        // Ends with the call's own time at the latest.
+        waiting.wait(orb, None);
     }
-    // Ends with the call's own time at the latest.
-    waiting.wait(orb, None);
 }

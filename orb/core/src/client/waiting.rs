@@ -4,6 +4,8 @@
 //! for others; else it sleeps until its outcome is here or it is to read on. Used by
 //! `pending_reply` and by synchronous calls over shared connections. Paper AMI §3.1.
 
+use crate::client::asynchronous::Route;
+use crate::client::own_loop;
 use crate::connection::MuxedConnection;
 use crate::{Orb, Reply};
 use corbie_threads::thread::{Loop, Sleeper};
@@ -199,6 +201,33 @@ impl Waiting {
         }
         self.lock().in_event_loop = Some((Arc::clone(reactor), Sleeper::current()));
         reactor.run_here(&|| self.is_ready(), None);
+        self.lock().in_event_loop = None;
+        self.is_ready()
+    }
+
+    /// Runs the event loop of this thread, which has the connection of the call as a source where
+    /// the call has one for itself, until the outcome is here; whether it is.
+    pub(crate) fn wait_in_own_loop(&self, orb: &Orb, route: Route) -> bool {
+        let Ok(own) = own_loop::of_this_thread(orb) else { return false };
+        // What is sent again is read by the loop of the ORB.
+        self.watch(None);
+        let sent = self.lock().sent.clone();
+        if let Some(Sent { connection, deadline, .. }) = sent
+            && let Some(connection) = connection.upgrade()
+        {
+            let is_read = match route {
+                Route::Own => connection.read_in(&own).is_ok(),
+                Route::Shared => connection.ensure_read(orb).is_ok(),
+            };
+            if !is_read {
+                return false;
+            }
+            if let Some(deadline) = deadline {
+                own.expect_deadline(deadline);
+            }
+        }
+        self.lock().in_event_loop = Some((Arc::clone(&own) as _, Sleeper::current()));
+        own_loop::run(orb, &own, &|| self.is_ready());
         self.lock().in_event_loop = None;
         self.is_ready()
     }

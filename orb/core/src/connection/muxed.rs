@@ -17,18 +17,21 @@ use crate::connection::ConnectionFault;
 use crate::connection::fault::Awaited;
 use crate::connection::pending::Pending;
 use crate::policy::BufferingConstraint;
+use crate::reactor::Reactor;
 use corbie_cdr::{CodeSets, Encoder, Version};
 use corbie_connection::{
     Limits, Look, Put, ReceiveFailure, Release, SendFault, Sender, Terms, When,
 };
 use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
 use corbie_threads::flusher::Flush;
+use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::thread::{Loop, Patience, Registration, current_loop, delivers, runs_loop};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::{SystemException, minor};
 use reading::Reading;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// With so many requests unanswered and the last one sent this recently (nanoseconds), more are
@@ -51,8 +54,9 @@ pub(crate) struct MuxedConnection {
     reading: Reading,
     /// Its place in the event loop, once it has one.
     registration: OnceLock<Registration>,
-    /// Lock "registering".
-    registering: Mutex<()>,
+    /// Held while the connection becomes a source: the event loop of the thread that had it for
+    /// itself last, if it waited in one.
+    own_loop: Ranked<rank::Registry, Option<(Weak<Reactor>, Registration)>>,
     /// Whether the server has been told the code sets.
     pub(crate) code_sets_announced: AtomicBool,
     /// The minor version of the last request, or GIOPlite's, for `CancelRequest`.
@@ -125,7 +129,7 @@ impl MuxedConnection {
             pending: Pending::new(settings.pending_requests_max as usize),
             reading: Reading::new(reader, Waiter::new(orb.client_wait())),
             registration: OnceLock::new(),
-            registering: Mutex::new(()),
+            own_loop: Ranked::default(),
             code_sets_announced: AtomicBool::new(false),
             giop_minor: AtomicU8::new(protocol.version().minor),
             last_request: AtomicU64::new(0),
@@ -188,7 +192,7 @@ impl MuxedConnection {
 
     #[cold]
     fn register(&self, orb: &Orb) -> Result<(), SystemException> {
-        let _registering = self.registering.lock().unwrap_or_else(PoisonError::into_inner);
+        let _registering = self.own_loop.lock();
         let Some(itself) = self.itself.upgrade().filter(|_| self.registration.get().is_none())
         else {
             return Ok(());
@@ -204,6 +208,37 @@ impl MuxedConnection {
         // What a thread has received already, behind its own reply, makes no event.
         registration.again();
         orb.ensure_event_loop(false)
+    }
+
+    /// Has the event loop `own` of the thread that has this connection for itself read it.
+    ///
+    /// # Errors
+    /// What the system says when the loop takes no connection more.
+    pub(crate) fn read_in(&self, own: &Arc<Reactor>) -> io::Result<()> {
+        let mut home = self.own_loop.lock();
+        if home.as_ref().is_some_and(|(of, _)| std::ptr::eq(of.as_ptr(), Arc::as_ptr(own))) {
+            return Ok(());
+        }
+        // Another thread has had it.
+        if let Some((_, registration)) = home.take() {
+            registration.remove();
+        }
+        let Some(itself) = self.itself.upgrade() else { return Ok(()) };
+        let registration = own.add(itself)?;
+        registration.again();
+        *home = Some((Arc::downgrade(own), registration));
+        Ok(())
+    }
+
+    /// There is input for which no event comes: the loops that read the connection look again.
+    fn read_again(&self) {
+        if let Some(registration) = self.registration.get() {
+            registration.again();
+        }
+        let own = self.own_loop.lock().as_ref().map(|(_, registration)| registration.clone());
+        if let Some(registration) = own {
+            registration.again();
+        }
     }
 
     /// Sends the request in `encoder`, in which the id is still to be filled in. Waits for room

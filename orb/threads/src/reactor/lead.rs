@@ -66,7 +66,7 @@ impl Lead {
 impl<C: 'static> Reactor<C> {
     /// Leads, unless another thread does. A thread that leads may lead again inside.
     pub(super) fn try_lead(&self) -> Option<Leading<'_, C>> {
-        if self.pollers == Pollers::Many {
+        if self.pollers != Pollers::OneAtATime {
             return Some(Leading { reactor: self, is_outermost: false });
         }
         let me = std::thread::current().id();
@@ -85,17 +85,19 @@ impl<C: 'static> Reactor<C> {
     /// Leads on, or again if a handler gave the lead away and no thread took it; whether it does.
     /// The guard of [`Reactor::try_lead`] gives it back.
     pub(super) fn lead_again(&self) -> bool {
-        self.pollers == Pollers::Many || leads() || self.try_lead().map(std::mem::forget).is_some()
+        self.pollers != Pollers::OneAtATime
+            || leads()
+            || self.try_lead().map(std::mem::forget).is_some()
     }
 
     /// Whether no thread has woken this one since it looked last.
     pub(super) fn may_wait(&self) -> bool {
-        self.pollers == Pollers::Many || !take_wake()
+        self.pollers != Pollers::OneAtATime || !take_wake()
     }
 
     /// Another thread may lead.
     pub(super) fn give_lead_away(&self) {
-        if self.pollers == Pollers::Many {
+        if self.pollers != Pollers::OneAtATime {
             return;
         }
         {

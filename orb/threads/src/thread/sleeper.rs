@@ -33,6 +33,11 @@ impl Sleeper {
         self.is_leading.load(Ordering::SeqCst)
     }
 
+    /// Whether this is the sleeper of the calling thread.
+    pub(crate) fn is_mine(&self) -> bool {
+        SLEEPER.with(|mine| std::ptr::eq(Arc::as_ptr(mine), self))
+    }
+
     /// Sleeps until the thread is woken or `deadline` has passed.
     pub(crate) fn sleep(&self, deadline: Option<Instant>) {
         let idle = |is_woken: &mut bool| !*is_woken;

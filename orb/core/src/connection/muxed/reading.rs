@@ -245,10 +245,8 @@ impl MuxedConnection {
     fn give_right_back(&self) {
         self.reading.is_taken.store(false, Ordering::SeqCst);
         self.call_follower();
-        if self.reading.was_missed.swap(false, Ordering::SeqCst)
-            && let Some(registration) = self.registration.get()
-        {
-            registration.again();
+        if self.reading.was_missed.swap(false, Ordering::SeqCst) {
+            self.read_again();
         }
     }
 
