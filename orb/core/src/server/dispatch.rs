@@ -8,7 +8,7 @@
 use crate::Orb;
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
-use crate::server::{Location, ServerConnection, ServerRequest, admission};
+use crate::server::{Location, Server, ServerConnection, ServerRequest, admission};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
     GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
@@ -75,9 +75,10 @@ fn request(
     let object_key = object_key(orb, &header.target);
     let mut request = ServerRequest::new(orb, Some(connection), header, object_key, arguments)
         .in_message(*message);
-    let to_admit = to_admit | orb.server().interceptors.exist();
+    let server = orb.server();
+    let to_admit = to_admit | server.interceptors.exist();
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
-    let outcome = admitted.and_then(|()| serve(orb, &mut request));
+    let outcome = admitted.and_then(|()| serve(server, &mut request));
     request.conclude(outcome);
     Ok(())
 }
@@ -98,7 +99,7 @@ pub(crate) fn local(
     let key = Cow::Borrowed(object_key);
     let mut request = ServerRequest::new(orb, None, header, key, arguments);
     let _serving = serve_for_a_while();
-    serve(orb, &mut request)
+    serve(orb.server(), &mut request)
 }
 
 fn local_header<'a>(object_key: &'a [u8], operation: &'a str) -> RequestHeader<'a> {
@@ -119,7 +120,7 @@ pub(crate) fn held_request(orb: &Orb, mut held: HeldRequest, begins: impl FnOnce
     held.begin_service();
     with_held(&mut held, |request| {
         begins(request.response() == ResponseFlags::WithTarget);
-        admission::admit_again(request).and_then(|()| serve(orb, request))
+        admission::admit_again(request).and_then(|()| serve(orb.server(), request))
     });
 }
 
@@ -183,8 +184,8 @@ fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
 
 /// Has the adapter's servant answer. A servant that panics fails its one request, not the server.
 #[inline]
-fn serve(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-    let served = catch_unwind(AssertUnwindSafe(|| match orb.server().adapter.get() {
+fn serve(server: &Server, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    let served = catch_unwind(AssertUnwindSafe(|| match server.adapter.get() {
         Some(adapter) => adapter.dispatch(request),
         None => Err(SystemException::object_not_exist(
             minor::OBJECT_NOT_EXIST_NO_ADAPTER,
@@ -194,7 +195,7 @@ fn serve(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemExcepti
     }));
     match served {
         Ok(Err(exception)) if exception.kind == SystemExceptionKind::ObjectNotExist => {
-            by_plain_key(orb, request, exception)
+            by_plain_key(server, request, exception)
         }
         Ok(outcome) => outcome,
         Err(panic) => Err(panicked(request.operation(), Some(request.peer()), &*panic)),
@@ -204,14 +205,14 @@ fn serve(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemExcepti
 /// No servant has this key: perhaps it is a plain name that was bound to an object.
 #[cold]
 fn by_plain_key(
-    orb: &Orb,
+    server: &Server,
     request: &mut ServerRequest<'_>,
     otherwise: SystemException,
 ) -> Result<(), SystemException> {
-    match orb.server().object_keys.get(request.object_key()) {
+    match server.object_keys.get(request.object_key()) {
         Some(object) => request.forward(&object),
         // The adapter may have gone between the begin of the request and its upcall.
-        None if orb.server().closing.load(Ordering::Acquire) => Err(held::given_up()),
+        None if server.closing.load(Ordering::Acquire) => Err(held::given_up()),
         None => Err(otherwise),
     }
 }
