@@ -24,7 +24,7 @@ impl Memory {
         }
     }
 
-    /// Empty when somebody else holds it, too.
+    /// Empty when it has another owner, too.
     #[inline]
     pub(crate) fn octets_mut(&mut self) -> &mut [u8] {
         match self {

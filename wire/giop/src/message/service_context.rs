@@ -1,6 +1,6 @@
 //! Service contexts: tagged octets that ride along with requests and replies.
 //!
-//! Contexts that nobody knows are carried and ignored. Callers: the header codecs of `message`,
+//! Unknown contexts are carried and ignored. Callers: the header codecs of `message`,
 //! `orb/core`. CORBA 3.3 P2 §9.7 (service contexts), §7.10.2.6 (code set context).
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder};
