@@ -104,7 +104,10 @@ impl Mechanism {
         match self {
             Mechanism::Callback => {
                 let (tally, handler) = tallying(orb)?;
-                pipeline::calls(n, &tally, |value| Ok(echoer.sendc_echo(&handler, value)?))
+                pipeline::calls(n, &tally, |value| {
+                    pipeline::leave_room(value as u64, || tally.answered());
+                    Ok(echoer.sendc_echo(&handler, value)?)
+                })
             }
             Mechanism::DynamicDeferred => dynamic_pipelined(echoer, n),
             other => Err(format!("{other:?} waits for each call").into()),
@@ -126,7 +129,10 @@ impl Mechanism {
             return Err(format!("{self:?} waits for each call").into());
         }
         let (tally, handler) = tallying(orb)?;
-        let send = |value| Ok(echoer.sendc_echo(&handler, value)?);
+        let send = |value| {
+            pipeline::leave_room(value as u64, || tally.answered());
+            Ok(echoer.sendc_echo(&handler, value)?)
+        };
         pipeline::unbounded(window, step, &tally, send)
     }
 }

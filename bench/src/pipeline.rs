@@ -12,6 +12,21 @@ use std::time::{Duration, Instant};
 /// How long nothing may come back while calls are outstanding.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So many calls may be under way before their sender waits, until half of them have ended: an
+/// ORB whose asynchronous calls never wait refuses them at some point instead.
+const UNDER_WAY_MAX: u64 = 16 * 1024;
+
+/// Waits while too many calls are under way: `begun` is how many were sent, `ended` tells how many
+/// have their outcome.
+pub(crate) fn leave_room(begun: u64, ended: impl Fn() -> u64) {
+    if begun.saturating_sub(ended()) < UNDER_WAY_MAX {
+        return;
+    }
+    while begun.saturating_sub(ended()) > UNDER_WAY_MAX / 2 {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
 /// What became of the calls.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -33,7 +48,8 @@ impl Tally {
         self.failures.fetch_add(1, Ordering::Release);
     }
 
-    fn answered(&self) -> u64 {
+    /// How many calls have their outcome.
+    pub(crate) fn answered(&self) -> u64 {
         self.replies.load(Ordering::Acquire) + self.failures.load(Ordering::Acquire)
     }
 

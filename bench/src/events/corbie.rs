@@ -6,6 +6,7 @@
 
 use super::{Tally, now, number_event, typed};
 use crate::driver::Failure;
+use crate::pipeline::leave_room;
 use corbie::idl::Sequence;
 use corbie::policy::{Policy, SetOverrideType, SyncScope};
 use corbie::{Any, Marshal as _, Operation, Orb, ReplySink};
@@ -176,24 +177,21 @@ fn supply(reference: &str, octets: usize, mode: Mode) -> Result<(), Failure> {
     let scope = Policy::SyncScope(SyncScope::None);
     let object = supplier.consumer().as_object();
     let object = object.set_policy_overrides(&[scope], SetOverrideType::Add)?;
-    let refused = Arc::new(AtomicU64::new(0));
+    let pushes = Arc::new(Pushes::default());
     let push = |event: &Vec<u8>| -> Result<(), Failure> {
         let data = Any::from_value::<Sequence<u8>>(event)?;
         match mode {
             Mode::Bundles => supplier.push(&data)?,
             Mode::Oneway => object.invoke_oneway(&PUSH, &|e| Any::encode(&data, e))?,
             Mode::Acknowledged | Mode::Typed => {
-                object.invoke_async(&PUSH, &|e| Any::encode(&data, e), counting(&refused))?;
+                object.invoke_async(&PUSH, &|e| Any::encode(&data, e), pushes.sink())?;
             }
         }
         Ok(())
     };
     supply_by(octets, push, || {
         supplier.flush()?;
-        match refused.load(Ordering::Relaxed) {
-            0 => Ok(()),
-            refused => Err(format!("the channel refused {refused} events").into()),
-        }
+        pushes.check()
     })
 }
 
@@ -223,11 +221,33 @@ pub(super) fn supply_by(
     Ok(())
 }
 
-/// Takes the answer to a push, and counts those that are exceptions.
-pub(super) fn counting(refused: &Arc<AtomicU64>) -> ReplySink {
-    let refused = Arc::clone(refused);
-    ReplySink::function(move |outcome| {
-        let is_taken = outcome.is_ok_and(|mut reply| reply.user_exception().is_none());
-        refused.fetch_add(u64::from(!is_taken), Ordering::Relaxed);
-    })
+/// The pushes of a supplier that have their answers, and those of them that were refused.
+#[derive(Debug, Default)]
+pub(super) struct Pushes {
+    begun: AtomicU64,
+    ended: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Pushes {
+    /// Takes the answer to the next push, for which this waits while too many are under way.
+    pub(super) fn sink(self: &Arc<Self>) -> ReplySink {
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed);
+        leave_room(begun, || self.ended.load(Ordering::Relaxed));
+        let pushes = Arc::clone(self);
+        ReplySink::function(move |outcome| {
+            let is_taken = outcome.is_ok_and(|mut reply| reply.user_exception().is_none());
+            pushes.refused.fetch_add(u64::from(!is_taken), Ordering::Relaxed);
+            pushes.ended.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    /// # Errors
+    /// Some were refused.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        match self.refused.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            refused => Err(format!("the channel refused {refused} events").into()),
+        }
+    }
 }

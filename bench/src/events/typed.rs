@@ -3,7 +3,7 @@
 //! Used by `events/corbie.rs` where the mode is [`Mode::Typed`](super::corbie::Mode::Typed); what
 //! is counted and said is the same.
 
-use super::corbie::{counting, say, supply_by};
+use super::corbie::{Pushes, say, supply_by};
 use super::{Tally, typed_idl::ticks};
 use crate::driver::Failure;
 use corbie::{Described as _, Marshal as _, Object, Operation, Orb, SystemException};
@@ -12,7 +12,6 @@ use corbie_event::cos_typed_event_channel_admin::TypedEventChannel;
 use corbie_event::cos_typed_event_comm::{TypedPushConsumerServant, TypedPushConsumerSkeleton};
 use corbie_event::{ChannelQos, EventServer};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use ticks::{Ticker, TickerServant, TickerSkeleton};
 
 static TICK: Operation = Operation::twoway("tick");
@@ -94,13 +93,10 @@ pub(super) fn supply(orb: &Orb, reference: &str, octets: usize) -> Result<(), Fa
     let proxy = admin.obtain_typed_push_consumer(Ticker::REPOSITORY_ID)?.ok_or("no proxy")?;
     proxy.connect_push_supplier(None)?;
     let ticker = proxy.get_typed_consumer()?.ok_or("no typed consumer")?;
-    let refused = Arc::new(AtomicU64::new(0));
+    let pushes = Arc::new(Pushes::default());
     let push = |event: &Vec<u8>| -> Result<(), Failure> {
-        let sink = counting(&refused);
+        let sink = pushes.sink();
         Ok(ticker.invoke_async(&TICK, &|e| corbie::idl::Sequence::<u8>::encode(event, e), sink)?)
     };
-    supply_by(octets, push, || match refused.load(Ordering::Relaxed) {
-        0 => Ok(()),
-        refused => Err(format!("the channel refused {refused} events").into()),
-    })
+    supply_by(octets, push, || pushes.check())
 }

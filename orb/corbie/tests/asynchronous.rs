@@ -119,7 +119,15 @@ fn large_deferred_calls_do_not_wait_for_each_other() {
     const ECHO: Operation = Operation::twoway("octets");
     for event_loop in ["background", "application"] {
         let (server, echo, _noted) = serve(&[]);
-        let client = loopback_orb(&["-ORBEventLoop", event_loop, "-ORBRequestTimeout", "30s"]);
+        // All of them may be queued at once, as none waits for room.
+        let client = loopback_orb(&[
+            "-ORBEventLoop",
+            event_loop,
+            "-ORBRequestTimeout",
+            "30s",
+            "-ORBQueuedOctetsMax",
+            "16777216",
+        ]);
         let echo = as_client(&client, &echo);
         let octets: Vec<u8> = (0..4_000_000u32).map(|i| i as u8).collect();
         // Far more than the sockets hold: request and reply are sent at the same time.

@@ -254,9 +254,11 @@ impl TypedServant for Handler {
 #[test]
 fn shutdown_tells_the_handlers_of_the_same_orb() {
     for wait_for_completion in [false, true] {
-        let (url, server) = scripted(|listener| {
+        let (came, is_there) = mpsc::channel();
+        let (url, server) = scripted(move |listener| {
             let mut stream = accept(listener);
             message(&mut stream).unwrap();
+            came.send(()).unwrap();
             message(&mut stream)
         });
         let (orb, echo) = client(&url, &[]);
@@ -265,6 +267,7 @@ fn shutdown_tells_the_handlers_of_the_same_orb() {
         poa.the_poa_manager().activate().unwrap();
         let handler = poa.activate(Handler(sender)).unwrap();
         call(&echo, 21, ReplySink::handler(&handler.0, &STUB));
+        is_there.recv_timeout(PATIENCE).unwrap();
         orb.shutdown(wait_for_completion);
         assert_eq!(called.try_recv().unwrap(), "double_excep", "before its POA was destroyed");
         assert_eq!(server.join().unwrap(), None);

@@ -17,6 +17,7 @@ use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, as_client, loopback_orb, serve};
 use script::{PATIENCE, accept, answer_all, client, id_of, is, message, reply, scripted};
 use std::io::Write;
+use std::net::TcpStream;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -87,15 +88,19 @@ fn a_thread_that_waits_for_a_late_reply_ends_in_time() {
 
 #[test]
 fn a_cancelled_call_tells_the_server() {
-    let (url, server) = scripted(|listener| {
+    let (came, is_there) = mpsc::channel();
+    let (url, server) = scripted(move |listener| {
         let mut stream = accept(listener);
         let id = id_of(&message(&mut stream).unwrap());
+        came.send(()).unwrap();
         let cancel = message(&mut stream).unwrap();
         assert_eq!((cancel[7], id_of(&cancel)), (CANCEL_REQUEST, id));
         answer_all(&mut stream)
     });
     let (orb, echo) = client(&url, &[]);
-    deferred(&echo, 21).cancel();
+    let given_up = deferred(&echo, 21);
+    is_there.recv_timeout(PATIENCE).unwrap();
+    given_up.cancel();
     let pending = deferred(&echo, 21);
     assert!(pending.wait(Some(PATIENCE)));
     assert_eq!(decode(pending.take()).unwrap(), FORTY_TWO);
@@ -171,24 +176,27 @@ fn as_client_unchecked(client: &corbie::Orb, echo: &Echo) -> Echo {
 }
 
 #[test]
-fn nobody_there_is_told_at_once() {
+fn an_address_that_refuses_is_told_to_the_sink() {
     let (url, server) = scripted(|_listener| ());
     server.join().unwrap();
     let (orb, echo) = client(&url, &[]);
-    let refused = echo.0.invoke_async(&DOUBLE, &|_| Ok(()), ReplySink::discard()).unwrap_err();
+    let refused = send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap_err();
     is(&refused, Kind::Transient, CompletionStatus::No);
     orb.shutdown(true);
 }
 
 #[test]
 fn shutdown_tells_those_who_wait() {
-    let (url, server) = scripted(|listener| {
+    let (came, is_there) = mpsc::channel();
+    let (url, server) = scripted(move |listener| {
         let mut stream = accept(listener);
         message(&mut stream).unwrap();
+        came.send(()).unwrap();
         message(&mut stream)
     });
     let (orb, echo) = client(&url, &[]);
     let outcome = send(&echo, 21);
+    is_there.recv_timeout(PATIENCE).unwrap();
     orb.shutdown(false);
     is(
         &outcome.recv_timeout(PATIENCE).unwrap().unwrap_err(),
@@ -199,40 +207,47 @@ fn shutdown_tells_those_who_wait() {
 }
 
 #[test]
-fn beyond_the_most_pending_calls_a_thread_waits_and_a_handler_is_refused() {
-    let (url, server) = scripted(|listener| {
+fn beyond_four_times_the_most_pending_calls_a_call_is_refused_and_none_waits() {
+    let (answer, may_answer) = mpsc::channel();
+    let (url, server) = scripted(move |listener| {
         let mut stream = accept(listener);
-        let ids: Vec<u32> = (0..8).map(|_| id_of(&message(&mut stream).unwrap())).collect();
-        for id in ids {
+        let answer = |stream: &mut TcpStream, id: u32| {
             stream.write_all(&reply(id, 0, &42i64.to_be_bytes())).unwrap();
-        }
+        };
+        let first = id_of(&message(&mut stream).unwrap());
+        answer(&mut stream, first);
+        let ids: Vec<u32> = (0..32).map(|_| id_of(&message(&mut stream).unwrap())).collect();
+        may_answer.recv_timeout(PATIENCE).unwrap();
+        ids.into_iter().for_each(|id| answer(&mut stream, id));
         answer_all(&mut stream)
     });
     let (orb, echo) = client(&url, &["-ORBPendingRequestsMax", "8"]);
-    let outcomes: Vec<_> = (0..100).map(|value| send(&echo, value)).collect();
-    for outcome in outcomes {
-        assert_eq!(outcome.recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
-    }
-    // A handler cannot wait: four times as many, then no more.
-    let (sender, accepted) = mpsc::channel();
-    let again = echo.clone();
+    // With this one there is a connection.
+    assert_eq!(send(&echo, 0).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
     let (ended, end) = mpsc::channel();
-    let sink = ReplySink::function(move |_| {
+    let again = echo.clone();
+    let forty = move || {
         let note = |ended: mpsc::Sender<()>| ReplySink::function(move |_| ended.send(()).unwrap());
         let sent = || again.0.invoke_async(&DOUBLE, &|_| Ok(()), note(ended.clone()));
-        sender.send((0..100).map(|_| sent()).collect::<Vec<_>>()).unwrap();
-    });
+        (0..40).map(|_| sent()).collect::<Vec<_>>()
+    };
+    let check = |sent: Vec<Result<(), SystemException>>| {
+        assert_eq!(sent.iter().filter(|sent| sent.is_ok()).count(), 32);
+        for refused in sent.into_iter().filter_map(Result::err) {
+            is(&refused, Kind::Transient, CompletionStatus::No);
+        }
+    };
+    check(forty());
+    answer.send(()).unwrap();
+    (0..32).for_each(|_| end.recv_timeout(PATIENCE).unwrap());
+    // Inside a function that takes a reply it is the same.
+    let (sender, accepted) = mpsc::channel();
+    let sink = ReplySink::function(move |_| sender.send(forty()).unwrap());
     echo.0.invoke_async(&DOUBLE, &|_| Ok(()), sink).unwrap();
-    let sent = accepted.recv_timeout(PATIENCE).unwrap();
-    assert_eq!(sent.iter().filter(|sent| sent.is_ok()).count(), 32);
-    for refused in sent.into_iter().filter_map(Result::err) {
-        is(&refused, Kind::Transient, CompletionStatus::No);
-    }
-    for _ in 0..32 {
-        end.recv_timeout(PATIENCE).unwrap();
-    }
+    check(accepted.recv_timeout(PATIENCE).unwrap());
+    (0..32).for_each(|_| end.recv_timeout(PATIENCE).unwrap());
     orb.shutdown(true);
-    assert_eq!(server.join().unwrap(), 92 + 1 + 32);
+    assert_eq!(server.join().unwrap(), 1 + 32);
 }
 
 /// Tells a channel that it was woken.

@@ -24,9 +24,7 @@ mod shared_call;
 mod waiting;
 mod write;
 
-pub(crate) use asynchronous::{
-    PendingRequest, Route, invoke_async, invoke_deferred, invoke_if_room, invoke_on,
-};
+pub(crate) use asynchronous::{PendingRequest, Route, invoke_async, invoke_deferred, invoke_on};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use call::invoke;
 pub(crate) use fault::CallFault;
@@ -39,3 +37,4 @@ pub use reply_sink::ReplySink;
 #[cfg(feature = "messaging")]
 pub use reply_sink::{ExceptionType, ReplyStub};
 pub(crate) use waiting::Waiting;
+pub(crate) use write::copy_from;

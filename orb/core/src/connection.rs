@@ -2,11 +2,14 @@
 //!
 //! `client` is a connection that we opened for one call at a time, `muxed` one that many calls
 //! share, with its `pending` requests; both send and receive by `orb/connection`. `pool` keeps
-//! those of one endpoint and `cache` all of them. Accepted connections are in `server/connection`.
+//! those of one endpoint and `cache` all of them; calls without a connection stand in a `line`, and
+//! the `connector` opens one for them. Accepted connections are in `server/connection`.
 
 mod cache;
 mod client;
+mod connector;
 mod fault;
+mod line;
 pub(crate) mod muxed;
 pub(crate) mod pending;
 mod pool;
@@ -14,4 +17,4 @@ mod pool;
 pub(crate) use client::ClientConnection;
 pub(crate) use fault::{Awaited, ConnectionFault};
 pub(crate) use muxed::MuxedConnection;
-pub(crate) use pool::{ConnectionPool, Opening, PooledConnection};
+pub(crate) use pool::{ConnectionPool, NotInLine, Opening, PooledConnection};

@@ -198,10 +198,10 @@ settings! {
     /// thread.
     reply_wait: ReplyWait = ReplyWait::Read, "-ORBReplyWait";
 
-    /// Asynchronous calls that may wait for their replies on one connection. Beyond it, a thread
-    /// that calls waits until half of them are answered, so that requests go out in batches; inside
-    /// a reply handler, which must not wait, four times as many are taken, then TRANSIENT. Bounds
-    /// the memory: some 300 octets and the arguments each.
+    /// Calls that may wait for their replies on one connection. Beyond it, a thread that calls
+    /// synchronously waits until half of them are answered. An asynchronous call never waits: four
+    /// times as many are taken, then TRANSIENT; as many may wait for a connection. Bounds the
+    /// memory: some 300 octets and the arguments each.
     pending_requests_max: u32 = 16_384, "-ORBPendingRequestsMax", within (1, 32_768);
 
     /// Buffers for messages that a thread keeps for its next ones; 0: none are kept anywhere. This

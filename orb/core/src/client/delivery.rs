@@ -9,12 +9,11 @@ mod handler;
 
 use crate::Orb;
 use crate::client::BindingRef;
-use crate::client::asynchronous::{Call, PendingRequest, start_again};
+use crate::client::asynchronous::{Call, Opened, PendingRequest, policies_of, start_again};
 use crate::client::attempts::{Answer, after_exception, after_fault, after_redirect};
 use crate::client::reply_sink::Sink;
 use crate::client::{CallFault, Reply, ReplySink};
-use crate::connection::{ConnectionFault, MuxedConnection};
-use crate::policy::CallPolicies;
+use crate::connection::{ConnectionFault, ConnectionPool, MuxedConnection};
 use corbie_cdr::payload::PayloadMemory;
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_types::SystemException;
@@ -67,9 +66,8 @@ pub(crate) fn reply(
             after_exception(&call.object, binding, &mut call.attempts, exception)
         }),
         Answer::Redirected(to) => again(pending, |call, binding| {
-            // Those of the thread that made the call are not known any more.
-            let Call { object, operation, attempts, .. } = call;
-            let policies = CallPolicies::effective(object)?;
+            let Call { object, operation, attempts, policies, .. } = call;
+            let policies = policies_of(object, policies.as_deref())?;
             after_redirect(object, operation, binding, &policies, attempts, to)
         }),
     }
@@ -107,7 +105,23 @@ fn again(
         return complete(pending.call, Err(exception));
     }
     pending.call.clock.sending_again();
-    if let Err((call, exception)) = start_again(pending) {
+    send(pending, None);
+}
+
+/// A call that stood in the line of `pool` goes over the `connection` that was opened for it.
+pub(crate) fn send_over(
+    pending: PendingRequest,
+    pool: &ConnectionPool,
+    connection: &Arc<MuxedConnection>,
+) {
+    send(pending, Some((pool, connection)));
+}
+
+fn send(pending: PendingRequest, opened: Opened<'_>) {
+    if pending.call.sink.is_cancelled() {
+        return;
+    }
+    if let Err((call, exception)) = start_again(pending, opened) {
         complete(call, Err(exception));
     }
 }

@@ -62,15 +62,21 @@ impl Object {
         Ok(())
     }
 
-    /// Calls `operation` without waiting: `sink` gets the outcome, exactly once, and never before
-    /// this returns an error. As [`Object::invoke`] otherwise. Requests of one thread to one object
-    /// arrive in the order of the calls.
+    /// Calls `operation` without waiting, neither for a connection nor for room nor for the server:
+    /// `sink` gets the outcome, exactly once, and never before this returns an error. As
+    /// [`Object::invoke`] otherwise. Requests of one thread to one object arrive in the order of
+    /// the calls. While a connection is opened, and while the server takes nothing, the call is
+    /// queued: up to four times `pending_requests_max` calls and four times `queued_octets_max`
+    /// octets of a connection, or one call. It ends with its time at the latest.
     ///
     /// # Errors
     /// The call was not accepted, and `sink` is dropped without an outcome: `MARSHAL`
-    /// (`COMPLETED_NO`) when an argument cannot be sent, `TRANSIENT` (`COMPLETED_NO`) when the
-    /// server cannot be reached or too many calls are pending, `INV_OBJREF`, and `BAD_INV_ORDER`
-    /// after shutdown.
+    /// (`COMPLETED_NO`) when an argument cannot be sent, `TRANSIENT` (`COMPLETED_NO`) with
+    /// [`minor::TRANSIENT_OVERLOAD`] when too much is queued already (call again when there may be
+    /// room), `INV_OBJREF`, and `BAD_INV_ORDER` after shutdown. That the server cannot be reached,
+    /// `sink` is told.
+    ///
+    /// [`minor::TRANSIENT_OVERLOAD`]: corbie_types::minor::TRANSIENT_OVERLOAD
     pub fn invoke_async<'a>(
         &self,
         operation: &Operation,
@@ -78,27 +84,6 @@ impl Object {
         sink: ReplySink,
     ) -> Result<(), SystemException> {
         client::invoke_async(self, operation, arguments, sink)?;
-        self.note_shared_request();
-        Ok(())
-    }
-
-    /// As [`Object::invoke_async`], and never waits for the server to take what is sent to it, so
-    /// that one that reads nothing keeps no other waiting: what it does not take is queued, up to
-    /// four times `queued_octets_max` of a connection. (Where there is no connection, this opens
-    /// one, which may take time.)
-    ///
-    /// # Errors
-    /// As [`Object::invoke_async`]; `TRANSIENT` with [`minor::TRANSIENT_OVERLOAD`]
-    /// (`COMPLETED_NO`) also when too much waits already: call again when there may be room.
-    ///
-    /// [`minor::TRANSIENT_OVERLOAD`]: corbie_types::minor::TRANSIENT_OVERLOAD
-    pub fn invoke_async_if_room<'a>(
-        &self,
-        operation: &Operation,
-        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
-        sink: ReplySink,
-    ) -> Result<(), SystemException> {
-        client::invoke_if_room(self, operation, arguments, sink)?;
         self.note_shared_request();
         Ok(())
     }

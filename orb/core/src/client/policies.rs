@@ -114,6 +114,21 @@ impl CallPolicies {
         join_now(object)
     }
 
+    /// As [`CallPolicies::effective`], without those of the thread: for a call that another thread
+    /// made.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn of_any_thread(object: &Object) -> Result<Effective<'_>, SystemException> {
+        let (generation, cached) = &**object.cached_policies();
+        match cached {
+            Ok(policies) if *generation == object.orb().policies().generation() => {
+                Ok(Effective::Cached(policies))
+            }
+            _ => Ok(Effective::Joined(joined(object, &PolicySet::default())?)),
+        }
+    }
+
     /// For [`Object::cached_policies`]: without those of the thread.
     #[cold]
     pub(crate) fn to_cache(object: &Object) -> CachedPolicies {

@@ -80,6 +80,11 @@ impl ReplySink {
         }
     }
 
+    /// Whether the application gave the call up.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.as_waiting().is_some_and(|waiting| waiting.is_cancelled())
+    }
+
     pub(crate) fn waiting(waiting: &Arc<Waiting>) -> Self {
         ReplySink(Sink::Waiting(Arc::clone(waiting)))
     }

@@ -33,6 +33,8 @@ struct State {
     outcome: Option<Outcome>,
     /// Whether the outcome was there and was taken.
     is_taken: bool,
+    /// Whether the application gave the call up.
+    is_cancelled: bool,
     /// Where the request was sent last; `None` between two attempts, too.
     sent: Option<Sent>,
     waker: Option<Waker>,
@@ -280,12 +282,20 @@ impl Waiting {
 
     /// Nobody wants the outcome any more.
     pub(crate) fn cancel(&self) {
-        let sent = self.lock().sent.take();
+        let mut state = self.lock();
+        state.is_cancelled = true;
+        let sent = state.sent.take();
+        drop(state);
         if let Some(Sent { connection, id, .. }) = sent
             && let Some(connection) = connection.upgrade()
         {
             connection.cancel(id);
         }
+    }
+
+    /// Whether the application gave the call up: it is not sent (again).
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.lock().is_cancelled
     }
 
     /// No thread waits from now on: `waker` is to be woken. Whether the outcome is here.

@@ -145,3 +145,13 @@ pub(crate) fn request_id_place(
     decoder.align(4)?;
     Ok(decoder.position())
 }
+
+/// Copies what `encoder` wrote from `place` on: nothing without arguments, as the padding before
+/// them was taken back.
+pub(crate) fn copy_from(encoder: &Encoder<'_>, place: usize, to: &mut Vec<u8>) {
+    let mut skip = place;
+    for segment in encoder.segments() {
+        to.extend_from_slice(segment.get(skip..).unwrap_or_default());
+        skip = skip.saturating_sub(segment.len());
+    }
+}

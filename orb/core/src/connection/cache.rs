@@ -6,6 +6,8 @@
 
 use crate::Orb;
 use crate::connection::ConnectionPool;
+use crate::connection::connector::Connector;
+use crate::connection::line::LineClock;
 use corbie_cdr::CodeSets;
 use corbie_giop::Protocol;
 use corbie_transport::Endpoint;
@@ -20,6 +22,8 @@ const SHORT: Duration = Duration::from_millis(500);
 pub(crate) struct ConnectionCache {
     /// Lock "connection cache": taken before a pool's.
     pools: Mutex<Pools>,
+    connector: Arc<Connector>,
+    line_clock: Arc<LineClock>,
 }
 
 #[derive(Default)]
@@ -88,6 +92,22 @@ impl ConnectionCache {
         for pool in scratch.drain(..) {
             pool.expire(now);
         }
+    }
+
+    /// Opens connections for calls whose threads do not wait.
+    pub(crate) fn connector(&self) -> &Arc<Connector> {
+        &self.connector
+    }
+
+    /// Ends calls that stand in lines in time.
+    pub(crate) fn line_clock(&self) -> &Arc<LineClock> {
+        &self.line_clock
+    }
+
+    /// Ends the calls in lines whose time is over at `now`; when that of the next one is.
+    pub(crate) fn expire_lines(&self, now: Instant) -> Option<Instant> {
+        let pools: Vec<_> = self.lock().by_endpoint.values().cloned().collect();
+        pools.iter().filter_map(|pool| pool.expire_lines(now)).min()
     }
 
     /// Sends what any connection keeps back.

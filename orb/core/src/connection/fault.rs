@@ -51,6 +51,26 @@ pub(crate) enum Awaited {
 }
 
 impl ConnectionFault {
+    /// The same, for another call.
+    #[cold]
+    pub(crate) fn again(&self) -> Self {
+        let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+        match self {
+            ConnectionFault::Unreachable(error) => ConnectionFault::Unreachable(copy(error)),
+            ConnectionFault::NotSent(error) => ConnectionFault::NotSent(copy(error)),
+            ConnectionFault::LostInQueue(error) => ConnectionFault::LostInQueue(copy(error)),
+            ConnectionFault::Lost(error) => ConnectionFault::Lost(copy(error)),
+            ConnectionFault::Protocol(error) => ConnectionFault::Protocol(error.clone()),
+            ConnectionFault::Unexpected(kind) => ConnectionFault::Unexpected(*kind),
+            ConnectionFault::TimedOut(awaited) => ConnectionFault::TimedOut(*awaited),
+            ConnectionFault::MayNotOpen => ConnectionFault::MayNotOpen,
+            ConnectionFault::CannotBeWatched => ConnectionFault::CannotBeWatched,
+            ConnectionFault::Full => ConnectionFault::Full,
+            ConnectionFault::ClosedInOrder => ConnectionFault::ClosedInOrder,
+            ConnectionFault::ShutDown => ConnectionFault::ShutDown,
+        }
+    }
+
     /// The connection is used although it was given back.
     #[cold]
     pub(crate) fn gone() -> Self {

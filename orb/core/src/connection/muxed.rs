@@ -11,7 +11,7 @@ mod reading;
 mod tests;
 
 use crate::Orb;
-use crate::client::{PendingRequest, Waiting};
+use crate::client::{PendingRequest, Waiting, copy_from};
 use crate::clock::Clock;
 use crate::connection::ConnectionFault;
 use crate::connection::fault::Awaited;
@@ -513,16 +513,6 @@ impl MuxedConnection {
 
     fn run_until(&self, orb: &Orb, done: &dyn Fn() -> bool, deadline: Option<Instant>) -> bool {
         orb.reactor().is_ok_and(|reactor| reactor.run_until(orb, done, deadline))
-    }
-}
-
-/// Copies what `encoder` wrote from `place` on: nothing without arguments, as the padding before
-/// them was taken back.
-fn copy_from(encoder: &Encoder<'_>, place: usize, to: &mut Vec<u8>) {
-    let mut skip = place;
-    for segment in encoder.segments() {
-        to.extend_from_slice(segment.get(skip..).unwrap_or_default());
-        skip = skip.saturating_sub(segment.len());
     }
 }
 

@@ -5,6 +5,7 @@
 //! their order, and the others age and are closed. Paper AMI §3.1, exclusive multiplexing.
 
 mod shared;
+mod waiting;
 
 use crate::Orb;
 use crate::clock::Clock;
@@ -17,6 +18,7 @@ use shared::Sharing;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+pub(crate) use waiting::NotInLine;
 
 /// A connection that waited idle at least this long is looked at before it is used: a server that
 /// restarted meanwhile has closed it. In a row of calls the look, a system call, is spared.
@@ -83,6 +85,11 @@ impl ConnectionPool {
             returned: Condvar::new(),
             shared: Sharing::default(),
         }
+    }
+
+    /// What text is encoded in.
+    pub(crate) fn code_sets(&self) -> CodeSets {
+        self.code_sets
     }
 
     /// A connection for one call: an idle one, else a new one, else one that still owes a reply,
@@ -319,6 +326,7 @@ impl ConnectionPool {
         for connection in self.shared_connections() {
             connection.shut_down();
         }
+        self.close_lines();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -122,7 +122,7 @@ impl Asking {
         then: impl FnOnce(Result<Reply, SystemException>) + Send + 'static,
     ) {
         let sent = patient(object, self.patience)
-            .and_then(|o| o.invoke_async_if_room(operation, write, ReplySink::function(then)));
+            .and_then(|o| o.invoke_async(operation, write, ReplySink::function(then)));
         if let Err(exception) = sent {
             self.end(Err(NotTyped::System(exception)));
         }

@@ -243,9 +243,7 @@ impl PushConsumer {
         let consumer = Arc::clone(self);
         let sink = ReplySink::function(move |outcome| consumer.answered(number, outcome));
         let sent = match self.target.object() {
-            Some(object) => {
-                object.invoke_async_if_room(event.operation(), &|e| event.write(e), sink)
-            }
+            Some(object) => object.invoke_async(event.operation(), &|e| event.write(e), sink),
             None => Err(not_known()),
         };
         sent.map_err(|exception| self.not_sent(&[number], &exception)) != Err(false)
@@ -269,7 +267,7 @@ impl PushConsumer {
         let (consumer, sent) = (Arc::clone(self), Arc::clone(&parts));
         let sink = ReplySink::function(move |outcome| consumer.bundle_answered(&sent, outcome));
         let sent = match self.target.object() {
-            Some(object) => object.invoke_async_if_room(&PUSH_BUNDLE, &|e| bundle.write(e), sink),
+            Some(object) => object.invoke_async(&PUSH_BUNDLE, &|e| bundle.write(e), sink),
             None => Err(not_known()),
         };
         sent.map_err(|exception| self.not_sent(&numbers(&parts), &exception)) != Err(false)

@@ -135,7 +135,7 @@ impl Proxy {
         let asked = peer
             .set_policy_overrides(&[timeout], SetOverrideType::Add)
             .map_err(crate::exception::no_policy)
-            .and_then(|peer| peer.invoke_async_if_room(&NON_EXISTENT, &|_| Ok(()), sink));
+            .and_then(|peer| peer.invoke_async(&NON_EXISTENT, &|_| Ok(()), sink));
         if let Err(exception) = asked {
             // It is asked again after a while.
             self.heard(is_there(Err(exception)));

@@ -492,7 +492,7 @@ fn say(peer: &Object, farewell: &'static Operation) {
             tracing::debug!(%exception, "nobody was there to be told of the end of a connection");
         }
     });
-    if let Err(exception) = peer.invoke_async_if_room(farewell, &|_| Ok(()), sink) {
+    if let Err(exception) = peer.invoke_async(farewell, &|_| Ok(()), sink) {
         tracing::debug!(%exception, "the end of a connection could not be told");
     }
 }

@@ -7,7 +7,9 @@ use super::{ConnectionPool, Opening};
 use crate::Orb;
 use crate::client::Route;
 use crate::clock::Clock;
+use crate::connection::line::Line;
 use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
+use corbie_transport::Link;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Instant;
@@ -18,25 +20,40 @@ pub(super) struct Sharing {
     /// Lock "shared": held for a look, and not while a connection is opened.
     connections: Mutex<Shared>,
     /// Threads wait here while another one opens the connection that calls share.
-    opened: Condvar,
+    pub(super) opened: Condvar,
     /// Requests that went over the common connection since it was found idle.
     uses: AtomicU64,
 }
 
 /// Connections that the event loop can read.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     /// The one that calls share.
-    common: Option<Arc<MuxedConnection>>,
+    pub(super) common: Option<Arc<MuxedConnection>>,
     /// Those that one call uses at a time.
-    own: Vec<Arc<MuxedConnection>>,
-    /// A thread opens the common one.
-    is_opening: bool,
+    pub(super) own: Vec<Arc<MuxedConnection>>,
+    /// A thread opens the common one, or sends what stands in its line.
+    pub(super) is_opening: bool,
+    /// Calls that wait for the common one.
+    pub(super) line: Line,
+    /// Calls that wait for a connection of their own; one is being opened for each.
+    pub(super) own_line: Line,
 }
 
 impl Shared {
     fn connections(&self) -> impl Iterator<Item = &Arc<MuxedConnection>> {
         self.common.iter().chain(&self.own)
+    }
+
+    /// One that can take a request now.
+    pub(super) fn find(&self, route: Route) -> Option<Arc<MuxedConnection>> {
+        let found = match route {
+            // While its line is being sent, nothing goes past that.
+            Route::Shared if self.is_opening => None,
+            Route::Shared => self.common.as_ref().filter(|connection| connection.is_open()),
+            Route::Own => self.own.iter().find(|connection| connection.reserve()),
+        };
+        found.cloned()
     }
 
     fn forget_closed(&mut self) {
@@ -52,7 +69,7 @@ impl ConnectionPool {
     /// # Errors
     /// As [`ConnectionPool::take`].
     pub(crate) fn shared(
-        &self,
+        self: &Arc<Self>,
         orb: &Orb,
         clock: &mut Clock,
         route: Route,
@@ -60,12 +77,8 @@ impl ConnectionPool {
     ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
         let mut shared = self.lock_shared();
         loop {
-            let found = match route {
-                Route::Shared => shared.common.as_ref().filter(|connection| connection.is_open()),
-                Route::Own => shared.own.iter().find(|connection| connection.reserve()),
-            };
-            if let Some(connection) = found {
-                return Ok(Arc::clone(connection));
+            if let Some(connection) = shared.find(route) {
+                return Ok(connection);
             }
             clock.has_waited = true;
             if self.lock().closed {
@@ -76,35 +89,61 @@ impl ConnectionPool {
             }
             shared = self.wait_for_opening(shared, clock)?;
         }
-        // What is here is closed, or in use.
-        let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
-        let lost = shared.connections().filter(is_closed).count();
-        self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
-        shared.forget_closed();
-        opening.check(self)?;
+        self.may_open(&mut shared, opening)?;
         shared.is_opening |= route == Route::Shared;
         drop(shared);
         self.open_shared(orb, clock, route)
     }
 
+    /// Whether a connection may be opened, now that what is here is closed, or in use.
+    pub(super) fn may_open(
+        &self,
+        shared: &mut Shared,
+        opening: Opening,
+    ) -> Result<(), ConnectionFault> {
+        let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
+        let lost = shared.connections().filter(is_closed).count();
+        self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
+        shared.forget_closed();
+        opening.check(self)
+    }
+
     /// Opens a connection that the event loop can read, with no lock held.
     fn open_shared(
-        &self,
+        self: &Arc<Self>,
         orb: &Orb,
         clock: &Clock,
         route: Route,
     ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
-        let opened = self.connect_link(orb, clock);
-        let mut shared = self.lock_shared();
-        if route == Route::Shared {
-            shared.is_opening = false;
-            self.shared.opened.notify_all();
+        let opened = self.connect_link(orb, clock).and_then(|link| self.share(orb, link));
+        match (route, opened) {
+            (Route::Own, opened) => {
+                let connection = opened?;
+                connection.reserve();
+                self.lock_shared().own.push(Arc::clone(&connection));
+                Ok(connection)
+            }
+            (Route::Shared, Ok(connection)) => {
+                self.send_line(&connection);
+                Ok(connection)
+            }
+            (Route::Shared, Err(fault)) => {
+                self.could_not_open(orb);
+                Err(fault)
+            }
         }
-        let link = opened?;
+    }
+
+    /// The connection over `link`, for several calls.
+    pub(super) fn share(
+        &self,
+        orb: &Orb,
+        link: Link,
+    ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
         if link.descriptor().is_none() {
             return Err(ConnectionFault::CannotBeWatched);
         }
-        // Whoever closes the pool looks here after that, for what is to be closed.
+        // The thread that closes the pool looks here after that, for what is to be closed.
         if self.lock().closed {
             return Err(ConnectionFault::ShutDown);
         }
@@ -112,13 +151,6 @@ impl ConnectionPool {
             MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, self.protocol, link);
         let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
         orb.flusher().add(weak);
-        match route {
-            Route::Shared => shared.common = Some(Arc::clone(&connection)),
-            Route::Own => {
-                connection.reserve();
-                shared.own.push(Arc::clone(&connection));
-            }
-        }
         Ok(connection)
     }
 
@@ -149,8 +181,10 @@ impl ConnectionPool {
     #[cold]
     fn is_shared_in_use(&self) -> bool {
         let uses = self.shared.uses.load(Ordering::SeqCst);
-        let common = self.lock_shared().common.clone();
-        if common.is_some_and(|connection| connection.is_in_use()) {
+        let shared = self.lock_shared();
+        let (common, is_opening) = (shared.common.clone(), shared.is_opening);
+        drop(shared);
+        if is_opening || common.is_some_and(|connection| connection.is_in_use()) {
             return true;
         }
         // Unless it was used since: then whoever used it may ask next.
@@ -209,7 +243,7 @@ impl ConnectionPool {
         self.lock_shared().connections().cloned().collect()
     }
 
-    fn lock_shared(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn lock_shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.connections.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -1,0 +1,190 @@
+//! The lines of a pool: calls that wait for a connection while a thread of the connector opens one.
+//!
+//! A line is sent in its order before the connection is there for all: so what one thread sends to
+//! an object keeps its order. No lock is held while calls are sent or end.
+
+use super::{ConnectionPool, Opening};
+use crate::Orb;
+use crate::client::{PendingRequest, Route, delivery};
+use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
+use corbie_transport::Link;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A line may be so many times as long as what one connection takes from threads that may wait.
+const OVERDRAFT: usize = 4;
+
+/// Why a call does not stand in a line.
+#[derive(Debug)]
+pub(crate) enum NotInLine {
+    /// There is a connection now.
+    Opened,
+    /// It ends, or goes elsewhere.
+    Fault(ConnectionFault),
+}
+
+impl ConnectionPool {
+    /// A connection that can take a request now, without waiting. To be given back with
+    /// [`MuxedConnection::release`].
+    #[inline]
+    pub(crate) fn shared_now(&self, route: Route) -> Option<Arc<MuxedConnection>> {
+        self.lock_shared().find(route)
+    }
+
+    /// The call waits until a connection is open, which the connector sees to. Its outcome goes to
+    /// its sink.
+    ///
+    /// # Errors
+    /// The call comes back.
+    #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+    pub(crate) fn stand_in_line(
+        self: &Arc<Self>,
+        orb: &Orb,
+        call: PendingRequest,
+        opening: Opening,
+    ) -> Result<(), (PendingRequest, NotInLine)> {
+        let (route, deadline) = (call.call.route, call.deadline);
+        let mut shared = self.lock_shared();
+        if route == Route::Shared && shared.find(route).is_some() {
+            return Err((call, NotInLine::Opened));
+        }
+        let begins = route == Route::Own || !shared.is_opening;
+        let may_open = match self.lock().closed {
+            true => Err(ConnectionFault::ShutDown),
+            false if begins => self.may_open(&mut shared, opening),
+            false => Ok(()),
+        };
+        if let Err(fault) = may_open {
+            return Err((call, NotInLine::Fault(fault)));
+        }
+        let settings = orb.settings();
+        let calls_max = (settings.pending_requests_max as usize).saturating_mul(OVERDRAFT);
+        let octets_max = settings.queued_octets_max.saturating_mul(OVERDRAFT);
+        let line = match route {
+            Route::Shared => &mut shared.line,
+            Route::Own => &mut shared.own_line,
+        };
+        if let Err(call) = line.push(call, calls_max, octets_max) {
+            return Err((call, NotInLine::Fault(ConnectionFault::Full)));
+        }
+        if route == Route::Shared {
+            shared.is_opening = true;
+            self.note_shared_use();
+        }
+        drop(shared);
+        if let Some(deadline) = deadline {
+            orb.connections().line_clock().expect(orb, deadline);
+        }
+        if begins {
+            orb.connections().connector().open(orb, self, route);
+        }
+        Ok(())
+    }
+
+    /// The connector has connected for a line, or could not.
+    pub(crate) fn connected(self: &Arc<Self>, orb: &Orb, route: Route, link: io::Result<Link>) {
+        let opened = link.map_err(ConnectionFault::Unreachable).and_then(|link| {
+            tracing::debug!(endpoint = %self.endpoint, "connection opened for calls that wait");
+            orb.ensure_housekeeping();
+            self.share(orb, link)
+        });
+        match (route, opened) {
+            (Route::Shared, Ok(connection)) => self.send_line(&connection),
+            (Route::Shared, Err(fault)) => self.fail_line(&fault),
+            (Route::Own, Ok(connection)) => self.send_own(&connection),
+            (Route::Own, Err(fault)) => {
+                let call = self.lock_shared().own_line.pop();
+                call.into_iter().for_each(|call| delivery::failed(call, fault.again()));
+            }
+        }
+    }
+
+    /// The common connection is open: sends what stands in its line; then it is there for all.
+    pub(super) fn send_line(&self, connection: &Arc<MuxedConnection>) {
+        let mut shared = self.lock_shared();
+        // From here on the thread that closes the pool finds it.
+        shared.common = Some(Arc::clone(connection));
+        if self.lock().closed {
+            drop(shared);
+            connection.shut_down();
+            return self.fail_line(&ConnectionFault::ShutDown);
+        }
+        while connection.is_open() {
+            let calls = shared.line.take();
+            if calls.is_empty() {
+                shared.is_opening = false;
+                return self.shared.opened.notify_all();
+            }
+            drop(shared);
+            for call in calls {
+                delivery::send_over(call, self, connection);
+            }
+            shared = self.lock_shared();
+        }
+        drop(shared);
+        self.fail_line(&ConnectionFault::closed());
+    }
+
+    /// The common connection cannot be opened.
+    fn fail_line(&self, fault: &ConnectionFault) {
+        let mut shared = self.lock_shared();
+        shared.is_opening = false;
+        self.shared.opened.notify_all();
+        let calls = shared.line.take();
+        drop(shared);
+        calls.into_iter().for_each(|call| delivery::failed(call, fault.again()));
+    }
+
+    /// A thread could not open the common connection in the time of its own call: the connector
+    /// goes on for the calls in the line.
+    pub(super) fn could_not_open(self: &Arc<Self>, orb: &Orb) {
+        let mut shared = self.lock_shared();
+        if shared.line.is_empty() {
+            shared.is_opening = false;
+            return self.shared.opened.notify_all();
+        }
+        drop(shared);
+        orb.connections().connector().open(orb, self, Route::Shared);
+    }
+
+    /// The call that waits longest for a connection of its own gets this one.
+    fn send_own(&self, connection: &Arc<MuxedConnection>) {
+        connection.reserve();
+        let mut shared = self.lock_shared();
+        shared.own.push(Arc::clone(connection));
+        let call = shared.own_line.pop();
+        let is_closed = self.lock().closed;
+        drop(shared);
+        match call {
+            Some(call) => delivery::send_over(call, self, connection),
+            None => connection.release(),
+        }
+        if is_closed {
+            connection.shut_down();
+        }
+    }
+
+    /// Ends the calls in line whose time is over at `now`; when that of the next one is.
+    pub(crate) fn expire_lines(&self, now: Instant) -> Option<Instant> {
+        let mut shared = self.lock_shared();
+        let mut expired = shared.line.take_expired(now);
+        expired.extend(shared.own_line.take_expired(now));
+        let lines = [&shared.line, &shared.own_line];
+        let next = lines.iter().filter_map(|line| line.next_deadline()).min();
+        drop(shared);
+        for call in expired {
+            delivery::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
+        }
+        next
+    }
+
+    /// The ORB is shut down: calls in line end.
+    pub(super) fn close_lines(&self) {
+        let mut shared = self.lock_shared();
+        let mut calls = shared.line.take();
+        calls.append(&mut shared.own_line.take());
+        drop(shared);
+        calls.into_iter().for_each(|call| delivery::failed(call, ConnectionFault::ShutDown));
+    }
+}
