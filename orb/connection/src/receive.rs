@@ -6,6 +6,7 @@
 
 use crate::Octets;
 use corbie_giop::{GiopError, MessageHeader, MessageReader};
+use corbie_threads::lock::assert_none_held;
 use corbie_transport::{Link, Waiter};
 use std::io;
 use std::time::Instant;
@@ -176,6 +177,7 @@ impl<'l, B: FnOnce() -> io::Result<Option<Instant>>> WhatComes<'l, B> {
 impl<B: FnOnce() -> io::Result<Option<Instant>>> Arrivals for WhatComes<'_, B> {
     #[inline]
     fn first(&mut self, space: &mut [u8]) -> Result<Option<usize>, ReceiveFailure> {
+        assert_none_held("a wait for a message");
         self.waiter.receive(self.link, space).map(Some).map_err(first_octets_failed)
     }
 

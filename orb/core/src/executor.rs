@@ -3,10 +3,11 @@
 //! Corbie has no runtime of its own. A servant of the `async` mapping gives its future to the
 //! [`Executor`] of its ORB; any runtime does, as the futures of replies need none in particular.
 
+use corbie_threads::lock::{RankedRw, rank};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// A future that answers one request.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -35,9 +36,9 @@ pub trait Executor: Send + Sync {
     fn spawn(&self, task: Task);
 }
 
-/// The executor of an ORB, if it has one. Lock "executor": never held across a call.
+/// The executor of an ORB, if it has one.
 #[derive(Default)]
-pub(crate) struct ExecutorSlot(RwLock<Option<Arc<dyn Executor>>>);
+pub(crate) struct ExecutorSlot(RankedRw<rank::Leaf, Option<Arc<dyn Executor>>>);
 
 impl fmt::Debug for ExecutorSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,11 +49,11 @@ impl fmt::Debug for ExecutorSlot {
 impl ExecutorSlot {
     /// Keeps `executor` from now on.
     pub(crate) fn set(&self, executor: Arc<dyn Executor>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(executor);
+        *self.0.write() = Some(executor);
     }
 
     /// The executor, if there is one.
     pub(crate) fn get(&self) -> Option<Arc<dyn Executor>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 }

@@ -7,13 +7,14 @@
 use corbie_cdr::buffers::{self, BufferLimits};
 use corbie_cdr::payload::PayloadAllocator;
 use corbie_settings::Settings;
+use corbie_threads::lock::{Ranked, RankedRw, rank};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The allocator of an ORB, if it has one. Lock "payload allocator": never held across a call.
+/// The allocator of an ORB, if it has one.
 #[derive(Default)]
-pub(crate) struct AllocatorSlot(RwLock<Option<Arc<dyn PayloadAllocator>>>);
+pub(crate) struct AllocatorSlot(RankedRw<rank::Leaf, Option<Arc<dyn PayloadAllocator>>>);
 
 impl fmt::Debug for AllocatorSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,8 +31,8 @@ pub(crate) fn set_limits(settings: &Settings) {
     });
 }
 
-/// When the pools were trimmed last. Lock "last trimming": held for the look alone.
-static TRIMMED: Mutex<Option<Instant>> = Mutex::new(None);
+/// When the pools were trimmed last.
+static TRIMMED: Ranked<rank::Leaf, Option<Instant>> = Ranked::new(None);
 
 /// Called with each tick, in seconds: frees what was not needed lately. Each ORB of the process
 /// comes by, and the pools are of all of them: what rests between the trimming of one and that of
@@ -39,7 +40,7 @@ static TRIMMED: Mutex<Option<Instant>> = Mutex::new(None);
 pub(crate) fn trim_now_and_then(settings: &Settings, tick: u64) {
     if let Some(interval) = settings.buffer_trim_interval
         && tick.is_multiple_of(interval.as_secs().max(1))
-        && is_due(&mut TRIMMED.lock().unwrap_or_else(PoisonError::into_inner), interval)
+        && is_due(&mut TRIMMED.lock(), interval)
     {
         buffers::trim();
     }
@@ -59,12 +60,12 @@ fn is_due(last: &mut Option<Instant>, interval: Duration) -> bool {
 impl AllocatorSlot {
     /// Keeps `allocator` from now on.
     pub(crate) fn set(&self, allocator: Arc<dyn PayloadAllocator>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(allocator);
+        *self.0.write() = Some(allocator);
     }
 
     /// The allocator, if there is one.
     pub(crate) fn get(&self) -> Option<Arc<dyn PayloadAllocator>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 }
 

@@ -2,15 +2,16 @@
 //! that they changed.
 
 use crate::policy::{Policy, PolicyError, PolicySet, PolicyType, SetOverrideType};
+use corbie_threads::lock::{Guard, Ranked, rank};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The policies that an ORB has for all its references.
 #[derive(Default)]
 pub(crate) struct OrbPolicies {
-    /// Lock "ORB policies": held to copy or replace them.
-    overrides: Mutex<PolicySet>,
+    /// Held to copy or replace them.
+    overrides: Ranked<rank::Leaf, PolicySet>,
     /// Counts changes: what references have joined from an older state is out of date.
     generation: AtomicU32,
 }
@@ -31,8 +32,8 @@ impl OrbPolicies {
         *self.lock()
     }
 
-    fn lock(&self) -> MutexGuard<'_, PolicySet> {
-        self.overrides.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Guard<'_, rank::Leaf, PolicySet> {
+        self.overrides.lock()
     }
 }
 

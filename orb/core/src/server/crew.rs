@@ -5,14 +5,13 @@
 //! it has to wait it calls one that rests, or a new one; when it comes back and another has taken
 //! its place meanwhile, one of the two rests.
 
+use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
-    /// Lock "crew".
-    state: Mutex<State>,
-    called: Condvar,
+    state: Ranked<rank::Leaf, State>,
+    called: Signal,
     /// All threads: for a look without the lock.
     threads: AtomicU32,
 }
@@ -35,8 +34,8 @@ impl State {
 }
 
 impl Crew {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Guard<'_, rank::Leaf, State> {
+        self.state.lock()
     }
 
     /// A thread more is about to serve.
@@ -69,7 +68,7 @@ impl Crew {
         while state.active() > 1 && !state.is_dismissed {
             state.resting += 1;
             let idle = |state: &mut State| state.called == 0 && !state.is_dismissed;
-            state = self.called.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
+            state = self.called.wait_while(state, idle);
             // Dismissed, it goes on too, and finds the connection closed.
             state.called = state.called.saturating_sub(1);
             state.resting -= 1;
@@ -86,7 +85,7 @@ impl Crew {
         }
         if state.resting > 0 {
             state.called += 1;
-            self.called.notify_one();
+            self.called.wake_one();
             return false;
         }
         state.threads < most
@@ -100,6 +99,6 @@ impl Crew {
     /// The connection is closed: nobody rests any more.
     pub(crate) fn dismiss(&self) {
         self.lock().is_dismissed = true;
-        self.called.notify_all();
+        self.called.wake_all();
     }
 }

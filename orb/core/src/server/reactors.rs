@@ -10,21 +10,22 @@ use crate::reactor::{self, Pollers, Reactor, Turn};
 use crate::server::listening::Listening;
 use crate::server::{ServerConnection, event_driven, listener};
 use corbie_settings::WhenFull;
+use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Source};
 use corbie_threads::thread::{Registration, begin_serving};
 use corbie_types::SystemException;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The loops of `reactor-per-thread`.
 #[derive(Default)]
 pub(crate) struct Reactors {
     loops: OnceLock<Vec<Arc<Reactor>>>,
     next: AtomicUsize,
-    /// Lock "listening": the listening sockets of a reactive server.
-    listening: Mutex<Vec<Registration>>,
+    /// The listening sockets of a reactive server.
+    listening: Ranked<rank::Registry, Vec<Registration>>,
 }
 
 impl Reactors {
@@ -49,7 +50,7 @@ impl Reactors {
 
     /// A connection has gone: a listener that waited for a place has one.
     pub(crate) fn note_place(&self) {
-        for listener in &*self.listening.lock().unwrap_or_else(PoisonError::into_inner) {
+        for listener in &*self.listening.lock() {
             listener.again();
         }
     }
@@ -59,8 +60,7 @@ impl Reactors {
         for reactor in self.loops.get().into_iter().flatten() {
             reactor.close();
         }
-        let listening =
-            std::mem::take(&mut *self.listening.lock().unwrap_or_else(PoisonError::into_inner));
+        let listening = std::mem::take(&mut *self.listening.lock());
         for listener in listening {
             listener.remove();
         }
@@ -100,8 +100,7 @@ pub(crate) fn listen(orb: &Orb, one: &Arc<Listening>) -> Result<(), SystemExcept
     let failed = |error| listener::cannot_start(&one.acceptor.endpoint(), &error);
     one.acceptor.set_nonblocking().map_err(failed)?;
     let listener = reactor.add(Arc::new(Listener(Arc::clone(one)))).map_err(failed)?;
-    let mut listening =
-        orb.server().reactors.listening.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut listening = orb.server().reactors.listening.lock();
     listening.push(listener);
     Ok(())
 }

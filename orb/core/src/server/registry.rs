@@ -4,17 +4,20 @@
 //! silent and the slow ones; `shutdown` closes all.
 
 use crate::server::ServerConnection;
+use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Lock "connections".
+type Open = HashMap<u64, Arc<ServerConnection>>;
+
+/// The connections that are open.
 #[derive(Default)]
 pub(crate) struct Registry {
-    connections: Mutex<HashMap<u64, Arc<ServerConnection>>>,
+    connections: Ranked<rank::Registry, Open>,
     /// Signalled when a connection goes.
-    removed: Condvar,
+    removed: Signal,
     next_id: AtomicU64,
 }
 
@@ -29,7 +32,7 @@ impl Registry {
 
     pub(crate) fn remove(&self, id: u64) {
         let removed = self.lock().remove(&id);
-        self.removed.notify_all();
+        self.removed.wake_all();
         drop(removed);
     }
 
@@ -51,15 +54,12 @@ impl Registry {
 
     /// Waits until fewer than `most` are open or `timeout` has passed.
     pub(crate) fn wait_below(&self, most: usize, timeout: Duration) -> bool {
-        let guard = self.lock();
-        let (guard, _) = self
-            .removed
-            .wait_timeout_while(guard, timeout, |connections| connections.len() >= most)
-            .unwrap_or_else(PoisonError::into_inner);
-        guard.len() < most
+        let deadline = Instant::now().checked_add(timeout);
+        let too_many = |connections: &mut Open| connections.len() >= most;
+        self.removed.wait_while_until(self.lock(), deadline, too_many).len() < most
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<ServerConnection>>> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Guard<'_, rank::Registry, Open> {
+        self.connections.lock()
     }
 }

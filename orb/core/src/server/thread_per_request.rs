@@ -11,19 +11,20 @@ use crate::server::held::{self, Flight, HeldRequest};
 use crate::server::{ServerConnection, dispatch, event_driven};
 use corbie_giop::OwnedMessage;
 use corbie_settings::ServerConcurrency;
+use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_threads::reactor::Next;
 use corbie_threads::thread::begin_serving;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The event loop and the places for threads.
 #[derive(Default)]
 pub(crate) struct ThreadPerRequest {
     reactor: OnceLock<Arc<Reactor>>,
-    /// Lock "request threads": how many run.
-    running: Mutex<u32>,
+    /// How many run.
+    running: Ranked<rank::Leaf, u32>,
     /// Signalled when one ends.
-    ended: Condvar,
+    ended: Signal,
 }
 
 impl ThreadPerRequest {
@@ -40,14 +41,14 @@ impl ThreadPerRequest {
     }
 
     fn take_place(&self, most: u32) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.lock();
         let full = |running: &mut u32| *running >= most;
-        *self.ended.wait_while(running, full).unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.ended.wait_while(running, full) += 1;
     }
 
     fn give_place_back(&self) {
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.ended.notify_one();
+        *self.running.lock() -= 1;
+        self.ended.wake_one();
     }
 }
 

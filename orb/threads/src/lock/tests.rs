@@ -1,6 +1,7 @@
 //! What debug builds refuse, and that a token is no lock.
 
 use super::{Ranked, RankedRw, Signal, Token, assert_none_held, rank};
+use crate::thread::{deliveries, enter_delivery, is_serving, serve_for_a_while};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -44,6 +45,19 @@ fn a_thread_that_holds_a_lock_neither_blocks_nor_makes_an_upcall() {
     assert!(why.contains("sleeps and holds locks of the ranks 30"), "{why}");
     drop(guard);
     assert_none_held("an upcall");
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn upcalls_with_requests_and_with_replies_are_refused_under_a_lock() {
+    let lock = Ranked::<rank::Poa, _>::new(());
+    drop((serve_for_a_while(), enter_delivery()));
+    let _guard = lock.lock();
+    let why = refused(|| drop(serve_for_a_while())).expect("it holds a lock");
+    assert!(why.contains("an upcall with a request by a thread that holds"), "{why}");
+    let why = refused(|| drop(enter_delivery())).expect("it holds a lock");
+    assert!(why.contains("an upcall with a reply by a thread that holds"), "{why}");
+    assert!(!is_serving() && deliveries() == 0);
 }
 
 #[test]

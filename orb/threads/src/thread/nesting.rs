@@ -5,6 +5,7 @@
 //! sources with requests are put aside until an upcall has ended.
 
 use super::Registration;
+use crate::lock::assert_none_held;
 use std::cell::{Cell, RefCell};
 
 thread_local! {
@@ -26,7 +27,12 @@ pub fn begin_serving() {
 }
 
 /// This thread serves a request until the guard is dropped, and then what it served before.
+///
+/// # Panics
+/// In debug builds, when the thread holds a lock: upcalls follow.
+#[cfg_attr(debug_assertions, track_caller)]
 pub fn serve_for_a_while() -> Serving {
+    assert_none_held("an upcall with a request");
     Serving { before: SERVES.replace(true) }
 }
 
@@ -96,8 +102,13 @@ fn go_on() {
 }
 
 /// This thread is in an upcall with a reply until the guard is dropped.
+///
+/// # Panics
+/// In debug builds, when the thread holds a lock.
 #[inline]
+#[cfg_attr(debug_assertions, track_caller)]
 pub fn enter_delivery() -> Delivery {
+    assert_none_held("an upcall with a reply");
     DELIVERIES.set(DELIVERIES.get() + 1);
     Delivery(())
 }
