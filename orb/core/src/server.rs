@@ -5,6 +5,7 @@
 //! the first by `event_driven`) and give them to `dispatch`, which asks the [`Adapter`] (the POA)
 //! for the servant. `registry` keeps the open connections, `due_responses` counts deferred answers.
 
+mod activity;
 mod adapter;
 mod admission;
 mod answer;

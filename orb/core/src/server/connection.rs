@@ -5,27 +5,25 @@
 //! on meanwhile; in steady state this swaps two buffers and allocates nothing.
 
 use crate::Orb;
+use crate::server::activity::Activity;
 use crate::server::crew::Crew;
 use crate::server::sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_connection::{ReceiveFailure, Received, Sender, WhatComes, WhatIsHere, receive};
 use corbie_giop::{
-    Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, Version,
-    close_connection,
+    Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, close_connection,
 };
 use corbie_settings::ServerConcurrency;
 use corbie_threads::thread::{Patience, Registration};
 use corbie_transport::{Link, PeerAddress, Waiter};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub(crate) struct ServerConnection {
     pub(crate) id: u64,
     pub(crate) link: Link,
-    /// How long a message may take from its first octet to its last, either way.
-    message_timeout: Option<Duration>,
     /// Lock "reading": held while a thread waits for and takes one message.
     reading: Mutex<Reading>,
     pub(crate) sender: Sender,
@@ -40,15 +38,8 @@ pub(crate) struct ServerConnection {
     pub(crate) life: Life,
     /// The threads that serve it, where it has its own.
     pub(crate) crew: Crew,
-    /// The ORB's clock tick of the last message; see `housekeeping`.
-    pub(crate) last_message: AtomicU64,
-    /// The tick since which a message is incomplete, or [`COMPLETE`].
-    pub(crate) incomplete_since: AtomicU64,
-    /// The minor version of the client's last message, or GIOPlite's: what we say on our own
-    /// account is said in it. Before the first, our highest.
-    giop_minor: AtomicU8,
-    /// Whether any message has come: until then the time to the first octet counts.
-    pub(crate) has_begun: AtomicBool,
+    /// What the client was last heard to say; what we say on our own account is said in its version.
+    pub(crate) activity: Activity,
     /// Requests whose answer was deferred and is due; see `due_responses`.
     pub(crate) deferred: AtomicU32,
     /// Reading pauses until [`Registration::again`].
@@ -56,9 +47,6 @@ pub(crate) struct ServerConnection {
     /// The event loop that serves it, if one does.
     pub(crate) registration: OnceLock<Registration>,
 }
-
-/// No message is under way.
-pub(crate) const COMPLETE: u64 = u64::MAX;
 
 pub(crate) struct Reading {
     pub(crate) reader: MessageReader,
@@ -86,7 +74,6 @@ impl ServerConnection {
         Ok(ServerConnection {
             id,
             link,
-            message_timeout: settings.message_timeout,
             reading: Mutex::new(Reading {
                 reader: orb.reader(Roles::SERVER, protocol),
                 waiter: Waiter::new(orb.server_wait()),
@@ -97,10 +84,7 @@ impl ServerConnection {
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
             life: Life::new(),
             crew: Crew::default(),
-            last_message: AtomicU64::new(orb.tick()),
-            incomplete_since: AtomicU64::new(COMPLETE),
-            giop_minor: AtomicU8::new(protocol.version().minor),
-            has_begun: AtomicBool::new(false),
+            activity: Activity::new(orb.tick(), protocol.version()),
             deferred: AtomicU32::new(0),
             is_paused: AtomicBool::new(false),
             registration: OnceLock::new(),
@@ -130,7 +114,7 @@ impl ServerConnection {
             }
         }
         let message = reading.reader.take_message().ok_or(ReceiveFailure::Closed)?;
-        self.note_message(orb, message.header().version, false);
+        self.activity.note_message(orb.tick(), message.header().version, false);
         self.note_following(reading.reader.holds_message());
         Ok(message)
     }
@@ -138,10 +122,11 @@ impl ServerConnection {
     #[inline]
     fn receive_next(&self, orb: &Orb, reading: &mut Reading) -> Result<(), ReceiveFailure> {
         let begun = || {
-            self.note_incomplete(orb, true);
+            self.activity.note_part(orb.tick());
+            let timeout = orb.settings().message_timeout;
             // The system call is spared when the time-out is what it was.
-            self.link.set_receive_timeout(self.message_timeout)?;
-            Ok(self.message_timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+            self.link.set_receive_timeout(timeout)?;
+            Ok(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
         };
         let mut from = WhatComes::over(&self.link, &mut reading.waiter, begun);
         receive(&mut reading.reader, &mut from).map(drop)
@@ -162,41 +147,19 @@ impl ServerConnection {
         let reader = &mut guard.reader;
         let received = receive(reader, &mut WhatIsHere::of(&self.link, has_end))?;
         let Received::Message { is_drained } = received else {
-            let is_incomplete = reader.is_mid_message();
-            if !is_incomplete {
+            if reader.is_mid_message() {
+                self.activity.note_part(orb.tick());
+            } else {
                 reader.release(); // An idle connection holds no buffer.
+                self.activity.excuse_peer();
             }
-            self.note_incomplete(orb, is_incomplete);
             return Ok(Taken::NotYet);
         };
         let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
         let follows = reader.is_mid_message();
-        self.note_message(orb, message.header().version, follows);
+        self.activity.note_message(orb.tick(), message.header().version, follows);
         self.note_following(follows && reader.holds_message());
         Ok(Taken::Message(message, follows || !is_drained))
-    }
-
-    #[inline]
-    fn note_message(&self, orb: &Orb, version: Version, more: bool) {
-        let tick = orb.tick();
-        // What follows is another message, with a time of its own.
-        self.incomplete_since.store(if more { tick } else { COMPLETE }, Ordering::Relaxed);
-        self.last_message.store(tick, Ordering::Relaxed);
-        self.giop_minor.store(version.minor, Ordering::Relaxed);
-        self.has_begun.store(true, Ordering::Relaxed);
-    }
-
-    fn version(&self) -> Version {
-        Version { minor: self.giop_minor.load(Ordering::Relaxed), ..Version::V1_2 }
-    }
-
-    #[inline]
-    fn note_incomplete(&self, orb: &Orb, is_incomplete: bool) {
-        if !is_incomplete {
-            self.incomplete_since.store(COMPLETE, Ordering::Relaxed);
-        } else if self.incomplete_since.load(Ordering::Relaxed) == COMPLETE {
-            self.incomplete_since.store(orb.tick(), Ordering::Relaxed);
-        }
     }
 
     /// A request begins to be served; `None` when none may any more, so that the client sends it
@@ -238,12 +201,12 @@ impl ServerConnection {
     /// Tells the peer what was wrong, as far as it can be told, and closes.
     pub(crate) fn refuse(&self, error: &GiopError) {
         tracing::warn!(peer = %self.peer(), %error, "connection closed: the peer sent bad octets");
-        self.close(Roles::SERVER.last_words(error, self.version()));
+        self.close(Roles::SERVER.last_words(error, self.activity.version()));
     }
 
     /// The client may send unanswered requests again elsewhere (CORBA 3.3 P2 §9.4.7).
     fn say_close_connection(&self) {
-        self.say_last(Some(close_connection(self.version(), ByteOrder::NATIVE)));
+        self.say_last(Some(close_connection(self.activity.version(), ByteOrder::NATIVE)));
     }
 
     /// Closes after sending `last_words`. Only the first call does anything.
@@ -256,11 +219,6 @@ impl ServerConnection {
     fn say_last(&self, last_words: Option<Control>) {
         self.send_last(last_words);
         self.crew.dismiss();
-    }
-
-    /// Nothing is read for now: that a message is incomplete is not the peer's fault.
-    pub(crate) fn excuse_peer(&self) {
-        self.incomplete_since.store(COMPLETE, Ordering::Relaxed);
     }
 
     /// Closes without a word, also when last words wait to be taken.

@@ -84,7 +84,7 @@ fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
     connection.registration.get_or_init(|| turn.registration());
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
     connection.is_paused.store(true, Ordering::SeqCst);
-    connection.excuse_peer();
+    connection.activity.excuse_peer();
     // Who answers from here on sees the pause; what was answered before is seen now.
     let stays = is_full(orb, connection);
     if !stays {
@@ -132,7 +132,7 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
     let due = &orb.server().due_responses;
     let settings = orb.settings();
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
-    connection.excuse_peer();
+    connection.activity.excuse_peer();
     let is_eased = || {
         connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)
             && !connection.sender.is_over_half()

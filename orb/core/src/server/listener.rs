@@ -179,7 +179,7 @@ fn evict(orb: &Orb) -> bool {
     let registry = &orb.server().registry;
     let mut connections = registry.all();
     // Of those that were last heard of in the same second, the one opened first.
-    connections.sort_by_cached_key(|c| (c.last_message.load(Ordering::Relaxed), c.id));
+    connections.sort_by_cached_key(|c| (c.activity.since(), c.id));
     let Some(oldest) = connections.iter().find(|c| c.close_if_idle()) else { return false };
     tracing::debug!(peer = %oldest.peer(), "idle connection closed to make room");
     orb.server().forget(oldest.id);

@@ -3,7 +3,7 @@
 
 use crate::Orb;
 use crate::neighbours;
-use crate::server::connection::COMPLETE;
+use crate::server::activity::Heard;
 use crate::server::held::Reason;
 use crate::server::{Server, ServerConnection};
 use std::sync::Arc;
@@ -123,21 +123,21 @@ pub(crate) fn close_silent(orb: &Orb) {
         limit.is_some_and(|limit| now.saturating_sub(since) > ticks(limit))
     };
     let is_slow = |connection: &ServerConnection| {
-        let since = connection.incomplete_since.load(Ordering::Relaxed);
-        since != COMPLETE && passed(since, settings.message_timeout)
+        let activity = &connection.activity;
+        activity.heard() == Heard::Part && passed(activity.since(), settings.message_timeout)
     };
     let is_stuck = |connection: &ServerConnection| {
         let stuck = connection.sender.stuck_for(Instant::now());
         settings.message_timeout.is_some_and(|timeout| stuck > timeout)
     };
     let is_silent = |connection: &ServerConnection| {
-        let since = connection.last_message.load(Ordering::Relaxed);
-        let is_busy = connection.is_busy()
-            || connection.sender.waits()
-            || connection.incomplete_since.load(Ordering::Relaxed) != COMPLETE;
-        let has_begun = connection.has_begun.load(Ordering::Relaxed);
-        let first = settings.first_octet_timeout;
-        !is_busy && passed(since, if has_begun { settings.server_idle_timeout } else { first })
+        let activity = &connection.activity;
+        let limit = match activity.heard() {
+            Heard::Nothing => settings.first_octet_timeout,
+            Heard::Message => settings.server_idle_timeout,
+            Heard::Part => None,
+        };
+        !connection.is_busy() && !connection.sender.waits() && passed(activity.since(), limit)
     };
     let registry = &orb.server().registry;
     orb.server().held_queues.drop_orphans();
