@@ -296,6 +296,11 @@ impl<M: Means> Sender<M> {
         due.tell();
     }
 
+    /// What bounds the queue.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Whether nothing can be sent any more.
     pub fn is_closed(&self) -> bool {
         self.word.state() == State::Closed

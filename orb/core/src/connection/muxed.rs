@@ -67,7 +67,6 @@ pub(crate) struct MuxedConnection {
     oneways_sent: AtomicU64,
     /// How many of them were before a request that was answered.
     oneways_confirmed: AtomicU64,
-    batch_octets: usize,
     /// How long the server may take nothing of what waits.
     message_timeout: Option<Duration>,
     /// Whether a call is about to use it alone; see [`MuxedConnection::reserve`].
@@ -135,7 +134,6 @@ impl MuxedConnection {
             last_request: AtomicU64::new(0),
             oneways_sent: AtomicU64::new(0),
             oneways_confirmed: AtomicU64::new(0),
-            batch_octets: settings.batch_octets,
             message_timeout: settings.message_timeout,
             is_reserved: AtomicBool::new(false),
             life: Life::new(),
@@ -353,7 +351,9 @@ impl MuxedConnection {
         }
         // What the server has not taken is sent by the flusher, unless another thread does.
         orb.flusher().expect();
-        if patience == Patience::RunLoop && self.sender.waiting() > self.batch_octets * 2 {
+        if patience == Patience::RunLoop
+            && self.sender.waiting() > self.sender.limits().batch_octets * 2
+        {
             self.run_until_sent(orb, clock);
         }
     }
@@ -456,7 +456,8 @@ impl MuxedConnection {
     #[cold]
     fn run_until_sent(&self, orb: &Orb, clock: &Clock) {
         if self.ensure_read(orb).is_ok() {
-            let has_room = || self.sender.waiting() <= self.batch_octets || !self.is_open();
+            let has_room =
+                || self.sender.waiting() <= self.sender.limits().batch_octets || !self.is_open();
             self.run_until(orb, &has_room, clock.deadline());
         }
     }

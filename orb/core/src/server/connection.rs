@@ -38,7 +38,8 @@ pub(crate) struct ServerConnection {
     pub(crate) life: Life,
     /// The threads that serve it, where it has its own.
     pub(crate) crew: Crew,
-    /// What the client was last heard to say; what we say on our own account is said in its version.
+    /// What the client was last heard to say. What we say on our own account is said in its
+    /// version.
     pub(crate) activity: Activity,
     /// Requests whose answer was deferred and is due; see `due_responses`.
     pub(crate) deferred: AtomicU32,

@@ -11,13 +11,14 @@ use crate::client::{PendingRequest, Waiting};
 use crate::reactor::Turn;
 use corbie_connection::{ReceiveFailure, Received, SendFault, WhatComes, WhatIsHere, receive};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
+use corbie_threads::lock::{Taken, Token};
 use corbie_threads::reactor::{Next, Source};
 use corbie_threads::thread::{Patience, deliveries, enter_delivery};
 use corbie_transport::Waiter;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,17 +27,18 @@ const MESSAGES_PER_TURN: u32 = 256;
 
 /// The reading side of a connection.
 pub(crate) struct Reading {
-    /// Whether some thread has the right to read.
-    is_taken: AtomicBool,
-    /// Whether the thread that reads is awake: it flushes before it waits.
-    is_awake: AtomicBool,
-    /// The event loop found the right taken: it is to be called when the right is given back.
-    was_missed: AtomicBool,
-    /// Lock "reading": of the thread that has the right, so never contended.
-    state: Mutex<State>,
+    /// The right to read.
+    token: Token<State>,
+    /// [`AWAKE`] and [`MISSED`].
+    notes: AtomicU8,
     /// Lock "followers": threads that wait for a reply while another one reads.
     followers: Mutex<Vec<Arc<Waiting>>>,
 }
+
+/// The thread that reads is awake: it flushes before it waits.
+const AWAKE: u8 = 1;
+/// The event loop found the right taken: it is to be called when the right is given back.
+const MISSED: u8 = 1 << 1;
 
 struct State {
     reader: MessageReader,
@@ -51,7 +53,7 @@ pub(crate) struct Follower<'c> {
 
 /// How an attempt to take a message ended.
 #[expect(clippy::large_enum_variant, reason = "lives on the stack; a box would cost each reply")]
-enum Taken {
+enum Attempt {
     Message(Came, More),
     /// Nothing is there now.
     Nothing,
@@ -108,25 +110,24 @@ fn wait_before(until: Instant) -> Duration {
 impl Reading {
     pub(super) fn new(reader: MessageReader, waiter: Waiter) -> Self {
         Reading {
-            is_taken: AtomicBool::new(false),
-            is_awake: AtomicBool::new(false),
-            was_missed: AtomicBool::new(false),
-            state: Mutex::new(State { reader, waiter }),
+            token: Token::new(State { reader, waiter }),
+            notes: AtomicU8::new(0),
             followers: Mutex::default(),
         }
     }
 
     #[inline]
     pub(super) fn is_awake(&self) -> bool {
-        self.is_awake.load(Ordering::SeqCst)
+        self.notes.load(Ordering::SeqCst) & AWAKE != 0
     }
 
-    fn try_take(&self) -> bool {
-        self.is_taken.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    fn set(&self, note: u8) {
+        self.notes.fetch_or(note, Ordering::SeqCst);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes a note away; whether it was there.
+    fn take(&self, note: u8) -> bool {
+        self.notes.fetch_and(!note, Ordering::SeqCst) & note != 0
     }
 
     fn lock_followers(&self) -> MutexGuard<'_, Vec<Arc<Waiting>>> {
@@ -136,13 +137,13 @@ impl Reading {
 
 impl MuxedConnection {
     /// Takes the next message that is here or can be received without waiting.
-    fn try_next(&self, state: &mut State, has_end: bool) -> Result<Taken, ReceiveFailure> {
+    fn try_next(&self, state: &mut State, has_end: bool) -> Result<Attempt, ReceiveFailure> {
         let reader = &mut state.reader;
         let received = receive(reader, &mut WhatIsHere::of(&self.link, has_end))?;
-        let Received::Message { is_drained } = received else { return Ok(Taken::Nothing) };
+        let Received::Message { is_drained } = received else { return Ok(Attempt::Nothing) };
         let came = self.take_out(reader)?;
         let more = if reader.is_mid_message() || !is_drained { More::Surely } else { More::Hardly };
-        Ok(Taken::Message(came, more))
+        Ok(Attempt::Message(came, more))
     }
 
     /// Takes the message that was read out of the reader, and the request that waited for it out of
@@ -199,27 +200,24 @@ impl MuxedConnection {
         until: Option<Instant>,
         is_pending: impl Fn() -> bool,
     ) -> bool {
-        if !self.reading.try_take() {
-            return false;
-        }
+        let Some(mut state) = self.reading.token.try_take() else { return false };
         if !is_pending() {
-            self.give_right_back();
+            self.give_back(state);
             return true;
         }
-        self.reading.is_awake.store(false, Ordering::SeqCst);
+        self.reading.take(AWAKE);
         let taken = self.flush_for_reader(orb).and_then(|()| {
-            let mut guard = self.reading.lock();
-            let State { reader, waiter } = &mut *guard;
+            let State { reader, waiter } = &mut *state;
             self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
             receive(reader, &mut WhatComes::over(&self.link, waiter, || Ok(until)))?;
             let came = self.take_out(reader)?;
             if reader.is_mid_message() || self.link.has_input() {
                 // More came with it, for which there may be no event: the octets are here already.
-                self.reading.was_missed.store(true, Ordering::SeqCst);
+                self.reading.set(MISSED);
             }
             Ok(came)
         });
-        self.give_right_back();
+        self.give_back(state);
         match taken {
             Ok(came) => self.deliver(orb, came),
             // What is here of a message stays; others may have the time for the rest.
@@ -242,10 +240,10 @@ impl MuxedConnection {
     }
 
     /// Others may read from now on: a follower, or the event loop.
-    fn give_right_back(&self) {
-        self.reading.is_taken.store(false, Ordering::SeqCst);
+    fn give_back(&self, state: Taken<'_, State>) {
+        drop(state);
         self.call_follower();
-        if self.reading.was_missed.swap(false, Ordering::SeqCst) {
+        if self.reading.take(MISSED) {
             self.read_again();
         }
     }
@@ -260,7 +258,7 @@ impl MuxedConnection {
     /// A thread that followed does not wait any more. It may have been called to read, which
     /// another one does then.
     pub(crate) fn call_another(&self) {
-        if !self.reading.is_taken.load(Ordering::SeqCst) {
+        if !self.reading.token.is_taken() {
             self.call_follower();
         }
     }
@@ -269,7 +267,7 @@ impl MuxedConnection {
     pub(crate) fn follow<'c>(&'c self, waiting: &'c Arc<Waiting>) -> Option<Follower<'c>> {
         self.reading.lock_followers().push(Arc::clone(waiting));
         let follower = Follower { connection: self, waiting };
-        self.reading.is_taken.load(Ordering::SeqCst).then_some(follower)
+        self.reading.token.is_taken().then_some(follower)
     }
 
     /// Delivers what came.
@@ -305,14 +303,15 @@ impl MuxedConnection {
     /// one reads.
     pub(crate) fn read_available(&self, orb: &Orb) {
         for _ in 0..MESSAGES_PER_TURN {
-            if !self.is_open() || !self.reading.try_take() {
+            if !self.is_open() {
                 return;
             }
-            let taken = self.try_next(&mut self.reading.lock(), false);
-            self.give_right_back();
+            let Some(mut state) = self.reading.token.try_take() else { return };
+            let taken = self.try_next(&mut state, false);
+            self.give_back(state);
             match taken {
-                Ok(Taken::Nothing) => return self.flush(),
-                Ok(Taken::Message(came, _)) => self.deliver(orb, came),
+                Ok(Attempt::Nothing) => return self.flush(),
+                Ok(Attempt::Message(came, _)) => self.deliver(orb, came),
                 Err(failure) => return self.broke(&failure),
             }
         }
@@ -321,19 +320,19 @@ impl MuxedConnection {
     /// Takes and delivers what is there, for the event loop.
     fn read_ready(&self, orb: &Orb, turn: &mut Turn<'_>) -> Next {
         for _ in 0..MESSAGES_PER_TURN {
-            if !self.reading.try_take() {
-                self.reading.was_missed.store(true, Ordering::SeqCst);
-                // Unless it was given back before that store.
-                if self.reading.is_taken.load(Ordering::SeqCst) {
+            let Some(mut state) = self.reading.token.try_take() else {
+                self.reading.set(MISSED);
+                // Unless it was given back before that note.
+                if self.reading.token.is_taken() {
                     return Next::Wait;
                 }
                 continue;
-            }
-            let taken = self.try_next(&mut self.reading.lock(), turn.has_end());
-            self.give_right_back();
+            };
+            let taken = self.try_next(&mut state, turn.has_end());
+            self.give_back(state);
             match taken {
-                Ok(Taken::Nothing) => return Next::Wait,
-                Ok(Taken::Message(came, more)) => {
+                Ok(Attempt::Nothing) => return Next::Wait,
+                Ok(Attempt::Message(came, more)) => {
                     turn.release(more == More::Surely);
                     self.deliver(orb, came);
                     if more == More::Hardly {
@@ -360,11 +359,11 @@ impl Source<Orb> for MuxedConnection {
     }
 
     fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
-        self.reading.is_awake.store(true, Ordering::SeqCst);
+        self.reading.set(AWAKE);
         self.flush();
         let next = self.read_ready(orb, turn);
         // In this order: who keeps something back looks afterwards whether we are awake.
-        self.reading.is_awake.store(false, Ordering::SeqCst);
+        self.reading.take(AWAKE);
         self.flush();
         next
     }
