@@ -13,7 +13,7 @@ use crate::pipeline::{self, Tally};
 use corbie::dynamic::Request;
 use corbie::messaging::ExceptionHolder;
 use corbie::types::TypeCode;
-use corbie::{Orb, SystemException};
+use corbie::{DynamicObject, Orb, SystemException};
 use std::future::Future;
 use std::pin::pin;
 use std::str::FromStr;

@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! **Architecture Invariant:** this crate only joins and re-exports; behaviour is in `orb/core` and
-//! `orb/poa`. Generated code names nothing but [`codegen`].
+//! **Architecture Invariant:** this crate only joins and re-exports; behaviour is in `orb/core`,
+//! `orb/poa` and `orb/messaging`. Generated code names nothing but [`codegen`].
 #![forbid(unsafe_code)]
 
 mod orb;
@@ -31,13 +31,6 @@ pub use corbie_cdr::{
     WChar,
 };
 pub use corbie_cdr::{buffers, idl, payload};
-#[cfg(feature = "messaging")]
-pub use corbie_core::ReplyStub;
-#[cfg(feature = "dynamic")]
-pub use corbie_core::dynamic::{
-    self, ARG_IN, ARG_INOUT, ARG_OUT, DynamicImplementation, DynamicResponse, DynamicServant,
-    DynamicServerRequest, NamedValue, NvList, Request,
-};
 #[cfg(feature = "interceptors")]
 pub use corbie_core::interceptor;
 pub use corbie_core::server::{
@@ -47,7 +40,15 @@ pub use corbie_core::{
     Described, Executor, Interface, Object, Operation, OperationName, PendingReply, Reply,
     ReplySink, Task,
 };
-pub use corbie_core::{messaging, policy, transport};
+pub use corbie_core::{policy, transport};
+pub use corbie_messaging as messaging;
+#[cfg(feature = "messaging")]
+pub use corbie_messaging::ReplyStub;
+#[cfg(feature = "dynamic")]
+pub use corbie_messaging::dynamic::{
+    self, ARG_IN, ARG_INOUT, ARG_OUT, DynamicImplementation, DynamicObject, DynamicOrb,
+    DynamicResponse, DynamicServant, DynamicServerRequest, NamedValue, NvList, Request,
+};
 #[cfg(feature = "adapter-activators")]
 pub use corbie_poa::AdapterActivator;
 pub use corbie_poa::{
@@ -87,16 +88,9 @@ macro_rules! include_idl {
 #[doc(hidden)]
 pub mod codegen {
     pub use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar};
-    #[cfg(feature = "messaging")]
-    pub use corbie_core::ReplyStub;
     pub use corbie_core::collocation::View;
     pub use corbie_core::generated_code::{
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
-    };
-    pub use corbie_core::messaging::ReplyFuture;
-    #[cfg(feature = "messaging")]
-    pub use corbie_core::messaging::{
-        ExceptionHolder, Pollable, Poller, ReplyHandler, ReplyHandlerServant, ReplyTo, TypedPoller,
     };
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{
@@ -106,6 +100,12 @@ pub mod codegen {
     pub use corbie_core::{
         Described, Interface, Object, Operation, PendingReply, Reply, ReplySink, decode_reference,
         encode_object, encode_reference,
+    };
+    pub use corbie_messaging::ReplyFuture;
+    #[cfg(feature = "messaging")]
+    pub use corbie_messaging::{
+        ExceptionHolder, Pollable, Poller, ReplyHandler, ReplyHandlerServant, ReplyStub, ReplyTo,
+        TypedPoller,
     };
     pub use corbie_types::{
         Any, AttributeDescription, CompletionStatus, InterfaceDescription, OperationDescription,

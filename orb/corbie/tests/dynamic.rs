@@ -9,9 +9,9 @@ mod echo;
 use corbie::Marshal;
 use corbie::dynamic::Exception;
 use corbie::{
-    ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicResponse,
-    DynamicServant, DynamicServerRequest, Minor, NamedValue, NvList, Object, Orb, Request,
-    SystemException, SystemExceptionKind, TypeCode, Value, minor,
+    ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicObject,
+    DynamicOrb, DynamicResponse, DynamicServant, DynamicServerRequest, Minor, NamedValue, NvList,
+    Object, Orb, Request, SystemException, SystemExceptionKind, TypeCode, Value, minor,
 };
 use echo::{Echo, as_client, loopback_orb, serve};
 use std::sync::mpsc;

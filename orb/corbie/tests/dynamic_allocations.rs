@@ -7,7 +7,7 @@
 
 mod echo;
 
-use corbie::{Any, TypeCode};
+use corbie::{Any, DynamicObject, TypeCode};
 use corbie_testkit::CountingAllocator;
 use echo::{as_client, loopback_orb, serve};
 

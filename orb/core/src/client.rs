@@ -33,8 +33,6 @@ pub(crate) use object::BindingRef;
 pub(crate) use oneway::invoke_oneway;
 pub use pending_reply::PendingReply;
 pub use reply::Reply;
-pub use reply_sink::ReplySink;
-#[cfg(feature = "messaging")]
-pub use reply_sink::{ExceptionType, ReplyStub};
+pub use reply_sink::{Deliver, ReplySink};
 pub(crate) use waiting::Waiting;
 pub(crate) use write::copy_from;

@@ -89,6 +89,24 @@ pub trait Interface: Clone + Send + Sync + 'static {
     }
 }
 
+/// The reference of an object whose interface is not known at build time.
+impl Interface for Object {
+    const REPOSITORY_ID: &'static str = "IDL:omg.org/CORBA/Object:1.0";
+    const BASES: &'static [&'static str] = &[];
+
+    fn from_object(object: Object) -> Self {
+        object
+    }
+
+    fn as_object(&self) -> &Object {
+        self
+    }
+
+    fn into_object(self) -> Object {
+        self
+    }
+}
+
 /// Writes a typed reference, or nil.
 ///
 /// # Errors

@@ -5,20 +5,15 @@
 //! CORBA 3.3 P1 §8 (ORB interface), P2 §9 (GIOP and IIOP).
 #![deny(unsafe_code)]
 // What only features use that are left out is for the linker to drop.
-#![cfg_attr(
-    not(all(feature = "dynamic", feature = "interceptors", feature = "messaging")),
-    allow(dead_code, unreachable_pub, unused_imports)
-)]
+#![cfg_attr(not(feature = "interceptors"), allow(dead_code, unreachable_pub, unused_imports))]
 
 // layers: clock executor machine memory operation < profile < policy < handles < neighbours reactor
 //    < interface < generated_code initial_references < connection < server < client < collocation
-//    < dynamic messaging < housekeeping < orb
+//    < housekeeping < orb
 mod client;
 mod clock;
 pub mod collocation;
 mod connection;
-#[cfg(feature = "dynamic")]
-pub mod dynamic;
 mod executor;
 pub mod generated_code;
 mod handles;
@@ -27,7 +22,6 @@ mod initial_references;
 mod interface;
 mod machine;
 mod memory;
-pub mod messaging;
 mod neighbours;
 mod operation;
 mod orb;
@@ -36,13 +30,12 @@ mod profile;
 mod reactor;
 pub mod server;
 
-#[cfg(feature = "messaging")]
-pub use client::{ExceptionType, ReplyStub};
-pub use client::{PendingReply, Reply, ReplySink};
+pub use client::{Deliver, PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
 pub use handles::{Object, Orb};
 pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
 pub use operation::{Operation, OperationName};
+pub use orb::OrbPart;
 pub use server::interceptor;
 
 /// What third-party transports are made of, and what servers learn of their peers.

@@ -4,6 +4,7 @@
 //! `Orb::init` and `Orb::builder`, by the object adapter and by applications.
 
 mod event_loop;
+mod part;
 mod publish;
 
 use crate::server::{self, Adapter};
@@ -15,6 +16,8 @@ use corbie_types::{CompletionStatus, SystemException, minor};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use part::OrbPart;
 
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.
@@ -52,8 +55,7 @@ impl Orb {
         self.connections().close();
         self.flusher().close();
         self.initial_references().lock().clear();
-        #[cfg(feature = "dynamic")]
-        self.deferred_requests().clear();
+        self.shut_down_part();
         self.note_shut_down();
         self.close_event_loop();
     }

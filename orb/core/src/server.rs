@@ -37,6 +37,7 @@ mod thread_pool;
 mod typed_response;
 
 pub use adapter::{ActiveObject, Adapter, LocalRefusal, Location, Reach};
+pub use dispatch::serve_local;
 pub use forward_servant::ForwardServant;
 pub use request::ServerRequest;
 pub use response_handler::ResponseHandler;

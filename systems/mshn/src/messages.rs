@@ -11,8 +11,8 @@ use corbie::cdr::Error;
 use corbie::dynamic::Exception;
 use corbie::types::InterfaceDescription;
 use corbie::{
-    Decoder, Described as _, Encoder, Interface, Marshal, Object, Operation, Orb, Poa, PoaError,
-    Request as DynamicRequest, SystemException, Typed, minor,
+    Decoder, Described as _, DynamicObject, Encoder, Interface, Marshal, Object, Operation, Orb,
+    Poa, PoaError, Request as DynamicRequest, SystemException, Typed, minor,
 };
 use corbie_store::StoreFailure;
 use std::fmt;

@@ -1,11 +1,8 @@
 //! Brings the outcome of an asynchronous call to its sink: each exactly once.
 //!
-//! Called by whoever takes a request out of a connection's table of pending ones: the thread that
-//! reads its reply, that finds its time over, or that closes the connection. No lock is held here.
+//! Called by the thread that takes a request out of a connection's table: the one that reads its
+//! reply, that finds its time over, or that closes the connection. No lock is held here.
 //! Paper AMI §2.1, §3.2; CORBA Messaging §22.6.
-
-#[cfg(feature = "messaging")]
-mod handler;
 
 use crate::Orb;
 use crate::client::BindingRef;
@@ -19,9 +16,6 @@ use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_types::SystemException;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-
-#[cfg(feature = "messaging")]
-pub(crate) use handler::{HandlerOperations, to_handler};
 
 /// A reply that was taken out of the connection's reader.
 pub(crate) struct OwnedReply {
@@ -130,8 +124,7 @@ fn send(pending: PendingRequest, opened: Opened<'_>) {
 fn complete(call: Call, outcome: Result<Reply, SystemException>) {
     let Call { operation, sink, .. } = call;
     match sink {
-        #[cfg(feature = "messaging")]
-        ReplySink(Sink::Handler { handler, stub }) => to_handler(&handler, stub, outcome),
+        ReplySink(Sink::Handler { handler, stub }) => stub.deliver(&handler, outcome),
         ReplySink(Sink::Waiting(waiting)) => waiting.complete(outcome),
         ReplySink(Sink::Function(receiver)) => {
             // A receiver that panics fails its own call, not those of others.

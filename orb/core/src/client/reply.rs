@@ -49,7 +49,7 @@ impl Reply {
     }
 
     /// The octets of the body as they came, and their byte order.
-    pub(crate) fn body_octets(&self) -> (ByteOrder, &[u8]) {
+    pub fn body_octets(&self) -> (ByteOrder, &[u8]) {
         let octets =
             self.message().and_then(|m| Some((m.header.order, m.octets.get(self.body..)?)));
         octets.unwrap_or((ByteOrder::NATIVE, &[]))
@@ -76,7 +76,7 @@ impl Reply {
 
     /// Whether the operation raised a user exception.
     #[inline]
-    pub(crate) fn is_user_exception(&self) -> bool {
+    pub fn is_user_exception(&self) -> bool {
         self.status == ReplyStatus::UserException
     }
 
@@ -192,9 +192,9 @@ impl Reply {
         }
     }
 
-    /// A decoder that stands at the body.
+    /// A decoder that stands at the body; `None` when the connection has given it up.
     #[inline]
-    pub(crate) fn decoder(&self) -> Option<Decoder<'_>> {
+    pub fn decoder(&self) -> Option<Decoder<'_>> {
         let (message, code_sets) = match &self.source {
             Source::Exclusive(connection) => {
                 let connection = connection.peek()?;

@@ -5,8 +5,8 @@
 //! `client/delivery` gives it the reply. Paper AMI §2, §3.1; CORBA Messaging §22.7.
 
 use crate::client::Waiting;
-use crate::{Object, Operation, Reply};
-use corbie_types::{SystemException, TypeCode};
+use crate::{Object, Reply};
+use corbie_types::SystemException;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,42 +17,22 @@ pub(crate) type Receiver = Box<dyn FnOnce(Result<Reply, SystemException>) + Send
 pub struct ReplySink(pub(crate) Sink);
 
 pub(crate) enum Sink {
-    #[cfg(feature = "messaging")]
-    Handler {
-        handler: Object,
-        stub: &'static ReplyStub,
-    },
+    Handler { handler: Object, stub: &'static dyn Deliver },
     Waiting(Arc<Waiting>),
     Function(Receiver),
     Discard,
 }
 
-/// See [`ReplyStub::forward`].
-pub(crate) type Forward = fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
-
-/// What generated code says about one operation of a reply handler's interface.
-#[derive(Debug)]
-pub struct ReplyStub {
-    /// The operation that takes the results, for example `get_quote` of `AMI_QuoterHandler`.
-    pub operation: Operation,
-    /// The operation that takes an exception, for example `get_quote_excep`.
-    pub excep_operation: Operation,
-    /// Decodes the results, and sends them to a handler in another process; without a handler it
-    /// only says whether they can be decoded.
-    pub forward: Forward,
-    /// The user exceptions that the operation may raise: repository id and TypeCode.
-    pub exceptions: &'static [ExceptionType],
+/// Gives the outcome of a call to its reply handler. `orb/messaging` implements it.
+pub trait Deliver: Sync {
+    /// Calls `handler` with the outcome. Never fails: what goes wrong is logged.
+    fn deliver(&self, handler: &Object, outcome: Result<Reply, SystemException>);
 }
 
-/// A user exception: its repository id, and what makes its TypeCode.
-pub type ExceptionType = (&'static str, fn() -> TypeCode);
-
 impl ReplySink {
-    #[cfg(feature = "messaging")]
-    /// A reply handler: the results become a call of `stub.operation` on it, an exception one of
-    /// `stub.excep_operation`.
+    /// A reply handler, called as `stub` says.
     #[must_use]
-    pub fn handler(handler: &Object, stub: &'static ReplyStub) -> Self {
+    pub fn handler(handler: &Object, stub: &'static dyn Deliver) -> Self {
         ReplySink(Sink::Handler { handler: handler.clone(), stub })
     }
 
@@ -93,7 +73,6 @@ impl ReplySink {
 impl fmt::Debug for ReplySink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.0 {
-            #[cfg(feature = "messaging")]
             Sink::Handler { .. } => "ReplySink::handler",
             Sink::Waiting(_) => "ReplySink of a PendingReply",
             Sink::Function(_) => "ReplySink::function",

@@ -46,8 +46,7 @@ pub(crate) struct OrbExtensions {
     pub(crate) connections: Extension,
     pub(crate) server: Extension,
     pub(crate) initial_references: Extension,
-    #[cfg(feature = "dynamic")]
-    pub(crate) deferred_requests: Extension,
+    pub(crate) part: Extension,
     pub(crate) main_loop: Extension,
 }
 

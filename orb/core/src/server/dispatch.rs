@@ -5,10 +5,10 @@
 //!
 //! [`Adapter`]: crate::server::Adapter
 
-use crate::Orb;
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
 use crate::server::{Location, Server, ServerConnection, ServerRequest, admission};
+use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
     GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
@@ -83,18 +83,18 @@ fn request(
     Ok(())
 }
 
-/// Calls `operation` of an object of this process without a connection: `arguments` stands at the
-/// first argument, in whatever message it lies. Results are for nobody; the operation may defer.
-/// Returns when the upcall has.
+/// Calls `operation` of an object that this ORB serves ([`Object::is_local`]), without a
+/// connection: `arguments` stands at the first argument, in whatever message it lies. Results are
+/// dropped; the operation may defer. Returns when the upcall has.
 ///
 /// # Errors
 /// What the servant raised; `OBJECT_NOT_EXIST` (`COMPLETED_NO`) when there is no such object.
-pub(crate) fn local(
-    orb: &Orb,
-    object_key: &[u8],
+pub fn serve_local(
+    object: &Object,
     operation: &str,
     arguments: Decoder<'_>,
 ) -> Result<(), SystemException> {
+    let (orb, object_key) = (object.orb(), object.local_key().unwrap_or_default());
     let header = local_header(object_key, operation);
     let key = Cow::Borrowed(object_key);
     let mut request = ServerRequest::new(orb, None, header, key, arguments);

@@ -40,6 +40,11 @@ impl Orb {
 }
 
 impl Object {
+    /// Whether this ORB serves the object itself.
+    pub fn is_local(&self) -> bool {
+        self.local_key().is_some()
+    }
+
     /// The object's key, if this ORB serves it: found out once.
     pub(crate) fn local_key(&self) -> Option<&[u8]> {
         self.local_key_slot().get_or_init(|| self.orb().local_key(self.ior())).as_deref()

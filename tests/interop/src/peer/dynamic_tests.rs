@@ -9,9 +9,9 @@ use crate::values::{self, *};
 use corbie::dynamic::Exception;
 use corbie::idl::Wstring;
 use corbie::{
-    ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicServant,
-    DynamicServerRequest, Interface, LongDouble, Minor, NamedValue, NvList, Object, Orb, Poa,
-    SystemException, TypeCode, Typed, TypedServant, WChar,
+    ARG_IN, ARG_INOUT, ARG_OUT, Any, CompletionStatus, DynamicImplementation, DynamicObject,
+    DynamicServant, DynamicServerRequest, Interface, LongDouble, Minor, NamedValue, NvList, Object,
+    Orb, Poa, SystemException, TypeCode, Typed, TypedServant, WChar,
 };
 use std::fmt::Debug;
 

@@ -6,7 +6,8 @@
 use corbie::dynamic::Exception;
 use corbie::types::Value;
 use corbie::{
-    ARG_IN, ARG_INOUT, ARG_OUT, Any, NamedValue, Object, Request, SystemException, TypeCode,
+    ARG_IN, ARG_INOUT, ARG_OUT, Any, DynamicObject, NamedValue, Object, Request, SystemException,
+    TypeCode,
 };
 use corbie_frontend::model::Direction;
 use serde_json::{Map, Value as Json, json};

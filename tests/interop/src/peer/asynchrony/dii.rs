@@ -7,7 +7,7 @@ use crate::idl::asynchrony::calls::WorkError;
 use crate::idl::asynchrony::{Calls, Item, Nothing, NumbersIdl, Refused};
 use crate::values::{Different, check_equal, expect};
 use corbie::dynamic::Exception;
-use corbie::{Any, Request, SystemException, TypeCode, Typed};
+use corbie::{Any, DynamicObject, DynamicOrb, Request, SystemException, TypeCode, Typed};
 use std::collections::BTreeSet;
 
 pub(super) const FEATURES: &[Named] = &[

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use corbie::types::InterfaceDescription;
-use corbie::{Any, Object, Orb, SystemException, dynamic::Exception, minor};
+use corbie::{Any, DynamicObject, Object, Orb, SystemException, dynamic::Exception, minor};
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::cos_typed_event_channel_admin::typed_consumer_admin::ObtainTypedPullSupplierError;
 use corbie_event::cos_typed_event_channel_admin::typed_supplier_admin::ObtainTypedPushConsumerError;

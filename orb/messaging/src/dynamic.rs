@@ -4,12 +4,11 @@
 //! [`Request`] is a call made of parts, over the same `Object::invoke`, `invoke_oneway` and
 //! `invoke_deferred` as generated stubs; [`DynamicServant`] is a servant on the same dispatch as
 //! generated skeletons. Values are [`Any`](corbie_types::Any)s: their octets are written and read
-//! once, and only who asks for a value decodes it.
+//! once, and decoded only when a value is asked for.
 
 mod callback;
 mod deferred;
 mod exception;
-mod extract;
 mod invocation;
 mod multiple;
 mod named_value;
@@ -20,11 +19,10 @@ mod servant;
 mod server_request;
 
 pub use exception::Exception;
+pub use multiple::DynamicOrb;
 pub use named_value::{ARG_IN, ARG_INOUT, ARG_OUT, Flags, NamedValue};
 pub use nv_list::NvList;
-pub use request::{Context, Request};
+pub use request::{Context, DynamicObject, Request};
 pub use response::DynamicResponse;
 pub use servant::{DynamicImplementation, DynamicServant};
 pub use server_request::DynamicServerRequest;
-
-pub(crate) use multiple::DiiPollable;

@@ -3,9 +3,9 @@
 //! Reply handlers are ordinary objects: `AmiQuoterHandler` is a reference like any other, to a
 //! servant in this process or in another. CORBA Messaging §22.8; paper AMI §1.
 
-use crate::client::{ReplySink, ReplyStub};
-use crate::{Interface, Object, decode_reference, encode_reference};
+use crate::delivery::ReplyStub;
 use corbie_cdr::{Decoder, Encoder, Marshal};
+use corbie_core::{Interface, Object, ReplySink, decode_reference, encode_reference};
 use corbie_types::{TypeCode, Typed};
 use std::fmt;
 use std::marker::PhantomData;
@@ -62,8 +62,8 @@ pub trait ReplyHandlerServant: Send + Sync + 'static {}
 impl<T: Send + Sync + 'static + ?Sized> ReplyHandlerServant for T {}
 
 /// Which reply handler a `sendc_…` operation is given: `&handler`, a handler of a derived
-/// interface, `Some(&handler)`, or `None` for nobody. The reply is then dropped, and an exception
-/// logged (CORBA Messaging §22.6: a nil handler).
+/// interface, `Some(&handler)`, or `None` for no handler. The reply is then dropped, and an
+/// exception logged (CORBA Messaging §22.6: a nil handler).
 pub struct ReplyTo<'h, H> {
     handler: Option<&'h Object>,
     interface: PhantomData<fn() -> H>,

@@ -1,33 +1,51 @@
-//! The outcome of a call as a call of its reply handler: of this process, where it is served from
-//! the reply's own octets, or of another one.
+//! Gives the outcome of a call to its reply handler: to one of this process from the reply's own
+//! octets, to one of another process as a call.
 //!
-//! Used by `delivery`, by pollers whose handler was set, and by dynamic requests.
-//! CORBA Messaging §22.6, §22.8.
+//! [`ReplyStub`] is what generated code says of one operation; `orb/core` calls its [`Deliver`] for
+//! `sendc_…`. Pollers whose handler was set and dynamic requests use the same functions. Paper AMI
+//! §2, §3.1; CORBA Messaging §22.6, §22.8.
 
-use crate::client::reply_sink::ReplyStub;
-use crate::client::{Reply, ReplySink};
-use crate::messaging::{ExceptionHolder, reply_body_as};
-use crate::server::dispatch;
-use crate::{Object, Operation};
+use crate::exception_holder::{ExceptionHolder, reply_body_as};
 use corbie_cdr::{ByteOrder, Decoder, Encoder};
+use corbie_core::server::serve_local;
+use corbie_core::{Deliver, Object, Operation, Reply, ReplySink};
 use corbie_types::{SystemException, TypeCode};
 
-/// Calls the reply handler with the outcome.
-pub(crate) fn to_handler(
-    handler: &Object,
-    stub: &'static ReplyStub,
-    outcome: Result<Reply, SystemException>,
-) {
-    let operations = HandlerOperations {
-        results: &stub.operation,
-        exception: &stub.excep_operation,
-        forward: &stub.forward,
-        exception_type: &|id| {
-            let known = stub.exceptions.iter().find(|(known, _)| *known == id);
-            known.map(|(_, type_code)| type_code())
-        },
-    };
-    operations.call(handler, outcome);
+/// See [`ReplyStub::forward`].
+type Forward = fn(&mut Reply, Option<&Object>) -> Result<(), SystemException>;
+
+/// What generated code says about one operation of a reply handler's interface.
+#[derive(Debug)]
+pub struct ReplyStub {
+    /// The operation that takes the results, for example `get_quote` of `AMI_QuoterHandler`.
+    pub operation: Operation,
+    /// The operation that takes an exception, for example `get_quote_excep`.
+    pub excep_operation: Operation,
+    /// Decodes the results, and sends them to a handler in another process; without a handler it
+    /// only says whether they can be decoded.
+    pub forward: Forward,
+    /// The user exceptions that the operation may raise: repository id and TypeCode.
+    pub exceptions: &'static [ExceptionType],
+}
+
+/// A user exception: its repository id, and what makes its TypeCode.
+pub type ExceptionType = (&'static str, fn() -> TypeCode);
+
+impl Deliver for ReplyStub {
+    /// The results become a call of `operation` on the handler, an exception one of
+    /// `excep_operation`.
+    fn deliver(&self, handler: &Object, outcome: Result<Reply, SystemException>) {
+        let operations = HandlerOperations {
+            results: &self.operation,
+            exception: &self.excep_operation,
+            forward: &self.forward,
+            exception_type: &|id| {
+                let known = self.exceptions.iter().find(|(known, _)| *known == id);
+                known.map(|(_, type_code)| type_code())
+            },
+        };
+        operations.call(handler, outcome);
+    }
 }
 
 /// [`ReplyStub::forward`] as a function made at run time.
@@ -62,10 +80,10 @@ impl HandlerOperations<'_> {
     /// The body of the reply is the list of arguments of the handler's operation: a handler of this
     /// process reads it where it lies.
     fn results(&self, handler: &Object, mut reply: Reply) -> Result<(), SystemException> {
-        let delivered = if let Some(key) = handler.local_key()
+        let delivered = if handler.is_local()
             && let Some(arguments) = reply.decoder()
         {
-            dispatch::local(handler.orb(), key, self.results.name(), arguments)
+            serve_local(handler, self.results.name(), arguments)
         } else {
             (self.forward)(&mut reply, Some(handler))
         };
@@ -84,14 +102,14 @@ impl HandlerOperations<'_> {
         let as_needed =
             |e: &Encoder<'_>| reply_body_as(&came, self.exception_type, e.version(), e.code_sets());
         let mut e = Encoder::native();
-        if let Some(key) = handler.local_key() {
+        if handler.is_local() {
             // The handler reads the exception in the code sets that it came in.
             e.set_version(came.version());
             e.set_code_sets(came.code_sets());
             let other = as_needed(&e);
             let (order, body) = other.as_ref().map_or((order, body), |o| (o.0, o.1.as_slice()));
             ExceptionHolder::write_copied(false, order, body, &mut e)?;
-            return self.raise_local(handler, key, &e);
+            return self.raise_local(handler, &e);
         }
         handler.invoke_async(
             self.exception,
@@ -110,18 +128,18 @@ impl HandlerOperations<'_> {
         handler: &Object,
         exception: &SystemException,
     ) -> Result<(), SystemException> {
-        let local = handler.local_key();
+        let is_local = handler.is_local();
         let mut body = Encoder::native();
         exception.encode_reply(&mut body)?;
-        if let (Some(_), Some(detail)) = (local, &exception.detail) {
+        if let (true, Some(detail)) = (is_local, &exception.detail) {
             // Why it was raised is known here, and only here.
             body.write_str(detail)?;
         }
         let body = body.into_buffer();
-        if let Some(key) = local {
+        if is_local {
             let mut e = Encoder::native();
             ExceptionHolder::write(true, ByteOrder::NATIVE, &body, &mut e)?;
-            return self.raise_local(handler, key, &e);
+            return self.raise_local(handler, &e);
         }
         handler.invoke_async(
             self.exception,
@@ -130,12 +148,7 @@ impl HandlerOperations<'_> {
         )
     }
 
-    fn raise_local(
-        &self,
-        handler: &Object,
-        key: &[u8],
-        holder: &Encoder<'_>,
-    ) -> Result<(), SystemException> {
+    fn raise_local(&self, handler: &Object, holder: &Encoder<'_>) -> Result<(), SystemException> {
         let orb = handler.orb();
         let octets = holder.to_vec();
         let mut arguments = Decoder::new(&octets, holder.order());
@@ -143,6 +156,6 @@ impl HandlerOperations<'_> {
         arguments.set_code_sets(holder.code_sets());
         arguments.set_limits(orb.limits());
         arguments.set_context(Some(orb));
-        dispatch::local(orb, key, self.exception.name(), arguments)
+        serve_local(handler, self.exception.name(), arguments)
     }
 }

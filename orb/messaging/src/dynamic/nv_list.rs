@@ -11,7 +11,7 @@ use std::ops::{Index, IndexMut};
 /// A list of arguments, in the order of the operation's parameters.
 ///
 /// ```
-/// use corbie_core::dynamic::{ARG_IN, NvList};
+/// use corbie_messaging::dynamic::{ARG_IN, NvList};
 /// use corbie_types::{Any, TypeCode};
 /// let mut list = NvList::new();
 /// list.add_value("stock_name", Any::string("ACME")?, ARG_IN).add_out("price", TypeCode::LONG);

@@ -1,9 +1,9 @@
 //! What `…_async` operations return: the reply as a Rust future.
 //!
-//! The request was sent before the future is handed out, so it borrows nothing; whoever reads the
-//! reply wakes it, under any executor. Paper AMI §1 (futures and promises).
+//! The request was sent before the future is handed out, so it borrows nothing; the thread that
+//! reads the reply wakes it, under any executor. Paper AMI §1 (futures and promises).
 
-use crate::{PendingReply, Reply};
+use corbie_core::{PendingReply, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::future::Future;
@@ -14,11 +14,11 @@ use std::task::{Context, Poll};
 ///
 /// Polled again after it was ready it is `BAD_INV_ORDER`.
 pub struct ReplyFuture<T, E> {
-    state: State,
+    state: Progress,
     read: fn(&mut Reply) -> Result<T, E>,
 }
 
-enum State {
+enum Progress {
     /// On its way.
     Sent(PendingReply),
     /// It could not be sent.
@@ -36,15 +36,15 @@ impl<T, E> ReplyFuture<T, E> {
         read: fn(&mut Reply) -> Result<T, E>,
     ) -> Self {
         let state = match sent {
-            Ok(pending) => State::Sent(pending),
-            Err(exception) => State::Failed(exception),
+            Ok(pending) => Progress::Sent(pending),
+            Err(exception) => Progress::Failed(exception),
         };
         ReplyFuture { state, read }
     }
 
-    /// Nobody wants the outcome any more: tells the server so, as [`PendingReply::cancel`].
+    /// Gives the outcome up and tells the server so, as [`PendingReply::cancel`].
     pub fn cancel(self) {
-        if let State::Sent(pending) = self.state {
+        if let Progress::Sent(pending) = self.state {
             pending.cancel();
         }
     }
@@ -54,18 +54,18 @@ impl<T, E: From<SystemException>> Future for ReplyFuture<T, E> {
     type Output = Result<T, E>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T, E>> {
-        if let State::Sent(pending) = &mut self.state
+        if let Progress::Sent(pending) = &mut self.state
             && pending.poll_ready(context).is_pending()
         {
             return Poll::Pending;
         }
-        Poll::Ready(match std::mem::replace(&mut self.state, State::Done) {
-            State::Sent(pending) => match pending.take() {
+        Poll::Ready(match std::mem::replace(&mut self.state, Progress::Done) {
+            Progress::Sent(pending) => match pending.take() {
                 Ok(mut reply) => (self.read)(&mut reply),
                 Err(exception) => Err(exception.into()),
             },
-            State::Failed(exception) => Err(exception.into()),
-            State::Done => Err(polled_again().into()),
+            Progress::Failed(exception) => Err(exception.into()),
+            Progress::Done => Err(polled_again().into()),
         })
     }
 }
@@ -79,9 +79,9 @@ fn polled_again() -> SystemException {
 impl<T, E> fmt::Debug for ReplyFuture<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match &self.state {
-            State::Sent(_) => "ReplyFuture(sent)",
-            State::Failed(_) => "ReplyFuture(not sent)",
-            State::Done => "ReplyFuture(done)",
+            Progress::Sent(_) => "ReplyFuture(sent)",
+            Progress::Failed(_) => "ReplyFuture(not sent)",
+            Progress::Done => "ReplyFuture(done)",
         })
     }
 }

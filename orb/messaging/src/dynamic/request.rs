@@ -3,8 +3,8 @@
 //! Here it is put together and looked at; `invocation` and `deferred` send it.
 
 use super::deferred::State;
-use super::{ARG_IN, ARG_INOUT, Exception, NamedValue, NvList};
-use crate::{Object, Operation, OperationName};
+use super::{ARG_IN, ARG_INOUT, DynamicOrb, Exception, NamedValue, NvList};
+use corbie_core::{Interface, Object, Operation, OperationName};
 use corbie_types::{Any, SystemException, TypeCode, Typed};
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,8 @@ pub type Context = Vec<(String, String)>;
 /// A call of one operation of one object, used once.
 ///
 /// ```no_run
-/// # fn f(quoter: corbie_core::Object) -> Result<(), corbie_core::dynamic::Exception> {
+/// # fn f(quoter: corbie_core::Object) -> Result<(), corbie_messaging::dynamic::Exception> {
+/// use corbie_messaging::dynamic::DynamicObject;
 /// use corbie_types::{Any, TypeCode};
 /// let mut request = quoter.request("get_quote");
 /// request.add_in_arg("stock_name", Any::string("ACME")?);
@@ -37,14 +38,15 @@ pub struct Request {
     pub(super) state: State,
 }
 
-impl Object {
+/// Makes requests for the operations of an object. Every reference has it, with a type or without.
+pub trait DynamicObject: Interface {
     /// A request for the operation with this name: `_get_x` and `_set_x` for an attribute `x`. It
     /// has no arguments, no result and no exceptions until they are added.
     #[must_use]
-    pub fn request(&self, operation: impl Into<OperationName>) -> Request {
+    fn request(&self, operation: impl Into<OperationName>) -> Request {
         let name = operation.into();
         Request {
-            target: self.clone(),
+            target: self.as_object().clone(),
             operation: Operation { name, response_expected: true },
             arguments: NvList::new(),
             result: Any::without_value(TypeCode::VOID),
@@ -61,7 +63,7 @@ impl Object {
     ///
     /// CORBA's `req_flags` are not here: they say who owns memory.
     #[must_use]
-    pub fn create_request(
+    fn create_request(
         &self,
         context: Context,
         operation: impl Into<OperationName>,
@@ -75,6 +77,8 @@ impl Object {
         Request { arguments, result, exceptions, contexts, context, ..self.request(operation) }
     }
 }
+
+impl<I: Interface> DynamicObject for I {}
 
 impl Request {
     /// The object that is called.

@@ -6,10 +6,10 @@
 
 use super::response::Answer;
 use super::{Context, DynamicResponse, Flags, NvList};
-use crate::Orb;
-use crate::generated_code::decode_context;
-use crate::server::ServerRequest;
 use corbie_cdr::Decoder;
+use corbie_core::Orb;
+use corbie_core::generated_code::decode_context;
+use corbie_core::server::ServerRequest;
 use corbie_types::{Any, CompletionStatus, Minor, SystemException, minor};
 
 /// One request to a [`DynamicImplementation`](super::DynamicImplementation).
@@ -109,7 +109,7 @@ impl<'q, 'r> DynamicServerRequest<'q, 'r> {
     }
 
     /// Takes the answer out of the upcall, as
-    /// [`ServerRequest::defer`](crate::server::ServerRequest::defer) does: it is sent by
+    /// [`ServerRequest::defer`](corbie_core::server::ServerRequest::defer) does: it is sent by
     /// [`DynamicResponse::reply`], now or later, from any thread. What was set is in it.
     ///
     /// Called a second time, it gives one whose answers are refused.

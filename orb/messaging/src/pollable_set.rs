@@ -3,45 +3,24 @@
 //! Every member wakes the set when its reply is here, so looking costs the same for any number of
 //! members. CORBA Messaging §22.9 (Pollable, DIIPollable, PollableSet).
 
-use crate::Orb;
-#[cfg(feature = "dynamic")]
-use crate::dynamic::DiiPollable;
-use crate::messaging::{Pollable, Poller};
+use crate::pollable::Pollable;
+use corbie_core::Orb;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
-
-/// Whether a pollable is in a set: in one at most (CORBA 3.3 P1 §A.5, BAD_PARAM minor 43).
-#[derive(Debug, Default)]
-pub(crate) struct Membership(AtomicBool);
-
-impl Membership {
-    pub(crate) fn is_member(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn enter(&self) -> bool {
-        !self.0.swap(true, Ordering::AcqRel)
-    }
-
-    fn leave(&self) {
-        self.0.store(false, Ordering::Release);
-    }
-}
 
 /// A set of pollables. Clones are the same set.
 #[derive(Clone)]
 pub struct PollableSet {
     orb: Orb,
-    shared: Arc<Shared>,
+    shared: Arc<SharedMembers>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedMembers {
     /// Lock "set": held for a look.
     members: Mutex<Members>,
     changed: Condvar,
@@ -69,6 +48,18 @@ pub enum GetReadyPollableError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownPollable;
 
+impl Pollable {
+    /// A set that has this pollable in it.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` when it is in a set already.
+    pub fn create_pollable_set(&self) -> Result<PollableSet, SystemException> {
+        let set = PollableSet::new(self.polled().orb());
+        set.add_pollable(self)?;
+        Ok(set)
+    }
+}
+
 impl PollableSet {
     /// An empty set.
     #[must_use]
@@ -82,21 +73,13 @@ impl PollableSet {
         &self.orb
     }
 
-    #[cfg(feature = "dynamic")]
-    /// A pollable that is ready when
-    /// [`Orb::get_next_response`](crate::Orb::get_next_response) has a request to hand out.
-    #[must_use]
-    pub fn create_dii_pollable(&self) -> Pollable {
-        DiiPollable::new(&self.orb).into()
-    }
-
     /// Adds a poller or other pollable.
     ///
     /// # Errors
     /// `BAD_PARAM` when it is in a set already.
     pub fn add_pollable(&self, potential: impl Into<Pollable>) -> Result<(), SystemException> {
         let pollable = potential.into();
-        if !pollable.membership().enter() {
+        if !pollable.polled().membership().enter() {
             let minor = minor::BAD_PARAM_ALREADY_IN_POLLABLE_SET;
             return Err(SystemException::bad_param(minor, CompletionStatus::No)
                 .with_detail("the pollable is in a set already; remove it there first"));
@@ -110,7 +93,7 @@ impl PollableSet {
         };
         let member = Arc::new(Member { id, set: Arc::downgrade(&self.shared) });
         let waker = Waker::from(Arc::clone(&member));
-        if pollable.poll_ready(&mut Context::from_waker(&waker)).is_ready() {
+        if pollable.polled().poll_ready(&mut Context::from_waker(&waker)).is_ready() {
             member.wake();
         }
         Ok(())
@@ -130,9 +113,9 @@ impl PollableSet {
         loop {
             while let Some(id) = members.ready.pop_front() {
                 let Some(pollable) = members.all.remove(&id) else { continue };
-                pollable.membership().leave();
+                pollable.polled().membership().leave();
                 // Its reply may have been handed out meanwhile.
-                if pollable.has_reply() {
+                if pollable.polled().has_reply() {
                     return Ok(pollable);
                 }
             }
@@ -163,7 +146,7 @@ impl PollableSet {
         let found = members.all.iter().find(|(_, member)| **member == pollable);
         let id = found.map(|(id, _)| *id).ok_or(UnknownPollable)?;
         members.all.remove(&id);
-        pollable.membership().leave();
+        pollable.polled().membership().leave();
         Ok(())
     }
 
@@ -174,14 +157,14 @@ impl PollableSet {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedMembers {
     fn drop(&mut self) {
         let members = self.members.get_mut().unwrap_or_else(PoisonError::into_inner);
-        members.all.values().for_each(|pollable| pollable.membership().leave());
+        members.all.values().for_each(|pollable| pollable.polled().membership().leave());
     }
 }
 
-impl Shared {
+impl SharedMembers {
     fn lock(&self) -> MutexGuard<'_, Members> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -190,7 +173,7 @@ impl Shared {
 /// Tells the set that one of its members is ready.
 struct Member {
     id: u64,
-    set: Weak<Shared>,
+    set: Weak<SharedMembers>,
 }
 
 impl Wake for Member {
@@ -240,11 +223,5 @@ impl std::error::Error for UnknownPollable {}
 impl fmt::Debug for PollableSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PollableSet").field("number_left", &self.number_left()).finish()
-    }
-}
-
-impl PartialEq<Poller> for Pollable {
-    fn eq(&self, other: &Poller) -> bool {
-        self.as_poller() == Some(other)
     }
 }

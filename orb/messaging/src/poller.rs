@@ -3,10 +3,13 @@
 //! Typed pollers of generated code (`AmiQuoterPoller`) are this and a method for each operation.
 //! CORBA Messaging §22.9 (what it has, what its exceptions mean), §22.10.
 
-use crate::client::{ReplyStub, delivery};
-use crate::messaging::{Membership, Pollable, PollableSet, ReplyHandler};
-use crate::{Interface, Object, PendingReply, Reply};
+use crate::delivery::ReplyStub;
+use crate::pollable::{Membership, Pollable, Polled};
+use crate::pollable_set::PollableSet;
+use crate::reply_handler::ReplyHandler;
+use corbie_core::{Deliver, Interface, Object, Orb, PendingReply, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,16 +163,8 @@ impl Poller {
     }
 
     /// Whether the reply was handed out: to a caller of the poller or to its handler.
-    pub(crate) fn is_delivered(&self) -> bool {
+    fn is_delivered(&self) -> bool {
         self.0.is_delivered.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn membership(&self) -> &Membership {
-        &self.0.membership
-    }
-
-    pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.0.pending.poll_ready(context)
     }
 
     /// A set that has this poller in it.
@@ -177,9 +172,7 @@ impl Poller {
     /// # Errors
     /// `BAD_PARAM` when it is in a set already.
     pub fn create_pollable_set(&self) -> Result<PollableSet, SystemException> {
-        let set = PollableSet::new(self.0.target.orb());
-        set.add_pollable(self.clone())?;
-        Ok(set)
+        Pollable::from(self).create_pollable_set()
     }
 
     /// The handler that gets the reply instead of a caller of the poller.
@@ -245,7 +238,7 @@ impl HandlerDelivery {
         if let Some(handler) = handler
             && self.state.claim()
         {
-            delivery::to_handler(&handler, self.stub, self.state.pending.take());
+            self.stub.deliver(&handler, self.state.pending.take());
         }
     }
 }
@@ -253,6 +246,55 @@ impl HandlerDelivery {
 impl Wake for HandlerDelivery {
     fn wake(self: Arc<Self>) {
         self.deliver();
+    }
+}
+
+impl Polled for Poller {
+    fn is_ready(&self) -> bool {
+        Poller::is_ready(self)
+    }
+
+    fn has_reply(&self) -> bool {
+        !self.is_delivered()
+    }
+
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.0.pending.poll_ready(context)
+    }
+
+    fn membership(&self) -> &Membership {
+        &self.0.membership
+    }
+
+    fn orb(&self) -> &Orb {
+        self.0.target.orb()
+    }
+}
+
+impl Pollable {
+    /// The poller that this is; `None` for deferred requests of the dynamic invocation interface.
+    #[must_use]
+    pub fn as_poller(&self) -> Option<&Poller> {
+        let polled: &dyn Any = self.polled();
+        polled.downcast_ref()
+    }
+}
+
+impl From<Poller> for Pollable {
+    fn from(poller: Poller) -> Self {
+        Pollable::new(poller)
+    }
+}
+
+impl From<&Poller> for Pollable {
+    fn from(poller: &Poller) -> Self {
+        Pollable::new(poller.clone())
+    }
+}
+
+impl PartialEq<Poller> for Pollable {
+    fn eq(&self, other: &Poller) -> bool {
+        self.as_poller() == Some(other)
     }
 }
 

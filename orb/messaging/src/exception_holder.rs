@@ -4,9 +4,9 @@
 //! code (`AmiQuoterExceptionHolder::raise_get_quote`) turn it into the error of the operation.
 //! CORBA Messaging §22.7 (what it holds), CORBA 3.3 P2 §9.3.4 (how a value travels).
 
-use crate::Orb;
-use crate::messaging::value_header::{read_value, write_header};
+use crate::value_header::{read_value, write_header};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Marshal, Version};
+use corbie_core::Orb;
 use corbie_types::{
     Any, CompletionStatus, SystemException, TypeCode, Typed, Value, ValueModifier, Visibility,
     minor,
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// An exception that an asynchronous call ended with. Cheap to clone.
 ///
 /// ```
-/// use corbie_core::messaging::{ExceptionHolder, Raised};
+/// use corbie_messaging::{ExceptionHolder, Raised};
 /// use corbie_types::{CompletionStatus, SystemException, minor};
 /// let timeout = SystemException::timeout(minor::TIMEOUT_CALL, CompletionStatus::Maybe);
 /// let holder = ExceptionHolder::of_system(&timeout)?;
@@ -272,7 +272,7 @@ impl Marshal for ExceptionHolder {
     const MIN_OCTETS: usize = 4;
 
     /// Characters among the members are in the code sets of the connection that the exception came
-    /// over: nobody but the operation's own IDL could convert them.
+    /// over: only the IDL of the operation could convert them.
     fn encode<'a>(value: &'a Self, e: &mut Encoder<'a>) -> Result<(), corbie_cdr::Error> {
         let held = &*value.0;
         Self::write(held.is_system_exception, held.byte_order, &held.marshaled_exception, e)

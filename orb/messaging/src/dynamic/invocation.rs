@@ -5,9 +5,9 @@
 
 use super::deferred::State;
 use super::{Exception, Flags, Request};
-use crate::Reply;
-use crate::generated_code::encode_context;
 use corbie_cdr::{Encoder, Error};
+use corbie_core::Reply;
+use corbie_core::generated_code::encode_context;
 use corbie_types::{Any, CompletionStatus, Minor, SystemException, TcKind, minor};
 
 /// The operations of every object that may be called dynamically (CORBA 3.3 P1 §11.2.1).
@@ -19,7 +19,7 @@ impl Request {
     ///
     /// # Errors
     /// [`Exception::User`] for a user exception that the request lists, `UNKNOWN` for another one;
-    /// system exceptions as [`Object::invoke`](crate::Object::invoke). `BAD_INV_ORDER`
+    /// system exceptions as [`Object::invoke`](corbie_core::Object::invoke). `BAD_INV_ORDER`
     /// (`COMPLETED_NO`), minor 5, when the request was used before; `BAD_PARAM` (`COMPLETED_NO`),
     /// minor 32, for an implicit operation that is not to be called.
     pub fn invoke(&mut self) -> Result<(), Exception> {
@@ -35,7 +35,7 @@ impl Request {
     /// wants; another one is carried out, and its results and exceptions are lost.
     ///
     /// # Errors
-    /// As [`Object::invoke_oneway`](crate::Object::invoke_oneway); `BAD_INV_ORDER`
+    /// As [`Object::invoke_oneway`](corbie_core::Object::invoke_oneway); `BAD_INV_ORDER`
     /// (`COMPLETED_NO`), minor 10, when the request was used before.
     pub fn send_oneway(&mut self) -> Result<(), SystemException> {
         self.check_unused(minor::BAD_INV_ORDER_REQUEST_SENT)?;

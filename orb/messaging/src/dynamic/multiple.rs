@@ -1,19 +1,20 @@
 //! Many dynamic requests at once, whose answers are taken as they come (CORBA 3.3 P1 §11.3:
 //! `send_multiple_requests`, `get_next_response`), and the lists that requests are made of.
 //!
-//! The ORB keeps the deferred ones; whoever delivers a reply notes here which of them it is for.
+//! The ORB keeps the deferred ones; the thread that delivers a reply notes here whose it is.
 
 use super::{Flags, NvList, Request};
-use crate::Orb;
-use crate::messaging::Membership;
-use corbie_types::{CompletionStatus, SystemException, TypeCode, minor};
+use crate::pollable::{Membership, Pollable, Polled};
+use crate::pollable_set::PollableSet;
+use corbie_core::{Orb, OrbPart};
+use corbie_types::{Any, CompletionStatus, SystemException, TypeCode, Typed, minor};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// The deferred requests of an ORB.
 #[derive(Default)]
-pub(crate) struct DeferredRequests(Arc<Shared>);
+struct DeferredRequests(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -28,11 +29,11 @@ struct Outstanding {
     /// Those that were answered, in the order of the answers.
     answered: VecDeque<u64>,
     next: u64,
-    /// Those who want to know when one is answered.
+    /// Wake the tasks that look for the next answer.
     wakers: Vec<Waker>,
 }
 
-/// Wakes whoever waits for the next answer: that to this request is there.
+/// Wakes the threads that wait for the next answer: that to this request is there.
 struct Answered {
     shared: Arc<Shared>,
     request: u64,
@@ -117,65 +118,75 @@ impl DeferredRequests {
         }
         None
     }
+}
 
-    /// Forgets all of them: the ORB has shut down.
-    pub(crate) fn clear(&self) {
+impl OrbPart for DeferredRequests {
+    /// Forgets all of them.
+    fn shut_down(&self) {
         let mut forgotten = std::mem::take(&mut *self.0.lock());
         self.0.changed.notify_all();
         forgotten.wakers.drain(..).for_each(Waker::wake);
     }
 }
 
-/// `CORBA::DIIPollable`: ready when [`Orb::get_next_response`] does not wait. Made by
-/// [`PollableSet::create_dii_pollable`](crate::messaging::PollableSet::create_dii_pollable).
-#[derive(Clone, Debug)]
-pub(crate) struct DiiPollable(Arc<(Orb, Membership)>);
+fn deferred_requests(orb: &Orb) -> &DeferredRequests {
+    orb.part()
+}
 
-impl DiiPollable {
-    pub(crate) fn new(orb: &Orb) -> Self {
-        DiiPollable(Arc::new((orb.clone(), Membership::default())))
+/// `CORBA::DIIPollable`: ready when [`DynamicOrb::get_next_response`] does not wait. Made by
+/// [`PollableSet::create_dii_pollable`].
+#[derive(Debug)]
+struct DiiPollable(Orb, Membership);
+
+impl Polled for DiiPollable {
+    fn is_ready(&self) -> bool {
+        deferred_requests(&self.0).poll() == Some(true)
     }
 
-    pub(crate) fn is_ready(&self) -> bool {
-        self.0.0.deferred_requests().poll() == Some(true)
+    fn has_reply(&self) -> bool {
+        self.is_ready()
     }
 
-    pub(crate) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.0.0.deferred_requests().poll_answered(context)
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
+        deferred_requests(&self.0).poll_answered(context)
     }
 
-    pub(crate) fn orb(&self) -> &Orb {
-        &self.0.0
+    fn membership(&self) -> &Membership {
+        &self.1
     }
 
-    pub(crate) fn membership(&self) -> &Membership {
-        &self.0.1
+    fn orb(&self) -> &Orb {
+        &self.0
     }
 }
 
-impl PartialEq for DiiPollable {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+impl PollableSet {
+    /// A pollable that is ready when [`DynamicOrb::get_next_response`] has a request to hand out.
+    #[must_use]
+    pub fn create_dii_pollable(&self) -> Pollable {
+        Pollable::new(DiiPollable(self.orb().clone(), Membership::default()))
     }
 }
 
-impl Orb {
-    pub(crate) fn deferred_requests(&self) -> &DeferredRequests {
-        self.extensions().deferred_requests.get()
-    }
-}
+/// What an ORB does for dynamic requests.
+pub trait DynamicOrb {
+    /// The value of `any` as a type known at build time. As [`Any::extract`], and references, also
+    /// inside structs and sequences, belong to this ORB.
+    ///
+    /// # Errors
+    /// As [`Any::extract`].
+    fn extract<M: Typed>(&self, any: &Any) -> Result<M::Value, SystemException>;
 
-impl Orb {
     /// An empty argument list with room for `count` arguments.
     #[must_use]
-    pub fn create_list(&self, count: usize) -> NvList {
+    fn create_list(&self, count: usize) -> NvList {
         NvList::with_capacity(count)
     }
 
     /// The argument list of an operation with these parameters, none of which has a value yet.
     /// (CORBA's `create_operation_list` asks an Interface Repository for them.)
     #[must_use]
-    pub fn create_operation_list(&self, parameters: &[(&str, TypeCode, Flags)]) -> NvList {
+    fn create_operation_list(&self, parameters: &[(&str, TypeCode, Flags)]) -> NvList {
         let mut list = NvList::with_capacity(parameters.len());
         for (name, type_code, flags) in parameters {
             list.add_item((*name).to_owned(), type_code.clone(), *flags);
@@ -187,7 +198,7 @@ impl Orb {
     ///
     /// # Errors
     /// That of the first that could not be sent; the others are sent all the same.
-    pub fn send_multiple_requests_oneway(
+    fn send_multiple_requests_oneway(
         &self,
         requests: impl IntoIterator<Item = Request>,
     ) -> Result<(), SystemException> {
@@ -199,34 +210,46 @@ impl Orb {
     }
 
     /// Sends all of them, as [`Request::send_deferred`] does each, and keeps them until
-    /// [`Orb::get_next_response`] hands them out. One that cannot be sent is answered with the
-    /// exception that says why.
-    pub fn send_multiple_requests_deferred(&self, requests: impl IntoIterator<Item = Request>) {
-        for mut request in requests {
-            if let Err(exception) = request.send_deferred() {
-                request.refused(exception);
-            }
-            self.deferred_requests().add(request);
-        }
-    }
+    /// [`DynamicOrb::get_next_response`] hands them out. One that cannot be sent is answered with
+    /// the exception that says why.
+    fn send_multiple_requests_deferred(&self, requests: impl IntoIterator<Item = Request>);
 
-    /// Whether [`Orb::get_next_response`] would not wait.
+    /// Whether [`DynamicOrb::get_next_response`] would not wait.
     ///
     /// # Errors
     /// `BAD_INV_ORDER` (`COMPLETED_NO`), minor 11, when no request is outstanding.
-    pub fn poll_next_response(&self) -> Result<bool, SystemException> {
-        self.deferred_requests().poll().ok_or_else(none_outstanding)
-    }
+    fn poll_next_response(&self) -> Result<bool, SystemException>;
 
-    /// Waits until any of the requests sent by [`Orb::send_multiple_requests_deferred`] is
+    /// Waits until any of the requests sent by [`DynamicOrb::send_multiple_requests_deferred`] is
     /// answered, and hands it out; its [`Request::get_response`] does not wait. They come in the
     /// order of their answers.
     ///
     /// # Errors
     /// `BAD_INV_ORDER` (`COMPLETED_NO`), minor 11, when no request is outstanding, or none is left
     /// as other threads took them or the ORB was shut down.
-    pub fn get_next_response(&self) -> Result<Request, SystemException> {
-        self.deferred_requests().next().ok_or_else(none_outstanding)
+    fn get_next_response(&self) -> Result<Request, SystemException>;
+}
+
+impl DynamicOrb for Orb {
+    fn extract<M: Typed>(&self, any: &Any) -> Result<M::Value, SystemException> {
+        any.extract_in::<M>(Some(self))
+    }
+
+    fn send_multiple_requests_deferred(&self, requests: impl IntoIterator<Item = Request>) {
+        for mut request in requests {
+            if let Err(exception) = request.send_deferred() {
+                request.refused(exception);
+            }
+            deferred_requests(self).add(request);
+        }
+    }
+
+    fn poll_next_response(&self) -> Result<bool, SystemException> {
+        deferred_requests(self).poll().ok_or_else(none_outstanding)
+    }
+
+    fn get_next_response(&self) -> Result<Request, SystemException> {
+        deferred_requests(self).next().ok_or_else(none_outstanding)
     }
 }
 

@@ -2,8 +2,8 @@
 //! (CORBA 3.3 P1 §12.3.1; paper AMH §3).
 
 use super::{Flags, NvList};
-use crate::server::ResponseHandler;
 use corbie_cdr::{Encoder, Error};
+use corbie_core::server::ResponseHandler;
 use corbie_types::{Any, CompletionStatus, SystemException, TcKind, minor};
 use std::fmt;
 
@@ -87,7 +87,7 @@ impl DynamicResponse {
         &mut self.answer.arguments
     }
 
-    /// Whether the client has gone, so that an answer would reach nobody.
+    /// Whether the client has gone, so that no answer would arrive.
     #[must_use]
     pub fn is_client_gone(&self) -> bool {
         self.handler.as_ref().is_some_and(ResponseHandler::is_client_gone)

@@ -1,7 +1,7 @@
 //! `Messaging::ExceptionHolder` as a value: golden octets, and every form that peers may send.
 
 use corbie_cdr::{ByteOrder, Decoder, Encoder, ErrorKind, Marshal};
-use corbie_core::messaging::{ExceptionHolder, Raised};
+use corbie_messaging::{ExceptionHolder, Raised};
 use corbie_types::{CompletionStatus, Minor, SystemException, TypeCode, Typed, Value};
 
 const HOLDER: &str = "IDL:omg.org/Messaging/ExceptionHolder:1.0";

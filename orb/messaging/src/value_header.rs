@@ -20,7 +20,7 @@ const CHUNKED: u32 = 8;
 const INDIRECTION: u32 = 0xffff_ffff;
 
 /// Repository ids that a value may have, and octets in each. Many that lead to one long string
-/// would cost a reader more than they cost whoever sends them.
+/// would cost a reader more than they cost their sender.
 const MOST_IDS: u32 = 256;
 const LONGEST_ID: u32 = 16 << 10;
 

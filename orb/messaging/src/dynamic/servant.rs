@@ -4,8 +4,8 @@
 //! A [`DynamicServant`] is activated in a POA like a generated skeleton, and called the same way.
 
 use super::DynamicServerRequest;
-use crate::server::{Servant, ServerRequest, TypedServant};
-use crate::{Interface, Object};
+use corbie_core::Object;
+use corbie_core::server::{Servant, ServerRequest, TypedServant};
 use corbie_types::SystemException;
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub trait DynamicImplementation: Send + Sync + 'static {
 /// A servant that has an application's [`DynamicImplementation`] answer.
 ///
 /// ```
-/// use corbie_core::dynamic::{
+/// use corbie_messaging::dynamic::{
 ///     ARG_IN, DynamicImplementation, DynamicServant, DynamicServerRequest, NvList,
 /// };
 /// use corbie_types::{Any, SystemException, TypeCode};
@@ -97,24 +97,6 @@ impl<D: DynamicImplementation> Servant for DynamicServant<D> {
 
 impl<D: DynamicImplementation> TypedServant for DynamicServant<D> {
     type Reference = Object;
-}
-
-/// The reference of an object whose interface is not known at build time.
-impl Interface for Object {
-    const REPOSITORY_ID: &'static str = "IDL:omg.org/CORBA/Object:1.0";
-    const BASES: &'static [&'static str] = &[];
-
-    fn from_object(object: Object) -> Self {
-        object
-    }
-
-    fn as_object(&self) -> &Object {
-        self
-    }
-
-    fn into_object(self) -> Object {
-        self
-    }
 }
 
 impl<D> fmt::Debug for DynamicServant<D> {

@@ -5,9 +5,8 @@
 
 use super::deferred::State;
 use super::{ARG_OUT, Flags, NamedValue, NvList, Request};
-use crate::client::ReplySink;
-use crate::client::delivery::HandlerOperations;
-use crate::{Object, Operation, OperationName, Reply};
+use crate::delivery::HandlerOperations;
+use corbie_core::{Object, Operation, OperationName, Reply, ReplySink};
 use corbie_types::{Any, SystemException, TcKind, TypeCode, minor};
 
 impl Request {

@@ -4,7 +4,7 @@
 //! The answer is a `PendingReply`, as for pollers and futures.
 
 use super::{Exception, Request};
-use crate::{PendingReply, Reply};
+use corbie_core::{PendingReply, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::task::{Context, Poll};
@@ -29,7 +29,7 @@ impl Request {
     /// Sends the request; the answer is asked for later.
     ///
     /// # Errors
-    /// The request was not accepted, see [`Object::invoke_async`](crate::Object::invoke_async), and
+    /// The request was not accepted, see [`Object::invoke_async`](corbie_core::Object::invoke_async), and
     /// may be sent again; `BAD_INV_ORDER` (`COMPLETED_NO`), minor 10, when it was used before.
     pub fn send_deferred(&mut self) -> Result<(), SystemException> {
         self.check_unused(minor::BAD_INV_ORDER_REQUEST_SENT)?;
