@@ -20,25 +20,25 @@ pub(crate) enum Step {
 }
 
 /// An expression with a value to be written.
-pub(crate) enum Place {
+pub(crate) enum ValuePlace {
     /// Names the value itself: `value.symbol`.
     Direct(TokenStream),
     /// Is a reference to the value.
     Borrowed(TokenStream),
 }
 
-impl Place {
+impl ValuePlace {
     fn copied(&self) -> TokenStream {
         match self {
-            Place::Direct(place) => quote!(#place),
-            Place::Borrowed(place) => quote!(*#place),
+            ValuePlace::Direct(place) => quote!(#place),
+            ValuePlace::Borrowed(place) => quote!(*#place),
         }
     }
 
     fn borrowed(&self) -> TokenStream {
         match self {
-            Place::Direct(place) => quote!(&#place),
-            Place::Borrowed(place) => quote!(#place),
+            ValuePlace::Direct(place) => quote!(&#place),
+            ValuePlace::Borrowed(place) => quote!(#place),
         }
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn closure(scope: &Scope<'_, '_>, e: &Ident, steps: Vec<Step>) -> Tok
 
 impl Scope<'_, '_> {
     /// Writes a stored value.
-    pub(crate) fn write_value(&self, ty: &Type, place: &Place, e: &Ident) -> Step {
+    pub(crate) fn write_value(&self, ty: &Type, place: &ValuePlace, e: &Ident) -> Step {
         let (copied, borrowed) = (place.copied(), place.borrowed());
         let orb = self.orb();
         let ty = self.model().resolve_alias(ty);
@@ -106,8 +106,8 @@ impl Scope<'_, '_> {
         let resolved = self.model().resolve_alias(ty);
         let marker = self.marker(ty);
         match self.shape(ty) {
-            Shape::Plain => self.write_value(ty, &Place::Direct(quote!(#name)), e),
-            Shape::Whole => self.write_value(ty, &Place::Borrowed(quote!(#name)), e),
+            Shape::Plain => self.write_value(ty, &ValuePlace::Direct(quote!(#name)), e),
+            Shape::Whole => self.write_value(ty, &ValuePlace::Borrowed(quote!(#name)), e),
             Shape::Text => Step::Fallible(match resolved {
                 Type::String { bound: None } => quote!(#e.write_string(#name)),
                 Type::WString { bound: None } => quote!(#e.write_wstring(#name)),

@@ -10,7 +10,7 @@ use quote::{format_ident, quote};
 
 use crate::context::Scope;
 use crate::docs::{docs, docs_with};
-use crate::marshalling::{Place, Step, body};
+use crate::marshalling::{Step, ValuePlace, body};
 use crate::rust_name::{Case, ident};
 
 /// A member together with the definition that declares it (a base, perhaps).
@@ -56,7 +56,9 @@ impl<'m> Scope<'_, 'm> {
         let steps: Vec<Step> = members
             .iter()
             .zip(&names)
-            .map(|((_, m), name)| self.write_value(&m.ty, &Place::Direct(quote!(value.#name)), &e))
+            .map(|((_, m), name)| {
+                self.write_value(&m.ty, &ValuePlace::Direct(quote!(value.#name)), &e)
+            })
             .collect();
         let value = if members.is_empty() { quote!(_value) } else { quote!(value) };
         let encoder = if members.is_empty() { quote!(_e) } else { quote!(e) };

@@ -12,7 +12,7 @@ use quote::{format_ident, quote};
 use crate::context::Scope;
 use crate::docs::{docs, docs_with};
 use crate::locals::local;
-use crate::marshalling::{Place, body};
+use crate::marshalling::{ValuePlace, body};
 use crate::rust_name::{Case, ident};
 
 /// A union with the names and types that all its parts need.
@@ -143,7 +143,7 @@ impl Scope<'_, '_> {
         let writes_other = plan.other.iter().map(|other| {
             let all: Vec<&ConstValue> = plan.union.cases.iter().flat_map(labels).collect();
             let check = self.check_label(plan, &all, false, "a value that no label has");
-            let place = Place::Borrowed(quote!(discriminator));
+            let place = ValuePlace::Borrowed(quote!(discriminator));
             let write = body(self, vec![self.write_value(&plan.union.discriminator, &place, &e)]);
             quote!(Self::#other(discriminator) => { #check #write })
         });
@@ -183,10 +183,10 @@ impl Scope<'_, '_> {
         e: &Ident,
     ) -> TokenStream {
         let ty = &plan.union.discriminator;
-        let value = self.write_value(&case.member.ty, &Place::Borrowed(quote!(value)), e);
+        let value = self.write_value(&case.member.ty, &ValuePlace::Borrowed(quote!(value)), e);
         if !keeps_discriminator(case) {
             let label = labels(case).next().map(|label| self.constant_value(label));
-            let label = self.write_value(ty, &Place::Direct(quote!(#label)), e);
+            let label = self.write_value(ty, &ValuePlace::Direct(quote!(#label)), e);
             let writes = body(self, vec![label, value]);
             return quote!(Self::#variant(value) => { #writes });
         }
@@ -199,7 +199,7 @@ impl Scope<'_, '_> {
             false => (labels(case).collect(), "a label of its case"),
         };
         let check = self.check_label(plan, &allowed, !is_default(case), needed);
-        let label = self.write_value(ty, &Place::Borrowed(quote!(discriminator)), e);
+        let label = self.write_value(ty, &ValuePlace::Borrowed(quote!(discriminator)), e);
         let writes = body(self, vec![label, value]);
         quote!(Self::#variant { discriminator, value } => { #check #writes })
     }

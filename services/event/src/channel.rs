@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A proxy, as the channel sees it.
-pub trait Proxy: Send + Sync {
+pub trait ChannelProxy: Send + Sync {
     /// Ends it: whoever is connected is told, if it can be. Does not wait.
     fn end(&self);
     /// Stops it without a word, until the server is started again.
@@ -113,7 +113,7 @@ pub struct Channel {
     /// Lock "consumers": held to take the list, which is replaced as a whole.
     consumers: RwLock<Arc<[Listed]>>,
     /// Lock "proxies": held to add and to remove.
-    proxies: Mutex<BTreeMap<u64, Arc<dyn Proxy>>>,
+    proxies: Mutex<BTreeMap<u64, Arc<dyn ChannelProxy>>>,
     next_proxy: AtomicU64,
     received: AtomicU64,
     is_destroyed: AtomicBool,
@@ -282,7 +282,7 @@ impl Channel {
     /// # Errors
     /// `IMP_LIMIT` (`COMPLETED_NO`) when there are too many, `OBJECT_NOT_EXIST` when the channel
     /// was destroyed, and those of `make`.
-    pub(crate) fn add_proxy<P: Proxy + 'static, T>(
+    pub(crate) fn add_proxy<P: ChannelProxy + 'static, T>(
         &self,
         make: impl FnOnce(u64) -> Result<(Arc<P>, T), SystemException>,
     ) -> Result<T, SystemException> {
@@ -300,7 +300,7 @@ impl Channel {
     ///
     /// # Errors
     /// As [`Channel::add_proxy`].
-    pub(crate) fn add_proxy_at<P: Proxy + 'static, T>(
+    pub(crate) fn add_proxy_at<P: ChannelProxy + 'static, T>(
         &self,
         id: u64,
         make: impl FnOnce(u64) -> Result<(Arc<P>, T), SystemException>,
@@ -421,7 +421,7 @@ impl Channel {
         }
     }
 
-    fn proxies(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<dyn Proxy>>> {
+    fn proxies(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<dyn ChannelProxy>>> {
         self.proxies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,10 +6,10 @@
 
 mod administration;
 mod factory;
-mod home;
 mod idle;
 mod proxies;
 mod proxy;
+mod registry;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -25,7 +25,7 @@ use crate::qos::{ChannelQos, Limits};
 use corbie::types::InterfaceDescription;
 use corbie::{Orb, SystemException};
 use factory::Factory;
-use home::Home;
+use registry::ChannelRegistry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub const EVENT_CHANNEL_FACTORY: &str = "EventChannelFactory";
 
 /// A server of event channels within an ORB. Its channels are served until it is dropped.
 pub struct EventServer {
-    home: Arc<Home>,
+    registry: Arc<ChannelRegistry>,
     factory: EventChannelFactory,
 }
 
@@ -71,15 +71,15 @@ impl EventServer {
         limits: Limits,
         store: Option<Store>,
     ) -> Result<EventServer, SystemException> {
-        let home = Home::new(orb, limits, store)?;
-        let servant = EventChannelFactorySkeleton::new(Factory { home: Arc::clone(&home) });
-        let factory = home.lasting_poa().activate_with_id("factory", servant)?;
+        let registry = ChannelRegistry::new(orb, limits, store)?;
+        let servant = EventChannelFactorySkeleton::new(Factory { registry: Arc::clone(&registry) });
+        let factory = registry.lasting_poa().activate_with_id("factory", servant)?;
         // Before what is kept is served: who asks meanwhile waits, and does not hear that there is
         // no such object.
         orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
-        home.restore().inspect_err(|_| home.close())?;
-        idle::look_after(&home);
-        Ok(EventServer { home, factory })
+        registry.restore().inspect_err(|_| registry.close())?;
+        idle::look_after(&registry);
+        Ok(EventServer { registry, factory })
     }
 
     /// The reference of the factory.
@@ -97,15 +97,15 @@ impl EventServer {
         name: &str,
         qos: ChannelQos,
     ) -> Result<EventChannel, corbie_events::event_channel_factory::CreateChannelError> {
-        self.home.create(name, qos)
+        self.registry.create(name, qos)
     }
 
     /// The reference of the untyped channel of that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<EventChannel> {
-        match self.home.find(name)?.reference {
-            home::Reference::Untyped(channel) => Some(channel),
-            home::Reference::Typed(..) => None,
+        match self.registry.find(name)?.reference {
+            registry::Reference::Untyped(channel) => Some(channel),
+            registry::Reference::Typed(..) => None,
         }
     }
 
@@ -121,35 +121,35 @@ impl EventServer {
         interfaces: impl IntoIterator<Item = InterfaceDescription>,
     ) -> Result<TypedEventChannel, corbie_events::event_channel_factory::CreateTypedChannelError>
     {
-        self.home.create_typed(name, qos, interfaces.into_iter().collect())
+        self.registry.create_typed(name, qos, interfaces.into_iter().collect())
     }
 
     /// The interfaces that all typed channels of this server know.
     #[must_use]
     pub fn interfaces(&self) -> &InterfaceTable {
-        &self.home.sources().table
+        &self.registry.sources().table
     }
 
     /// Typed channels ask `source` for interfaces that are not in [`EventServer::interfaces`].
     pub fn add_interfaces(&self, source: Arc<dyn Interfaces>) {
-        self.home.sources().add(source);
+        self.registry.sources().add(source);
     }
 
     /// The channel of that name: for suppliers and consumers of this process, and for counters.
     #[must_use]
     pub fn channel(&self, name: &str) -> Option<Arc<Channel>> {
-        self.home.find(name).map(|found| found.channel)
+        self.registry.find(name).map(|found| found.channel)
     }
 }
 
 impl Drop for EventServer {
     fn drop(&mut self) {
-        self.home.close();
+        self.registry.close();
     }
 }
 
 impl std::fmt::Debug for EventServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventServer").field("channels", &self.home.names()).finish()
+        f.debug_struct("EventServer").field("channels", &self.registry.names()).finish()
     }
 }

@@ -44,13 +44,13 @@ struct Shared {
     object: Object,
     takes_bundles: bool,
     /// Lock "supplier": not held in calls.
-    state: Mutex<State>,
+    state: Mutex<SupplierState>,
     /// Signalled when a request was sent or answered and somebody waits.
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct SupplierState {
     /// What is to be sent next.
     open: Frames,
     /// Requests on their way.
@@ -159,9 +159,9 @@ impl Shared {
     /// Sends what is open, when it is time for that, or at once (`now`).
     fn send<'s>(
         self: &'s Arc<Self>,
-        mut state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, SupplierState>,
         now: bool,
-    ) -> MutexGuard<'s, State> {
+    ) -> MutexGuard<'s, SupplierState> {
         while !state.is_sending
             && !state.open.is_empty()
             && state.pending < WINDOW
@@ -209,19 +209,22 @@ impl Shared {
         drop(self.send(state, false));
     }
 
-    fn wait<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn wait<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, SupplierState>,
+    ) -> MutexGuard<'s, SupplierState> {
         state.waiters += 1;
         state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiters -= 1;
         state
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SupplierState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SupplierState {
     /// A request was answered, or not accepted.
     fn ended(&mut self, outcome: Result<(), PushError>) {
         self.pending -= 1;

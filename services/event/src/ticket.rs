@@ -13,11 +13,11 @@ type Then = Box<dyn FnOnce(Result<(), SystemException>) + Send>;
 #[derive(Default)]
 pub struct Ticket {
     /// Lock "ticket": held to put something in.
-    state: Mutex<State>,
+    state: Mutex<TicketState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TicketState {
     then: Option<Then>,
     failure: Option<Box<SystemException>>,
 }
@@ -40,7 +40,7 @@ impl Ticket {
         state.failure.take().map(|failure| *failure)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TicketState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

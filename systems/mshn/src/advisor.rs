@@ -16,7 +16,7 @@ use crate::idl::{Accepted, Job, Outcome, Phase, Violation};
 use crate::messages::{Component, Done, Request, accepted, not_kept, not_mine, refused};
 use crate::peers::Peers;
 use crate::schedule::HeuristicName;
-use asking::{Asking, Told};
+use asking::{Asking, ToldOrder};
 use corbie_store::StoreFailure;
 use failure::Failure;
 use journal::Journal;
@@ -74,7 +74,7 @@ impl AdvisorOptions {
 
 /// See the module.
 pub struct Advisor {
-    shared: Arc<Shared>,
+    shared: Arc<AdvisorShared>,
     work: Arc<Sender<Work>>,
 }
 
@@ -88,10 +88,10 @@ enum Work {
     Submitted,
     Violated(Violation),
     /// An answer of a daemon.
-    Told(Box<Told>),
+    Told(Box<ToldOrder>),
 }
 
-struct Shared {
+struct AdvisorShared {
     options: AdvisorOptions,
     peers: Peers,
     /// The same with little patience: a daemon that is gone must not keep the others waiting.
@@ -108,7 +108,7 @@ struct Shared {
     complaints: Mutex<BTreeSet<String>>,
 }
 
-impl Shared {
+impl AdvisorShared {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Accepted>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,7 +168,7 @@ impl Advisor {
         let (changes, jobs) = (Mutex::default(), Mutex::new(jobs));
         let failure = Failure::default();
         let complaints = Mutex::default();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(AdvisorShared {
             options,
             peers,
             daemons,

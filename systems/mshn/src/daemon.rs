@@ -57,19 +57,19 @@ pub struct Daemon {
     options: DaemonOptions,
     peers: Peers,
     /// Lock "daemon": not held while somebody is called.
-    state: Mutex<State>,
+    state: Mutex<DaemonState>,
 }
 
 #[derive(Default)]
-struct State {
-    jobs: HashMap<String, Known>,
+struct DaemonState {
+    jobs: HashMap<String, KnownRun>,
     waiting: VecDeque<StartOrder>,
     running: usize,
     /// In the order of their end; the oldest are forgotten.
     ended: VecDeque<String>,
 }
 
-struct Known {
+struct KnownRun {
     attempt: u32,
     outcome: Outcome,
     stop: Arc<AtomicBool>,
@@ -85,7 +85,7 @@ impl Daemon {
         daemon
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DaemonState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,7 +101,7 @@ impl Daemon {
                 return refused(format!("{} jobs wait already", state.waiting.len()));
             }
             let outcome = outcome_of(&order, &self.options.machine);
-            let known = Known { attempt: order.attempt, outcome, stop: Arc::default() };
+            let known = KnownRun { attempt: order.attempt, outcome, stop: Arc::default() };
             if let Some(before) = state.jobs.insert(order.what.id.clone(), known) {
                 before.stop.store(true, Ordering::Release);
             }

@@ -75,7 +75,7 @@ impl Kind {
                 Arc::new(Advisor::new(options.clone(), store, peers).map_err(failed)?)
             }
             Kind::StatusServer(options) => {
-                Arc::new(Serving(StatusServer::new(options.clone(), Some(peers))))
+                Arc::new(StatusServing(StatusServer::new(options.clone(), Some(peers))))
             }
             Kind::StatusProxy(upstream) => {
                 let upstream = upstream.as_ref().map(|name| Address::named(role, name));
@@ -101,9 +101,9 @@ impl Kind {
 }
 
 /// A status server, which its own thread knows too, as a component.
-struct Serving(Arc<StatusServer>);
+struct StatusServing(Arc<StatusServer>);
 
-impl Component for Serving {
+impl Component for StatusServing {
     fn serve(&self, request: crate::messages::Request, done: crate::messages::Done) {
         self.0.serve(request, done);
     }

@@ -16,7 +16,7 @@ use crate::messages::{Component, Done, Reply, Request, Role};
 use again::{Again, Retries};
 use corbie::{CompletionStatus, Orb, SystemException, SystemExceptionKind, minor};
 use corbie_naming::{Naming, NamingError};
-use known::Known;
+use known::KnownPeers;
 use local::Here;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,14 +31,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// See the module.
 #[derive(Clone)]
 pub struct Peers {
-    shared: Arc<Shared>,
+    shared: Arc<PeersShared>,
     patience: Duration,
 }
 
-struct Shared {
+struct PeersShared {
     way: Way,
     /// Lock "peers": not held while a call is made.
-    known: Mutex<Known>,
+    known: Mutex<KnownPeers>,
     retries: Retries,
 }
 
@@ -70,7 +70,7 @@ impl Peers {
 
     fn by(way: Way) -> Self {
         let (known, retries) = (Mutex::default(), Retries::default());
-        let shared = Arc::new(Shared { way, known, retries });
+        let shared = Arc::new(PeersShared { way, known, retries });
         Self { shared, patience: PATIENCE_DEFAULT }
     }
 
@@ -384,7 +384,7 @@ impl Peers {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownPeers> {
         lock(&self.shared.known)
     }
 }

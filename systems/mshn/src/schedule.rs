@@ -22,6 +22,6 @@ pub use heuristic::{Heuristic, HeuristicName, UnknownHeuristic};
 pub use list::{Duplex, MaxMin, Mct, Met, MinMin, Olb, Sufferage};
 pub use mapping::Mapping;
 pub use problem::Problem;
-use progress::Told;
+use progress::ToldProgress;
 pub use progress::{Control, Progress, Quiet};
 pub use search::{AStar, Genetic, GeneticSimulatedAnnealing, SimulatedAnnealing, Tabu};

@@ -44,11 +44,11 @@ pub struct StatusServer {
     /// Whom to call back; none in tests and for the local form.
     peers: Option<Peers>,
     /// Lock "status": not held while somebody is called.
-    state: Mutex<State>,
+    state: Mutex<StatusState>,
 }
 
 #[derive(Default)]
-struct State {
+struct StatusState {
     machines: BTreeMap<String, (Instant, MachineStatus)>,
     watched: HashMap<String, Watched>,
 }
@@ -63,7 +63,7 @@ impl StatusServer {
         server
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, StatusState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,7 +109,7 @@ impl StatusServer {
         let mut late: Vec<(String, Violation)> = Vec::new();
         {
             let mut state = self.lock();
-            let State { machines, watched } = &mut *state;
+            let StatusState { machines, watched } = &mut *state;
             watched.retain(|_, watched| watched.is_wanted(now));
             machines.retain(|_, (at, _)| now.saturating_duration_since(*at) < FORGOTTEN_AFTER);
             for watched in watched.values_mut() {

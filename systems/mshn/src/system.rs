@@ -7,7 +7,7 @@ mod process;
 
 use corbie::Orb;
 use corbie_naming::Naming;
-use process::{Process, State};
+use process::{Process, ProcessState};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -46,18 +46,18 @@ pub struct SystemOptions {
 
 /// A running system; ended when it is dropped.
 pub struct System {
-    shared: Arc<Shared>,
+    shared: Arc<SystemShared>,
     naming: String,
 }
 
-struct Shared {
+struct SystemShared {
     is_ending: AtomicBool,
     restarts: AtomicU32,
     /// Lock "processes": not held while a process is waited for.
     processes: Mutex<Vec<Process>>,
 }
 
-impl Shared {
+impl SystemShared {
     fn lock(&self) -> MutexGuard<'_, Vec<Process>> {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,16 +67,16 @@ impl Shared {
     fn look(&self) {
         for process in self.lock().iter_mut() {
             match process.look() {
-                State::Ends if !process.is_due() => (),
-                State::Ends => {
+                ProcessState::Ends if !process.is_due() => (),
+                ProcessState::Ends => {
                     tracing::warn!(component = process.name, "it has ended and is replaced");
                     if let Err(error) = process.restart() {
                         // Tried again at the next look.
                         tracing::warn!(component = process.name, %error, "not replaced");
                     }
                 }
-                State::Begins => (),
-                State::Serves { is_new } => {
+                ProcessState::Begins => (),
+                ProcessState::Serves { is_new } => {
                     self.restarts.fetch_add(is_new.into(), Ordering::Relaxed);
                 }
             }
@@ -179,7 +179,8 @@ impl System {
         }
         let naming = format!("corbaloc::{listen}/NameService");
         let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
-        let shared = Arc::new(Shared { is_ending, restarts, processes: Mutex::new(processes) });
+        let shared =
+            Arc::new(SystemShared { is_ending, restarts, processes: Mutex::new(processes) });
         let watched = Arc::clone(&shared);
         std::thread::spawn(move || {
             while !watched.is_ending.load(Ordering::Acquire) {

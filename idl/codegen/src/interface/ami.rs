@@ -13,7 +13,7 @@ use super::call::{Call, tuple};
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
-use crate::marshalling::{Place, Step, closure};
+use crate::marshalling::{Step, ValuePlace, closure};
 use crate::rust_name::ident;
 
 /// Which asynchronous forms the methods of a reference have.
@@ -193,7 +193,7 @@ impl<'m> Scope<'_, 'm> {
             .iter()
             .map(|output| {
                 let name = &output.name;
-                self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
+                self.write_value(&output.ty, &ValuePlace::Direct(quote!(#name)), &e)
             })
             .collect();
         let write = closure(self, &e, steps);

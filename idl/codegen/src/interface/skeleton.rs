@@ -12,7 +12,7 @@ use super::call::{Call, Output, tuple};
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
-use crate::marshalling::{Place, closure};
+use crate::marshalling::{ValuePlace, closure};
 use crate::names::Implied;
 use crate::options::OperationDemux;
 use crate::perfect_hash;
@@ -253,7 +253,7 @@ impl Scope<'_, '_> {
         let e = local("e", &outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>());
         let write = |output: &Output| {
             let name = &output.name;
-            self.write_value(&output.ty, &Place::Direct(quote!(#name)), &e)
+            self.write_value(&output.ty, &ValuePlace::Direct(quote!(#name)), &e)
         };
         let writes = closure(self, &e, outputs.iter().map(write).collect());
         let returned: Vec<TokenStream> =

@@ -71,7 +71,7 @@ impl Preprocessor<'_> {
     }
 }
 
-type Problem = (Span, String);
+type ConditionProblem = (Span, String);
 
 /// Deepest nesting of parentheses and unary operators in a condition.
 const DEPTH: usize = 64;
@@ -92,15 +92,15 @@ impl Condition<'_> {
         found
     }
 
-    fn problem<T>(&self, message: impl Into<String>) -> Result<T, Problem> {
+    fn problem<T>(&self, message: impl Into<String>) -> Result<T, ConditionProblem> {
         let span = self.tokens.get(self.at).map_or(self.end, |t| t.span);
         Err((span, message.into()))
     }
 
     fn deeper<T>(
         &mut self,
-        parse: impl FnOnce(&mut Self) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+        parse: impl FnOnce(&mut Self) -> Result<T, ConditionProblem>,
+    ) -> Result<T, ConditionProblem> {
         if self.depth >= DEPTH {
             return self.problem(format!("this condition nests deeper than {DEPTH}"));
         }
@@ -113,15 +113,15 @@ impl Condition<'_> {
     fn idle_if<T>(
         &mut self,
         idle: bool,
-        parse: impl FnOnce(&mut Self) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+        parse: impl FnOnce(&mut Self) -> Result<T, ConditionProblem>,
+    ) -> Result<T, ConditionProblem> {
         self.idle += usize::from(idle);
         let result = parse(self);
         self.idle -= usize::from(idle);
         result
     }
 
-    fn conditional(&mut self) -> Result<i128, Problem> {
+    fn conditional(&mut self) -> Result<i128, ConditionProblem> {
         self.deeper(|this| {
             let value = this.binary(0)?;
             if !this.accept("?") {
@@ -136,7 +136,7 @@ impl Condition<'_> {
         })
     }
 
-    fn binary(&mut self, level: usize) -> Result<i128, Problem> {
+    fn binary(&mut self, level: usize) -> Result<i128, ConditionProblem> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
         while let Some(operator) = operators.iter().find(|o| self.accept(o)) {
@@ -154,7 +154,7 @@ impl Condition<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<i128, Problem> {
+    fn unary(&mut self) -> Result<i128, ConditionProblem> {
         for operator in ["!", "~", "-", "+"] {
             if self.accept(operator) {
                 let value = self.deeper(Self::unary)?;

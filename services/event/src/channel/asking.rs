@@ -40,7 +40,7 @@ pub(crate) enum NotTyped {
     System(SystemException),
 }
 
-type Then = Box<dyn FnOnce(Result<Object, NotTyped>) + Send>;
+type OnAnswer = Box<dyn FnOnce(Result<Object, NotTyped>) + Send>;
 
 /// One attempt.
 struct Asking {
@@ -48,7 +48,7 @@ struct Asking {
     patience: Duration,
     question: Question,
     /// Lock "asking": held to take it out once.
-    then: Mutex<Option<Then>>,
+    then: Mutex<Option<OnAnswer>>,
 }
 
 /// Asks `question`, and gives the typed object, or why there is none, to `then`.
@@ -66,7 +66,7 @@ fn ask_by(
     question: &Question,
     then: impl FnOnce(Result<Object, NotTyped>) + Send + 'static,
 ) {
-    let then = Mutex::new(Some(Box::new(then) as Then));
+    let then = Mutex::new(Some(Box::new(then) as OnAnswer));
     let (workers, question) = (Arc::clone(workers), question.clone());
     let asking = Arc::new(Asking { workers, patience, question, then });
     let workers = Arc::clone(&asking.workers);

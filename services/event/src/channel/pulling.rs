@@ -74,11 +74,11 @@ pub(crate) struct PullingConsumer {
     give_up: Box<dyn Fn() + Send + Sync>,
     pub(crate) counters: Counters,
     /// Lock "pulling consumer": not held while sending.
-    state: Mutex<State>,
+    state: Mutex<PullState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PullState {
     events: VecDeque<(Arc<Event>, Option<Arc<Ticket>>)>,
     octets: usize,
     waiting: VecDeque<Pull>,
@@ -165,7 +165,7 @@ impl PullingConsumer {
         drop(released);
     }
 
-    fn is_full(&self, state: &State, octets: usize) -> bool {
+    fn is_full(&self, state: &PullState, octets: usize) -> bool {
         !state.events.is_empty()
             && (state.events.len() >= self.qos.queue_events
                 || state.octets.saturating_add(octets) > self.qos.queue_octets)
@@ -273,7 +273,7 @@ impl PullingConsumer {
     }
 
     /// Lets go of the lock, and has a worker look after a while where a client is behind.
-    fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    fn release(self: &Arc<Self>, mut state: MutexGuard<'_, PullState>) {
         let gone = std::mem::take(&mut state.gone);
         if !state.is_put_off || state.is_looked_after || state.is_ended {
             drop(state);
@@ -299,7 +299,7 @@ impl PullingConsumer {
         state.is_looked_after = false;
         state.set_gone_apart();
         while !state.is_ended {
-            let State { waiting, events, .. } = &*state;
+            let PullState { waiting, events, .. } = &*state;
             let has_event = |pull: &Pull| events.iter().any(|(event, _)| pull.takes(event));
             let due = |pull: &Pull| !pull.is_behind() && has_event(pull);
             let Some(at) = waiting.iter().position(due) else {
@@ -337,7 +337,7 @@ impl PullingConsumer {
 
     /// Takes the first event out that `pull` takes, with the tickets of those for which there is
     /// room now.
-    fn take_out(&self, state: &mut State, pull: &Pull) -> Option<Out> {
+    fn take_out(&self, state: &mut PullState, pull: &Pull) -> Option<Out> {
         let at = state.events.iter().position(|(event, _)| pull.takes(event))?;
         let (event, ticket) = state.events.remove(at)?;
         state.octets -= event.len();
@@ -379,12 +379,12 @@ impl PullingConsumer {
         waiting.into_iter().for_each(|pull| pull.refuse(true));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PullState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PullState {
     /// The pull that waits longest of those that take `event`.
     fn next_pull_for(&mut self, event: &Event) -> Option<Pull> {
         if self.waiting.is_empty() || self.is_put_off {
@@ -397,7 +397,7 @@ impl State {
         self.waiting.remove(at?)
     }
 
-    /// Pulls of clients that are gone wait no more; see [`State::gone`].
+    /// Pulls of clients that are gone wait no more; see [`PullState::gone`].
     fn set_gone_apart(&mut self) {
         let is_gone = |pull: &Pull| pull.response.is_client_gone();
         while let Some(at) = self.waiting.iter().position(is_gone) {

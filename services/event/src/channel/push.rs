@@ -43,11 +43,11 @@ pub(crate) struct PushConsumer {
     takes_bundles: AtomicBool,
     pub(crate) counters: Counters,
     /// Lock "push consumer": not held in calls.
-    state: Mutex<State>,
+    state: Mutex<PushState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PushState {
     queue: Queue,
     phase: Phase,
     /// A thread sends; it takes along what comes meanwhile.
@@ -145,7 +145,7 @@ impl PushConsumer {
     }
 
     /// Sends what is new in the queue, or has a worker do so; `octets` are the most of one event.
-    fn go_on<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, State>, octets: usize) {
+    fn go_on<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, PushState>, octets: usize) {
         let is_idle = state.queue.pending() == 0 && !state.is_sending;
         if state.phase == Phase::Ready && is_idle && (is_long_ago(&state) || octets > LARGE) {
             state.phase = Phase::Untried;
@@ -158,7 +158,7 @@ impl PushConsumer {
     }
 
     /// Has a worker send one event.
-    fn try_soon(self: &Arc<Self>, mut state: MutexGuard<'_, State>, delay: Duration) {
+    fn try_soon(self: &Arc<Self>, mut state: MutexGuard<'_, PushState>, delay: Duration) {
         state.phase = Phase::Trying;
         drop(state);
         let Some(workers) = self.workers.upgrade() else { return };
@@ -211,7 +211,7 @@ impl PushConsumer {
     }
 
     /// Sends until the window is full, unless another thread does already.
-    fn send_what_fits<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, State>) {
+    fn send_what_fits<'c>(self: &'c Arc<Self>, mut state: MutexGuard<'c, PushState>) {
         if state.is_sending {
             return;
         }
@@ -412,7 +412,7 @@ impl PushConsumer {
         self.fail(state, exception);
     }
 
-    fn fail(self: &Arc<Self>, mut state: MutexGuard<'_, State>, exception: &SystemException) {
+    fn fail(self: &Arc<Self>, mut state: MutexGuard<'_, PushState>, exception: &SystemException) {
         if matches!(state.phase, Phase::Ended | Phase::Stopped) {
             return;
         }
@@ -427,7 +427,7 @@ impl PushConsumer {
     }
 
     /// A push was not taken: whether that is a reason to disconnect the consumer.
-    fn is_over(&self, state: &mut State, exception: &SystemException) -> bool {
+    fn is_over(&self, state: &mut PushState, exception: &SystemException) -> bool {
         let since = *state.failing_since.get_or_insert_with(Instant::now);
         match self.qos.durable {
             None => since.elapsed() >= self.qos.give_up_after,
@@ -436,7 +436,7 @@ impl PushConsumer {
     }
 
     /// After a failure, once nothing is on its way any more, begins again with what was not taken.
-    fn recover(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    fn recover(self: &Arc<Self>, mut state: MutexGuard<'_, PushState>) {
         if state.phase != Phase::Failing || state.queue.pending() > 0 || state.is_sending {
             return;
         }
@@ -467,7 +467,7 @@ impl PushConsumer {
         (state.queue.len() as u64 + events, state.queue.octets() as u64 + octets)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PushState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -484,7 +484,7 @@ fn not_known() -> SystemException {
         .with_detail("its typed object is not known any more")
 }
 
-fn is_long_ago(state: &State) -> bool {
+fn is_long_ago(state: &PushState) -> bool {
     state.last_taken.is_none_or(|then| then.elapsed() > LATELY)
 }
 

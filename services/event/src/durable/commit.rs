@@ -25,7 +25,7 @@ const WRITTEN_BATCHES: usize = 4;
 #[derive(Default)]
 pub(super) struct Commit {
     /// Lock "commit": not held while writing.
-    state: Mutex<State>,
+    state: Mutex<CommitState>,
     /// There is something to write, or it ends.
     work: Condvar,
     /// There is room again.
@@ -33,7 +33,7 @@ pub(super) struct Commit {
 }
 
 #[derive(Default)]
-struct State {
+struct CommitState {
     waiting: VecDeque<Waiting>,
     /// Of what waits or is being written.
     octets: usize,
@@ -42,7 +42,7 @@ struct State {
     threads: Vec<ThreadId>,
 }
 
-impl State {
+impl CommitState {
     /// Whether so many octets more may wait.
     fn has_room(&self, octets: usize) -> bool {
         self.octets == 0 || self.octets.saturating_add(octets) <= WAITING_OCTETS
@@ -108,9 +108,9 @@ impl Commit {
     #[cold]
     fn wait_for_room<'s>(
         &'s self,
-        mut state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, CommitState>,
         octets: usize,
-    ) -> MutexGuard<'s, State> {
+    ) -> MutexGuard<'s, CommitState> {
         // A consumer of this process may push from the thread that gives it an event.
         let me = thread::current().id();
         while !state.is_closed && !state.has_room(octets) && !state.threads.contains(&me) {
@@ -148,7 +148,7 @@ impl Commit {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CommitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,18 +18,18 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Keeper {
     table: Arc<Table>,
     /// Lock "keeper": not held in input and output.
-    state: Mutex<State>,
+    state: Mutex<KeeperState>,
     ends: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct KeeperState {
     journals: BTreeMap<u64, Arc<Journal>>,
     is_closed: bool,
 }
 
 /// What the table has, by channel and proxy.
-type Kept = HashMap<(u64, u64), Progress>;
+type KeptProgress = HashMap<(u64, u64), Progress>;
 
 impl Keeper {
     pub(super) fn new(table: &Arc<Table>) -> Arc<Self> {
@@ -59,7 +59,7 @@ impl Keeper {
     }
 
     fn work(&self) {
-        let mut kept = Kept::new();
+        let mut kept = KeptProgress::new();
         loop {
             let state = self.lock();
             let waited = self.ends.wait_timeout_while(state, INTERVAL, |state| !state.is_closed);
@@ -74,8 +74,8 @@ impl Keeper {
         }
     }
 
-    fn keep(&self, journals: &[Arc<Journal>], kept: &mut Kept) {
-        let mut now = Kept::new();
+    fn keep(&self, journals: &[Arc<Journal>], kept: &mut KeptProgress) {
+        let mut now = KeptProgress::new();
         let mut needed = Vec::new();
         for journal in journals {
             if let Err(error) = journal.keep_ends() {
@@ -108,7 +108,7 @@ impl Keeper {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KeeperState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

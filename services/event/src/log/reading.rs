@@ -34,7 +34,7 @@ pub struct Part {
 }
 
 /// The segment that has what is looked for.
-struct Found {
+struct FoundSegment {
     base: u64,
     mark: u64,
     /// How far it may be read.
@@ -65,14 +65,14 @@ impl Log {
         }
     }
 
-    fn find(&self, from: u64, place: Option<Place>) -> Option<(Found, u64)> {
+    fn find(&self, from: u64, place: Option<Place>) -> Option<(FoundSegment, u64)> {
         let segments = self.segments();
         let from = from.max(segments.at(from)?.base);
         let segment = segments.at(from)?;
         let known = place.filter(|place| place.base == segment.base).map(|place| place.offset);
         let offset = known.unwrap_or_else(|| segment.before(from));
         let (base, mark, length) = (segment.base, segment.mark, segment.length);
-        Some((Found { base, mark, length, offset }, from))
+        Some((FoundSegment { base, mark, length, offset }, from))
     }
 
     /// Octets of the log behind a place.
@@ -93,7 +93,7 @@ impl Log {
 fn read_segment(
     file: &File,
     path: &Path,
-    found: &Found,
+    found: &FoundSegment,
     from: u64,
 ) -> Result<Option<Part>, LogError> {
     let mut offset = found.offset;

@@ -1,8 +1,8 @@
 //! The servants of a channel and of its two administrations, from which proxies are got
 //! (Event Service 1.2 §2.4).
 
-use super::home::Home;
 use super::proxies;
+use super::registry::ChannelRegistry;
 use crate::channel::Channel;
 use crate::cos_event_channel_admin::{
     ConsumerAdmin, ConsumerAdminServant, ConsumerAdminSkeleton, EventChannel, EventChannelServant,
@@ -13,24 +13,28 @@ use corbie::{ObjectId, Poa, SystemException};
 use std::sync::Arc;
 
 /// What the servants of one channel share.
-pub(super) struct Place {
-    pub(super) home: Arc<Home>,
+pub(super) struct ServantContext {
+    pub(super) registry: Arc<ChannelRegistry>,
     pub(super) channel: Arc<Channel>,
     /// What object ids begin with.
     prefix: String,
 }
 
-impl Place {
-    pub(super) fn new(home: &Arc<Home>, channel: &Arc<Channel>, number: u64) -> Arc<Self> {
+impl ServantContext {
+    pub(super) fn new(
+        registry: &Arc<ChannelRegistry>,
+        channel: &Arc<Channel>,
+        number: u64,
+    ) -> Arc<Self> {
         // References to a durable channel are to find that of the same store.
-        let prefix = match home.kept() {
+        let prefix = match registry.kept() {
             Some(kept) if channel.journal().is_some() => {
                 format!("{:016x}-{number}", kept.store.uid())
             }
             _ => number.to_string(),
         };
-        let (home, channel) = (Arc::clone(home), Arc::clone(channel));
-        Arc::new(Place { home, channel, prefix })
+        let (registry, channel) = (Arc::clone(registry), Arc::clone(channel));
+        Arc::new(ServantContext { registry, channel, prefix })
     }
 
     /// Ends the channel and the objects of its own: returns when it will not be there again.
@@ -39,7 +43,7 @@ impl Place {
     /// `PERSIST_STORE` when it is kept in a store that failed, `TRANSIENT` when the server ends: it
     /// goes on as it was.
     pub(super) fn destroy(&self) -> Result<(), SystemException> {
-        if self.home.destroy(&self.channel)? {
+        if self.registry.destroy(&self.channel)? {
             for what in ["channel", "consumers", "suppliers"] {
                 self.deactivate(&self.id(what));
             }
@@ -54,9 +58,9 @@ impl Place {
 
     /// The POA of the objects of the channel.
     pub(super) fn poa(&self) -> &Poa {
-        match self.home.kept() {
+        match self.registry.kept() {
             Some(kept) if self.channel.journal().is_some() => &kept.poa,
-            _ => self.home.poa(),
+            _ => self.registry.poa(),
         }
     }
 
@@ -70,27 +74,27 @@ impl Place {
 
 /// Makes the objects of a channel.
 pub(super) fn serve(
-    home: &Arc<Home>,
+    registry: &Arc<ChannelRegistry>,
     channel: &Arc<Channel>,
     number: u64,
 ) -> Result<EventChannel, SystemException> {
-    let place = Place::new(home, channel, number);
+    let place = ServantContext::new(registry, channel, number);
     let poa = place.poa();
     let consumers = ConsumerAdminSkeleton::new(Consumers { place: Arc::clone(&place), known: () });
     let consumers = poa.activate_with_id(place.id("consumers"), consumers)?;
     let suppliers = SupplierAdminSkeleton::new(Suppliers { place: Arc::clone(&place), known: () });
     let suppliers = poa.activate_with_id(place.id("suppliers"), suppliers)?;
-    let servant = Whole { place: Arc::clone(&place), consumers, suppliers };
+    let servant = ChannelServant { place: Arc::clone(&place), consumers, suppliers };
     Ok(poa.activate_with_id(place.id("channel"), EventChannelSkeleton::new(servant))?)
 }
 
-struct Whole {
-    place: Arc<Place>,
+struct ChannelServant {
+    place: Arc<ServantContext>,
     consumers: ConsumerAdmin,
     suppliers: SupplierAdmin,
 }
 
-impl EventChannelServant for Whole {
+impl EventChannelServant for ChannelServant {
     fn for_consumers(&self) -> Result<Option<ConsumerAdmin>, SystemException> {
         Ok(Some(self.consumers.clone()))
     }
@@ -106,7 +110,7 @@ impl EventChannelServant for Whole {
 
 /// The administration of consumers; a typed one also has `known`, the interfaces of its channel.
 pub(super) struct Consumers<K> {
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<ServantContext>,
     pub(super) known: K,
 }
 
@@ -122,7 +126,7 @@ impl<K: Send + Sync + 'static> ConsumerAdminServant for Consumers<K> {
 
 /// The administration of suppliers; a typed one also has `known`, the interfaces of its channel.
 pub(super) struct Suppliers<K> {
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<ServantContext>,
     pub(super) known: K,
 }
 

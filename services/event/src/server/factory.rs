@@ -1,7 +1,7 @@
 //! The servant of the factory: channels by name, and their counters. Its IDL is our own
 //! (`CorbieEvents.idl`); the specification leaves the making of channels open.
 
-use super::home::{Found, Home, Reference};
+use super::registry::{ChannelRegistry, Reference, ServedChannel};
 use crate::corbie_events::event_channel_factory::{
     CreateChannelError, CreateTypedChannelError, FindError, FindTypedError, StatisticsError,
 };
@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 /// The factory.
 pub(super) struct Factory {
-    pub(super) home: Arc<Home>,
+    pub(super) registry: Arc<ChannelRegistry>,
 }
 
 impl Factory {
-    fn known(&self, name: &str) -> Result<Found, NotFound> {
-        self.home.find(name).ok_or(NotFound {})
+    fn known(&self, name: &str) -> Result<ServedChannel, NotFound> {
+        self.registry.find(name).ok_or(NotFound {})
     }
 }
 
@@ -32,7 +32,7 @@ impl EventChannelFactoryServant for Factory {
         qos: &ChannelQos,
     ) -> Result<Option<EventChannel>, CreateChannelError> {
         let qos = qos::ChannelQos::of_idl(qos)?;
-        self.home.create(name, qos).map(Some)
+        self.registry.create(name, qos).map(Some)
     }
 
     fn create_typed_channel(
@@ -43,7 +43,7 @@ impl EventChannelFactoryServant for Factory {
     ) -> Result<Option<TypedEventChannel>, CreateTypedChannelError> {
         let qos = qos::ChannelQos::of_idl(qos)?;
         let interfaces = interfaces.iter().cloned().map(Into::into).collect();
-        self.home.create_typed(name, qos, interfaces).map(Some)
+        self.registry.create_typed(name, qos, interfaces).map(Some)
     }
 
     fn find_typed(&self, name: &str) -> Result<Option<TypedEventChannel>, FindTypedError> {
@@ -61,7 +61,7 @@ impl EventChannelFactoryServant for Factory {
     }
 
     fn list(&self) -> Result<Vec<String>, SystemException> {
-        Ok(self.home.names())
+        Ok(self.registry.names())
     }
 
     fn statistics(&self, name: &str) -> Result<ChannelStatistics, StatisticsError> {

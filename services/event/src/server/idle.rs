@@ -1,13 +1,13 @@
 //! Proxies that nobody uses: a peer that died says nothing, and its proxy would stay for ever.
 //!
-//! `home` has every proxy looked after now and then (`Limits::idle_limit` and its like). Whoever
+//! `registry` has every proxy looked after now and then (`Limits::idle_limit` and its like). Whoever
 //! was quiet for too long is asked `_non_existent`, if it gave a reference; the answer, or that
 //! there is nobody to answer, decides. A time-out decides nothing: a peer may be busy, or serve no
 //! requests while it supplies.
 
-use super::home::Home;
 use super::proxy::{Flow, Proxy};
-use crate::channel::Proxy as _;
+use super::registry::ChannelRegistry;
+use crate::channel::ChannelProxy as _;
 use crate::qos::Limits;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{Object, Operation, Reply, ReplySink, SystemException, SystemExceptionKind, minor};
@@ -59,18 +59,18 @@ impl Idle {
     }
 }
 
-/// Has the proxies of all channels looked after, until `home` is gone.
-pub(super) fn look_after(home: &Arc<Home>) {
-    let limits = home.limits();
+/// Has the proxies of all channels looked after, until `registry` is gone.
+pub(super) fn look_after(registry: &Arc<ChannelRegistry>) {
+    let limits = registry.limits();
     let shortest = limits.idle_limit.min(limits.unconnected_limit);
     let shortest = limits.idle_nil_limit.map_or(shortest, |limit| limit.min(shortest));
-    let weak = Arc::downgrade(home);
-    home.workers().after((shortest / 4).clamp(SHORTEST, LONGEST), move || {
-        if let Some(home) = weak.upgrade() {
-            for channel in home.all() {
+    let weak = Arc::downgrade(registry);
+    registry.workers().after((shortest / 4).clamp(SHORTEST, LONGEST), move || {
+        if let Some(registry) = weak.upgrade() {
+            for channel in registry.all() {
                 channel.look_after();
             }
-            look_after(&home);
+            look_after(&registry);
         }
     });
 }
@@ -92,7 +92,7 @@ impl Proxy {
             Verdict::Ask(peer) => {
                 let proxy = Arc::clone(self);
                 // It may have to be connected to first.
-                self.home().workers().soon(move || proxy.ask(&peer));
+                self.registry().workers().soon(move || proxy.ask(&peer));
             }
         }
     }

@@ -3,7 +3,7 @@
 //! What carries events is served by hand, so that their octets are passed on as they came; the
 //! rest goes to generated skeletons.
 
-use super::administration::Place;
+use super::administration::ServantContext;
 use super::proxy::{Flow, NotConnected, Proxy, Side};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
@@ -51,50 +51,60 @@ const PULL_CONSUMER: &str = "pull consumer";
 pub(super) type Made = Result<(Arc<Proxy>, Object), SystemException>;
 
 /// For a supplier that pushes.
-pub(super) fn push_consumer(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemException> {
+pub(super) fn push_consumer(
+    place: &Arc<ServantContext>,
+) -> Result<ProxyPushConsumer, SystemException> {
     make_push_consumer(place, None).map(|(_, object)| ProxyPushConsumer::from_object(object))
 }
 
-fn make_push_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
+fn make_push_consumer(place: &Arc<ServantContext>, before: Option<u64>) -> Made {
     let side = Side::supplier(PUSH_CONSUMER, &DISCONNECT_PUSH_SUPPLIER);
     Proxy::activate_as(place, side, before, |proxy| {
-        let servant = TakesPushes { proxy: Arc::clone(&proxy), interface: () };
-        let rest = AndBundles(ProxyPushConsumerSkeleton::new(servant));
+        let servant = PushConsumerProxy { proxy: Arc::clone(&proxy), interface: () };
+        let rest = BundleConsumerProxy(ProxyPushConsumerSkeleton::new(servant));
         ByHand { proxy, by_hand: push, rest }
     })
 }
 
 /// For a consumer that is pushed to.
-pub(super) fn push_supplier(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemException> {
+pub(super) fn push_supplier(
+    place: &Arc<ServantContext>,
+) -> Result<ProxyPushSupplier, SystemException> {
     make_push_supplier(place, None).map(|(_, object)| ProxyPushSupplier::from_object(object))
 }
 
-fn make_push_supplier(place: &Arc<Place>, before: Option<u64>) -> Made {
+fn make_push_supplier(place: &Arc<ServantContext>, before: Option<u64>) -> Made {
     let side = Side::consumer(PUSH_SUPPLIER, &DISCONNECT_PUSH_CONSUMER, Selection::Untyped);
     let serve = |proxy| ProxyPushSupplierSkeleton::new(Pushes { proxy });
     Proxy::activate_as(place, side, before, serve)
 }
 
 /// For a consumer that pulls.
-pub(super) fn pull_supplier(place: &Arc<Place>) -> Result<ProxyPullSupplier, SystemException> {
+pub(super) fn pull_supplier(
+    place: &Arc<ServantContext>,
+) -> Result<ProxyPullSupplier, SystemException> {
     make_pull_supplier(place, None).map(|(_, object)| ProxyPullSupplier::from_object(object))
 }
 
-fn make_pull_supplier(place: &Arc<Place>, before: Option<u64>) -> Made {
+fn make_pull_supplier(place: &Arc<ServantContext>, before: Option<u64>) -> Made {
     let side = Side::consumer(PULL_SUPPLIER, &DISCONNECT_PULL_CONSUMER, Selection::Untyped);
     Proxy::activate_as(place, side, before, |proxy| {
-        let rest =
-            ProxyPullSupplierSkeleton::new(IsPulled { proxy: Arc::clone(&proxy), interface: () });
+        let rest = ProxyPullSupplierSkeleton::new(PullSupplierProxy {
+            proxy: Arc::clone(&proxy),
+            interface: (),
+        });
         ByHand { proxy, by_hand: pull, rest }
     })
 }
 
 /// For a supplier that is pulled.
-pub(super) fn pull_consumer(place: &Arc<Place>) -> Result<ProxyPullConsumer, SystemException> {
+pub(super) fn pull_consumer(
+    place: &Arc<ServantContext>,
+) -> Result<ProxyPullConsumer, SystemException> {
     make_pull_consumer(place, None).map(|(_, object)| ProxyPullConsumer::from_object(object))
 }
 
-fn make_pull_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
+fn make_pull_consumer(place: &Arc<ServantContext>, before: Option<u64>) -> Made {
     let side = Side::supplier(PULL_CONSUMER, &DISCONNECT_PULL_SUPPLIER);
     let serve = |proxy| ProxyPullConsumerSkeleton::new(Pulls { proxy });
     Proxy::activate_as(place, side, before, serve)
@@ -105,7 +115,7 @@ fn make_pull_consumer(place: &Arc<Place>, before: Option<u64>) -> Made {
 /// # Errors
 /// A sentence.
 pub(super) fn restore(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     id: u64,
     row: &ProxyRow,
     progress: Progress,
@@ -137,11 +147,11 @@ pub(super) fn restore(
 }
 
 /// The other side of a proxy that is kept, if it gave a reference.
-pub(super) fn peer_of(place: &Place, row: &ProxyRow) -> Result<Option<Object>, String> {
+pub(super) fn peer_of(place: &ServantContext, row: &ProxyRow) -> Result<Option<Object>, String> {
     if row.peer.is_empty() {
         return Ok(None);
     }
-    let peer = place.home.orb().string_to_object(&row.peer);
+    let peer = place.registry.orb().string_to_object(&row.peer);
     peer.map(Some).map_err(|exception| exception.to_string())
 }
 
@@ -192,9 +202,9 @@ where
 }
 
 /// A proxy push consumer that says that it takes bundles, too.
-struct AndBundles(ProxyPushConsumerSkeleton<TakesPushes<()>>);
+struct BundleConsumerProxy(ProxyPushConsumerSkeleton<PushConsumerProxy<()>>);
 
-impl Servant for AndBundles {
+impl Servant for BundleConsumerProxy {
     fn _interfaces(&self) -> &'static [&'static str] {
         &[ProxyPushConsumer::REPOSITORY_ID, PushConsumerReference::REPOSITORY_ID, BUNDLE_CONSUMER]
     }
@@ -354,12 +364,12 @@ refusals! {
 }
 
 /// What is not served by hand of a proxy that is pushed to; a typed one has an `interface`.
-pub(super) struct TakesPushes<I> {
+pub(super) struct PushConsumerProxy<I> {
     pub(super) proxy: Arc<Proxy>,
     pub(super) interface: I,
 }
 
-impl<I: Send + Sync + 'static> PushConsumerServant for TakesPushes<I> {
+impl<I: Send + Sync + 'static> PushConsumerServant for PushConsumerProxy<I> {
     fn push(&self, _data: &Any) -> Result<(), PushError> {
         Err(not_here().into())
     }
@@ -369,7 +379,7 @@ impl<I: Send + Sync + 'static> PushConsumerServant for TakesPushes<I> {
     }
 }
 
-impl<I: Send + Sync + 'static> ProxyPushConsumerServant for TakesPushes<I> {
+impl<I: Send + Sync + 'static> ProxyPushConsumerServant for PushConsumerProxy<I> {
     fn connect_push_supplier(
         &self,
         push_supplier: Option<&PushSupplier>,
@@ -401,12 +411,12 @@ impl ProxyPushSupplierServant for Pushes {
 }
 
 /// What is not served by hand of a proxy that is pulled; a typed one has an `interface`.
-pub(super) struct IsPulled<I> {
+pub(super) struct PullSupplierProxy<I> {
     pub(super) proxy: Arc<Proxy>,
     pub(super) interface: I,
 }
 
-impl<I: Send + Sync + 'static> PullSupplierServant for IsPulled<I> {
+impl<I: Send + Sync + 'static> PullSupplierServant for PullSupplierProxy<I> {
     fn pull(&self) -> Result<Any, PullError> {
         Err(not_here().into())
     }
@@ -420,7 +430,7 @@ impl<I: Send + Sync + 'static> PullSupplierServant for IsPulled<I> {
     }
 }
 
-impl<I: Send + Sync + 'static> ProxyPullSupplierServant for IsPulled<I> {
+impl<I: Send + Sync + 'static> ProxyPullSupplierServant for PullSupplierProxy<I> {
     fn connect_pull_consumer(
         &self,
         pull_consumer: Option<&PullConsumer>,

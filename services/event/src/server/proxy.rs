@@ -1,9 +1,9 @@
 //! What the four kinds of proxies have in common: they are connected once, and end once
 //! (Event Service 1.2 §2.3, §2.4).
 
-use super::administration::Place;
-use super::home::Home;
+use super::administration::ServantContext;
 use super::idle::Idle;
+use super::registry::ChannelRegistry;
 use crate::channel::{
     self, Consumer, DISCONNECTED, PulledSupplier, PullingConsumer, PushConsumer, Selection,
     UnderWay, server_ends,
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// A proxy: the channel's side of one supplier or consumer.
 pub(super) struct Proxy {
-    place: Arc<Place>,
+    place: Arc<ServantContext>,
     id: u64,
     object_id: String,
     side: Side,
@@ -137,7 +137,7 @@ impl Proxy {
     /// Makes a proxy of `place`, served by the servant that `serve` makes; with the number that it
     /// had before the server was started, if it was there.
     pub(super) fn activate_as<S: Servant>(
-        place: &Arc<Place>,
+        place: &Arc<ServantContext>,
         side: Side,
         before: Option<u64>,
         serve: impl FnOnce(Arc<Proxy>) -> S,
@@ -166,8 +166,8 @@ impl Proxy {
         }
     }
 
-    pub(super) fn home(&self) -> &Arc<Home> {
-        &self.place.home
+    pub(super) fn registry(&self) -> &Arc<ChannelRegistry> {
+        &self.place.registry
     }
 
     pub(super) fn channel(&self) -> &Arc<channel::Channel> {
@@ -227,7 +227,7 @@ impl Proxy {
         let weak: Weak<Self> = Arc::downgrade(self);
         begin(Box::new(move || {
             if let Some(proxy) = weak.upgrade() {
-                channel::Proxy::end(&*proxy);
+                channel::ChannelProxy::end(&*proxy);
             }
         }))
     }
@@ -329,7 +329,7 @@ impl Proxy {
         if let Some(peer) = peer {
             let farewell = self.side.farewell;
             // It may have to be connected to first.
-            self.place.home.workers().soon(move || say(&peer, farewell));
+            self.place.registry.workers().soon(move || say(&peer, farewell));
         }
     }
 
@@ -360,7 +360,7 @@ impl Proxy {
     pub(super) fn lasting(&self, peer: &Object) -> Object {
         match self.channel().journal() {
             None => peer.clone(),
-            Some(_) => Object::new(self.home().orb(), peer.ior().clone()),
+            Some(_) => Object::new(self.registry().orb(), peer.ior().clone()),
         }
     }
 
@@ -454,7 +454,7 @@ impl Proxy {
     }
 }
 
-impl channel::Proxy for Proxy {
+impl channel::ChannelProxy for Proxy {
     fn end(&self) {
         self.close(false);
     }

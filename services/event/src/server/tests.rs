@@ -49,7 +49,7 @@ fn what_the_store_cannot_forget_goes_on() {
     let server = serve(&orb, folder.path());
     let channel = server.create("test", qos()).expect("a channel");
     let puller = puller(&channel);
-    let store = &server.home.kept().expect("a store").store;
+    let store = &server.registry.kept().expect("a store").store;
 
     store.lose_table();
     let path = folder.path().join("channels.redb");
@@ -86,9 +86,9 @@ fn what_the_store_is_too_late_to_forget_goes_on_in_the_next_life() {
     let server = serve(&orb, folder.path());
     let channel = server.create("test", qos()).expect("a channel");
     let puller = puller(&channel);
-    let home = &server.home;
+    let registry = &server.registry;
     // As for requests that are being served while the server ends.
-    home.kept().expect("a store").store.close();
+    registry.kept().expect("a store").store.close();
     for refused in [puller.disconnect_pull_supplier(), channel.destroy()] {
         let refused = refused.expect_err("it would be there again");
         assert_eq!(refused.kind, SystemExceptionKind::Transient, "{refused}");
@@ -118,7 +118,7 @@ fn a_channel_that_lost_its_name_does_not_take_that_of_another() {
     let older = server.create("test", qos()).expect("a channel");
     // As earlier versions could leave it.
     let row = ChannelRow { name: "test".to_owned(), kind: String::new(), qos: qos() };
-    let store = &server.home.kept().expect("a store").store;
+    let store = &server.registry.kept().expect("a store").store;
     store.make(&row, Vec::new()).expect("a place");
     drop(server);
     let server = serve(&orb, folder.path());

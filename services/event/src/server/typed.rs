@@ -14,8 +14,8 @@ mod typed_object;
 
 pub(super) use kept::{TYPED, handed_over, known, restore};
 
-use super::administration::{Consumers, Place, Suppliers};
-use super::home::Home;
+use super::administration::{Consumers, ServantContext, Suppliers};
+use super::registry::ChannelRegistry;
 use crate::channel::Channel;
 use crate::cos_event_channel_admin::{ProxyPullConsumer, ProxyPushSupplier};
 use crate::cos_typed_event_channel_admin::typed_consumer_admin::{
@@ -36,12 +36,12 @@ use std::sync::Arc;
 
 /// Makes the objects of a typed channel.
 pub(super) fn serve(
-    home: &Arc<Home>,
+    registry: &Arc<ChannelRegistry>,
     channel: &Arc<Channel>,
     number: u64,
     known: &Arc<Known>,
 ) -> Result<TypedEventChannel, SystemException> {
-    let place = Place::new(home, channel, number);
+    let place = ServantContext::new(registry, channel, number);
     let poa = place.poa();
     let (known, consumers) = (Arc::clone(known), Arc::clone(&place));
     let consumers = Consumers { place: consumers, known: Arc::clone(&known) };
@@ -50,17 +50,17 @@ pub(super) fn serve(
     let suppliers = Suppliers { place: Arc::clone(&place), known };
     let suppliers = TypedSupplierAdminSkeleton::new(suppliers);
     let suppliers = poa.activate_with_id(place.id("suppliers"), suppliers)?;
-    let servant = Whole { place: Arc::clone(&place), consumers, suppliers };
+    let servant = TypedChannelServant { place: Arc::clone(&place), consumers, suppliers };
     Ok(poa.activate_with_id(place.id("channel"), TypedEventChannelSkeleton::new(servant))?)
 }
 
-struct Whole {
-    place: Arc<Place>,
+struct TypedChannelServant {
+    place: Arc<ServantContext>,
     consumers: TypedConsumerAdmin,
     suppliers: TypedSupplierAdmin,
 }
 
-impl TypedEventChannelServant for Whole {
+impl TypedEventChannelServant for TypedChannelServant {
     fn for_consumers(&self) -> Result<Option<TypedConsumerAdmin>, SystemException> {
         Ok(Some(self.consumers.clone()))
     }

@@ -12,7 +12,7 @@ mod tests;
 
 use super::{ContextId, Kind, Mode, Quota, Store, StoreError, Target, follow_by};
 use crate::NameComponent;
-use change::{Change, Made};
+use change::{Made, TableChange};
 use corbie_store::redb::{self, ReadTransaction, ReadableTable, TableDefinition};
 use corbie_store::{StoreFailure, StoreFile};
 use group::Group;
@@ -77,7 +77,7 @@ impl Embedded {
         Ok(Self { file, uid, group: Group::default() })
     }
 
-    fn change(&self, change: Change) -> Result<Made, StoreError> {
+    fn change(&self, change: TableChange) -> Result<Made, StoreError> {
         self.group.write(change, |changes| change::commit(&self.file, changes))
     }
 }
@@ -159,15 +159,15 @@ impl Store for Embedded {
         quota: Quota,
     ) -> Result<(), StoreError> {
         let (name, target) = (name.clone(), target.clone());
-        self.change(Change::Bind { context, name, target, mode, quota }).map(drop)
+        self.change(TableChange::Bind { context, name, target, mode, quota }).map(drop)
     }
 
     fn unbind(&self, context: ContextId, name: &NameComponent) -> Result<(), StoreError> {
-        self.change(Change::Unbind { context, name: name.clone() }).map(drop)
+        self.change(TableChange::Unbind { context, name: name.clone() }).map(drop)
     }
 
     fn create(&self, quota: Quota) -> Result<ContextId, StoreError> {
-        self.change(Change::Create { bound: None, quota }).and_then(Made::context)
+        self.change(TableChange::Create { bound: None, quota }).and_then(Made::context)
     }
 
     fn create_bound(
@@ -177,14 +177,14 @@ impl Store for Embedded {
         quota: Quota,
     ) -> Result<ContextId, StoreError> {
         let bound = Some((parent, name.clone()));
-        self.change(Change::Create { bound, quota }).and_then(Made::context)
+        self.change(TableChange::Create { bound, quota }).and_then(Made::context)
     }
 
     fn destroy(&self, context: ContextId) -> Result<(), StoreError> {
         if context == ContextId::ROOT {
             return Err(StoreError::root_stays());
         }
-        self.change(Change::Destroy { context }).map(drop)
+        self.change(TableChange::Destroy { context }).map(drop)
     }
 
     fn list(

@@ -4,7 +4,7 @@
 //! A daemon that does not answer for a while is silent, whatever it may report: it is given no
 //! jobs, and is asked again, by a thread of its own, until it answers.
 
-use super::{Shared, Work};
+use super::{AdvisorShared, Work};
 use crate::address::Address;
 use crate::idl::{Accepted, JobId};
 use crate::messages::{Done, Reply, Request, Role};
@@ -38,7 +38,7 @@ pub(super) enum Question {
 }
 
 /// What a daemon said, or that it said nothing.
-pub(super) struct Told {
+pub(super) struct ToldOrder {
     /// The job that it was asked about, as it was then.
     pub(super) job: Accepted,
     pub(super) question: Question,
@@ -52,10 +52,10 @@ pub(super) struct Asking {
     /// Jobs that a daemon was asked about and did not answer: the attempt, and since when.
     jobs: HashMap<String, (u32, Instant)>,
     /// Those that owe an answer, or did not give one.
-    daemons: HashMap<String, Daemon>,
+    daemons: HashMap<String, AskedDaemon>,
 }
 
-struct Daemon {
+struct AskedDaemon {
     /// Questions that are not answered.
     waiting: usize,
     /// The first question, after it was last heard of, that it did not answer.
@@ -74,7 +74,7 @@ enum Stop {
     /// The daemon is to be told when it answers anything.
     Owed,
     /// It is being told.
-    Told,
+    ToldOrder,
     /// It is being told to start this attempt, which ends those before.
     Replaced(u32),
 }
@@ -87,7 +87,7 @@ impl Asking {
     /// Asks the daemon of the job's machine about the job, or to start it.
     pub(super) fn ask(
         &mut self,
-        shared: &Shared,
+        shared: &AdvisorShared,
         job: Accepted,
         request: Request,
         question: Question,
@@ -106,11 +106,11 @@ impl Asking {
 
     /// Has a job ended that is not the daemon's any more; when it is silent, as soon as it is back.
     /// Not told, it runs to an end that nobody takes for the job's.
-    pub(super) fn stop(&mut self, shared: &Shared, machine: &str, job: &str) {
+    pub(super) fn stop(&mut self, shared: &AdvisorShared, machine: &str, job: &str) {
         if self.is_silent(machine) {
             return self.stop_when_reached(machine, job);
         }
-        self.asked(machine, Instant::now()).stops.insert(job.to_owned(), Stop::Told);
+        self.asked(machine, Instant::now()).stops.insert(job.to_owned(), Stop::ToldOrder);
         let mut stopped = Accepted::default();
         stopped.what.id = job.to_owned();
         stopped.state.machine = machine.to_owned();
@@ -149,7 +149,7 @@ impl Asking {
     }
 
     /// A daemon has answered, or will not.
-    pub(super) fn heard(&mut self, shared: &Shared, told: &Told) {
+    pub(super) fn heard(&mut self, shared: &AdvisorShared, told: &ToldOrder) {
         let (job, machine) = (&told.job.what.id, &told.job.state.machine);
         let is_asked = matches!(told.question, Question::Start(_) | Question::State);
         let attempt = self.jobs.get(job).map(|(attempt, _)| *attempt);
@@ -161,7 +161,7 @@ impl Asking {
         daemon.has_failed = matches!(&told.answer, Err(exception) if is_stale(exception));
         let of_job = daemon.stops.get(job).copied();
         let ends_runs = match (told.question, of_job) {
-            (Question::Stop, Some(Stop::Told)) => Some(!daemon.has_failed),
+            (Question::Stop, Some(Stop::ToldOrder)) => Some(!daemon.has_failed),
             (Question::Start(_), Some(Stop::Replaced(by))) if by == told.job.state.starts => {
                 let answer = &told.answer;
                 Some(matches!(answer, Ok(Reply::Receipt(receipt)) if receipt.accepted))
@@ -187,12 +187,12 @@ impl Asking {
 
     /// Asks those that did not answer whether they are back. To connect to a host that is gone
     /// takes time, hence threads.
-    pub(super) fn ask_again(&mut self, shared: &Shared) {
-        let is_due = |daemon: &Daemon| {
+    pub(super) fn ask_again(&mut self, shared: &AdvisorShared) {
+        let is_due = |daemon: &AskedDaemon| {
             let pause = if daemon.waiting == 0 { AGAIN_EVERY } else { ASKED_ANEW };
             daemon.since.is_some() && daemon.asked.elapsed() >= pause
         };
-        let is_kept = |daemon: &mut Daemon| {
+        let is_kept = |daemon: &mut AskedDaemon| {
             daemon.waiting > 0 || daemon.since.is_some_and(|at| at.elapsed() < FORGOTTEN_AFTER)
         };
         self.daemons.retain(|_, daemon| is_kept(daemon));
@@ -215,8 +215,8 @@ impl Asking {
         }
     }
 
-    fn daemon(&mut self, machine: &str, now: Instant) -> &mut Daemon {
-        self.daemons.entry(machine.to_owned()).or_insert_with(|| Daemon {
+    fn daemon(&mut self, machine: &str, now: Instant) -> &mut AskedDaemon {
+        self.daemons.entry(machine.to_owned()).or_insert_with(|| AskedDaemon {
             waiting: 0,
             since: None,
             asked: now,
@@ -225,7 +225,7 @@ impl Asking {
         })
     }
 
-    fn asked(&mut self, machine: &str, now: Instant) -> &mut Daemon {
+    fn asked(&mut self, machine: &str, now: Instant) -> &mut AskedDaemon {
         let daemon = self.daemon(machine, now);
         daemon.waiting += 1;
         daemon.since.get_or_insert(now);
@@ -239,13 +239,13 @@ impl Asking {
         Box::new(move |answer| {
             if let Some(answers) = answers.upgrade() {
                 // The thread lives as long as the advisor does, which may end just now.
-                let _ = answers.send(Work::Told(Box::new(Told { job, question, answer })));
+                let _ = answers.send(Work::Told(Box::new(ToldOrder { job, question, answer })));
             }
         })
     }
 }
 
-impl Daemon {
+impl AskedDaemon {
     fn is_silent(&self, silence: Duration) -> bool {
         self.since.is_some_and(|since| since.elapsed() >= silence)
     }

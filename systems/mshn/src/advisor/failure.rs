@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Failure(Mutex<State>);
+pub(super) struct Failure(Mutex<FailureState>);
 
 /// Hears why.
 pub(super) type Then = Box<dyn FnOnce(&str) + Send>;
 
 #[derive(Default)]
-struct State {
+struct FailureState {
     why: Option<String>,
     /// Who wants to hear of it.
     then: Vec<Then>,
@@ -53,7 +53,7 @@ impl Failure {
         then.into_iter().for_each(|then| then(&why));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FailureState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! What the advisor forgets: outcomes of jobs that ended long ago, and the oldest of too many.
 //! Called by its thread now and then.
 
-use super::{AdvisorOptions, Shared, now_s};
+use super::{AdvisorOptions, AdvisorShared, now_s};
 use crate::idl::{Accepted, Phase};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn outdated(jobs: &BTreeMap<String, Accepted>, options: &AdvisorOptions, now: f6
 }
 
 /// Forgets them.
-pub(super) fn forget(shared: &Shared) {
+pub(super) fn forget(shared: &AdvisorShared) {
     let ids = outdated(&shared.lock(), &shared.options, now_s());
     if ids.is_empty() {
         return;

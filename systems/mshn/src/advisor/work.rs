@@ -1,10 +1,10 @@
 //! What the advisor's thread does: batches of schedules, starts, moves, and looking after jobs
 //! (paper MSHN §2). Started by `Advisor::new`; ends with the advisor.
 
-use super::asking::{Asking, Question, Told};
+use super::asking::{Asking, Question, ToldOrder};
 use super::planning::{Knowledge, limited_s, nowhere};
 use super::retention;
-use super::{Shared, Work, now_s};
+use super::{AdvisorShared, Work, now_s};
 use crate::address::Address;
 use crate::idl::{
     Accepted, Application, Job, JobId, Outcome, Phase, Placement, Receipt, Requirements, Scope,
@@ -55,7 +55,7 @@ struct Rounds {
 }
 
 /// Until the advisor is dropped.
-pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
+pub(super) fn work(shared: &AdvisorShared, asking: Asking, todo: &Receiver<Work>) {
     let now = Instant::now();
     let (asked_until, moved_until, watched) = (String::new(), String::new(), HashMap::new());
     let mut rounds = Rounds {
@@ -113,7 +113,7 @@ pub(super) fn work(shared: &Shared, asking: Asking, todo: &Receiver<Work>) {
 }
 
 /// Answers requests for schedules.
-fn answer(shared: &Shared, asking: &Asking, requests: Vec<(Job, Done)>) {
+fn answer(shared: &AdvisorShared, asking: &Asking, requests: Vec<(Job, Done)>) {
     let (jobs, answers): (Vec<Job>, Vec<Done>) = requests.into_iter().unzip();
     for (placement, done) in place(shared, asking, &jobs).0.into_iter().zip(answers) {
         done(Ok(placement.into()));
@@ -122,7 +122,7 @@ fn answer(shared: &Shared, asking: &Asking, requests: Vec<(Job, Done)>) {
 
 /// Asks both servers at once (figure 5, arrows 2 to 5) and schedules. Whether there were machines,
 /// so that it is the job's own matter when it is placed nowhere.
-fn place(shared: &Shared, asking: &Asking, jobs: &[Job]) -> (Vec<Placement>, bool) {
+fn place(shared: &AdvisorShared, asking: &Asking, jobs: &[Job]) -> (Vec<Placement>, bool) {
     match learn(shared, asking, jobs) {
         Ok(knowledge) => {
             let pause = shared.options.pause.saturating_mul(jobs.len() as u32);
@@ -136,7 +136,7 @@ fn place(shared: &Shared, asking: &Asking, jobs: &[Job]) -> (Vec<Placement>, boo
     }
 }
 
-fn learn(shared: &Shared, asking: &Asking, jobs: &[Job]) -> Result<Knowledge, String> {
+fn learn(shared: &AdvisorShared, asking: &Asking, jobs: &[Job]) -> Result<Knowledge, String> {
     let applications: BTreeSet<&str> = jobs.iter().map(|job| job.application.as_str()).collect();
     let scope = Request::Status(Scope::default());
     let mut requests = vec![(Address::any(Role::StatusServer), scope)];
@@ -179,7 +179,7 @@ fn left_s(job: &Accepted) -> Option<f64> {
 
 /// Places and starts the jobs that wait, a batch at a time: the earliest deadline first, then
 /// those without one, each as they came.
-fn start_waiting(shared: &Shared, rounds: &mut Rounds) {
+fn start_waiting(shared: &AdvisorShared, rounds: &mut Rounds) {
     let is_waiting = |job: &&Accepted| job.state.state == Phase::Waiting;
     let waiting: Vec<Accepted> = {
         let jobs = shared.lock();
@@ -208,7 +208,7 @@ fn start_waiting(shared: &Shared, rounds: &mut Rounds) {
 }
 
 /// Starts jobs where they are placed. It is written down first: whoever takes over asks the daemon.
-fn start(shared: &Shared, rounds: &mut Rounds, jobs: Vec<(Accepted, Placement)>) {
+fn start(shared: &AdvisorShared, rounds: &mut Rounds, jobs: Vec<(Accepted, Placement)>) {
     let mut placed = Vec::new();
     let changes = shared.changes();
     for (mut job, placement) in jobs {
@@ -250,9 +250,9 @@ fn start(shared: &Shared, rounds: &mut Rounds, jobs: Vec<(Accepted, Placement)>)
 }
 
 /// A daemon has answered, or will not.
-fn told(shared: &Shared, rounds: &mut Rounds, what: Told) {
+fn told(shared: &AdvisorShared, rounds: &mut Rounds, what: ToldOrder) {
     rounds.asking.heard(shared, &what);
-    let Told { job, question, answer } = what;
+    let ToldOrder { job, question, answer } = what;
     match question {
         Question::Start(completes_in_s) => {
             begun(shared, rounds, &job, completes_in_s, answer.and_then(Receipt::try_from));
@@ -264,7 +264,7 @@ fn told(shared: &Shared, rounds: &mut Rounds, what: Told) {
 
 /// A daemon took a job, or did not.
 fn begun(
-    shared: &Shared,
+    shared: &AdvisorShared,
     rounds: &mut Rounds,
     job: &Accepted,
     completes_in_s: f64,
@@ -290,7 +290,7 @@ fn begun(
 }
 
 /// What a daemon knows of a job that should run there.
-fn found(shared: &Shared, job: &Accepted, answer: Result<Outcome, SystemException>) {
+fn found(shared: &AdvisorShared, job: &Accepted, answer: Result<Outcome, SystemException>) {
     match answer {
         Ok(outcome) if matches!(outcome.state, Phase::Done | Phase::Failed) => {
             finished(shared, &outcome);
@@ -304,7 +304,7 @@ fn found(shared: &Shared, job: &Accepted, answer: Result<Outcome, SystemExceptio
 }
 
 /// Has the status servers watch a job that runs.
-fn watch(shared: &Shared, job: &Accepted, needs_s: f64, done_s: f64) {
+fn watch(shared: &AdvisorShared, job: &Accepted, needs_s: f64, done_s: f64) {
     let order = WatchOrder {
         job: job.what.id.clone(),
         attempt: job.state.starts,
@@ -334,7 +334,7 @@ fn was_not_begun(answer: &Result<Receipt, SystemException>) -> bool {
 }
 
 /// The attempt came to nothing: the job waits for the next one, or has failed for good.
-fn again(shared: &Shared, id: &str, attempt: u32, was_not_begun: bool) {
+fn again(shared: &AdvisorShared, id: &str, attempt: u32, was_not_begun: bool) {
     let _changes = shared.changes();
     let Some(mut job) = shared.lock().get(id).cloned() else { return };
     if job.state.state != Phase::Running || job.state.starts != attempt {
@@ -355,7 +355,7 @@ fn again(shared: &Shared, id: &str, attempt: u32, was_not_begun: bool) {
 }
 
 /// A daemon says that a job has ended.
-pub(super) fn finished(shared: &Shared, end: &Outcome) {
+pub(super) fn finished(shared: &AdvisorShared, end: &Outcome) {
     let changes = shared.changes();
     let Some(mut job) = shared.lock().get(&end.job).cloned() else { return };
     let is_of_run = job.state.starts == end.starts && job.state.machine == end.machine;
@@ -378,7 +378,7 @@ pub(super) fn finished(shared: &Shared, end: &Outcome) {
 
 /// Asks daemons after jobs that run: what they told may be lost, and a daemon that was replaced
 /// knows nothing of them.
-fn look_after(shared: &Shared, rounds: &mut Rounds) {
+fn look_after(shared: &AdvisorShared, rounds: &mut Rounds) {
     let running: Vec<Accepted> = {
         let jobs = shared.lock();
         let after = jobs.range(rounds.asked_until.clone()..).map(|(_, job)| job);
@@ -401,7 +401,7 @@ fn look_after(shared: &Shared, rounds: &mut Rounds) {
 }
 
 /// Moves jobs of machines whose daemons do not answer, also when those report.
-fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
+fn leave_silent(shared: &AdvisorShared, rounds: &mut Rounds) {
     if Instant::now() < rounds.moves {
         return;
     }
@@ -430,7 +430,7 @@ fn leave_silent(shared: &Shared, rounds: &mut Rounds) {
 }
 
 /// A status server that was replaced has forgotten what it watched.
-fn watch_again(shared: &Shared, rounds: &mut Rounds, job: &Accepted) {
+fn watch_again(shared: &AdvisorShared, rounds: &mut Rounds, job: &Accepted) {
     let told = rounds.watched.get(&job.what.id);
     if told.is_some_and(|at| at.elapsed() < WATCH_EVERY) {
         return;
@@ -444,7 +444,7 @@ fn watch_again(shared: &Shared, rounds: &mut Rounds, job: &Accepted) {
 
 /// Figure 6: another machine or another format for jobs that will be late. Some of them: requests
 /// for schedules do not wait for all.
-fn rescue(shared: &Shared, rounds: &mut Rounds) {
+fn rescue(shared: &AdvisorShared, rounds: &mut Rounds) {
     let count = rounds.violations.len().min(VIOLATIONS_AT_A_TIME);
     let mut late: Vec<(Accepted, Violation)> = Vec::new();
     for violation in rounds.violations.drain(..count) {

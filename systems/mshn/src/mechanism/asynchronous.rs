@@ -13,13 +13,13 @@ pub struct Asynchronous;
 
 impl Mechanism for Asynchronous {
     fn link(&self, target: &Object) -> Arc<dyn Link> {
-        Arc::new(To(target.clone()))
+        Arc::new(AsynchronousLink(target.clone()))
     }
 }
 
-struct To(Object);
+struct AsynchronousLink(Object);
 
-impl Link for To {
+impl Link for AsynchronousLink {
     fn call(&self, request: &Request) -> Result<Reply, SystemException> {
         let (sender, receiver) = channel();
         let done = move |outcome| {

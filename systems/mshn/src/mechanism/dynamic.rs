@@ -12,13 +12,13 @@ pub struct Dynamic;
 
 impl Mechanism for Dynamic {
     fn link(&self, target: &Object) -> Arc<dyn Link> {
-        Arc::new(To(target.clone()))
+        Arc::new(DynamicLink(target.clone()))
     }
 }
 
-struct To(Object);
+struct DynamicLink(Object);
 
-impl Link for To {
+impl Link for DynamicLink {
     fn call(&self, request: &Request) -> Result<Reply, SystemException> {
         let (mut call, is_answered) = request.dynamic(&self.0)?;
         if is_answered {

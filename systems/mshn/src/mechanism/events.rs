@@ -25,7 +25,7 @@ use crate::idl::events as idl;
 use crate::messages::{Component, Reply};
 use crate::unique::unique;
 use attending::Attention;
-use calls::Calls;
+use calls::PendingCalls;
 use consumer::Reader;
 use corbie::{CompletionStatus, Object, Orb, ResponseHandler, SystemException, minor};
 use corbie_event::cos_event_comm::PushConsumer;
@@ -34,7 +34,7 @@ use letter::{Body, Letter};
 use line::Line;
 use link::EventLink;
 use outlet::Outlet;
-use serving::Serving;
+use serving::EventServing;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -94,7 +94,7 @@ struct Hub {
     naming: Naming,
     form: Form,
     options: EventOptions,
-    calls: Calls,
+    calls: PendingCalls,
     /// What our answers are pushed to; made with the first request.
     ear: OnceLock<PushConsumer>,
     /// Lock "inbox": not held in calls.
@@ -104,7 +104,7 @@ struct Hub {
     /// Lock "links".
     links: Mutex<Vec<Weak<EventLink>>>,
     /// Lock "servings".
-    servings: Mutex<Vec<Weak<Serving>>>,
+    servings: Mutex<Vec<Weak<EventServing>>>,
     attention: Arc<Attention>,
 }
 
@@ -153,7 +153,7 @@ impl Events {
     }
 
     fn new(orb: &Orb, naming: &Naming, form: Form, options: EventOptions) -> Self {
-        let calls = Calls::new(options.time_limit);
+        let calls = PendingCalls::new(options.time_limit);
         let hub = Arc::new(Hub {
             orb: orb.clone(),
             naming: naming.clone(),
@@ -193,7 +193,7 @@ impl Mechanism for Events {
         me: &Address,
         component: &Arc<dyn Component>,
     ) -> Result<Object, SystemException> {
-        Serving::begin(&self.hub, me, component)
+        EventServing::begin(&self.hub, me, component)
     }
 }
 

@@ -17,7 +17,7 @@ const CALLS_AT_A_TIME: usize = 16;
 /// The same of all targets together.
 const THREADS_MAX: usize = 128;
 
-/// Calls that wait for one target. Who would have more wait is told `NO_RESOURCES`.
+/// Calls that wait for one target; one more is refused with `NO_RESOURCES`.
 const WAITING_MAX: usize = 200_000;
 
 /// Makes the call, or is told that it is not made.
@@ -26,23 +26,23 @@ type Call = Box<dyn FnOnce(Result<(), SystemException>) + Send>;
 /// See the module.
 #[derive(Default)]
 pub struct Static {
-    calls: Arc<Calls>,
+    calls: Arc<CallThreads>,
 }
 
 /// The calls that nobody waits for. Their threads end when this is dropped.
 #[derive(Default)]
-struct Calls(Arc<Queue>);
+struct CallThreads(Arc<Queue>);
 
 /// What the threads take calls from.
 #[derive(Default)]
 struct Queue {
     /// Lock "static calls": not held while a call is made.
-    state: Mutex<State>,
+    state: Mutex<CallState>,
     ready: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CallState {
     /// By target: those that have calls, waiting or under way.
     targets: HashMap<u64, Target>,
     /// Targets of which a call may begin, the next one first; each once.
@@ -67,7 +67,7 @@ impl Target {
     }
 }
 
-impl State {
+impl CallState {
     /// Gives the call back when too many wait.
     fn put(&mut self, target: u64, call: Call) -> Result<(), Call> {
         let at = self.targets.entry(target).or_default();
@@ -120,7 +120,7 @@ impl Static {
     }
 }
 
-impl Calls {
+impl CallThreads {
     fn put(&self, target: u64, call: Call) -> Result<(), Call> {
         let mut state = self.0.lock();
         state.put(target, call)?;
@@ -138,7 +138,7 @@ impl Calls {
     }
 }
 
-impl Drop for Calls {
+impl Drop for CallThreads {
     fn drop(&mut self) {
         self.0.lock().is_ending = true;
         self.0.ready.notify_all();
@@ -146,7 +146,7 @@ impl Drop for Calls {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CallState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,17 +174,17 @@ impl Mechanism for Static {
     fn link(&self, target: &Object) -> Arc<dyn Link> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Arc::new(To { target: target.clone(), number, calls: Arc::clone(&self.calls) })
+        Arc::new(StaticLink { target: target.clone(), number, calls: Arc::clone(&self.calls) })
     }
 }
 
-struct To {
+struct StaticLink {
     target: Object,
     number: u64,
-    calls: Arc<Calls>,
+    calls: Arc<CallThreads>,
 }
 
-impl Link for To {
+impl Link for StaticLink {
     fn call(&self, request: &Request) -> Result<Reply, SystemException> {
         request.invoke(&self.target)
     }
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_target_that_does_not_answer_keeps_no_other_waiting() {
-        let calls = Calls::default();
+        let calls = CallThreads::default();
         let (began, begun) = channel();
         let mut releases = Vec::new();
         for number in 0..CALLS_AT_A_TIME + 10 {
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn targets_take_turns() {
-        let mut state = State::default();
+        let mut state = CallState::default();
         let numbers = Arc::new(Mutex::new(Vec::new()));
         let call = |number: u32| -> Call {
             let numbers = Arc::clone(&numbers);
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_target_has_a_bound() {
-        let mut state = State::default();
+        let mut state = CallState::default();
         for _ in 0..WAITING_MAX {
             assert!(state.put(1, Box::new(|_| ())).is_ok());
         }

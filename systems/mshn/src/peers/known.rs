@@ -19,7 +19,7 @@ const AVOIDED: Duration = Duration::from_secs(1);
 const HUNG_AVOIDED: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownPeers {
     pub(super) links: HashMap<(Group, String), Arc<dyn Link>>,
     replicas: HashMap<Group, Replicas>,
 }
@@ -34,7 +34,7 @@ struct Replicas {
     failed: HashMap<String, Instant>,
 }
 
-impl Known {
+impl KnownPeers {
     /// The names of the group, and whether they are fresh.
     pub(super) fn names(&self, group: Group) -> Option<(Arc<[String]>, bool)> {
         let replicas = self.replicas.get(&group)?;
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn replicas_are_taken_in_turns_and_failed_ones_passed_over() {
         let group = Group { role: Role::StatusServer, is_proxy: false };
-        let mut known = Known::default();
+        let mut known = KnownPeers::default();
         assert_eq!(known.choose(group), None);
         let names: Arc<[String]> = ["a", "b", "c"].map(str::to_owned).into();
         known.listed(group, &names);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_replica_that_hangs_is_passed_over_for_longer() {
         let group = Group { role: Role::StatusServer, is_proxy: false };
-        let mut known = Known::default();
+        let mut known = KnownPeers::default();
         let names: Arc<[String]> = ["a", "b", "c"].map(str::to_owned).into();
         known.listed(group, &names);
         let link: Arc<dyn Link> = Arc::new(Nobody);

@@ -30,16 +30,16 @@ impl Progress for Quiet {
 
 /// What a search has told so far: how far it is never falls, the makespan never rises, and who was
 /// told to stop has stopped.
-pub(super) struct Told<'p> {
+pub(super) struct ToldProgress<'p> {
     progress: &'p mut dyn Progress,
     done: f64,
     makespan: f64,
     control: Control,
 }
 
-impl<'p> Told<'p> {
+impl<'p> ToldProgress<'p> {
     pub(super) fn new(progress: &'p mut dyn Progress) -> Self {
-        Told { progress, done: 0.0, makespan: f64::INFINITY, control: Control::Continue }
+        ToldProgress { progress, done: 0.0, makespan: f64::INFINITY, control: Control::Continue }
     }
 
     pub(super) fn report(&mut self, done: f64, makespan: f64) -> Control {

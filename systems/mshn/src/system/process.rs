@@ -40,7 +40,7 @@ struct Started {
 
 /// How a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ProcessState {
     /// It does not serve yet.
     Begins,
     /// Whether this was not known before.
@@ -94,18 +94,22 @@ impl Process {
         Ok(())
     }
 
-    pub(super) fn look(&mut self) -> State {
+    pub(super) fn look(&mut self) -> ProcessState {
         if matches!(self.started.child.try_wait(), Ok(Some(_))) {
-            return State::Ends;
+            return ProcessState::Ends;
         }
-        let Some(first) = &self.started.first else { return State::Serves { is_new: false } };
+        let Some(first) = &self.started.first else {
+            return ProcessState::Serves { is_new: false };
+        };
         match first.try_recv() {
             Ok(line) if !line.is_empty() => {
                 self.started.first = None;
-                State::Serves { is_new: true }
+                ProcessState::Serves { is_new: true }
             }
-            Err(TryRecvError::Empty) if self.started.since.elapsed() < BEGINS_MAX => State::Begins,
-            _ => State::Ends,
+            Err(TryRecvError::Empty) if self.started.since.elapsed() < BEGINS_MAX => {
+                ProcessState::Begins
+            }
+            _ => ProcessState::Ends,
         }
     }
 
@@ -159,7 +163,7 @@ fn lines(output: ChildStdout) -> Receiver<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Shared;
+    use super::super::SystemShared;
     use super::*;
     use corbie_testkit::servers::ScratchFolder;
     use std::sync::Mutex;
@@ -189,9 +193,9 @@ mod tests {
         let script = format!("echo ready; seq 1 100000 && touch {}; cat", file.display());
         let mut process = shell("prints", &script);
         until("all is read", || file.exists());
-        assert_eq!(process.look(), State::Serves { is_new: false });
+        assert_eq!(process.look(), ProcessState::Serves { is_new: false });
         process.kill().unwrap();
-        until("it ends", || process.look() == State::Ends);
+        until("it ends", || process.look() == ProcessState::Ends);
     }
 
     #[test]
@@ -205,14 +209,14 @@ mod tests {
             process.kill().unwrap();
         }
         let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
-        let shared = Shared { is_ending, restarts, processes: Mutex::new(processes) };
+        let shared = SystemShared { is_ending, restarts, processes: Mutex::new(processes) };
         until("the other is replaced", || {
             shared.look();
             shared.restarts.load(Ordering::Relaxed) > 0
         });
         let mut processes = shared.lock();
-        assert_eq!(processes[0].look(), State::Begins);
-        assert_eq!(processes[1].look(), State::Serves { is_new: false });
+        assert_eq!(processes[0].look(), ProcessState::Begins);
+        assert_eq!(processes[1].look(), ProcessState::Serves { is_new: false });
     }
 
     #[test]
@@ -220,7 +224,7 @@ mod tests {
         let began = Instant::now();
         let processes = Mutex::new(vec![shell("crashes", "echo ready")]);
         let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
-        let shared = Shared { is_ending, restarts, processes };
+        let shared = SystemShared { is_ending, restarts, processes };
         until("the longest pause", || {
             shared.look();
             shared.lock()[0].pause == LONGEST_PAUSE

@@ -47,7 +47,7 @@ const MODIFIERS: [(&str, ValueModifier); 4] = [
 ];
 
 /// A case of a union as `TypeCode::union` takes it: label, name and type of the member.
-type Case<'j> = (Option<i128>, &'j str, TypeCode);
+type JsonCase<'j> = (Option<i128>, &'j str, TypeCode);
 
 /// A TypeCode as JSON.
 pub(super) fn type_to_json(type_code: &TypeCode, surroundings: &dyn Surroundings) -> Json {
@@ -246,7 +246,7 @@ impl Reader<'_> {
         members.map(|m| Ok((name_in(m), self.part(m, "type")?))).collect()
     }
 
-    fn cases<'j>(&self, json: &'j Json) -> Result<Vec<Case<'j>>, Mismatch> {
+    fn cases<'j>(&self, json: &'j Json) -> Result<Vec<JsonCase<'j>>, Mismatch> {
         let case = |case: &'j Json| {
             let label = match case.get("label") {
                 None | Some(Json::Null) => None,

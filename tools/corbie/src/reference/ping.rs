@@ -14,12 +14,12 @@ use crate::session::{self, Session};
 
 /// What one address said.
 pub(crate) struct Answer {
-    place: Place,
+    place: PingPlace,
     outcome: Result<Duration, String>,
 }
 
 /// Where was asked.
-enum Place {
+enum PingPlace {
     Tcp(Address),
     /// A unix-domain socket or shared memory: its name.
     Rendezvous(String),
@@ -38,8 +38,8 @@ impl Answer {
             Err(why) => format!("does not answer: {why}"),
         };
         let place = match &self.place {
-            Place::Tcp(address) => address.to_string(),
-            Place::Rendezvous(name) => name.clone(),
+            PingPlace::Tcp(address) => address.to_string(),
+            PingPlace::Rendezvous(name) => name.clone(),
         };
         Description::leaf(place, text)
     }
@@ -47,8 +47,8 @@ impl Answer {
     /// For `--json`.
     pub(crate) fn facts(&self) -> Json {
         let mut facts = match &self.place {
-            Place::Tcp(Address { host, port }) => json!({ "host": host, "port": port }),
-            Place::Rendezvous(name) => json!({ "rendezvous_point": name }),
+            PingPlace::Tcp(Address { host, port }) => json!({ "host": host, "port": port }),
+            PingPlace::Rendezvous(name) => json!({ "rendezvous_point": name }),
         };
         facts["answers"] = json!(self.is_there());
         match &self.outcome {
@@ -72,13 +72,13 @@ pub(crate) fn ping(session: &Session, ior: &Ior) -> Result<Vec<Answer>, Failure>
         if let Some(profile) = tagged.iiop().map_err(malformed)? {
             for address in profile.addresses() {
                 let outcome = ping_tcp(session, ior, &profile, &address);
-                answers.push(Answer { place: Place::Tcp(address), outcome });
+                answers.push(Answer { place: PingPlace::Tcp(address), outcome });
             }
         }
         if let Some(profile) = tagged.uiop().map_err(malformed)? {
             let alone = Ior { profiles: vec![tagged.clone()], ..ior.clone() };
             let outcome = ping_one(session, alone);
-            answers.push(Answer { place: Place::Rendezvous(profile.address), outcome });
+            answers.push(Answer { place: PingPlace::Rendezvous(profile.address), outcome });
         }
     }
     Ok(answers)

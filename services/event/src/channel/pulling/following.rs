@@ -6,14 +6,14 @@
 
 use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};
 use super::super::{Selection, count};
-use super::{Out, Pull, PullingConsumer, State};
+use super::{Out, Pull, PullState, PullingConsumer};
 use crate::corbie_events::ConsumerCounters;
 use crate::durable::{Journal, Progress};
 use crate::event::Event;
 use crate::log::{Part, Place};
 use std::sync::Arc;
 
-impl State {
+impl PullState {
     /// Whether more of the log is to be in memory.
     fn has_room(&self) -> bool {
         self.events.len() < AHEAD_EVENTS && self.octets < AHEAD_OCTETS
@@ -92,7 +92,7 @@ impl PullingConsumer {
     }
 
     /// Puts an event into the queue, unless a pull waits for it.
-    fn put(&self, state: &mut State, number: u64, event: &Arc<Event>) -> Option<(Pull, Out)> {
+    fn put(&self, state: &mut PullState, number: u64, event: &Arc<Event>) -> Option<(Pull, Out)> {
         let event = match state.cursor.as_mut()?.take(number, event) {
             Coming::Event(event) => event,
             Coming::Unreadable => {

@@ -4,7 +4,7 @@
 use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};
 use super::super::queue::Item;
 use super::super::{Selection, UnderWay, count};
-use super::{Phase, PushConsumer, State, is_gone};
+use super::{Phase, PushConsumer, PushState, is_gone};
 use crate::corbie_events::ConsumerCounters;
 use crate::durable::{Journal, Progress};
 use crate::event::Event;
@@ -13,7 +13,7 @@ use corbie::SystemException;
 use std::sync::Arc;
 use std::time::Instant;
 
-impl State {
+impl PushState {
     /// Whether more of the log is to be in memory.
     fn has_room(&self) -> bool {
         self.queue.len() < AHEAD_EVENTS && self.queue.octets() < AHEAD_OCTETS
@@ -78,8 +78,8 @@ impl PushConsumer {
     }
 
     /// Puts an event into the queue: its octets.
-    fn put(&self, state: &mut State, number: u64, event: &Arc<Event>) -> usize {
-        let State { queue, cursor: Some(cursor), .. } = state else { return 0 };
+    fn put(&self, state: &mut PushState, number: u64, event: &Arc<Event>) -> usize {
+        let PushState { queue, cursor: Some(cursor), .. } = state else { return 0 };
         match cursor.take(number, event) {
             Coming::Event(event) => {
                 let octets = event.len();
@@ -148,7 +148,7 @@ impl PushConsumer {
     /// the beginning is not kept any more.
     pub(super) fn is_durably_over(
         &self,
-        state: &mut State,
+        state: &mut PushState,
         exception: &SystemException,
         retention: Retention,
     ) -> bool {

@@ -1,13 +1,13 @@
 //! What a durable typed channel has of its store: the interfaces that it knows, and its proxies
 //! made again when the server is started.
 //!
-//! Called by `home`. Proxies are made of what is kept alone: nobody else may be there to be asked.
+//! Called by `registry`. Proxies are made of what is kept alone: nobody else may be there to be asked.
 
 use super::{pull_consumer, pull_supplier, push_consumer, push_supplier};
 use crate::channel::PullingConsumer;
 use crate::durable::{InterfaceRow, Journal, Progress, ProxyRow};
 use crate::interfaces::{InterfaceTable, Keep, Known, Sources, Told, of_octets, to_octets};
-use crate::server::administration::Place;
+use crate::server::administration::ServantContext;
 use crate::server::proxies::{self, GiveUp};
 use crate::server::proxy::{Flow, Proxy};
 use corbie::types::InterfaceDescription;
@@ -89,7 +89,7 @@ fn keep_in(journal: &Arc<Journal>) -> Keep {
 /// # Errors
 /// A sentence.
 pub(in crate::server) fn restore(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     known: &Known,
     id: u64,
     row: &ProxyRow,

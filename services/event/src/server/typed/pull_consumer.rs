@@ -7,7 +7,7 @@ use super::reaching;
 use crate::channel::{Channel, Loss, PATIENCE, PulledSupplier, Question, Target};
 use crate::cos_event_channel_admin::{ProxyPullConsumer, ProxyPullConsumerSkeleton};
 use crate::interfaces::EventInterface;
-use crate::server::administration::Place;
+use crate::server::administration::ServantContext;
 use crate::server::proxies::{ByHand, DISCONNECT_PULL_SUPPLIER, GiveUp, Made, Pulls};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::{Interface as _, Object, Operation, ServerRequest, SystemException};
@@ -22,7 +22,7 @@ pub(super) const KIND: &str = "typed pull consumer";
 
 /// The proxy.
 pub(super) fn obtain(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
 ) -> Result<ProxyPullConsumer, SystemException> {
     make(place, interface, None).map(|(_, object)| ProxyPullConsumer::from_object(object))
@@ -30,7 +30,7 @@ pub(super) fn obtain(
 
 /// The same; with the number that it had before the server was started, if it was there.
 pub(super) fn make(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
     before: Option<u64>,
 ) -> Made {

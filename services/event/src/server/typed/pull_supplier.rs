@@ -13,8 +13,8 @@ use crate::cos_typed_event_channel_admin::{
 use crate::cos_typed_event_comm::TypedPullSupplierServant;
 use crate::event::Event;
 use crate::interfaces::{EventInterface, TRY};
-use crate::server::administration::Place;
-use crate::server::proxies::{self, ByHand, DISCONNECT_PULL_CONSUMER, IsPulled, Made};
+use crate::server::administration::ServantContext;
+use crate::server::proxies::{self, ByHand, DISCONNECT_PULL_CONSUMER, Made, PullSupplierProxy};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::cdr::Error;
 use corbie::{Encoder, Interface as _, Object, ServerRequest, SystemException};
@@ -25,7 +25,7 @@ pub(super) const KIND: &str = "typed pull supplier";
 
 /// The proxy.
 pub(super) fn obtain(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
 ) -> Result<TypedProxyPullSupplier, SystemException> {
     make(place, interface, None).map(|(_, object)| TypedProxyPullSupplier::from_object(object))
@@ -33,7 +33,7 @@ pub(super) fn obtain(
 
 /// The same; with the number that it had before the server was started, if it was there.
 pub(super) fn make(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
     before: Option<u64>,
 ) -> Made {
@@ -41,7 +41,7 @@ pub(super) fn make(
     let side = Side::consumer(KIND, &DISCONNECT_PULL_CONSUMER, selection);
     Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
-        let rest = IsPulled { proxy: Arc::clone(&proxy), interface };
+        let rest = PullSupplierProxy { proxy: Arc::clone(&proxy), interface };
         let rest = TypedProxyPullSupplierSkeleton::new(rest);
         ByHand { proxy, by_hand: proxies::pull, rest }
     })
@@ -55,13 +55,13 @@ pub(super) fn object_of(
     typed_object::of(proxy, interface, serve)
 }
 
-impl TypedPullSupplierServant for IsPulled<Arc<EventInterface>> {
+impl TypedPullSupplierServant for PullSupplierProxy<Arc<EventInterface>> {
     fn get_typed_supplier(&self) -> Result<Option<Object>, SystemException> {
         object_of(&self.proxy, &self.interface).map(Some)
     }
 }
 
-impl TypedProxyPullSupplierServant for IsPulled<Arc<EventInterface>> {}
+impl TypedProxyPullSupplierServant for PullSupplierProxy<Arc<EventInterface>> {}
 
 /// A call of the typed object.
 fn serve(

@@ -10,8 +10,8 @@ use crate::cos_typed_event_channel_admin::{
 use crate::cos_typed_event_comm::TypedPushConsumerServant;
 use crate::event::{Event, PUSH, Shape, properties};
 use crate::interfaces::EventInterface;
-use crate::server::administration::Place;
-use crate::server::proxies::{self, ByHand, DISCONNECT_PUSH_SUPPLIER, Made, TakesPushes};
+use crate::server::administration::ServantContext;
+use crate::server::proxies::{self, ByHand, DISCONNECT_PUSH_SUPPLIER, Made, PushConsumerProxy};
 use crate::server::proxy::{Proxy, Side};
 use corbie::{Interface as _, Object, ServerRequest, SystemException};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) const KIND: &str = "typed push consumer";
 
 /// The proxy.
 pub(super) fn obtain(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
 ) -> Result<TypedProxyPushConsumer, SystemException> {
     make(place, interface, None).map(|(_, object)| TypedProxyPushConsumer::from_object(object))
@@ -29,14 +29,15 @@ pub(super) fn obtain(
 
 /// The same; with the number that it had before the server was started, if it was there.
 pub(super) fn make(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
     before: Option<u64>,
 ) -> Made {
     let side = Side::supplier(KIND, &DISCONNECT_PUSH_SUPPLIER).calling(interface);
     Proxy::activate_as(place, side, before, |proxy| {
         let interface = Arc::clone(interface);
-        let rest = TakesPushes { proxy: Arc::clone(&proxy), interface: Arc::clone(&interface) };
+        let rest =
+            PushConsumerProxy { proxy: Arc::clone(&proxy), interface: Arc::clone(&interface) };
         let rest = TypedProxyPushConsumerSkeleton::new(rest);
         let by_hand = move |proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>| {
             push(proxy, &interface, request)
@@ -81,13 +82,13 @@ fn read_any(
     })
 }
 
-impl TypedPushConsumerServant for TakesPushes<Arc<EventInterface>> {
+impl TypedPushConsumerServant for PushConsumerProxy<Arc<EventInterface>> {
     fn get_typed_consumer(&self) -> Result<Option<Object>, SystemException> {
         object_of(&self.proxy, &self.interface).map(Some)
     }
 }
 
-impl TypedProxyPushConsumerServant for TakesPushes<Arc<EventInterface>> {}
+impl TypedProxyPushConsumerServant for PushConsumerProxy<Arc<EventInterface>> {}
 
 /// A call of the typed object.
 fn serve(

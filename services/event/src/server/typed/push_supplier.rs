@@ -5,7 +5,7 @@ use super::reaching;
 use crate::channel::{Channel, PushConsumer, Question, Selection, Target};
 use crate::cos_event_channel_admin::{ProxyPushSupplier, ProxyPushSupplierSkeleton};
 use crate::interfaces::EventInterface;
-use crate::server::administration::Place;
+use crate::server::administration::ServantContext;
 use crate::server::proxies::{ByHand, DISCONNECT_PUSH_CONSUMER, GiveUp, Made, Pushes};
 use crate::server::proxy::{Flow, Proxy, Side};
 use corbie::{Interface as _, Object, Operation, ServerRequest, SystemException};
@@ -19,7 +19,7 @@ pub(super) const KIND: &str = "typed push supplier";
 
 /// The proxy.
 pub(super) fn obtain(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
 ) -> Result<ProxyPushSupplier, SystemException> {
     make(place, interface, None).map(|(_, object)| ProxyPushSupplier::from_object(object))
@@ -27,7 +27,7 @@ pub(super) fn obtain(
 
 /// The same; with the number that it had before the server was started, if it was there.
 pub(super) fn make(
-    place: &Arc<Place>,
+    place: &Arc<ServantContext>,
     interface: &Arc<EventInterface>,
     before: Option<u64>,
 ) -> Made {

@@ -10,7 +10,7 @@ use corbie_store::StoreFile;
 use corbie_store::redb::{self, ReadableTable, ReadableTableMetadata, Table};
 
 /// One change.
-pub(super) enum Change {
+pub(super) enum TableChange {
     Bind { context: ContextId, name: NameComponent, target: Target, mode: Mode, quota: Quota },
     Unbind { context: ContextId, name: NameComponent },
     Create { bound: Option<(ContextId, NameComponent)>, quota: Quota },
@@ -36,7 +36,7 @@ impl Made {
 type Outcome = Result<Result<Made, StoreError>, redb::Error>;
 
 /// Makes the changes in one transaction, and waits until it is on the disk.
-pub(super) fn commit(file: &StoreFile, changes: &[Change]) -> Vec<Result<Made, StoreError>> {
+pub(super) fn commit(file: &StoreFile, changes: &[TableChange]) -> Vec<Result<Made, StoreError>> {
     let made = file.write(|transaction| {
         let mut tables = Tables {
             meta: transaction.open_table(META)?,
@@ -58,14 +58,14 @@ struct Tables<'t> {
 }
 
 impl Tables<'_> {
-    fn make(&mut self, change: &Change) -> Outcome {
+    fn make(&mut self, change: &TableChange) -> Outcome {
         match change {
-            Change::Bind { context, name, target, mode, quota } => {
+            TableChange::Bind { context, name, target, mode, quota } => {
                 self.bind(*context, name, target, *mode, *quota)
             }
-            Change::Unbind { context, name } => self.unbind(*context, name),
-            Change::Create { bound, quota } => self.create(bound.as_ref(), *quota),
-            Change::Destroy { context } => self.destroy(*context),
+            TableChange::Unbind { context, name } => self.unbind(*context, name),
+            TableChange::Create { bound, quota } => self.create(bound.as_ref(), *quota),
+            TableChange::Destroy { context } => self.destroy(*context),
         }
     }
 

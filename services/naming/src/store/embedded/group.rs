@@ -3,7 +3,7 @@
 //! There is no thread for it: whoever finds nobody writing writes for all that wait. So a lone
 //! change is written by the thread that asks for it, at once.
 
-use super::change::{Change, Made};
+use super::change::{Made, TableChange};
 use crate::store::StoreError;
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ pub(super) struct Group {
 #[derive(Default)]
 struct State {
     next_ticket: u64,
-    waiting: Vec<(u64, Change)>,
+    waiting: Vec<(u64, TableChange)>,
     done: HashMap<u64, Result<Made, StoreError>>,
     is_writing: bool,
 }
@@ -31,8 +31,8 @@ impl Group {
     /// Has `change` made and waits until it is on the disk. `commit` makes several.
     pub(super) fn write(
         &self,
-        change: Change,
-        commit: impl Fn(&[Change]) -> Vec<Result<Made, StoreError>>,
+        change: TableChange,
+        commit: impl Fn(&[TableChange]) -> Vec<Result<Made, StoreError>>,
     ) -> Result<Made, StoreError> {
         let mut state = self.lock();
         let ticket = state.next_ticket;
@@ -52,7 +52,8 @@ impl Group {
             }
             state.is_writing = true;
             let count = state.waiting.len().min(GROUP_MAX);
-            let (tickets, changes): (Vec<u64>, Vec<Change>) = state.waiting.drain(..count).unzip();
+            let (tickets, changes): (Vec<u64>, Vec<TableChange>) =
+                state.waiting.drain(..count).unzip();
             drop(state);
             let writing = Writing(self);
             let outcomes = commit(&changes);

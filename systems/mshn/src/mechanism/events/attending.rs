@@ -16,12 +16,12 @@ const LINES_EVERY: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(super) struct Attention {
     /// Lock "attention".
-    state: Mutex<State>,
+    state: Mutex<AttendingState>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Default)]
-struct State {
+struct AttendingState {
     is_hurried: bool,
     is_ended: bool,
 }

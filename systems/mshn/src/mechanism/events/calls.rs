@@ -120,7 +120,7 @@ struct Table {
 }
 
 /// See the module.
-pub(super) struct Calls {
+pub(super) struct PendingCalls {
     next: AtomicU64,
     time_limit: Duration,
     /// Lock "calls": not held while an answer is handed on.
@@ -128,7 +128,7 @@ pub(super) struct Calls {
     counts: Mutex<EventCounts>,
 }
 
-impl Calls {
+impl PendingCalls {
     pub(super) fn new(time_limit: Duration) -> Self {
         // Numbers of two callers, or of two lives of one, do not meet.
         let next = AtomicU64::new(unique());
@@ -136,7 +136,7 @@ impl Calls {
     }
 
     /// A request is about to be made: its correlation. Is it not answered, it ends when it is
-    /// [`Calls::taken`].
+    /// [`PendingCalls::taken`].
     pub(super) fn begin(&self, way: &Arc<Way>, is_answered: bool, done: Done) -> u64 {
         let mut correlation = self.next.fetch_add(1, Ordering::Relaxed);
         if correlation == 0 {

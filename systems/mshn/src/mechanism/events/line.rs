@@ -44,7 +44,7 @@ enum Channel {
 }
 
 /// Our proxies: what others push into, and what pushes to us.
-type Ends = (Object, Object);
+type ChannelEnds = (Object, Object);
 
 impl Channel {
     fn destroy(&self) -> Result<(), SystemException> {
@@ -164,7 +164,7 @@ fn end_earlier(factory: &EventChannelFactory, name: &str) -> Result<(), SystemEx
 }
 
 /// Gives the channel back that could not be used.
-fn joined(channel: Channel, ends: Result<Ends, SystemException>) -> Made {
+fn joined(channel: Channel, ends: Result<ChannelEnds, SystemException>) -> Made {
     match ends {
         Ok(ends) => Ok((channel, ends)),
         Err(exception) => {
@@ -175,7 +175,7 @@ fn joined(channel: Channel, ends: Result<Ends, SystemException>) -> Made {
     }
 }
 
-type Made = Result<(Channel, Ends), SystemException>;
+type Made = Result<(Channel, ChannelEnds), SystemException>;
 
 fn untyped(
     factory: &EventChannelFactory,

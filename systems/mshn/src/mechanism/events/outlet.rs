@@ -18,11 +18,11 @@ pub(super) struct Outlet {
     window: usize,
     pushed: Pushed,
     /// Lock "outlet": not held in calls.
-    state: Mutex<State>,
+    state: Mutex<OutletState>,
 }
 
 #[derive(Default)]
-struct State {
+struct OutletState {
     /// Pushes that are not answered.
     under_way: usize,
     waiting: VecDeque<Letter>,
@@ -93,7 +93,7 @@ impl Outlet {
         next
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutletState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

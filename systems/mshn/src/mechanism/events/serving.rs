@@ -13,27 +13,27 @@ use corbie_event::cos_event_comm::PushConsumer;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-pub(super) struct Serving {
+pub(super) struct EventServing {
     hub: Arc<Hub>,
     me: Address,
     component: Arc<dyn Component>,
-    this: Weak<Serving>,
+    this: Weak<EventServing>,
     consumer: OnceLock<PushConsumer>,
     /// Lock "line": not held in calls.
     line: Mutex<Option<Arc<Line>>>,
     /// Lock "progress": not held in calls.
-    progress: Mutex<Progress>,
+    progress: Mutex<ServingProgress>,
 }
 
 #[derive(Default)]
-struct Progress {
+struct ServingProgress {
     /// By caller and correlation.
     requests: HashSet<(u64, u64)>,
     /// Pushes whose answers are kept back.
     kept: VecDeque<ResponseHandler>,
 }
 
-impl Serving {
+impl EventServing {
     /// Begins to serve `component`: where others push its requests.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl Serving {
     }
 
     /// Pushes that need not be kept back any more.
-    fn released(&self, progress: &mut Progress) -> Vec<ResponseHandler> {
+    fn released(&self, progress: &mut ServingProgress) -> Vec<ResponseHandler> {
         let count = releases(
             progress.requests.len(),
             progress.kept.len(),
@@ -149,7 +149,7 @@ impl Serving {
 
 /// An answer that the component owes. Is it forgotten, who asked hears that.
 struct Owed {
-    serving: Arc<Serving>,
+    serving: Arc<EventServing>,
     key: (u64, u64),
     head: Option<Header>,
 }
@@ -195,7 +195,7 @@ fn fingerprint(text: &str) -> u64 {
     hasher.finish()
 }
 
-impl Reader for Serving {
+impl Reader for EventServing {
     fn read(&self, letter: Letter) -> bool {
         match letter.body {
             Body::Asks(request) => self.asked(letter.head, request),

@@ -9,7 +9,9 @@
 //! good.
 
 use super::Candidate;
-use crate::schedule::{Control, Heuristic, Mapping, MinMin, Problem, Progress, Quiet, Told};
+use crate::schedule::{
+    Control, Heuristic, Mapping, MinMin, Problem, Progress, Quiet, ToldProgress,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -41,7 +43,7 @@ impl SimulatedAnnealing {
 impl Heuristic for SimulatedAnnealing {
     fn map(&self, problem: &Problem, progress: &mut dyn Progress) -> Mapping {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut told = Told::new(progress);
+        let mut told = ToldProgress::new(progress);
         let mut best = Candidate::of(&MinMin.map(problem, &mut Quiet), problem);
         for run in 0..RUNS {
             let start =

@@ -5,7 +5,9 @@
 //! a long hop is to differ from everything on it in at least half of the tasks.
 
 use super::Candidate;
-use crate::schedule::{Control, Heuristic, Mapping, MinMin, Problem, Progress, Quiet, Told};
+use crate::schedule::{
+    Control, Heuristic, Mapping, MinMin, Problem, Progress, Quiet, ToldProgress,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -35,7 +37,7 @@ impl Heuristic for Tabu {
     fn map(&self, problem: &Problem, progress: &mut dyn Progress) -> Mapping {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let current = Candidate::of(&MinMin.map(problem, &mut Quiet), problem);
-        let (best, told) = (current.makespan(), Told::new(progress));
+        let (best, told) = (current.makespan(), ToldProgress::new(progress));
         let mut search = Search { problem, current, told, best, hops: 0, tries: 0 };
         let mut best = search.current.clone();
         let mut tabu: Vec<Candidate> = Vec::new();
@@ -62,7 +64,7 @@ impl Heuristic for Tabu {
 struct Search<'p> {
     problem: &'p Problem,
     current: Candidate,
-    told: Told<'p>,
+    told: ToldProgress<'p>,
     /// The best makespan of those where short hops ended.
     best: f64,
     hops: u32,

@@ -191,15 +191,15 @@ fn identity(session: &Session) -> Result<PullConsumer, Failure> {
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| {
         poa.the_poa_manager().activate()?;
-        Ok(poa.activate(PullConsumerSkeleton::new(Identity))?)
+        Ok(poa.activate(PullConsumerSkeleton::new(ConsumerIdentity))?)
     });
     active.map_err(|e| failed("the ORB", &e))
 }
 
 /// What the channel may ask whether it exists.
-struct Identity;
+struct ConsumerIdentity;
 
-impl PullConsumerServant for Identity {
+impl PullConsumerServant for ConsumerIdentity {
     fn disconnect_pull_consumer(&self) -> Result<(), SystemException> {
         // The pull that waits is told, too.
         Ok(())

@@ -187,15 +187,15 @@ fn identity(session: &Session, matches: &ArgMatches) -> Result<Option<PushSuppli
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| {
         poa.the_poa_manager().activate()?;
-        Ok(poa.activate(PushSupplierSkeleton::new(Identity))?)
+        Ok(poa.activate(PushSupplierSkeleton::new(SupplierIdentity))?)
     });
     active.map(Some).map_err(|e| failed("the ORB", &e))
 }
 
 /// What the channel may ask whether it exists.
-struct Identity;
+struct SupplierIdentity;
 
-impl PushSupplierServant for Identity {
+impl PushSupplierServant for SupplierIdentity {
     fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
         // The next push is told, too.
         Ok(())

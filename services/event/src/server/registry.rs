@@ -1,8 +1,8 @@
-//! Where all channels of a server are at home: their POA, their names, and the threads that make
+//! All channels of a server: their POA, their names, and the threads that make
 //! connections for them.
 
 use super::EVENT_CHANNEL_FACTORY;
-use super::administration::Place;
+use super::administration::ServantContext;
 use super::{administration, proxies, typed};
 use crate::channel::{Channel, server_ends};
 use crate::corbie_events::event_channel_factory::{CreateChannelError, CreateTypedChannelError};
@@ -36,7 +36,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A channel by its name.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct ServedChannel {
     pub(super) channel: Arc<Channel>,
     pub(super) reference: Reference,
 }
@@ -49,30 +49,30 @@ pub(super) enum Reference {
     Typed(TypedEventChannel, Arc<Known>),
 }
 
-/// Where durable channels are at home.
-pub(super) struct Kept {
+/// Where durable channels are are kept.
+pub(super) struct Durables {
     pub(super) store: Store,
     /// Its references are good in the next life of the server.
     pub(super) poa: Poa,
 }
 
 /// What all channels of a server share.
-pub(super) struct Home {
+pub(super) struct ChannelRegistry {
     orb: Orb,
     poa: Poa,
     limits: Limits,
     workers: Arc<Workers>,
     /// Lock "channels".
-    channels: Mutex<BTreeMap<String, Found>>,
+    channels: Mutex<BTreeMap<String, ServedChannel>>,
     /// What all typed channels know.
     sources: Arc<Sources>,
     next_channel: AtomicU64,
-    kept: Option<Kept>,
+    kept: Option<Durables>,
     /// Lock "making": one channel is made at a time. Held while a store makes its place.
     making: Mutex<()>,
 }
 
-impl Home {
+impl ChannelRegistry {
     pub(super) fn new(
         orb: &Orb,
         limits: Limits,
@@ -88,13 +88,13 @@ impl Home {
             None => None,
             Some(store) => {
                 let poa = orb.root_poa()?.create_poa("DurableEventChannels", None, &DURABLE)?;
-                Some(Kept { store, poa })
+                Some(Durables { store, poa })
             }
         };
         let making = Mutex::default();
-        let home =
+        let registry =
             Self { orb, poa, limits, workers, channels, sources, next_channel, kept, making };
-        Ok(Arc::new(home))
+        Ok(Arc::new(registry))
     }
 
     /// Makes the channels of the store as they were, and begins to serve them.
@@ -129,7 +129,7 @@ impl Home {
                 Reference::Typed(served, Arc::clone(known))
             }
         };
-        let place = Place::new(self, &channel, number);
+        let place = ServantContext::new(self, &channel, number);
         for (id, proxy, progress) in proxies {
             let begin = progress.unwrap_or_default();
             let restored = match &known {
@@ -142,7 +142,7 @@ impl Home {
             }
         }
         store.look_after(&journal);
-        let found = Found { channel, reference };
+        let found = ServedChannel { channel, reference };
         self.channels().insert(row.name.clone(), found);
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Home {
         &self.orb
     }
 
-    pub(super) fn kept(&self) -> Option<&Kept> {
+    pub(super) fn kept(&self) -> Option<&Durables> {
         self.kept.as_ref()
     }
 
@@ -230,7 +230,7 @@ impl Home {
         };
         let served = administration::serve(self, &channel, number);
         let reference = self.or_take_back(&channel, number, served)?;
-        let found = Found { channel, reference: Reference::Untyped(reference.clone()) };
+        let found = ServedChannel { channel, reference: Reference::Untyped(reference.clone()) };
         self.channels().insert(name.to_owned(), found);
         Ok(reference)
     }
@@ -277,7 +277,8 @@ impl Home {
         let known = Arc::new(known);
         let served = typed::serve(self, &channel, number, &known);
         let reference = self.or_take_back(&channel, number, served)?;
-        let found = Found { channel, reference: Reference::Typed(reference.clone(), known) };
+        let found =
+            ServedChannel { channel, reference: Reference::Typed(reference.clone(), known) };
         self.channels().insert(name.to_owned(), found);
         Ok(reference)
     }
@@ -290,7 +291,7 @@ impl Home {
         served: Result<T, SystemException>,
     ) -> Result<T, SystemException> {
         served.inspect_err(|_| {
-            if let Err(exception) = Place::new(self, channel, number).destroy() {
+            if let Err(exception) = ServantContext::new(self, channel, number).destroy() {
                 let name = channel.name();
                 tracing::error!(%exception, name, "a channel that nobody has will be there again");
             }
@@ -345,7 +346,7 @@ impl Home {
         Ok(())
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Found> {
+    pub(super) fn find(&self, name: &str) -> Option<ServedChannel> {
         self.channels().get(name).cloned()
     }
 
@@ -356,7 +357,7 @@ impl Home {
     /// Destroys a channel, and has nothing of it kept: whether it was there until now.
     ///
     /// # Errors
-    /// As [`Place::destroy`].
+    /// As [`ServantContext::destroy`].
     pub(super) fn destroy(&self, channel: &Arc<Channel>) -> Result<bool, SystemException> {
         if channel.is_suspended() {
             return Err(server_ends());
@@ -416,7 +417,7 @@ impl Home {
         }
     }
 
-    fn channels(&self) -> MutexGuard<'_, BTreeMap<String, Found>> {
+    fn channels(&self) -> MutexGuard<'_, BTreeMap<String, ServedChannel>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
