@@ -147,7 +147,7 @@ pub struct Bundle {
     count: usize,
     order: ByteOrder,
     code_sets: CodeSets,
-    /// Each for itself, once somebody needs that.
+    /// Each for itself, once a consumer needs that.
     events: OnceLock<Vec<Arc<Event>>>,
 }
 

@@ -33,13 +33,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A proxy, as the channel sees it.
 pub trait ChannelProxy: Send + Sync {
-    /// Ends it: whoever is connected is told, if it can be. Does not wait.
+    /// Ends it: the connected client is told, if it can be. Does not wait.
     fn end(&self);
     /// Stops it without a word, until the server is started again.
     fn suspend(&self);
     /// Has it move nothing more until then. `under_way` is kept until what it sent is answered.
     fn stop(&self, under_way: &UnderWay);
-    /// Ends it if nobody uses it any more. Does not wait.
+    /// Ends it if it is not used any more. Does not wait.
     fn look_after(self: Arc<Self>) {}
     /// Whether a supplier is connected.
     fn is_supplied(&self) -> bool {
@@ -47,7 +47,7 @@ pub trait ChannelProxy: Send + Sync {
     }
 }
 
-/// Kept by whoever has sent something that is not answered yet.
+/// Kept by each proxy that has sent something that is not answered yet.
 pub type UnderWay = std::sync::mpsc::Sender<std::convert::Infallible>;
 
 /// What gets the events of one consumer.
@@ -355,7 +355,7 @@ impl Channel {
         drop(before);
     }
 
-    /// Ends proxies that nobody uses any more. Does not wait.
+    /// Ends proxies that are not used any more. Does not wait.
     pub(crate) fn look_after(&self) {
         let proxies: Vec<_> = self.proxies().values().cloned().collect();
         for proxy in proxies {
@@ -371,7 +371,7 @@ impl Channel {
         proxies.iter().for_each(|proxy| proxy.stop(under_way));
     }
 
-    /// Stops a durable channel, which goes on when the server is started again: nobody is told.
+    /// Stops a durable channel, which goes on when the server is started again: no client is told.
     pub(crate) fn suspend(&self) {
         self.is_suspended.store(true, Ordering::SeqCst);
         if self.is_destroyed() {

@@ -215,7 +215,7 @@ impl Store {
                 tracing::error!("a thread of the event log panicked");
             }
         }
-        // Channels may be in somebody's hands for longer.
+        // Callers may hold channels for longer.
         self.table.close();
         drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
@@ -369,8 +369,8 @@ impl Journal {
         self.table.change(Change::Ended { channel: self.number, proxies: vec![proxy] })
     }
 
-    /// A proxy has ended, and nobody waits for it: it is on the disk within a second, or when the
-    /// store is closed.
+    /// A proxy has ended, and no caller waits for it: it is on the disk within a second, or when
+    /// the store is closed.
     pub(crate) fn ends(&self, proxy: u64) {
         self.leaving().push(proxy);
     }

@@ -43,7 +43,7 @@ pub struct Event {
     order: ByteOrder,
     version: Version,
     code_sets: CodeSets,
-    /// As one `any`, once somebody needs it; none, when its arguments cannot be read.
+    /// As one `any`, once a consumer needs it; none, when its arguments cannot be read.
     untyped: OnceLock<Option<Arc<Event>>>,
 }
 

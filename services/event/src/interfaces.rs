@@ -27,17 +27,17 @@ use std::sync::Arc;
 
 /// Where the descriptions of interfaces come from.
 pub trait Interfaces: Send + Sync {
-    /// The interface with this repository id; `None` when nobody here knows it.
+    /// The interface with this repository id; `None` when it is not known here.
     ///
     /// # Errors
-    /// Those of asking whoever may know it.
+    /// Those of asking the repository.
     fn describe(
         &self,
         repository_id: &str,
     ) -> Result<Option<Arc<InterfaceDescription>>, SystemException>;
 
-    /// The `CORBA::InterfaceDef` of that interface, which its objects give to who asks them
-    /// (`_interface`); `None` where there is no such object.
+    /// The `CORBA::InterfaceDef` of that interface, which its objects give to callers of
+    /// `_interface`; `None` where there is no such object.
     ///
     /// # Errors
     /// As [`Interfaces::describe`].

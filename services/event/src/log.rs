@@ -2,8 +2,8 @@
 //! they were taken.
 //!
 //! [`Log::append`] returns when a batch of events is on the disk; [`Log::read`] gives them again,
-//! from any number on. Whole segments are dropped when nobody needs them, or when they are too old
-//! or too many. One thread appends (`durable::commit`), any may read.
+//! from any number on. Whole segments are dropped when no consumer needs them, or when they are too
+//! old or too many. One thread appends (`durable::commit`), any may read.
 
 mod error;
 mod file;
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// How long a log keeps events that somebody still needs.
+/// How long a log keeps events that a consumer still needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Events that are older are dropped.
@@ -205,7 +205,7 @@ impl Log {
     }
 
     /// Drops the segments in which all events are below `needed`, and those that are too old or
-    /// too many, whoever needs them. The last segment stays unless it is too old.
+    /// too many, needed or not. The last segment stays unless it is too old.
     ///
     /// # Errors
     /// [`LogError::Io`] when a file cannot be removed; it is out of use all the same.
@@ -216,7 +216,7 @@ impl Log {
         for segment in dropped {
             let path = segment.path(&self.folder);
             let removed = std::fs::remove_file(&path);
-            // The others are out of use as well, and nobody comes back for them.
+            // The others are out of use as well, and no later call removes them.
             outcome = outcome.and(removed.map_err(|error| LogError::io("remove", &path, error)));
         }
         outcome

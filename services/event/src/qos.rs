@@ -164,9 +164,9 @@ pub struct Limits {
     /// whether it exists; if not, its proxy ends.
     pub idle_limit: Duration,
     /// A peer that gave no reference and neither pushed nor pulled for so long is disconnected;
-    /// `None`: never, since nobody can tell whether it lives.
+    /// `None`: never, since no call can tell whether it lives.
     pub idle_nil_limit: Option<Duration>,
-    /// A proxy that nobody connected for so long ends.
+    /// A proxy that no client connected for so long ends.
     pub unconnected_limit: Duration,
 }
 

@@ -45,7 +45,7 @@ struct Shared {
     takes_bundles: bool,
     /// Lock "supplier": not held in calls.
     state: Mutex<SupplierState>,
-    /// Signalled when a request was sent or answered and somebody waits.
+    /// Signalled when a request was sent or answered and a thread waits.
     changed: Condvar,
 }
 
@@ -58,7 +58,7 @@ struct SupplierState {
     /// A thread sends.
     is_sending: bool,
     waiters: usize,
-    /// Why events were not taken, until somebody was told.
+    /// Why events were not taken, until a caller was told.
     failure: Option<PushError>,
 }
 
@@ -72,7 +72,7 @@ impl Supplier {
         let proxy: ProxyPushConsumer = suppliers.obtain_push_consumer()?.ok_or_else(nil)?;
         proxy.connect_push_supplier(None).map_err(|error| match error {
             ConnectPushSupplierError::System(exception) => exception,
-            // Nobody else knows the proxy.
+            // No other client knows the proxy.
             ConnectPushSupplierError::AlreadyConnected(_) => SystemException::bad_inv_order(
                 minor::BAD_INV_ORDER_NOT_CONNECTED,
                 CompletionStatus::No,

@@ -120,7 +120,7 @@ impl Workers {
                 Some(Duration::ZERO) => {
                     let next = jobs.heap.pop();
                     // This one may take long. The next is not to wait for it: it may have woken
-                    // the same thread, or be due later, when nobody looks.
+                    // the same thread, or be due later, when no thread looks.
                     match jobs.heap.peek() {
                         Some(_) => self.wake(jobs),
                         None => drop(jobs),

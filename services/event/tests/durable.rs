@@ -57,7 +57,7 @@ struct Lasting {
 }
 
 impl Lasting {
-    /// Its ORB is there; nobody is served yet.
+    /// Its ORB is there; no request is served yet.
     fn starts(listen: &str) -> Self {
         let orb = orb_at(listen);
         let policies: [PoaPolicy; 2] = [

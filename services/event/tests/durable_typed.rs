@@ -176,8 +176,8 @@ struct Lasting {
 }
 
 impl Lasting {
-    /// Its ORB is there; nobody is served yet. Requests wait: the POA is there, and holds them, before
-    /// the root POA takes any, since what does not exist is given up.
+    /// Its ORB is there; no request is served yet. Requests wait: the POA is there, and holds them,
+    /// before the root POA takes any, since what does not exist is given up.
     fn starts(listen: &str, channel: &TypedEventChannel) -> Self {
         let orb = orb_at(listen);
         let policies: [PoaPolicy; 2] = [

@@ -1,6 +1,6 @@
-//! Peers that die without a word, and proxies that nobody connects: they end, and who lives does
-//! not. Nothing here waits for a time; where something is to stay, it stays until a living peer was
-//! asked several times whether it exists.
+//! Peers that die without a word, and proxies that no client connects: they end, and a peer that
+//! lives does not. Nothing here waits for a time; where something is to stay, it stays until a
+//! living peer was asked several times whether it exists.
 
 mod fixture;
 
@@ -34,7 +34,7 @@ fn qos() -> ChannelQos {
     ChannelQos { give_up_after: SOON, ..ChannelQos::default() }
 }
 
-/// Counts how often somebody asked whether an object exists.
+/// Counts how often a caller asked whether an object exists.
 struct Asked(Arc<AtomicUsize>);
 
 impl ServerInterceptor for Asked {
@@ -104,7 +104,7 @@ impl Other {
         });
     }
 
-    /// As if it were killed: nobody is told, and nobody is there any more.
+    /// As if it were killed: no peer is told, and its objects are gone.
     fn die(self) {
         self.orb.shutdown(false);
     }
@@ -164,7 +164,7 @@ fn the_dead_of_all_kinds_go() {
     let statistics = fixture.core().statistics();
     assert_eq!((statistics.suppliers, statistics.consumers.len()), (2, 2));
     dying.die();
-    // No event comes that would show that nobody is there.
+    // No event comes that would show that the consumer is gone.
     until("all go", || {
         let statistics = fixture.core().statistics();
         statistics.suppliers == 0 && statistics.consumers.is_empty()

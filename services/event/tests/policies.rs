@@ -1,4 +1,4 @@
-//! Full queues and misbehaving consumers: what each policy does, and that nobody else is held
+//! Full queues and misbehaving consumers: what each policy does, and that no other client is held
 //! back.
 
 mod fixture;

@@ -199,7 +199,7 @@ fn who_says_nothing_when_it_is_connected_keeps_only_itself_waiting() {
         let Err(ConnectPushConsumerError::System(late)) = refused else { panic!("{refused:?}") };
         assert_eq!(late.kind, SystemExceptionKind::Timeout);
     }
-    // Nobody is there at all.
+    // No server is there at all.
     drop(_listener);
     let refused = fixture.push_supplier(CLOCK).connect_push_consumer(Some(&consumer));
     let Err(ConnectPushConsumerError::System(gone)) = refused else { panic!("{refused:?}") };

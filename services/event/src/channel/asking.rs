@@ -3,7 +3,7 @@
 //!
 //! Used when a typed proxy is connected (`server::typed::reaching`), and when a peer of a durable
 //! channel is called again after a failure or a start of the server. Each question is sent by a
-//! worker, since it may have to connect, and nobody waits for the answers.
+//! worker, since it may have to connect, and no thread waits for the answers.
 
 use super::Channel;
 use crate::exception::no_policy;

@@ -165,7 +165,7 @@ impl Cursor {
         (events, octets)
     }
 
-    /// Whether somebody should begin to read; then that is the caller.
+    /// Whether a thread should begin to read; then the caller does.
     pub(super) fn begins_to_read(&mut self, has_room: bool) -> bool {
         let begins = has_room && !self.is_reading && self.next < self.journal.log().end();
         self.is_reading |= begins;

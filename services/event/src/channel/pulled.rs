@@ -178,7 +178,8 @@ impl PulledSupplier {
         self.give(&channel, Arc::new(event), FIRST_DELAY);
     }
 
-    /// Gives the channel an event; if it cannot take it, again later, since nobody else has it.
+    /// Gives the channel an event; if it cannot take it, again later, since no other process has
+    /// it.
     fn give(self: &Arc<Self>, channel: &Arc<Channel>, event: Arc<Event>, delay: Duration) {
         let ticket = Arc::new(Ticket::default());
         let (supplier, again) = (Arc::clone(self), Arc::clone(&event));
@@ -264,7 +265,7 @@ mod tests {
         reach.began = Some(now);
         let later = now + SECOND;
         assert_eq!(reach.failed(later, true, GIVE_UP), (Duration::ZERO, FIRST_DELAY));
-        // Who was not reached by it, or had it for a moment, is absent all the time.
+        // A supplier that it did not reach, or that had it for a moment, is absent all the time.
         reach.began = Some(later);
         assert_eq!(reach.failed(later + SECOND, false, GIVE_UP).0, SECOND);
         let moment = Duration::from_millis(1);

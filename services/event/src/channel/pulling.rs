@@ -2,9 +2,9 @@
 //!
 //! A pull that finds nothing waits as a response that is not answered yet; no thread waits with
 //! it. A pull of a typed consumer takes events of one operation; others stay where they are. No
-//! event waits that a pull which waits would take, unless its client is behind: whoever gives never
+//! event waits that a pull which waits would take, unless its client is behind: a giver never
 //! waits for a client to read, so a client that has much to take already gets its event when there
-//! is room again. Called by the proxy (`server`) and by whoever publishes.
+//! is room again. Called by the proxy (`server`) and by publishers.
 
 mod following;
 
@@ -47,9 +47,9 @@ impl Pull {
         self.response.is_client_behind()
     }
 
-    /// Answers that nobody is connected any more, or will be again.
+    /// Answers that no client is connected any more, or will be again.
     fn refuse(self, is_suspended: bool) {
-        // Nobody may be waiting any more.
+        // Perhaps no pull waits any more.
         let _ = match self.wanted {
             _ if is_suspended => self.response.raise(&super::server_ends()),
             None => self.response.reply_exception(DISCONNECTED, &|_| Ok(())),
@@ -198,7 +198,7 @@ impl PullingConsumer {
             drop(state);
             return pull.refuse(is_suspended);
         }
-        // Whoever pulls again has got what was given before.
+        // A consumer that pulls again has got what was given before.
         state.given.clear();
         if pull.is_behind() {
             state.is_put_off |= state.events.iter().any(|(event, _)| pull.takes(event));
@@ -320,7 +320,7 @@ impl PullingConsumer {
         self.catch_up();
     }
 
-    /// Nobody has got an event: the next pull does.
+    /// No pull got the event: the next one does.
     fn take_back(self: &Arc<Self>, event: Arc<Event>, number: Option<u64>) {
         let mut state = self.lock();
         if state.is_ended || !state.put_back(number, Arc::clone(&event)) {
@@ -363,7 +363,7 @@ impl PullingConsumer {
         waiting.into_iter().for_each(|pull| pull.refuse(false));
     }
 
-    /// Whether somebody waits for events, and is still there.
+    /// Whether a client waits for events, and is still there.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.lock().waiting.iter().any(|pull| !pull.response.is_client_gone())
     }

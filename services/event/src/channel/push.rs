@@ -1,10 +1,10 @@
 //! A consumer that is pushed to: its queue, and the pushes on their way to it.
 //!
-//! There is no thread for it. Whoever brings an event, or the reply to an earlier push, sends what
-//! the window has room for, over the connection that all requests to that process share, and never
-//! waits for that process to read: where much waits for it already, the push is put off until there
-//! is room. A consumer that was not reached lately, or not at the last attempt, is tried by a
-//! worker, with one push, so that a dead host delays nobody.
+//! There is no thread for it. The thread that brings an event, or the reply to an earlier push,
+//! sends what the window has room for, over the connection that all requests to that process share,
+//! and never waits for that process to read: where much waits for it already, the push is put off
+//! until there is room. A consumer that was not reached lately, or not at the last attempt, is
+//! tried by a worker, with one push, so that a dead host delays no consumer.
 
 mod following;
 
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Delays between attempts: this, doubled each time, up to [`LONGEST_DELAY`].
 const FIRST_DELAY: Duration = Duration::from_millis(20);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
-/// Who took nothing for so long is tried by a worker again.
+/// A consumer that took nothing for so long is tried by a worker again.
 const LATELY: Duration = Duration::from_secs(5);
 /// Delays before a push is tried again for which its connection had no room, doubled each time.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
@@ -199,7 +199,7 @@ impl PushConsumer {
                     consumer.try_soon(state, Duration::ZERO);
                 }
             }
-            // As if it did not exist: whoever is in its place now may be replaced in turn.
+            // As if it did not exist: what is in its place now may be replaced in turn.
             Err(NotTyped::Other(why)) => {
                 let gone =
                     SystemException::inv_objref(minor::INV_OBJREF_MALFORMED, CompletionStatus::No)

@@ -288,7 +288,7 @@ impl Queue {
     }
 
     /// The consumer takes no bundles after all. Nothing is to be pending. What is done stays in its
-    /// place: whoever follows a log counts on it.
+    /// place: consumers that follow a log count on it.
     pub(super) fn take_apart(&mut self) {
         let entries = std::mem::take(&mut self.entries);
         (self.within, self.size_within, self.size) = Default::default();

@@ -1,8 +1,8 @@
 //! Group commit: one thread writes the events that came while it wrote the last ones, another one
 //! answers their suppliers and gives them to the consumers while the next ones are written.
 //!
-//! A ticket is kept until its event is on the disk. What waits to be written is bounded: who brings
-//! more waits, so that its connection is read no further.
+//! A ticket is kept until its event is on the disk. What waits to be written is bounded: a thread
+//! that brings more waits, so that its connection is read no further.
 
 use super::Journal;
 use crate::event::Event;
@@ -189,7 +189,7 @@ fn write_batch(batch: Batch, written: &SyncSender<Written>) {
     let Batch { journal, events, tickets, .. } = batch;
     match journal.log().append(&events) {
         Ok((first, place)) => {
-            // Whoever would take it ends only after this thread.
+            // The thread that takes it ends only after this one.
             let _ = written.send(Written { journal, first, place, events, tickets });
         }
         // One that cannot be written is no reason to refuse the others.
@@ -235,7 +235,7 @@ mod tests {
         let journal = store.make(&row, Vec::new()).expect("a journal");
         let nothing = Decoder::new(&[], ByteOrder::NATIVE);
         let event = Arc::new(Event::read(PUSH, Shape::Any, &nothing));
-        // Nobody writes.
+        // No thread writes.
         let (commit, ticket) = (Commit::default(), Arc::new(Ticket::default()));
         let most = WAITING_OCTETS / BESIDE;
         (0..most).for_each(|_| commit.add(&journal, &event, &ticket));

@@ -1,4 +1,4 @@
-//! Keeps positions of consumers and which proxies have gone, and drops what nobody needs: by a
+//! Keeps positions of consumers and which proxies have gone, and drops what no consumer needs: by a
 //! thread, once a second.
 //!
 //! A position that is kept late means an event that is delivered twice after a crash, and a proxy
@@ -81,7 +81,7 @@ impl Keeper {
             if let Err(error) = journal.keep_ends() {
                 tracing::error!(%error, "proxies that have ended would be there again");
             }
-            // One that nobody serves any more keeps what it has.
+            // One whose channel is gone keeps what it has.
             let Some(channel) = journal.channel() else { continue };
             let progress = channel.progress();
             let end = journal.log().end();
@@ -103,7 +103,7 @@ impl Keeper {
         }
         for (journal, needed) in needed {
             if let Err(error) = journal.log().drop_below(needed) {
-                tracing::warn!(%error, "events that nobody needs take room");
+                tracing::warn!(%error, "events that no consumer needs take room");
             }
         }
     }

@@ -2,7 +2,7 @@
 //! One redb file, whole after a crash at any moment.
 //!
 //! A change returns when it is on the disk. Changes that come while others are written are written
-//! together by whoever waits first, so that many who connect at once share a flush.
+//! together by the thread that waits first, so that many who connect at once share a flush.
 
 mod change;
 mod rows;
@@ -89,7 +89,7 @@ impl Table {
         Self { file, path, uid, lives, changes, written }
     }
 
-    /// Closes the file, whoever still has the table.
+    /// Closes the file, even if others still have the table.
     pub(crate) fn close(&self) {
         self.file.close();
     }

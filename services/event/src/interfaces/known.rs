@@ -2,7 +2,7 @@
 //!
 //! Asked by `server::typed` for each proxy. Here is also what ties `Pull<I>` to I: its name.
 //! A durable channel keeps what it was told, wherever from, since its proxies have to be made again
-//! when nobody can be asked yet.
+//! when no repository can be asked yet.
 
 use super::rules::event_interface_of;
 use super::{EventInterface, InterfaceTable, Interfaces, NotForEvents};
@@ -42,7 +42,7 @@ pub(crate) type Keep = Box<dyn Fn(&Told) -> Result<(), SystemException> + Send +
 
 /// Why there is no interface to work with.
 pub(crate) enum Refusal {
-    /// Nobody knows it.
+    /// No source knows it.
     Unknown(String),
     /// It does not follow the rules.
     Rules(NotForEvents),
@@ -72,7 +72,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// What somebody says of an interface.
+/// What a source says of an interface.
 #[derive(Clone)]
 pub(crate) struct Told {
     pub(crate) description: Arc<InterfaceDescription>,
@@ -145,7 +145,8 @@ impl Known {
         }
     }
 
-    /// The interface `Pull<I>` with this repository id. If nobody knows it but I, it is made of I.
+    /// The interface `Pull<I>` with this repository id. If no source knows it, but one knows I, it
+    /// is made of I.
     ///
     /// # Errors
     /// [`Refusal`].

@@ -101,7 +101,7 @@ fn can_be_event(
         return Err(format!("{name}: {} is {found}, and has to be {wanted}", other.name));
     }
     if let Some(exception) = operation.exceptions.first() {
-        return Err(format!("{name} raises {exception}: nobody is there to be told"));
+        return Err(format!("{name} raises {exception}: no caller is there to be told"));
     }
     match operation.contexts.first() {
         None => Ok(()),
@@ -157,7 +157,7 @@ fn split_id(id: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The scoped name of an interface that `description` has operations of. Ids of interfaces of one
-/// prefix begin alike; of another prefix nobody knows where it ends, and all is taken.
+/// prefix begin alike; where another prefix ends is not known, and all is taken.
 fn scope_of(description: &InterfaceDescription, id: &str) -> String {
     if id == description.id {
         return description.name.clone();

@@ -7,7 +7,7 @@ use corbie::types::InterfaceDescription;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Interfaces by repository id. Shared by whoever has a clone.
+/// Interfaces by repository id. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct InterfaceTable {
     /// Lock "interfaces": held to look up and to add.

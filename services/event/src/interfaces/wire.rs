@@ -39,7 +39,7 @@ pub(crate) fn of_octets(octets: &[u8]) -> Result<InterfaceDescription, Error> {
     EventInterface::decode(&mut d).map(Into::into)
 }
 
-/// Nobody asks for versions here; it is what repositories say of most things.
+/// No caller asks for versions here; it is what repositories say of most things.
 const VERSION: &str = "1.0";
 
 impl From<EventInterface> for InterfaceDescription {

@@ -1,6 +1,6 @@
 //! What can be wrong with the files of durable channels.
 //!
-//! Suppliers get it as a system exception, whoever starts a server as a sentence.
+//! Suppliers get it as a system exception, the caller that starts a server as a sentence.
 
 use corbie::{CompletionStatus, SystemException, minor};
 use std::io::{self, ErrorKind};

@@ -1,8 +1,8 @@
-//! Proxies that nobody uses: a peer that died says nothing, and its proxy would stay for ever.
+//! Ends proxies whose peer is gone: a peer that died says nothing, and its proxy would stay.
 //!
-//! `registry` has every proxy looked after now and then (`Limits::idle_limit` and its like). Whoever
-//! was quiet for too long is asked `_non_existent`, if it gave a reference; the answer, or that
-//! there is nobody to answer, decides. A time-out decides nothing: a peer may be busy, or serve no
+//! `registry` has every proxy looked after now and then (`Limits::idle_limit` and its like). A peer
+//! that was quiet for too long is asked `_non_existent`, if it gave a reference; the answer, or
+//! that no server answers, decides. A time-out decides nothing: a peer may be busy, or serve no
 //! requests while it supplies.
 
 use super::proxy::{Flow, Proxy};
@@ -33,7 +33,7 @@ struct Watch {
     since: Instant,
     /// Events that had gone by then, where the proxy itself does not see them.
     gone: u64,
-    /// Since when nobody is there.
+    /// Since when no peer is there.
     absent_since: Option<Instant>,
     is_asking: bool,
 }
@@ -84,7 +84,7 @@ enum Verdict {
 }
 
 impl Proxy {
-    /// Ends the proxy when nobody uses it any more, or asks whether the other side is there.
+    /// Ends the proxy when it is not used any more, or asks whether the other side is there.
     pub(super) fn look_after_it(self: &Arc<Self>) {
         match self.judge(self.channel().limits()) {
             Verdict::Fine => {}
@@ -118,7 +118,7 @@ impl Proxy {
         }
         match peer {
             None if limits.idle_nil_limit.is_some_and(|limit| quiet >= limit) => {
-                Verdict::End("it was idle, and nobody can be asked")
+                Verdict::End("it was idle, and it has no peer that can be asked")
             }
             Some(peer) if quiet >= limits.idle_limit && !watch.is_asking => {
                 watch.is_asking = true;
@@ -156,7 +156,7 @@ impl Proxy {
                 let since = *watch.absent_since.get_or_insert(now);
                 drop(watch);
                 if now.duration_since(since) >= self.channel().qos().give_up_after {
-                    self.abandon("nobody is there");
+                    self.abandon("its peer is gone");
                 }
             }
         }
@@ -176,11 +176,11 @@ impl Watch {
             Flow::Pulled(suppliers) => {
                 self.has_moved(suppliers.iter().map(|supplier| supplier.given()).sum())
             }
-            // A pull that waits, of somebody who is there.
+            // A pull that waits, of a client that is there.
             Flow::Pulling(consumer) => consumer.is_waited_for(),
             Flow::Push(consumer) => {
                 let has_moved = self.has_moved(consumer.counters.delivered.load(Ordering::Relaxed));
-                // Pushes find out themselves when nobody is there.
+                // Pushes find out themselves when the consumer is gone.
                 has_moved || consumer.queued().0 > 0
             }
         }
@@ -193,9 +193,9 @@ impl Watch {
 
 enum Presence {
     There,
-    /// Somebody says that it does not exist.
+    /// A server says that it does not exist.
     Gone,
-    /// Nobody could be asked.
+    /// No peer could be asked.
     Nobody,
 }
 
@@ -211,7 +211,7 @@ fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
             K::ObjectNotExist | K::InvObjref => Presence::Gone,
             // The last: its ORB is in this process, and was shut down.
             K::CommFailure | K::Transient | K::BadInvOrder => Presence::Nobody,
-            // Whoever refuses is there, and who is slow may be.
+            // A peer that refuses is there, and a slow one may be.
             _ => Presence::There,
         },
     }

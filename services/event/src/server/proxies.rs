@@ -259,7 +259,7 @@ fn push_bundle(proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>) -> Result<()
     })
 }
 
-/// Answers with `results` when nobody keeps `ticket` of so many events any more.
+/// Answers with `results` when no consumer keeps `ticket` of so many events any more.
 fn answer(
     mut ticket: Arc<Ticket>,
     request: &mut ServerRequest<'_>,
@@ -313,7 +313,7 @@ pub(super) fn pull(
     }
     let pull = Pull { response, wanted: None, write: write_found };
     if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
-        // Whoever asks hears that there is nothing, or is gone.
+        // The caller hears that there is nothing, or is gone.
         let _ = response.reply(&|e| {
             // An any of type null, and that there was nothing.
             e.write_ulong(0);

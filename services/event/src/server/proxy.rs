@@ -71,7 +71,7 @@ impl Side {
 enum Link {
     #[default]
     Fresh,
-    /// Somebody connects it.
+    /// A client is connecting it.
     Connecting,
     Connected {
         /// The other side, if it is known.
@@ -390,7 +390,7 @@ impl Proxy {
         }
     }
 
-    /// Whether nobody may be connected any more: somebody is, or it has ended.
+    /// Whether no client may connect any more: one is connected, or the proxy has ended.
     ///
     /// # Errors
     /// As [`Proxy::connect`].
@@ -403,7 +403,7 @@ impl Proxy {
         }
     }
 
-    /// Refuses a request for events: nobody is connected, or the server ends.
+    /// Refuses a request for events: no client is connected, or the server ends.
     pub(super) fn refuse(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         self.check_lasting()?;
         request.reply_exception(DISCONNECTED, &|_| Ok(()))
@@ -489,7 +489,7 @@ impl channel::ChannelProxy for Proxy {
 fn say(peer: &Object, farewell: &'static Operation) {
     let sink = ReplySink::function(|outcome| {
         if let Err(exception) = outcome {
-            tracing::debug!(%exception, "nobody was there to be told of the end of a connection");
+            tracing::debug!(%exception, "a client could not be told of the end of a connection");
         }
     });
     if let Err(exception) = peer.invoke_async(farewell, &|_| Ok(()), sink) {

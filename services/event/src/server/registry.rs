@@ -293,7 +293,7 @@ impl ChannelRegistry {
         served.inspect_err(|_| {
             if let Err(exception) = ServantContext::new(self, channel, number).destroy() {
                 let name = channel.name();
-                tracing::error!(%exception, name, "a channel that nobody has will be there again");
+                tracing::error!(%exception, name, "an unused channel will be there again");
             }
         })
     }
@@ -383,7 +383,7 @@ impl ChannelRegistry {
     pub(super) fn close(&self) {
         self.orb.unbind_object_key(EVENT_CHANNEL_FACTORY);
         if let Some(kept) = &self.kept {
-            // Whoever calls is to try again. It fails when the ORB was shut down.
+            // Callers are to try again. It fails when the ORB was shut down.
             let _ = kept.poa.the_poa_manager().discard_requests(false);
             self.stop_durable();
             kept.store.close();

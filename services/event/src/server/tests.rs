@@ -152,7 +152,7 @@ fn what_a_proxy_needs_that_cannot_be_served_is_kept() {
     // Each is a segment.
     let large = Any::from_value::<String>(&"0".repeat(64 << 10)).expect("an any");
     (0..3).for_each(|_| push(&channel, &large).expect("pushed"));
-    // It drops once more what nobody needs.
+    // It drops once more what no consumer needs.
     drop(server);
     let server = serve(&orb, folder.path());
     let statistics = server.channel("test").expect("it is there").statistics();

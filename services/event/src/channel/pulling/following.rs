@@ -1,7 +1,7 @@
 //! A pull consumer of a durable channel: its queue is the beginning of what is left for it in the
 //! log.
 //!
-//! Nobody acknowledges the reply to a pull. So an event counts as got when its consumer pulls
+//! No consumer acknowledges the reply to a pull. So an event counts as got when its consumer pulls
 //! again: what was given last may be given again after a crash of the server.
 
 use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};

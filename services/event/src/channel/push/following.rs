@@ -33,7 +33,7 @@ impl PushState {
 
     fn note_idle(&mut self) {
         if self.queue.pending() == 0 {
-            // Whoever waits reads how far it is when the lock is free.
+            // A waiting thread reads how far it is when the lock is free.
             self.under_way = None;
         }
     }

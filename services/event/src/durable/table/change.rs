@@ -55,7 +55,7 @@ pub(super) fn make(transaction: &WriteTransaction, changes: &[Change]) -> Result
                 known.retain_in((*channel, "")..(channel + 1, ""), |_, _| false)?;
             }
             Change::Connected { channel, proxy, row, progress: begins } => {
-                // As above: whoever connects learns from the proxy that it has ended.
+                // As above: a client that connects learns from the proxy that it has ended.
                 if channels.get(channel)?.is_none() {
                     continue;
                 }
@@ -72,7 +72,7 @@ pub(super) fn make(transaction: &WriteTransaction, changes: &[Change]) -> Result
             }
             Change::Progressed(all) => {
                 for (key, further) in all {
-                    // Who has ended meanwhile is not to come back.
+                    // A proxy that has ended meanwhile is not to come back.
                     if proxies.get(key)?.is_some() {
                         progress.insert(key, further.value())?;
                     }

@@ -66,7 +66,7 @@ fn after_a_failure_of_the_disk_the_file_is_opened_again() {
     disk.refuse(Refused::Nothing);
     let number = table.next_channel().expect("there is room again");
     assert!(number >= 3, "{number}");
-    // A number that nobody got is not missed; none is given twice.
+    // A number that no channel got is not missed; none is given twice.
     assert_eq!(table.next_channel().expect("written"), number + 1);
 
     // Away for a while, so that opening fails as well.

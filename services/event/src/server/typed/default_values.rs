@@ -8,7 +8,7 @@ use corbie::cdr::Error;
 use corbie::types::{Ior, TcKind, UnionValue};
 use corbie::{Any, CompletionStatus, Encoder, SystemException, TypeCode, Value, minor};
 
-/// Values that a type may have in it, so that an array of arrays of arrays costs nobody memory.
+/// Values that a type may have in it, so that an array of arrays of arrays takes no more memory.
 const MOST: usize = 1 << 20;
 /// Values within values: a structure that is said to have itself as a member has no end.
 const DEEPEST: usize = 64;

@@ -1,7 +1,8 @@
 //! What a durable typed channel has of its store: the interfaces that it knows, and its proxies
 //! made again when the server is started.
 //!
-//! Called by `registry`. Proxies are made of what is kept alone: nobody else may be there to be asked.
+//! Called by `registry`. Proxies are made of what is kept alone: no other
+//! process may be there to be asked.
 
 use super::{pull_consumer, pull_supplier, push_consumer, push_supplier};
 use crate::channel::PullingConsumer;

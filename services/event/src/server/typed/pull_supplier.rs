@@ -92,7 +92,7 @@ fn serve(
     let response = request.defer();
     let pull = Pull { response, wanted, write: write_found };
     if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
-        // Whoever asks hears that there is nothing, or is gone.
+        // The caller hears that there is nothing, or is gone.
         let _ = response.reply(&|e| {
             e.write_boolean(false);
             default_values::write(&nothing, e)
