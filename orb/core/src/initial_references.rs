@@ -63,7 +63,7 @@ impl Orb {
 
     /// Makes a local object known by `name`: its reference has one profile, with the tag
     /// `CORBIE_LOCAL` and the name as its data, and is not called. What the name means is up to
-    /// whoever registers it, as the object adapter does with `POACurrent`.
+    /// the code that registers it, as the object adapter does with `POACurrent`.
     ///
     /// # Errors
     /// `BAD_PARAM` (`COMPLETED_NO`) when the name is taken.

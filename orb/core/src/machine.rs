@@ -1,5 +1,5 @@
 //! Which machine this is: profiles of protocols that stay within a machine say for which one they
-//! are, so that a path in a reference from elsewhere does not lead to somebody else's socket here.
+//! are, so that a path in a reference from elsewhere does not lead to another server's socket here.
 //!
 //! The identity is that of the running system (`boot_id` of Linux); it changes when the machine is
 //! started again, as do its sockets. Where there is none, nothing is said and nothing is checked.

@@ -2,8 +2,8 @@
 //! key, components (CORBA 3.3 P2 §7.6.2, §9.7.2).
 //!
 //! The codec by profile tag: `client/bind` reads references with it, `orb/publish` writes them, and
-//! whoever looks for the object key of a reference asks here. What differs between protocols is the
-//! address; the rest of a profile is alike.
+//! code that looks for the object key of a reference asks here. What differs between protocols is
+//! the address; the rest of a profile is alike.
 
 use crate::machine;
 use corbie_cdr::{ByteOrder, Version};
@@ -34,7 +34,7 @@ impl PartialEq for Protocol {
 }
 
 impl Protocol {
-    /// The protocol of profiles with this tag; `None`: one that nobody knows here.
+    /// The protocol of profiles with this tag; `None`: an unknown one.
     pub(crate) fn of_tag(transports: &Registry, tag: u32) -> Option<Protocol> {
         match tag {
             profile_tag::INTERNET_IOP => Some(Protocol::Iiop),
@@ -103,7 +103,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// Reads a profile; `None` when it is of a protocol that nobody knows here.
+    /// Reads a profile; `None` when it is of an unknown protocol.
     ///
     /// # Errors
     /// `INV_OBJREF` (`COMPLETED_NO`) when it cannot be read.

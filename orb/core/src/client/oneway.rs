@@ -1,7 +1,7 @@
 //! Calls of operations without results: what they wait for is what their `SyncScope` says
 //! (CORBA Messaging §22.2.2).
 //!
-//! Those that nobody answers go over the connection that asynchronous calls share, where nothing
+//! Those without an answer go over the connection that asynchronous calls share, where nothing
 //! overtakes anything and a policy may hold them back to be sent together. The others are calls
 //! like any, by `invoke`.
 
@@ -43,7 +43,7 @@ pub(crate) fn invoke_oneway<'a>(
     }
 }
 
-/// A request that nobody answers.
+/// A request without an answer.
 struct Oneway<'r, 'a> {
     operation: &'r Operation,
     arguments: Arguments<'r, 'a>,
@@ -81,7 +81,7 @@ fn send_to<'a>(
     let orb = object.orb();
     let opening = rebind::opening(object, oneway.policies, target);
     let connection = target.pool.shared(orb, clock, Route::Shared, opening)?;
-    // Somebody has to notice when the server closes it.
+    // A thread has to notice when the server closes it.
     connection.ensure_read(orb)?;
     let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(target.version);

@@ -1,7 +1,7 @@
 //! The reply to a deferred call: looked for, waited for, or awaited as a future.
 //!
-//! Pollers, futures and the DII's deferred requests are made of it. Whoever delivers the reply
-//! completes the `Waiting` that both sides share. Paper AMI §2.2; CORBA Messaging §22.9.
+//! Pollers, futures and the DII's deferred requests are made of it. The thread that delivers the
+//! reply completes the `Waiting` that both sides share. Paper AMI §2.2; CORBA Messaging §22.9.
 
 use crate::client::Waiting;
 use crate::{Orb, Reply};
@@ -44,7 +44,7 @@ impl PendingReply {
         self.waiting.take()
     }
 
-    /// Nobody wants the reply any more: tells the server so (`CancelRequest`) unless the reply is
+    /// The reply is not wanted any more: tells the server so (`CancelRequest`) unless the reply is
     /// here already. The server may have carried the call out.
     pub fn cancel(self) {
         self.waiting.cancel();
@@ -61,7 +61,7 @@ impl PendingReply {
 
     /// As [`PendingReply::poll_reply`], but leaves the outcome where it is: whether
     /// [`PendingReply::take`] has one. Only the `context` given last is woken. The ORB's event loop
-    /// reads the reply from now on; with `event_loop = application`, where nobody may be running
+    /// reads the reply from now on; with `event_loop = application`, where no thread may be running
     /// it, a thread of the ORB stands by.
     pub fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         if self.waiting.watch(Some(context.waker())) {

@@ -20,7 +20,7 @@ pub(crate) struct ClientConnection {
     pub(crate) code_sets: CodeSets,
     /// Whether the server has been told the code sets on this connection.
     pub(crate) code_sets_announced: bool,
-    /// Replies that are still to come to requests that nobody waits for any more.
+    /// Replies that are still to come to requests whose callers gave up.
     owed: u32,
     /// The server answered what was never asked.
     is_confused: bool,
@@ -100,7 +100,7 @@ impl ClientConnection {
         self.owed = self.owed.saturating_add(1);
     }
 
-    /// A reply came that nobody waits for any more.
+    /// A reply came for a call that was given up.
     #[cold]
     pub(crate) fn note_late_reply(&mut self) {
         self.is_confused |= self.owed == 0;
@@ -112,8 +112,8 @@ impl ClientConnection {
         self.is_confused
     }
 
-    /// Whether replies are still to come that nobody waits for: the server may be busy with their
-    /// requests, and would begin the next one later.
+    /// Whether replies are still to come for calls that were given up: the server may be busy with
+    /// their requests, and would begin the next one later.
     #[inline]
     pub(crate) fn owes_replies(&self) -> bool {
         self.owed > 0

@@ -6,7 +6,7 @@
 use crate::policy::{Policy, PolicySet, PolicyType, UtcT, wire};
 use corbie_types::{CompletionStatus, SystemException, minor};
 
-/// The end time of a reply is the client's own business: the server only spares work that nobody
+/// The end time of a reply is the client's own business: the server only spares work that no client
 /// waits for, and not because two clocks differ by less than this (units of 100 ns).
 const CLOCK_TOLERANCE: u64 = 10_000_000;
 
@@ -41,7 +41,7 @@ impl InvocationPolicies {
         }
     }
 
-    /// After when nobody waits for the reply any more.
+    /// After when the client does not wait for the reply any more.
     #[must_use]
     pub fn reply_end(&self) -> Option<UtcT> {
         match self.get(PolicyType::REPLY_END_TIME) {

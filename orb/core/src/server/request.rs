@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// One request on its way through the server.
 pub struct ServerRequest<'r> {
     orb: &'r Orb,
-    /// `None` for a request from this process, to whose results nobody listens.
+    /// `None` for a request from this process, whose results are not sent.
     connection: Option<&'r Arc<ServerConnection>>,
     header: RequestHeader<'r>,
     object_key: Cow<'r, [u8]>,
@@ -182,8 +182,8 @@ impl<'r> ServerRequest<'r> {
         Ok(())
     }
 
-    /// Who sent the request; [`PeerAddress::Here`] when it comes from this process without a
-    /// connection, as a reply to a local reply handler does.
+    /// The peer that sent the request; [`PeerAddress::Here`] when it comes from this process
+    /// without a connection, as a reply to a local reply handler does.
     #[must_use]
     pub fn peer(&self) -> PeerAddress {
         peer_of(self.connection.map(|connection| &**connection))
@@ -232,7 +232,7 @@ impl<'r> ServerRequest<'r> {
         self.answer(Outcome::Forward, &|e| Ior::encode(object.ior(), e))
     }
 
-    /// Takes the answer out of the upcall: the servant may return, and whoever holds the
+    /// Takes the answer out of the upcall: the servant may return, and the owner of the
     /// [`ResponseHandler`] answers, now or later, on any thread (paper AMH §2). Arguments are to be
     /// read before the upcall returns.
     ///

@@ -29,7 +29,8 @@ use std::sync::Arc;
 #[must_use = "dropped, it answers with NO_RESPONSE"]
 pub struct ResponseHandler {
     orb: Orb,
-    /// `None` when nobody listens: a request from this process, or one answered elsewhere.
+    /// `None` when no peer awaits the answer: a request from this process, or one answered
+    /// elsewhere.
     connection: Option<Arc<ServerConnection>>,
     to: ReplyTo,
     operation: OperationName,
@@ -157,7 +158,7 @@ impl ResponseHandler {
         self.answer(Outcome::Forward, &|e| Ior::encode(object.ior(), e))
     }
 
-    /// Whether the connection of the client is closed, so that an answer would reach nobody. `true`
+    /// Whether the connection of the client is closed, so that an answer would not arrive. `true`
     /// is for ever; `false` is what is known now.
     #[must_use]
     pub fn is_client_gone(&self) -> bool {
@@ -176,8 +177,8 @@ impl ResponseHandler {
         self.operation.as_str()
     }
 
-    /// Who sent the request; [`PeerAddress::Here`] when it came from this process without a
-    /// connection.
+    /// The peer that sent the request; [`PeerAddress::Here`] when it came from this process without
+    /// a connection.
     #[must_use]
     pub fn peer(&self) -> PeerAddress {
         peer_of(self.connection.as_deref())

@@ -49,7 +49,7 @@ impl ThreadPool {
     }
 
     /// Counts this thread out, as long as `keep` others remain. In one step, as a thread that goes
-    /// to work relies on the count when it decides that nobody has to be started.
+    /// to work relies on the count when it decides that no thread has to be started.
     fn leave_unless_needed(&self, keep: u32) -> bool {
         let fewer = |idle: u32| (idle > keep).then(|| idle - 1);
         self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, fewer).is_ok()

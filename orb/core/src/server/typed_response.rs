@@ -36,7 +36,7 @@ pub trait TypedResponse: Sized + Send + 'static {
     /// The same without its type.
     fn into_handler(self) -> ResponseHandler;
 
-    /// Whether an answer would reach nobody; see [`ResponseHandler::is_client_gone`].
+    /// Whether an answer would not arrive; see [`ResponseHandler::is_client_gone`].
     fn is_client_gone(&self) -> bool {
         self.handler().is_client_gone()
     }
@@ -83,7 +83,7 @@ impl SharedResponse {
         handler.take().ok_or_else(|| second_answer(self.operation))
     }
 
-    /// Whether an answer would reach nobody: the client is gone, or the request is answered.
+    /// Whether an answer would not arrive: the client is gone, or the request is answered.
     #[must_use]
     pub fn is_client_gone(&self) -> bool {
         let handler = self.handler.lock().unwrap_or_else(PoisonError::into_inner);

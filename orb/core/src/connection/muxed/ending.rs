@@ -1,5 +1,5 @@
 //! How requests of a shared connection end without a reply: in time-out, cancel, close, break,
-//! shutdown. Each is taken out of the pending first, so that nobody else ends it too.
+//! shutdown. Each is taken out of the pending first, so that no other thread ends it too.
 
 use super::MuxedConnection;
 use crate::client::PendingRequest;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl MuxedConnection {
-    /// Nobody waits for `id` any more: forgets it, and tells the server. Its sink, if it was still
+    /// The call of `id` was given up: forgets it, and tells the server. Its sink, if it was still
     /// pending, gets nothing.
     pub(crate) fn cancel(&self, id: u32) {
         if self.pending.abandon(id).is_some() {
@@ -51,7 +51,7 @@ impl MuxedConnection {
         }
     }
 
-    /// The connection broke: nobody knows what became of what is pending.
+    /// The connection broke: what became of the pending requests is unknown.
     #[cold]
     pub(super) fn broke(&self, failure: &ReceiveFailure) {
         for request in self.close() {
@@ -59,15 +59,15 @@ impl MuxedConnection {
         }
     }
 
-    /// The ORB is shut down: whoever waits is told so.
+    /// The ORB is shut down: all pending calls are told so.
     pub(crate) fn shut_down(&self) {
         for request in self.close() {
             delivery::failed(request, ConnectionFault::ShutDown);
         }
     }
 
-    /// Closes the connection unless a request is pending; whether it did. Who is about to send one
-    /// opens another.
+    /// Closes the connection unless a request is pending; whether it did. A thread about to send
+    /// one opens another.
     pub(crate) fn close_if_idle(&self) -> bool {
         let closed = self.pending.close_if_empty();
         if closed {

@@ -85,7 +85,7 @@ impl HeldRequests {
         HeldRequests(shared)
     }
 
-    /// Who is told when the queue eases. The first call counts.
+    /// Sets the watcher that is told when the queue eases. The first call counts.
     pub fn set_watcher(&self, watcher: Weak<dyn Watcher>) {
         let _ = self.0.watcher.set(watcher);
     }

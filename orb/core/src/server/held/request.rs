@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) enum HeldCall {
     /// A request that came over a connection.
     Message { connection: Arc<ServerConnection>, message: OwnedMessage, response: ResponseFlags },
-    /// A call of this process without a connection, which nobody waits for (see
+    /// A call of this process without a connection, which has no caller that waits (see
     /// [`dispatch::local`]).
     Local { object_key: Vec<u8>, operation: String, arguments: HeldArguments },
 }
@@ -137,7 +137,7 @@ impl HeldRequest {
         self.charge.end_waiting();
     }
 
-    /// Whether nobody is left who could be answered.
+    /// Whether no client is left that could be answered.
     pub(crate) fn is_orphan(&self) -> bool {
         self.connection().is_some_and(|connection| connection.is_closing())
     }

@@ -1,4 +1,5 @@
-//! Who serves what a queue lets go: threads of the ORB's `server_concurrency`, as for a connection.
+//! The threads that serve what a queue lets go: those of the ORB's `server_concurrency`, as for a
+//! connection.
 //!
 //! Where connections are sources of event loops, the queue is a source, too, of one of these loops;
 //! where they have threads, threads are started for the queue. Requests that must not be overtaken
