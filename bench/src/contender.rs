@@ -1,4 +1,4 @@
-//! Who takes part: each contender is data, a family and the arguments of its server and of its
+//! The contenders: each contender is data, a family and the arguments of its server and of its
 //! client.
 //!
 //! The experiments (`experiment/*.rs`) list contenders; `Roster` turns one into command lines, or

@@ -71,7 +71,7 @@ pub(crate) fn mechanisms() -> Vec<Contender> {
     ]
 }
 
-/// Asynchronous calls that nobody waits for one by one: callbacks, and DII deferred.
+/// Asynchronous calls that no thread waits for one by one: callbacks, and DII deferred.
 pub(crate) fn pipelines() -> Vec<Contender> {
     let with = |series, config, server, client| {
         Contender::sides(series, config, Family::Corbie, server, client)

@@ -14,7 +14,7 @@ use crate::local::Task;
 use corbie::{Object, Orb, Poa, Servant, ServerRequest, SystemException};
 use corbie_poa::measure::Demultiplexer;
 
-/// A server that nobody calls from outside.
+/// A server that no other process calls.
 struct Server {
     orb: Orb,
     root: Poa,

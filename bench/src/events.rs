@@ -40,7 +40,7 @@ pub(crate) fn measure(task: &Task<'_>, octets: usize) -> Result<Answer, Failure>
         return Err(format!("an event has at least {EVENT_OCTETS} octets").into());
     }
     let system = channels::start(task.word(0)?, task.word(1)?)?;
-    // What the processes have to say is the business of whoever started this one.
+    // What the processes have to say is for the process that started this one.
     let log = OpenOptions::new().write(true).open("/dev/stderr")?;
     let mut consumers = Process::start(&system.consumers(task.size), None, &log)?;
     expect_ready(&consumers)?;

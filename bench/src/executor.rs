@@ -51,7 +51,7 @@ impl Task {
     fn poll(self: Arc<Task>) {
         let waker = Waker::from(Arc::clone(&self));
         let mut future = self.future.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever wakes it from here on has it polled once more.
+        // A waker from here on has it polled once more.
         self.queued.store(false, Ordering::Release);
         let Some(running) = future.as_mut() else { return };
         if let Poll::Ready(()) = running.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -64,7 +64,7 @@ impl Wake for Task {
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
             let queue = self.queue.clone();
-            // Without its thread the executor is gone, and so is whoever waits.
+            // Without its thread the executor is gone, and so is the one that waits.
             let _ = queue.send(self);
         }
     }

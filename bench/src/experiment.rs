@@ -61,7 +61,7 @@ pub(crate) struct Effort {
 
 /// One thing done in every round.
 pub(crate) struct Cell {
-    /// Who.
+    /// The contender.
     pub(crate) contender: Contender,
     /// Where.
     pub(crate) pin: Pin,

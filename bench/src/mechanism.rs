@@ -96,7 +96,7 @@ impl Mechanism {
         })
     }
 
-    /// Calls that nobody waits for one by one.
+    /// Calls that no thread waits for one by one.
     ///
     /// # Errors
     /// When calls fail, or the mechanism waits for each.

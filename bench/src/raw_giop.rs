@@ -37,7 +37,7 @@ pub(crate) enum Message {
         id: u32,
         /// The value.
         value: i64,
-        /// Whether somebody waits for a reply.
+        /// Whether the client waits for a reply.
         answered: bool,
     },
     /// A reply without exception.

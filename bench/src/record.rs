@@ -85,7 +85,7 @@ pub(crate) struct Record {
     pub(crate) curves: Vec<Curve>,
     /// `a / b : metric`; null when one of the two is missing.
     pub(crate) ratios: BTreeMap<String, Option<f64>>,
-    /// Who did not take part.
+    /// The contenders that did not take part.
     pub(crate) missing: Vec<Missing>,
 }
 

@@ -126,7 +126,7 @@ impl PushConsumerServant for Consumer {
     fn push(&self, data: &Any) -> Result<(), PushError> {
         let octets = data.octets().unwrap_or_default();
         if let Some(text) = self.tally.took(self.number, octets) {
-            // Whoever measures is gone when it cannot be said.
+            // The harness is gone when it cannot be said.
             let _ = say(&text);
         }
         Ok(())

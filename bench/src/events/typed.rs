@@ -37,7 +37,7 @@ struct Called {
 impl TickerServant for Called {
     fn tick(&self, data: &[u8]) -> Result<(), SystemException> {
         if let Some(text) = self.tally.took(self.number, data) {
-            // Whoever measures is gone when it cannot be said.
+            // The harness is gone when it cannot be said.
             let _ = say(&text);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Contexts of other servers: names that lead there, round in circles, or to nobody.
+//! Contexts of other servers: names that lead there, round in circles, or nowhere.
 
 mod fixture;
 
@@ -140,7 +140,7 @@ fn who_watches_hears_of_no_change_when_a_server_is_away() {
 #[test]
 fn a_server_that_says_nothing_is_given_up() {
     let here = Fixture::new(Limits { federated_calls: 2, ..short_limits() });
-    // Connections are taken by the system, and nobody reads them.
+    // Connections are taken by the system, and no server reads them.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("its address").port();
     let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/NameService");

@@ -33,7 +33,7 @@ fn bind(
     store.bind(context, &name(id, ""), target, Mode::New, QUOTA)
 }
 
-/// A rule of the suite, for a store that nobody else has touched.
+/// A rule of the suite, for a store that no other test has touched.
 type Rule = fn(&dyn Store);
 
 const RULES: [Rule; 10] = [

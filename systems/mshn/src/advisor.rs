@@ -3,7 +3,7 @@
 //!
 //! One thread does it all, in the order of arrival: requests that came while it was busy are
 //! scheduled together. It does not wait for daemons: what they say is work like all else. What it
-//! accepted is in its journal, so that whoever takes its place goes on.
+//! accepted is in its journal, so that the one in its place goes on.
 
 mod asking;
 mod failure;
@@ -100,7 +100,7 @@ struct AdvisorShared {
     /// Lock "changes": taken before "jobs", held from looking at a job until its change is in the
     /// journal and known, so that none is undone by another thread's.
     changes: Mutex<()>,
-    /// Lock "jobs": not held while somebody is called or the journal is written.
+    /// Lock "jobs": not held in calls or the journal is written.
     jobs: Mutex<BTreeMap<String, Accepted>>,
     failure: Failure,
     /// Jobs with a violation that the thread has not looked at yet: one of each at most. Lock

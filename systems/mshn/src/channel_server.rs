@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Between two looks whether somebody listens to a channel.
+/// Between two looks whether a component listens to a channel.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// A consumer that took nothing for so long is asked whether it is there.
@@ -67,7 +67,7 @@ fn sweep(server: &Weak<EventServer>) {
     }
 }
 
-/// An error means that somebody else was faster.
+/// An error means that another process was faster.
 fn end(factory: &EventChannelFactory, name: &str) {
     if let Ok(Some(channel)) = factory.find(name) {
         let _ = channel.destroy();

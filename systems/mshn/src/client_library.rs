@@ -26,8 +26,8 @@ use wait4::Wait4 as _;
 /// How often a run is looked at; also how late its end is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// How long a job that nobody knows is waited for: it may have been accepted by an advisor that is
-/// new, and new ones are found within five seconds.
+/// How long a job that no advisor knows is waited for: it may have been accepted by an advisor that
+/// is new, and new ones are found within five seconds.
 const UNKNOWN_MAX: Duration = Duration::from_secs(6);
 
 /// What a run used, and how it ended.

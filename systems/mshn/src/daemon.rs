@@ -56,7 +56,7 @@ const ENDED_MAX: usize = 10_000;
 pub struct Daemon {
     options: DaemonOptions,
     peers: Peers,
-    /// Lock "daemon": not held while somebody is called.
+    /// Lock "daemon": not held in calls.
     state: Mutex<DaemonState>,
 }
 

@@ -64,7 +64,7 @@ pub trait Link: Send + Sync {
 pub enum MechanismName {
     /// Generated stubs, one thread a call (SII).
     Static,
-    /// Requests made at run time; deferred where nobody waits (DII).
+    /// Requests made at run time; deferred where no caller waits (DII).
     Dynamic,
     /// Generated stubs whose answers are futures (AMI).
     Asynchronous,
@@ -141,7 +141,7 @@ impl FromStr for MechanismName {
     }
 }
 
-/// A future that is polled by whoever wakes it: the thread that reads the reply. So no executor is
+/// A future that is polled by what wakes it: the thread that reads the reply. So no executor is
 /// needed, and nothing waits.
 struct Driven(Mutex<Option<(Coming, Done)>>);
 

@@ -131,7 +131,7 @@ pub fn peers_with(
 #[derive(Clone)]
 pub struct Joined {
     failure: Arc<OnceLock<String>>,
-    /// Components of [`Peers::local`] are held by nobody else.
+    /// Components of [`Peers::local`] have no other owner.
     _component: Arc<dyn Component>,
 }
 

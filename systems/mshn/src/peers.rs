@@ -2,8 +2,8 @@
 //! a reference is stale (paper MSHN §3.4).
 //!
 //! Every component and the Client Library have one. References are resolved once and kept; a call
-//! that fails because nobody is there forgets the reference, and goes to whoever has the name now,
-//! or to another replica. All operations of MSHN may be made twice.
+//! that fails because the component is gone forgets the reference, and goes to the one that has the
+//! name now, or to another replica. All operations of MSHN may be made twice.
 
 mod again;
 mod known;
@@ -120,7 +120,7 @@ impl Peers {
             Way::Here(here) => return Ok(here.names(group.role)),
         };
         let listed = match naming.list(&group.context(mechanism.context())) {
-            // Nobody of that kind has been there yet.
+            // No component of that kind has been there yet.
             Err(NamingError::NotFound { .. }) => return Ok(Vec::new()),
             listed => listed?,
         };
@@ -141,7 +141,7 @@ impl Peers {
         self.members(Group { role, is_proxy: false })
     }
 
-    /// Makes a request and waits for its answer; tries again and elsewhere as long as nobody is
+    /// Makes a request and waits for its answer; tries again and elsewhere as long as none is
     /// there and patience lasts.
     ///
     /// # Errors
@@ -197,8 +197,8 @@ impl Peers {
         self.call(to, request).and_then(T::try_from)
     }
 
-    /// Makes a request; the answer goes to `done`. An attempt that found nobody is repeated, as
-    /// [`Peers::call`] does it.
+    /// Makes a request; the answer goes to `done`. An attempt that found no component is repeated,
+    /// as [`Peers::call`] does it.
     pub fn start(&self, to: &Address, request: Request, done: Done) {
         if let Way::Here(here) = &self.shared.way {
             return here.start(to, request, done);
@@ -308,7 +308,7 @@ impl Peers {
         Some(Address::proxy(role, name))
     }
 
-    /// Makes a request whose answer matters to nobody. Whether somebody is known to be there.
+    /// Makes a request whose answer is not needed. Whether a component is known to be there.
     fn tell(&self, to: &Address, request: &Request) -> bool {
         if let Way::Here(here) = &self.shared.way {
             here.start(to, request.clone(), Box::new(|_| ()));
@@ -353,7 +353,7 @@ impl Peers {
         Ok(Chosen { group, link, name: key.1 })
     }
 
-    /// Who is in a group; the list may be a little old.
+    /// The members of a group; the list may be a little old.
     fn members(&self, group: Group) -> Result<Arc<[String]>, SystemException> {
         let known = self.lock().names(group);
         if let Some((names, true)) = known {
@@ -361,11 +361,11 @@ impl Peers {
         }
         let names: Arc<[String]> = match (self.list(group), known) {
             (Ok(names), _) => names.into(),
-            // Whoever was there may still be, although nobody says so.
+            // Those that were there may still be, although no answer says so.
             (Err(_), Some((names, _))) => names,
             (Err(error), None) => return Err(nobody(&error)),
         };
-        // That there is nobody need not be remembered of those who have to be there.
+        // That there is none need not be remembered of those who have to be there.
         if !names.is_empty() || group.is_proxy {
             self.lock().listed(group, &names);
         }
@@ -411,7 +411,7 @@ fn forgotten() -> SystemException {
         .with_detail("the answer was forgotten")
 }
 
-/// Whether another attempt may find somebody: nobody was there, or who was there is gone.
+/// Whether another attempt may find a component: none was there, or it is gone.
 pub(crate) fn is_stale(exception: &SystemException) -> bool {
     use SystemExceptionKind as Kind;
     matches!(

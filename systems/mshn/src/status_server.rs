@@ -43,7 +43,7 @@ pub struct StatusServer {
     options: StatusOptions,
     /// Whom to call back; none in tests and for the local form.
     peers: Option<Peers>,
-    /// Lock "status": not held while somebody is called.
+    /// Lock "status": not held in calls.
     state: Mutex<StatusState>,
 }
 

@@ -85,7 +85,7 @@ impl SystemShared {
 }
 
 /// A port for the naming service, so that references to names outlive its process: below those
-/// that the system gives to outgoing connections, of which one may have it while nobody listens.
+/// that the system gives to outgoing connections, of which one may have it while no server listens.
 fn fixed_port() -> io::Result<u16> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
     let first = range.ok().and_then(|text| text.split_whitespace().next()?.parse().ok());

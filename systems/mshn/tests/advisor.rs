@@ -1,5 +1,5 @@
 //! The advisor against senseless numbers, floods of violations, machines that are gone for good,
-//! and orders whose fate nobody knows.
+//! and orders whose fate is not known.
 
 #![allow(clippy::unwrap_used)]
 
@@ -114,7 +114,7 @@ fn a_database_that_lies_stops_nobody() {
     assert_eq!(client.outcome("unplaced-0").unwrap().state, Phase::Waiting);
 }
 
-/// A requirement database that takes whoever calls it along.
+/// A requirement database that takes its callers along.
 struct Panicking;
 
 impl Component for Panicking {
@@ -329,7 +329,7 @@ fn a_start_of_which_nobody_knows_counts_and_is_stopped_later() {
     });
     system.daemon("well");
     let end = client.wait("job", PATIENCE).unwrap();
-    // The first attempt counts, those that found nobody do not.
+    // The first attempt counts, those that found no daemon do not.
     let expected = (Phase::Done, "well", 2);
     assert_eq!((end.state, end.machine.as_str(), end.starts), expected, "{end:?}");
     assert!(doubtful.stopped.lock().unwrap().is_empty());

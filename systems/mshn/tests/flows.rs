@@ -129,7 +129,7 @@ fn a_job_whose_machine_falls_silent_is_moved() {
         assert!(Instant::now() < ends);
         std::thread::yield_now();
     }
-    // Nobody answers for m1 any more, though it may still report.
+    // No daemon answers for m1 any more, though it may still report.
     first.shutdown(true);
     system.daemon("m2");
     let end = client.wait("moved", PATIENCE).unwrap();
@@ -528,7 +528,7 @@ fn the_end_of_a_job_does_not_wait_for_what_it_used_to_be_recorded() {
     assert!(began.elapsed() < Duration::from_secs(50), "{:?}: {end:?}", began.elapsed());
     assert_eq!(end.state, Phase::Done, "{end:?}");
     until("the use is recorded", || !silent.kept.lock().unwrap().is_empty());
-    // Who ends waits for answers; the record may be made once more.
+    // A component that ends waits for answers; the record may be made once more.
     let mut kept = silent.kept.lock().unwrap();
     silent.is_over.store(true, Ordering::Release);
     let unanswered: Vec<Done> = kept.drain(..).collect();

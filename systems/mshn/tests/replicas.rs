@@ -97,7 +97,7 @@ fn requests_are_spread_over_the_advisors_by_every_mechanism() {
 fn a_replica_that_goes_leaves_its_requests_to_the_others() {
     for mechanism in MechanismName::ALL {
         let mut system = System::start(*mechanism);
-        // Here somebody does die.
+        // Here a component does die.
         system.silence = Duration::from_secs(3);
         let serve = |system: &mut System, name| {
             let (orb, peers) = system.peers();

@@ -1,6 +1,6 @@
-//! What changes in a naming context and below: found by looking again, since CosNaming tells nobody
-//! of changes. So it works with every server. Below a context that does not answer all is taken to
-//! be as it was, until it answers again.
+//! What changes in a naming context and below: found by looking again, since CosNaming tells no
+//! client of changes. So it works with every server. Below a context that does not answer all is
+//! taken to be as it was, until it answers again.
 //!
 //! `corbie naming watch` looks as often as it is told.
 

@@ -2,8 +2,8 @@
 //! again after a failure of the disk (`corbie-store`).
 //!
 //! A change is acknowledged when its transaction is on the disk. Changes that come while one is
-//! being written are written together by whoever waits first (`group`), so that many clients share
-//! one flush.
+//! being written are written together by the thread that waits first (`group`), so that many
+//! clients share one flush.
 
 mod change;
 mod group;

@@ -1,4 +1,4 @@
-//! What the advisor asks of daemons, without waiting for it: a daemon that hangs holds nobody back.
+//! What the advisor asks of daemons, without waiting for it: a daemon that hangs holds no job back.
 //! Answers come to the advisor's thread as work (`work.rs`).
 //!
 //! A daemon that does not answer for a while is silent, whatever it may report: it is given no
@@ -105,7 +105,7 @@ impl Asking {
     }
 
     /// Has a job ended that is not the daemon's any more; when it is silent, as soon as it is back.
-    /// Not told, it runs to an end that nobody takes for the job's.
+    /// Not told, it runs to an end that is not taken for the job's.
     pub(super) fn stop(&mut self, shared: &AdvisorShared, machine: &str, job: &str) {
         if self.is_silent(machine) {
             return self.stop_when_reached(machine, job);

@@ -1,6 +1,6 @@
 //! What becomes of the advisor when its thread panics, which is a fault of the program: it refuses
-//! all requests from then on, so that none is accepted that nobody works off, and says so to
-//! whoever runs it. What it accepted is in its journal for the one that takes its place.
+//! all requests from then on, so that none is accepted that no thread works off, and says so to
+//! its process. What it accepted is in its journal for the one that takes its place.
 
 use corbie::{CompletionStatus, SystemException, minor};
 use std::any::Any;
@@ -16,7 +16,7 @@ pub(super) type Then = Box<dyn FnOnce(&str) + Send>;
 #[derive(Default)]
 struct FailureState {
     why: Option<String>,
-    /// Who wants to hear of it.
+    /// The callers that want to hear of it.
     then: Vec<Then>,
 }
 

@@ -29,7 +29,7 @@ impl Journal {
     }
 
     /// Writes a new job, unless one of its id is there. The one that is there then: it may have
-    /// been written by an earlier try whose outcome nobody could tell.
+    /// been written by an earlier try whose outcome is not known.
     pub(super) fn add(&self, job: &Accepted) -> Result<Accepted, StoreFailure> {
         self.0.write(|transaction| {
             let mut table = transaction.open_table(JOBS)?;

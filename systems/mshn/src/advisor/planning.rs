@@ -24,7 +24,7 @@ pub(super) struct Knowledge {
     pub(super) machines: Vec<MachineStatus>,
     /// Means of every application in question.
     pub(super) means: Vec<Usage>,
-    /// Applications of which nobody could say what they need, and why.
+    /// Applications of which no database could say what they need, and why.
     pub(super) unknown: BTreeMap<String, String>,
     /// Seconds of work that machines have been given already.
     pub(super) given: HashMap<String, f64>,

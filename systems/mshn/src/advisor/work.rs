@@ -207,7 +207,8 @@ fn start_waiting(shared: &AdvisorShared, rounds: &mut Rounds) {
     start(shared, rounds, waiting.into_iter().zip(placements).collect());
 }
 
-/// Starts jobs where they are placed. It is written down first: whoever takes over asks the daemon.
+/// Starts jobs where they are placed. It is written down first: an advisor that takes over asks the
+/// daemon.
 fn start(shared: &AdvisorShared, rounds: &mut Rounds, jobs: Vec<(Accepted, Placement)>) {
     let mut placed = Vec::new();
     let changes = shared.changes();
@@ -298,7 +299,7 @@ fn found(shared: &AdvisorShared, job: &Accepted, answer: Result<Outcome, SystemE
         Ok(outcome) if outcome.state == Phase::UnknownJob => {
             again(shared, &job.what.id, job.state.starts, false);
         }
-        // It runs, or nobody answers, which `Asking` remembers.
+        // It runs, or no daemon answers, which `Asking` remembers.
         _ => {}
     }
 }
@@ -454,7 +455,7 @@ fn rescue(shared: &AdvisorShared, rounds: &mut Rounds) {
             late.push((job, violation));
         }
     }
-    // Nobody is left to say how the last attempt ends.
+    // No daemon is left to say how the last attempt ends.
     let is_last = |job: &Accepted| job.state.starts >= shared.options.starts_max;
     for (job, _) in late.extract_if(.., |(job, _)| is_last(job)) {
         if rounds.asking.is_silent(&job.state.machine) {

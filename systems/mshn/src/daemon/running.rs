@@ -60,7 +60,7 @@ pub(super) fn run(
     ended(&used)
 }
 
-/// A file's name for what a job prints: ids are whatever somebody chose.
+/// A file's name for what a job prints: clients choose ids as they like.
 fn file_of(id: &str) -> String {
     let mut name = String::new();
     for octet in id.bytes() {
@@ -111,7 +111,7 @@ fn record(peers: &Peers, usage: Usage) {
             Ok(receipt) => tracing::warn!(why = receipt.why, "what a run used was not recorded"),
             Err(exception) => tracing::warn!(%exception, "what a run used was not recorded"),
         }
-        // Perhaps nobody waits any more.
+        // Perhaps no thread waits any more.
         let _ = sender.send(());
     };
     let update = Arc::new(Mutex::new(Some((usage, done))));

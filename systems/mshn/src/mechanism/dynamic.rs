@@ -1,5 +1,5 @@
 //! Dynamic invocation (DII): requests made of parts at run time, with the interface known to the
-//! program and not to the ORB (paper MSHN §3.3.3); deferred where nobody waits.
+//! program and not to the ORB (paper MSHN §3.3.3); deferred where no caller waits.
 
 use super::{Link, Mechanism, drive};
 use crate::messages::{Done, Reply, Request, system};

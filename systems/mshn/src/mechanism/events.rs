@@ -125,7 +125,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether nobody will ever answer at that reference.
+/// Whether no component will ever answer at that reference.
 fn is_gone(exception: &SystemException) -> bool {
     use corbie::SystemExceptionKind as Kind;
     matches!(

@@ -1,6 +1,6 @@
 //! Static invocation (SII): generated stubs; the thread that calls waits.
 //!
-//! Where nobody is to wait, threads make the calls: so many at a time to one target, and targets
+//! Where no caller is to wait, threads make the calls: so many at a time to one target, and targets
 //! take turns, so that what is for one component does not wait behind a burst for another, nor
 //! behind one that does not answer.
 
@@ -29,7 +29,7 @@ pub struct Static {
     calls: Arc<CallThreads>,
 }
 
-/// The calls that nobody waits for. Their threads end when this is dropped.
+/// The calls that no caller waits for. Their threads end when this is dropped.
 #[derive(Default)]
 struct CallThreads(Arc<Queue>);
 
@@ -150,7 +150,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is still to be called is called, also when nobody can ask for more.
+    /// What is still to be called is called, also when no caller can ask for more.
     fn work(&self) {
         let mut state = self.lock();
         loop {
@@ -237,7 +237,7 @@ mod tests {
         assert!(calls.put(2, Box::new(move |_| other.send(()).unwrap())).is_ok());
         answered.recv_timeout(PATIENCE).unwrap();
         assert!(begun.try_recv().is_err(), "the limit of the first target holds");
-        // Those that waited are made too, also when nobody can ask for more.
+        // Those that waited are made too, also when no caller can ask for more.
         drop(calls);
         releases.clear();
         for _ in 0..10 {

@@ -1,5 +1,5 @@
-//! Requests that found nobody and wait to be made again, all by one thread: many may have been
-//! under way when a component went. Used by `peers.rs`.
+//! Requests that found no component and wait to be made again, all by one thread: many may have
+//! been under way when a component went. Used by `peers.rs`.
 
 use super::{Address, PAUSE, Peers};
 use crate::messages::{Done, Request};

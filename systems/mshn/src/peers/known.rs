@@ -14,7 +14,7 @@ const LIST_AGE: Duration = Duration::from_secs(5);
 /// A replica that failed is passed over for so long, if there are others: it is replaced at once.
 const AVOIDED: Duration = Duration::from_secs(1);
 
-/// The same of one that hangs: nobody replaces it, and to find out whether it still does takes as
+/// The same of one that hangs: it is not replaced, and to find out whether it still does takes as
 /// long as a call may.
 const HUNG_AVOIDED: Duration = Duration::from_secs(30);
 
@@ -135,7 +135,7 @@ mod tests {
         assert!(known.choose(group).is_some());
     }
 
-    /// A link to nobody.
+    /// A link to nothing.
     struct Nobody;
 
     impl Link for Nobody {

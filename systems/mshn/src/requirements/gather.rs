@@ -29,7 +29,7 @@ pub struct RequirementProxy {
     gathered: Arc<Mutex<All>>,
 }
 
-/// By application, format and machine. Lock "gathered": not held while somebody is called.
+/// By application, format and machine. Lock "gathered": not held in calls.
 type All = HashMap<(String, String, String), Gathered>;
 
 fn lock(all: &Mutex<All>) -> MutexGuard<'_, All> {

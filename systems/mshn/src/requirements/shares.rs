@@ -21,7 +21,7 @@ const SHARES: TableDefinition<'_, Key, Value> = TableDefinition::new("shares");
 /// Origin and version to application, format and machine.
 const VERSIONS: TableDefinition<'_, (&str, u64), (&str, &str, &str)> =
     TableDefinition::new("versions");
-/// Who we are.
+/// The name of this database.
 const SELF: TableDefinition<'_, (), &str> = TableDefinition::new("self");
 
 /// Shares in one answer.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The largest matrix that [`EtcMatrix::parse`] takes: 4,096 tasks on 256 machines and more fit in.
 const MAX_VALUES: usize = 1 << 24;
 
-/// Times in the unit of whoever made the matrix (usually seconds): finite and not negative.
+/// Times in the unit of the matrix (usually seconds): finite and not negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EtcMatrix {
     tasks: usize,

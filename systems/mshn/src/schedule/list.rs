@@ -126,7 +126,7 @@ fn batch(
     Mapping::new(machines)
 }
 
-/// Nobody waits any longer: the rest goes where it is done first.
+/// No task waits any longer: the rest goes where it is done first.
 fn finish_greedily(
     problem: &Problem,
     mut ready: Vec<f64>,
@@ -212,7 +212,7 @@ fn best_and_sufferage(problem: &Problem, ready: &[f64], task: usize) -> (usize, 
             second = completion;
         }
     }
-    // With one machine nobody suffers by the lack of a second.
+    // With one machine no task suffers by the lack of a second.
     (best.0, if second.is_finite() { second - best.1 } else { 0.0 })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The command line draws a bar of it; the Scheduling Advisor lets heuristics run to their end.
 
-/// Who wants to know how far a heuristic is.
+/// A caller that wants to know how far a heuristic is.
 pub trait Progress {
     /// About `done` of the work is done (0 to 1, never falling), and the best mapping so far has
     /// this makespan. The answer says whether to go on.
@@ -18,7 +18,7 @@ pub enum Control {
     Stop,
 }
 
-/// Nobody wants to know.
+/// For callers that do not want to know.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 

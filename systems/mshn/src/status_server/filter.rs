@@ -19,7 +19,7 @@ pub struct StatusProxy {
     peers: Peers,
     /// None: all status servers.
     upstream: Option<Address>,
-    /// Lock "proxy": not held while somebody is called.
+    /// Lock "proxy": not held in calls.
     passed: Mutex<HashMap<String, (Instant, MachineStatus)>>,
     received: AtomicU64,
     forwarded: AtomicU64,

@@ -36,7 +36,7 @@ impl Watched {
         }
     }
 
-    /// Whether somebody still wants it watched.
+    /// Whether an advisor still wants it watched.
     pub(super) fn is_wanted(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.renewed) < LEASE
     }

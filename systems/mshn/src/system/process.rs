@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a process may take until it serves.
 const BEGINS_MAX: Duration = Duration::from_secs(60);
 
-/// Who has lived so long is started again at once; others after a pause that doubles.
+/// A process that has lived so long is started again at once; others after a pause that doubles.
 const STEADY: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -153,7 +153,7 @@ fn lines(output: ChildStdout) -> Receiver<String> {
         if let Err(error) = output.read_line(&mut line) {
             tracing::warn!(%error, "the first line of a process");
         }
-        // Perhaps nobody waits any more.
+        // Perhaps no thread waits any more.
         let _ = sender.send(line.trim().to_owned());
         // Ends with the process, however that ends.
         let _ = io::copy(&mut output, &mut io::sink());

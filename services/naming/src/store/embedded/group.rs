@@ -1,7 +1,7 @@
 //! Group commit: changes that wait while a transaction is written go into the next one together.
 //!
-//! There is no thread for it: whoever finds nobody writing writes for all that wait. So a lone
-//! change is written by the thread that asks for it, at once.
+//! There is no thread for it: a thread that finds no other writing writes for all that wait. So a
+//! lone change is written by the thread that asks for it, at once.
 
 use super::change::{Made, TableChange};
 use crate::store::StoreError;
@@ -47,7 +47,7 @@ impl Group {
                 continue;
             }
             if !state.waiting.iter().any(|(waiting, _)| *waiting == ticket) {
-                // Whoever had it in hand did not come back.
+                // The thread that had it in hand did not come back.
                 return Err(StoreError::Uncertain("the thread that wrote ended".to_owned()));
             }
             state.is_writing = true;

@@ -1,7 +1,7 @@
 //! Requests whose answers are to come as events, by correlation; and the ways that they went, of
 //! which one knows when they were last heard of.
 //!
-//! An answer that finds nobody waiting came late, or twice: it is counted and dropped. A request
+//! An answer that finds no caller waiting came late, or twice: it is counted and dropped. A request
 //! that who should answer does not know of was lost, or its answer was: it fails.
 
 use crate::messages::{Done, Reply, sent};
@@ -26,7 +26,7 @@ pub struct EventCounts {
     pub lost: u64,
     /// Requests that failed since their answer did not come in the time that they had.
     pub timed_out: u64,
-    /// Answers that came when nobody waited for them any more.
+    /// Answers that came when no caller waited for them any more.
     pub late: u64,
     /// Requests that came a second time while they were served, and were left out.
     pub duplicates: u64,
@@ -222,8 +222,8 @@ impl PendingCalls {
         pending.take(ASKED_MAX).collect()
     }
 
-    /// Who should answer knows nothing of these requests of that way. Said twice, so long apart, it
-    /// holds: what was on its way at the first time has come since.
+    /// The one that should answer knows nothing of these requests of that way. Said twice, so long
+    /// apart, it holds: what was on its way at the first time has come since.
     pub(super) fn denied(&self, way: &Arc<Way>, unknown: &[u64], apart: Duration) {
         let now = Instant::now();
         let lost: Vec<u64> = {

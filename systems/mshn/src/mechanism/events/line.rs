@@ -150,7 +150,7 @@ fn qos(options: &EventOptions) -> ChannelQos {
     }
 }
 
-/// Whoever was called so before is gone, or about to be: what waits there waits in vain.
+/// The component that had this name before is gone, or about to be: what waits there waits in vain.
 fn end_earlier(factory: &EventChannelFactory, name: &str) -> Result<(), SystemException> {
     let begins = format!("{name}/");
     for earlier in factory.list()?.iter().filter(|earlier| earlier.starts_with(&begins)) {

@@ -64,8 +64,8 @@ impl EventLink {
         Ok(Letter { head: Header { correlation, reply_to }, body: Body::Asks(request) })
     }
 
-    /// Asks whether somebody is there, and whether they know of these requests, which their channel
-    /// has taken: so it gives them first. When the channel is gone, nobody is there.
+    /// Asks whether the component is there, and whether they know of these requests, which their
+    /// channel has taken: so it gives them first. When the channel is gone, so is the component.
     pub(super) fn probe(&self, awaited: Vec<u64>) {
         self.way.is_probed();
         let Ok(inbox) = self.hub.inbox() else { return };

@@ -148,7 +148,7 @@ fn a_component_that_has_enough_to_do_keeps_its_callers_waiting() {
     }
 }
 
-/// Nobody who lives is taken for dead, however busy the machine.
+/// No component that lives is taken for dead, however busy the machine.
 fn patient() -> EventOptions {
     EventOptions { silence: PATIENCE, ..EventOptions::default() }
 }

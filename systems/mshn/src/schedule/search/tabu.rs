@@ -85,7 +85,7 @@ impl Search<'_> {
         }
     }
 
-    /// Goes to the first better neighbour, if there is one and nobody says that it is to stop.
+    /// Goes to the first better neighbour, if there is one and it is not told to stop.
     fn short_hop(&mut self) -> bool {
         let old = self.current.makespan();
         for first in 0..self.problem.tasks() {
