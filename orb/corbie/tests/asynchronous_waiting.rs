@@ -11,8 +11,8 @@ use corbie::Interface as _;
 use corbie::codegen::Marshal;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{
-    CompletionStatus, Operation, PendingReply, Reply, ReplySink, SystemException,
-    SystemExceptionKind as Kind,
+    CompletionStatus, DynamicObject as _, Operation, PendingReply, Reply, ReplySink,
+    SystemException, SystemExceptionKind as Kind,
 };
 use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, as_client, loopback_orb, serve};

@@ -24,7 +24,7 @@ mod shared_call;
 mod waiting;
 mod write;
 
-pub(crate) use asynchronous::{PendingRequest, Route, invoke_async, invoke_deferred, invoke_on};
+pub(crate) use asynchronous::{AwaitedCall, Route, invoke_async, invoke_deferred, invoke_on};
 pub(crate) use bind::{Binding, Target, bind, first_object_key};
 pub(crate) use call::invoke;
 pub(crate) use fault::CallFault;

@@ -56,7 +56,7 @@ pub(crate) enum Route {
 
 /// A call whose reply is to come.
 #[derive(Debug)]
-pub(crate) struct PendingRequest {
+pub(crate) struct AwaitedCall {
     pub(crate) call: Call,
     pub(crate) body: Body,
     /// When it is over.
@@ -253,10 +253,10 @@ impl<F: Into<CallFault>> From<F> for NotStarted {
 /// As [`start`]; `TRANSIENT` (`COMPLETED_NO`) when they cannot be sent as they are.
 #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
 pub(crate) fn start_again(
-    pending: PendingRequest,
+    pending: AwaitedCall,
     opened: Opened<'_>,
 ) -> Result<(), (Call, SystemException)> {
-    let PendingRequest { mut call, body, .. } = pending;
+    let AwaitedCall { mut call, body, .. } = pending;
     let Some(octets) = body.octets else {
         let exception = not_kept(&call.operation);
         return Err((call, exception));
@@ -399,7 +399,7 @@ fn stand_in_line<'a>(
     let opening = rebind::opening(&call.object, content.policies, target);
     let body = Body { position, announces, octets: Some(octets) };
     let deadline = call.clock.deadline();
-    let waits = PendingRequest { call, body, deadline, oneways_before: 0 };
+    let waits = AwaitedCall { call, body, deadline, oneways_before: 0 };
     let stands = pool.stand_in_line(&orb, waits, opening);
     stands.map_err(|(waits, why)| match why {
         NotInLine::Opened => (waits.call, NotStarted::Opened),
@@ -462,7 +462,7 @@ fn hand_over(
             .map_or(When::Now, |held| muxed::held_call(held, sending.start)),
     };
     let deadline = call.clock.deadline();
-    let request = PendingRequest { call, body, deadline, oneways_before: 0 };
+    let request = AwaitedCall { call, body, deadline, oneways_before: 0 };
     let sent = connection.send(&orb, request, encoder, &dispatch, &sending);
     sent.map_err(|(request, fault)| (Call { attempts: ready, ..request.call }, fault.into()))
 }

@@ -6,7 +6,7 @@
 
 use crate::Orb;
 use crate::client::BindingRef;
-use crate::client::asynchronous::{Call, Opened, PendingRequest, policies_of, start_again};
+use crate::client::asynchronous::{AwaitedCall, Call, Opened, policies_of, start_again};
 use crate::client::attempts::{Answer, after_exception, after_fault, after_redirect};
 use crate::client::reply_sink::Sink;
 use crate::client::{CallFault, Reply, ReplySink};
@@ -44,7 +44,7 @@ impl OwnedReply {
 /// The reply to `pending` has come.
 pub(crate) fn reply(
     orb: &Orb,
-    pending: PendingRequest,
+    pending: AwaitedCall,
     owned: OwnedReply,
     status: ReplyStatus,
     body: usize,
@@ -80,7 +80,7 @@ fn answered(call: &Call) {
 /// The connection ended, or its time did, before there was a reply: sends the call again where that
 /// is safe.
 #[cold]
-pub(crate) fn failed(pending: PendingRequest, fault: ConnectionFault) {
+pub(crate) fn failed(pending: AwaitedCall, fault: ConnectionFault) {
     again(pending, |call, binding| {
         let Call { object, operation, attempts, .. } = call;
         after_fault(object, operation, binding, attempts, CallFault::Connection(fault))
@@ -90,7 +90,7 @@ pub(crate) fn failed(pending: PendingRequest, fault: ConnectionFault) {
 /// Sends the call again as `prepare` says, or ends it.
 #[cold]
 fn again(
-    mut pending: PendingRequest,
+    mut pending: AwaitedCall,
     prepare: impl FnOnce(&mut Call, &BindingRef<'_>) -> Result<(), SystemException>,
 ) {
     let object = pending.call.object.clone();
@@ -104,14 +104,14 @@ fn again(
 
 /// A call that stood in the line of `pool` goes over the `connection` that was opened for it.
 pub(crate) fn send_over(
-    pending: PendingRequest,
+    pending: AwaitedCall,
     pool: &ConnectionPool,
     connection: &Arc<MuxedConnection>,
 ) {
     send(pending, Some((pool, connection)));
 }
 
-fn send(pending: PendingRequest, opened: Opened<'_>) {
+fn send(pending: AwaitedCall, opened: Opened<'_>) {
     if pending.call.sink.is_cancelled() {
         return;
     }

@@ -5,7 +5,7 @@
 //! until a thread of the `connector` has a connection, or the time of the call is over.
 
 use crate::Orb;
-use crate::client::PendingRequest;
+use crate::client::AwaitedCall;
 use crate::reactor::Turn;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Source};
@@ -18,7 +18,7 @@ use std::time::Instant;
 /// The calls that wait for one connection.
 #[derive(Default)]
 pub(crate) struct Line {
-    calls: VecDeque<PendingRequest>,
+    calls: VecDeque<AwaitedCall>,
     /// Octets of all arguments.
     octets: usize,
 }
@@ -36,10 +36,10 @@ impl Line {
     #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
     pub(crate) fn push(
         &mut self,
-        call: PendingRequest,
+        call: AwaitedCall,
         calls_max: usize,
         octets_max: usize,
-    ) -> Result<(), PendingRequest> {
+    ) -> Result<(), AwaitedCall> {
         let octets = self.octets.saturating_add(call.body.len());
         if !self.is_empty() && (self.calls.len() >= calls_max || octets > octets_max) {
             return Err(call);
@@ -50,21 +50,21 @@ impl Line {
     }
 
     /// The call that came first.
-    pub(crate) fn pop(&mut self) -> Option<PendingRequest> {
+    pub(crate) fn pop(&mut self) -> Option<AwaitedCall> {
         let call = self.calls.pop_front()?;
         self.octets -= call.body.len();
         Some(call)
     }
 
     /// All of them, in their order.
-    pub(crate) fn take(&mut self) -> VecDeque<PendingRequest> {
+    pub(crate) fn take(&mut self) -> VecDeque<AwaitedCall> {
         self.octets = 0;
         std::mem::take(&mut self.calls)
     }
 
     /// Those whose time is over at `now`.
-    pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<PendingRequest> {
-        let is_over = |call: &mut PendingRequest| call.deadline.is_some_and(|end| end <= now);
+    pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<AwaitedCall> {
+        let is_over = |call: &mut AwaitedCall| call.deadline.is_some_and(|end| end <= now);
         let mut expired = Vec::new();
         let mut index = 0;
         while index < self.calls.len() {

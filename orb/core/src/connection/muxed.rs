@@ -11,7 +11,7 @@ mod reading;
 mod tests;
 
 use crate::Orb;
-use crate::client::{PendingRequest, Waiting, copy_from};
+use crate::client::{AwaitedCall, Waiting, copy_from};
 use crate::clock::Clock;
 use crate::connection::ConnectionFault;
 use crate::connection::fault::Awaited;
@@ -250,11 +250,11 @@ impl MuxedConnection {
     pub(crate) fn send(
         &self,
         orb: &Orb,
-        mut request: PendingRequest,
+        mut request: AwaitedCall,
         encoder: &mut Encoder<'_>,
         dispatch: &Dispatch,
         clock: &Clock,
-    ) -> Result<(), (PendingRequest, ConnectionFault)> {
+    ) -> Result<(), (AwaitedCall, ConnectionFault)> {
         let must_not_wait = !request.call.may_wait || runs_loop() || delivers();
         request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
@@ -308,7 +308,7 @@ impl MuxedConnection {
         begun: &Begun,
         must_not_wait: bool,
         clock: &Clock,
-    ) -> Result<(), (PendingRequest, ConnectionFault)> {
+    ) -> Result<(), (AwaitedCall, ConnectionFault)> {
         let when = self.when(begun.others, clock.start, dispatch.when);
         let patience = self.patience(orb, must_not_wait, clock);
         let terms = Terms {
@@ -409,7 +409,7 @@ impl MuxedConnection {
 
     #[cold]
     #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
-    fn refused(&self, id: u32, fault: SendFault) -> Result<(), (PendingRequest, ConnectionFault)> {
+    fn refused(&self, id: u32, fault: SendFault) -> Result<(), (AwaitedCall, ConnectionFault)> {
         let is_unsent = !matches!(fault, SendFault::Unknown(_));
         let unsent = if is_unsent { self.pending.withdraw(id) } else { None };
         let why = self.not_sent(fault);

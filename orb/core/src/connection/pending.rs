@@ -4,7 +4,7 @@
 //! Joins the pure `ReplyTable` of GIOP to threads: one lock, held for a look-up. The thread that
 //! takes a request out of here delivers its outcome, so each has one. Used by `connection/muxed`.
 
-use crate::client::PendingRequest;
+use crate::client::AwaitedCall;
 use corbie_giop::{Begun, NotBegun, Replied, ReplyTable};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ const SPARE_BODY_OCTETS: usize = 256;
 /// A thread that must not wait may have so many times the limit pending.
 const OVERDRAFT: usize = 4;
 /// Stands for "no deadline" in [`Pending::next_deadline`].
-const NEVER: u64 = ReplyTable::<PendingRequest>::NEVER;
+const NEVER: u64 = ReplyTable::<AwaitedCall>::NEVER;
 
 /// See the module.
 pub(crate) struct Pending {
@@ -33,7 +33,7 @@ pub(crate) struct Pending {
 
 #[derive(Default)]
 struct State {
-    table: ReplyTable<PendingRequest>,
+    table: ReplyTable<AwaitedCall>,
     bodies: Vec<Vec<u8>>,
     waiters: u32,
 }
@@ -70,11 +70,11 @@ impl Pending {
     #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
     pub(crate) fn begin(
         &self,
-        mut request: PendingRequest,
+        mut request: AwaitedCall,
         keep: impl Fn(&mut Vec<u8>) -> bool,
         even_beyond: bool,
         tell: impl FnOnce(u32),
-    ) -> Result<Begun, (PendingRequest, NotBegun)> {
+    ) -> Result<Begun, (AwaitedCall, NotBegun)> {
         let deadline = request.deadline.map_or(NEVER, |deadline| self.nanoseconds(deadline));
         let mut state = self.lock();
         let most = if even_beyond { self.requests_max * OVERDRAFT } else { self.requests_max };
@@ -127,7 +127,7 @@ impl Pending {
     /// The reply to `id` has come: takes out the request that waited for it. Its arguments are
     /// kept only where it may have to be sent again.
     #[inline]
-    pub(crate) fn take(&self, id: u32, may_be_sent_again: bool) -> Replied<PendingRequest> {
+    pub(crate) fn take(&self, id: u32, may_be_sent_again: bool) -> Replied<AwaitedCall> {
         let mut state = self.lock();
         let mut replied = state.table.replied(id);
         if let Replied::To(request) = &mut replied {
@@ -143,7 +143,7 @@ impl Pending {
     }
 
     /// Takes out a request that was not sent.
-    pub(crate) fn withdraw(&self, id: u32) -> Option<PendingRequest> {
+    pub(crate) fn withdraw(&self, id: u32) -> Option<AwaitedCall> {
         let mut state = self.lock();
         let request = state.table.withdraw(id);
         self.tell_waiters(&state);
@@ -151,7 +151,7 @@ impl Pending {
     }
 
     /// Takes out a request that is given up; its reply may still come.
-    pub(crate) fn abandon(&self, id: u32) -> Option<PendingRequest> {
+    pub(crate) fn abandon(&self, id: u32) -> Option<AwaitedCall> {
         let mut state = self.lock();
         let request = state.table.abandon(id);
         self.tell_waiters(&state);
@@ -174,7 +174,7 @@ impl Pending {
     }
 
     /// Takes out the requests whose time is over at `now`. Their replies may still come.
-    pub(crate) fn take_expired(&self, now: Instant) -> Vec<(u32, PendingRequest)> {
+    pub(crate) fn take_expired(&self, now: Instant) -> Vec<(u32, AwaitedCall)> {
         if self.next_deadline().is_none_or(|next| next > now) {
             return Vec::new();
         }
@@ -199,7 +199,7 @@ impl Pending {
 
     /// No request is taken any more, and no reply will come; those that waited, in the order in
     /// which they were sent, threads that wait first: upcalls may take their time.
-    pub(crate) fn close(&self) -> Vec<PendingRequest> {
+    pub(crate) fn close(&self) -> Vec<AwaitedCall> {
         let mut state = self.lock();
         state.bodies = Vec::new();
         self.next_deadline.store(NEVER, Ordering::Relaxed);

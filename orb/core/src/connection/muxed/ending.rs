@@ -2,7 +2,7 @@
 //! shutdown. Each is taken out of the pending first, so that no other thread ends it too.
 
 use super::MuxedConnection;
-use crate::client::PendingRequest;
+use crate::client::AwaitedCall;
 use crate::client::delivery;
 use crate::connection::{Awaited, ConnectionFault};
 use corbie_cdr::{ByteOrder, Version};
@@ -45,7 +45,7 @@ impl MuxedConnection {
 
     /// The server closed in order: nothing that is pending was served (CORBA 3.3 P2 §9.4.7).
     #[cold]
-    pub(super) fn closed_orderly(&self, unserved: Vec<PendingRequest>) {
+    pub(super) fn closed_orderly(&self, unserved: Vec<AwaitedCall>) {
         for request in unserved {
             delivery::failed(request, ConnectionFault::ClosedInOrder);
         }
@@ -78,7 +78,7 @@ impl MuxedConnection {
     }
 
     /// Sends nothing and takes nothing any more; what was pending.
-    pub(super) fn close(&self) -> Vec<PendingRequest> {
+    pub(super) fn close(&self) -> Vec<AwaitedCall> {
         self.life.gone();
         // First: who reads sees the link closed, and must not take that for a break.
         let pending = self.pending.close();

@@ -7,7 +7,7 @@
 use super::MuxedConnection;
 use crate::Orb;
 use crate::client::delivery::{self, OwnedReply};
-use crate::client::{PendingRequest, Waiting};
+use crate::client::{AwaitedCall, Waiting};
 use crate::reactor::Turn;
 use corbie_connection::{ReceiveFailure, Received, SendFault, WhatComes, WhatIsHere, receive};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
@@ -63,10 +63,10 @@ enum Attempt {
 #[expect(clippy::large_enum_variant, reason = "lives on the stack; a box would cost each reply")]
 enum Came {
     /// The reply to a request, which is not among the pending any more.
-    Reply { request: PendingRequest, message: OwnedMessage, status: ReplyStatus, body: usize },
+    Reply { request: AwaitedCall, message: OwnedMessage, status: ReplyStatus, body: usize },
     /// The server closes in order; what was pending. Closed while this thread alone reads: another
     /// one would take the end of the stream for a break.
-    CloseConnection(Vec<PendingRequest>),
+    CloseConnection(Vec<AwaitedCall>),
     /// Nothing that anybody waits for.
     Unknown,
 }
@@ -85,7 +85,7 @@ thread_local! {
 
 /// A reply on its way to the sink of its request, which is not among the pending any more.
 struct Taking {
-    request: PendingRequest,
+    request: AwaitedCall,
     reply: OwnedReply,
     status: ReplyStatus,
     body: usize,

@@ -5,7 +5,7 @@
 
 use super::{ConnectionPool, Opening};
 use crate::Orb;
-use crate::client::{PendingRequest, Route, delivery};
+use crate::client::{AwaitedCall, Route, delivery};
 use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
 use corbie_transport::Link;
 use std::io;
@@ -41,9 +41,9 @@ impl ConnectionPool {
     pub(crate) fn stand_in_line(
         self: &Arc<Self>,
         orb: &Orb,
-        call: PendingRequest,
+        call: AwaitedCall,
         opening: Opening,
-    ) -> Result<(), (PendingRequest, NotInLine)> {
+    ) -> Result<(), (AwaitedCall, NotInLine)> {
         let (route, deadline) = (call.call.route, call.deadline);
         let mut shared = self.lock_shared();
         if route == Route::Shared && shared.find(route).is_some() {
