@@ -81,7 +81,7 @@ fn a_servant_may_call_back_its_client_over_the_same_connection() {
     for concurrency in STRATEGIES {
         let options = ["-ORBServerConcurrency", concurrency, "-ORBRequestTimeout", "60s"];
         let (server, echo, _noted) = serve(&options);
-        // The middle object calls the server again, which is the nested call of `relief`.
+        // The middle object calls the server again, which is the nested call of `stand_in`.
         let client = loopback_orb(&options);
         lend_a_thread(&client);
         let (middle, _) = EchoServant::new();

@@ -11,7 +11,7 @@ use crate::client::{Reply, Target, rebind, shared_call};
 use crate::clock::Clock;
 use crate::connection::{ClientConnection, ConnectionFault, PooledConnection};
 use crate::policy::CallPolicies;
-use crate::server::relief;
+use crate::server::stand_in;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder};
 use corbie_connection::ReceiveFailure;
@@ -162,7 +162,7 @@ impl Exchange<'_> {
         id: u32,
         read: impl Fn(&Message<'_>) -> Option<Result<(u32, A), GiopError>>,
     ) -> Result<A, ConnectionFault> {
-        let _relief = relief::while_waiting();
+        let _stand_in = stand_in::before_waiting();
         loop {
             let connection = self.connection.get()?;
             if let Err(failure) = receive(connection, self.clock) {

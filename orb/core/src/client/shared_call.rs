@@ -8,7 +8,7 @@ use crate::client::asynchronous::{Route, invoke_again, send_for};
 use crate::client::write::Arguments;
 use crate::client::{Reply, ReplySink, Waiting};
 use crate::policy::CallPolicies;
-use crate::server::relief;
+use crate::server::stand_in;
 use crate::{Object, Operation, Orb};
 use corbie_giop::ResponseFlags;
 use corbie_settings::{ReplyWait, TransportMultiplexing};
@@ -66,7 +66,7 @@ pub(crate) fn invoke(
         let waiting = WAITING.with(RefCell::take).unwrap_or_default();
         let sink = ReplySink::waiting(&waiting);
         let outcome = send_for(object, operation, arguments, policies, sink, how).and_then(|()| {
-            let _relief = relief::while_waiting();
+            let _stand_in = stand_in::before_waiting();
             wait(orb, &waiting, how.0);
             waiting.take()
         });

@@ -6,7 +6,7 @@
 
 use crate::Orb;
 use crate::server::activity::Activity;
-use crate::server::crew::Crew;
+use crate::server::connection_threads::ConnectionThreads;
 use crate::server::sending;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_connection::{ReceiveFailure, Received, Sender, WhatComes, WhatIsHere, receive};
@@ -37,7 +37,7 @@ pub(crate) struct ServerConnection {
     /// How far it is, and how many requests are in service.
     pub(crate) life: Life,
     /// The threads that serve it, where it has its own.
-    pub(crate) crew: Crew,
+    pub(crate) threads: ConnectionThreads,
     /// What the client was last heard to say. What we say on our own account is said in its
     /// version.
     pub(crate) activity: Activity,
@@ -84,7 +84,7 @@ impl ServerConnection {
             is_batching: AtomicBool::new(false),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
             life: Life::new(),
-            crew: Crew::default(),
+            threads: ConnectionThreads::default(),
             activity: Activity::new(orb.tick(), protocol.version()),
             deferred: AtomicU32::new(0),
             is_paused: AtomicBool::new(false),
@@ -219,7 +219,7 @@ impl ServerConnection {
 
     fn say_last(&self, last_words: Option<Control>) {
         self.send_last(last_words);
-        self.crew.dismiss();
+        self.threads.dismiss();
     }
 
     /// Closes without a word, also when last words wait to be taken.

@@ -1,17 +1,17 @@
 //! One thread reads, dispatches and answers everything of one connection: no hand-over between
 //! threads and, in steady state, one receive and one send for each request (paper POA §2.5).
 //!
-//! `relief` starts more threads for a connection whose servants make calls of their own; of the
-//! threads of one connection (its `crew`) one at a time reads and serves.
+//! `stand_in` starts more threads for a connection whose servants make calls of their own; of the
+//! threads of one connection (its `connection_threads`) one at a time reads and serves.
 
 use crate::Orb;
-use crate::server::{ServerConnection, dispatch, due_responses, relief};
+use crate::server::{ServerConnection, dispatch, due_responses, stand_in};
 use corbie_connection::ReceiveFailure;
 use std::sync::Arc;
 
 /// Starts a thread that serves `connection` until it closes.
 pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
-    connection.crew.join();
+    connection.threads.join();
     let thread = std::thread::Builder::new().name("corbie-connection".to_owned());
     let started = thread.spawn({
         let (orb, connection) = (orb.clone(), Arc::clone(connection));
@@ -19,7 +19,7 @@ pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
     });
     if let Err(error) = started {
         tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
-        if connection.crew.leave() {
+        if connection.threads.leave() {
             connection.close_when_served();
             orb.server().forget(connection.id);
         }
@@ -27,10 +27,10 @@ pub(crate) fn spawn(orb: &Orb, connection: &Arc<ServerConnection>) {
 }
 
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
-    relief::begin_duty(orb, connection);
+    stand_in::begin_duty(orb, connection);
     while serve_one(orb, connection) {}
-    relief::end_duty();
-    if connection.crew.leave() {
+    stand_in::end_duty();
+    if connection.threads.leave() {
         connection.finish();
         orb.server().forget(connection.id);
     }
@@ -39,7 +39,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) {
 /// Serves one message; whether the connection is still open.
 #[inline]
 fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>) -> bool {
-    connection.crew.rest_if_another_serves();
+    connection.threads.rest_if_another_serves();
     connection.wait_until_taken();
     due_responses::wait_for_room(orb, connection);
     match connection.receive(orb) {

@@ -1,15 +1,15 @@
 //! Keeps a connection served while its thread waits for a call of its own.
 //!
 //! With a thread per connection, a servant that calls back its client while the client, inside that
-//! call, calls the server again over the same connection would wait for itself. So before a
-//! serving thread waits for a reply, another one of the connection's [`Crew`] takes its place.
-//! Costs the ordinary call one look at a thread-local.
+//! call, calls the server again over the same connection would wait for itself. So before a serving
+//! thread waits for a reply, another one of the [`ConnectionThreads`] stands in for it. Costs the
+//! ordinary call one look at a thread-local.
 //!
-//! [`Crew`]: crate::server::crew::Crew
+//! [`ConnectionThreads`]: crate::server::connection_threads::ConnectionThreads
 
 use crate::Orb;
 use crate::server::{ServerConnection, held, thread_per_connection};
-use corbie_threads::reactor::before_waiting;
+use corbie_threads::reactor;
 use corbie_threads::thread::begin_serving;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -41,19 +41,19 @@ pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
 
 /// This thread is about to wait for a reply: sees to it that its connection stays served.
 #[inline]
-pub(crate) fn while_waiting() -> WhileWaiting {
-    before_waiting();
+pub(crate) fn before_waiting() -> WhileWaiting {
+    reactor::before_waiting();
     held::let_go();
     WhileWaiting(DUTY.with(|slot| {
         let slot = slot.borrow();
-        slot.as_ref().map(|duty| relieve(&duty.orb, &duty.connection))
+        slot.as_ref().map(|duty| call_stand_in(&duty.orb, &duty.connection))
     }))
 }
 
 #[cold]
-fn relieve(orb: &Orb, connection: &Arc<ServerConnection>) -> Arc<ServerConnection> {
+fn call_stand_in(orb: &Orb, connection: &Arc<ServerConnection>) -> Arc<ServerConnection> {
     connection.flush();
-    if connection.crew.begin_waiting(orb.settings().pool_threads_max) {
+    if connection.threads.begin_waiting(orb.settings().pool_threads_max) {
         thread_per_connection::spawn(orb, connection);
     }
     Arc::clone(connection)
@@ -63,7 +63,7 @@ impl Drop for WhileWaiting {
     #[inline]
     fn drop(&mut self) {
         if let Some(connection) = &self.0 {
-            connection.crew.end_waiting();
+            connection.threads.end_waiting();
         }
     }
 }

@@ -9,7 +9,7 @@ use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 #[derive(Debug, Default)]
-pub(crate) struct Crew {
+pub(crate) struct ConnectionThreads {
     state: Ranked<rank::Leaf, State>,
     called: Signal,
     /// All threads: for a look without the lock.
@@ -33,7 +33,7 @@ impl State {
     }
 }
 
-impl Crew {
+impl ConnectionThreads {
     fn lock(&self) -> Guard<'_, rank::Leaf, State> {
         self.state.lock()
     }
@@ -64,7 +64,7 @@ impl Crew {
     #[cold]
     fn rest(&self) {
         let mut state = self.lock();
-        // Who called this thread may be back before it is awake: then one is too many again.
+        // The thread that called this one may be back before it is awake: one too many again.
         while state.active() > 1 && !state.is_dismissed {
             state.resting += 1;
             let idle = |state: &mut State| state.called == 0 && !state.is_dismissed;
@@ -96,7 +96,7 @@ impl Crew {
         self.lock().waiting -= 1;
     }
 
-    /// The connection is closed: nobody rests any more.
+    /// The connection is closed: no thread rests any more.
     pub(crate) fn dismiss(&self) {
         self.lock().is_dismissed = true;
         self.called.wake_all();
