@@ -1,5 +1,5 @@
 //! The chores whose work is done by a program of another crate: interop, bench, codegen, fuzz,
-//! soak.
+//! soak, simulate.
 //! xtask only knows how each is built and started, so that it need not be compiled with them.
 
 use std::path::Path;
@@ -67,5 +67,14 @@ pub(crate) fn soak(root: &Path, arguments: &[String]) -> Result<String, String> 
     Program::new(root, "cargo build --quiet --release --package corbie-tools --bin corbie")
         .run()?;
     let line = "cargo run --quiet --release --package corbie-soak --bin corbie-soak --";
+    Program::new(root, line).arguments(arguments).run().map(|()| String::new())
+}
+
+/// `cargo xtask simulate`: the program of `tests/testkit`, a million seeds unless told otherwise.
+///
+/// # Errors
+/// When something happens in a run that must not.
+pub(crate) fn simulate(root: &Path, arguments: &[String]) -> Result<String, String> {
+    let line = "cargo run --quiet --release --package corbie-testkit --bin corbie-simulate --";
     Program::new(root, line).arguments(arguments).run().map(|()| String::new())
 }

@@ -33,7 +33,7 @@ struct Command {
 
 /// The commands: the only list of them, for dispatch and help; `tidy` reads it for the check of the
 /// documentation.
-const COMMANDS: [Command; 13] = [
+const COMMANDS: [Command; 14] = [
     Command {
         name: "tidy",
         arguments: "[--list | --shrink]",
@@ -75,6 +75,12 @@ const COMMANDS: [Command; 13] = [
         arguments: "[--minutes N] [--seed N] [--durable] [--out DIR]",
         about: "kill suppliers, consumers and channels for ten minutes, and account for all events",
         run: delegate::soak,
+    },
+    Command {
+        name: "simulate",
+        arguments: "[--seeds N] [--first N] [--seed N]",
+        about: "run a million seeds of the simulated network, with their faults, or one again",
+        run: delegate::simulate,
     },
     Command {
         name: "quick-start",

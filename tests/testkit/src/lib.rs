@@ -22,4 +22,4 @@ pub use corbie_giop::MessageKind;
 pub use log::CapturedLog;
 pub use octets::{RawRequest, fragment_of_1_2, message_header, object_key_in};
 pub use peer::{Answered, RawPeer};
-pub use simulation::{Arrival, End, NetworkConditions, Pair, Seed, Side};
+pub use simulation::{CallPlan, Counts, Plan, Seed, ServerPlan, simulate};

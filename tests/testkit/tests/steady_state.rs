@@ -3,11 +3,12 @@
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
-    Connection, Event, Fragments, MessageReader, ReaderLimits, ReplyHeader, ReplyStatus,
-    RequestHeader, ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_reply,
-    write_request,
+    Fragments, Incoming, Life, MessageReader, ReaderLimits, Replied, ReplyHeader, ReplyStatus,
+    ReplyTable, RequestHeader, ResponseFlags, Roles, ServiceContexts, Target, finish_message,
+    write_reply, write_request,
 };
 use corbie_testkit::CountingAllocator;
+use std::sync::atomic::AtomicU32;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -62,25 +63,28 @@ fn the_allocator_counts() {
 
 #[test]
 fn requests_and_replies_allocate_nothing() {
-    let mut client = Connection::new(ReaderLimits::default(), Roles::CLIENT);
-    let mut server = Connection::new(ReaderLimits::default(), Roles::SERVER);
+    let mut client = MessageReader::new(ReaderLimits::default(), Roles::CLIENT);
+    let mut server = MessageReader::new(ReaderLimits::default(), Roles::SERVER);
+    let (mut waiting, life) = (ReplyTable::<u32>::default(), Life::<AtomicU32>::new());
     let mut buffer = Vec::new();
-    let count = allocations(|id| {
+    let count = allocations(|number| {
         let mut e = Encoder::new(std::mem::take(&mut buffer), ByteOrder::NATIVE);
-        client.begin_request(id).expect("open");
+        let id = waiting.begin(number, ReplyTable::<u32>::NEVER, 1).expect("room").id;
         write_a_request(&mut e, id);
-        receive(&mut server, e.own_octets());
-        let event = server.poll_event().expect("a good request");
-        let Some(Event::Request { header, mut arguments, .. }) = event else {
-            unreachable!("a request was sent")
-        };
+        server.receive_from(e.own_octets());
+        let message = server.next().expect("a good request").expect("a whole one");
+        assert_eq!(Roles::SERVER.incoming(&message), Ok(Incoming::Request));
+        let (header, mut arguments) = message.request().expect("a good header");
+        assert!(life.begin());
         assert_eq!(arguments.read_string().expect("ASCII"), "ACME");
-        assert_eq!(header.request_id, id);
         let mut e = Encoder::new(e.into_buffer(), ByteOrder::NATIVE);
-        write_a_reply(&mut e, id, 64);
-        assert!(server.reply_sent(id));
-        receive(&mut client, e.own_octets());
-        assert!(matches!(client.poll_event(), Ok(Some(Event::Reply { .. }))));
+        write_a_reply(&mut e, header.request_id, 64);
+        assert!(!life.finish());
+        client.receive_from(e.own_octets());
+        let message = client.next().expect("a good reply").expect("a whole one");
+        assert_eq!(Roles::CLIENT.incoming(&message), Ok(Incoming::Reply));
+        let (header, _) = message.reply().expect("a good header");
+        assert_eq!(waiting.replied(header.request_id), Replied::To(number));
         buffer = e.into_buffer();
     });
     assert_eq!(count, 0);
@@ -125,9 +129,4 @@ fn cutting_into_fragments_allocates_nothing_and_joining_them_neither() {
         }
     });
     assert_eq!(count, 0);
-}
-
-fn receive(connection: &mut Connection, octets: &[u8]) {
-    connection.space()[..octets.len()].copy_from_slice(octets);
-    connection.handle_received(octets.len());
 }

@@ -15,8 +15,6 @@ use corbie_types::{CompletionStatus, Minor, SystemException, minor};
 pub enum Answer {
     /// A MessageError message: its octets were not GIOP, or broke the rules of GIOP.
     MessageError,
-    /// A CloseConnection message: its octets were fine, but this side will not go on.
-    CloseConnection,
     /// Nothing: the peer closed, or said itself that there was an error.
     Nothing,
 }
@@ -88,18 +86,10 @@ error_kinds! {
     /// More octets in incomplete messages than the limit `reassembly_octets`.
     ReassemblyTooLarge, MessageError, IMP_LIMIT_FRAGMENTS,
         "incomplete messages hold more than the limit";
-    /// A Request or LocateRequest with the id of one that is not answered yet.
-    DuplicateRequestId, MessageError, COMM_FAILURE_PROTOCOL, "the request id is in use";
-    /// More unanswered requests than the limit `outstanding_requests`.
-    TooManyRequests, CloseConnection, IMP_LIMIT_REQUESTS, "more unanswered requests than the limit";
     /// The peer closed the connection in the middle of a message.
     Truncated, Nothing, COMM_FAILURE_CLOSED, "the connection ended in the middle of a message";
-    /// The connection ended while requests waited for their replies.
-    Lost, Nothing, COMM_FAILURE_CLOSED, "the connection ended before the reply";
     /// The peer answered with MessageError.
     PeerReportedError, Nothing, COMM_FAILURE_MESSAGE_ERROR, "the peer reported a message error";
-    /// The connection is closed in order; requests without a reply were not begun.
-    Closed, Nothing, TRANSIENT_CLOSE_CONNECTION, "the connection is closed";
 }
 
 /// An error of the message layer: what was read, at which octet of the message, what was found.

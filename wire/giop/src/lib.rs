@@ -4,8 +4,9 @@
 //! GIOPlite (paper POA §3.3), which is one more [`Protocol`] to the reader and one more version to
 //! the codecs;
 //! [`MessageReader`] turns received octets into whole messages; [`Fragments`] cuts an encoded
-//! message into fragments; [`Connection`] keeps the rules of a connection (roles, outstanding
-//! requests, orderly close). The one caller is `orb/core/connection`.
+//! message into fragments; `connection` has the rules of a connection as parts ([`Roles`],
+//! [`Life`], [`ReplyTable`]), and [`Attempts`] those of a call. Used by `orb/connection` and
+//! `orb/core`.
 //!
 //! CORBA 3.3 P2 §9.4 (messages), §9.5 (connections), §9.6 (service contexts of the ORB).
 //!
@@ -15,21 +16,22 @@
 
 #![forbid(unsafe_code)]
 
-// layers: error memory protocol < message < reader split writer < connection template
+// layers: attempts error memory protocol < message < roles < reader split writer <
+// connection template
+mod attempts;
 mod connection;
 mod error;
 mod memory;
 mod message;
 mod protocol;
 mod reader;
+mod roles;
 mod split;
 mod template;
 mod writer;
 
-pub use connection::{
-    Begun, Connection, ConnectionState, Event, Incoming, Life, NotBegun, Outstanding, Replied,
-    ReplyTable, RequestIdTaken, RequestIds, Roles, Stage, Word,
-};
+pub use attempts::{Attempts, FORWARDS_MAX, Fault, Place, Step};
+pub use connection::{Begun, Incoming, Life, NotBegun, Replied, ReplyTable, Stage, Word};
 pub use error::{Answer, GiopError, GiopErrorKind};
 pub use message::{
     AddressingDisposition, CancelRequestHeader, CodeSetContext, FragmentHeader, LocateReplyHeader,
@@ -39,6 +41,7 @@ pub use message::{
 };
 pub use protocol::Protocol;
 pub use reader::{MessageReader, ReaderLimits};
+pub use roles::{RequestIds, Roles};
 pub use split::{Fragment, Fragments};
 pub use template::RequestTemplate;
 pub use writer::{

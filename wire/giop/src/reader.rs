@@ -15,11 +15,11 @@ use std::sync::Arc;
 use corbie_cdr::payload::{PayloadAllocator, PayloadMemory};
 use corbie_cdr::{ByteOrder, buffers};
 
-use crate::connection::rules::Roles;
 use crate::error::{GiopError, GiopErrorKind};
 use crate::memory::Memory;
 use crate::message::{Message, MessageHeader, MessageKind, OwnedMessage};
 use crate::protocol::Protocol;
+use crate::roles::Roles;
 use large::Large;
 use reassembly::Reassembly;
 
@@ -27,7 +27,7 @@ pub use limits::ReaderLimits;
 
 /// Where the message lies that `next` returned last.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum MessagePlace {
     /// `buffer[start..start + len]`.
     Buffer { start: usize, len: usize },
     /// The whole of the reassembled message.
@@ -62,7 +62,7 @@ pub struct MessageReader {
     end: usize,
     /// All octets of the message that begins at `start`, once its header was checked; else 0.
     total: usize,
-    current: Option<(MessageHeader, Place)>,
+    current: Option<(MessageHeader, MessagePlace)>,
     reassembly: Reassembly,
     /// A message that the buffer is too small for: being received, or the current one.
     large: Option<Large>,
@@ -167,7 +167,7 @@ impl MessageReader {
     /// The large message that was handed out is not wanted any more.
     #[cold]
     fn forget_current(&mut self) {
-        if let Some((_, Place::Large)) = self.current {
+        if let Some((_, MessagePlace::Large)) = self.current {
             self.large = None;
         }
     }
@@ -285,7 +285,7 @@ impl MessageReader {
     fn hand_out(&mut self, header: MessageHeader, start: usize, len: usize) {
         self.start = start + len;
         self.total = 0;
-        self.current = Some((header, Place::Buffer { start, len }));
+        self.current = Some((header, MessagePlace::Buffer { start, len }));
         if self.usual > Self::FIRST_OCTETS {
             self.note_size(len);
         }
@@ -324,9 +324,9 @@ impl MessageReader {
     pub fn current(&self) -> Option<Message<'_>> {
         let (header, place) = self.current?;
         let octets = match place {
-            Place::Buffer { start, len } => &self.buffer[start..start + len],
-            Place::Reassembled => self.reassembly.complete(),
-            Place::Large => self.large.as_ref()?.octets(),
+            MessagePlace::Buffer { start, len } => &self.buffer[start..start + len],
+            MessagePlace::Reassembled => self.reassembly.complete(),
+            MessagePlace::Large => self.large.as_ref()?.octets(),
         };
         Some(Message { header, octets })
     }
@@ -336,7 +336,7 @@ impl MessageReader {
     #[must_use]
     pub fn current_memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
         match self.current? {
-            (_, Place::Large) => self.large.as_ref()?.memory().given(),
+            (_, MessagePlace::Large) => self.large.as_ref()?.memory().given(),
             _ => None,
         }
     }
@@ -373,7 +373,7 @@ impl MessageReader {
             self.total = 0;
             let octets = &self.buffer[start..start + total];
             if let Some(header) = self.reassembly.add(&header, octets)? {
-                self.current = Some((header, Place::Reassembled));
+                self.current = Some((header, MessagePlace::Reassembled));
             }
             return Ok(true);
         }
@@ -412,10 +412,10 @@ impl MessageReader {
         if header.more_fragments || header.kind == MessageKind::Fragment {
             let complete = self.reassembly.add(&header, large.octets())?;
             self.large = None;
-            self.current = complete.map(|header| (header, Place::Reassembled));
+            self.current = complete.map(|header| (header, MessagePlace::Reassembled));
             return Ok(true);
         }
-        self.current = Some((header, Place::Large));
+        self.current = Some((header, MessagePlace::Large));
         self.after(&header)?;
         Ok(true)
     }
@@ -446,7 +446,7 @@ impl MessageReader {
         self.ended = true;
         self.total = 0;
         self.start = self.end;
-        if !matches!(self.current, Some((_, Place::Large))) {
+        if !matches!(self.current, Some((_, MessagePlace::Large))) {
             self.large = None;
         }
         self.reassembly.clear();
@@ -521,13 +521,13 @@ impl MessageReader {
     pub fn take_message(&mut self) -> Option<OwnedMessage> {
         let (header, place) = self.current.take()?;
         let (start, len) = match place {
-            Place::Buffer { start, len } => (start, len),
-            Place::Reassembled => {
+            MessagePlace::Buffer { start, len } => (start, len),
+            MessagePlace::Reassembled => {
                 let octets = self.reassembly.take_complete();
                 let len = octets.len();
                 return Some(OwnedMessage::new(header, Memory::Pooled(octets), 0, len));
             }
-            Place::Large => {
+            MessagePlace::Large => {
                 let large = self.large.take()?;
                 let len = large.octets().len();
                 return Some(OwnedMessage::new(header, large.into_memory(), 0, len));

@@ -9,11 +9,11 @@ mod samples;
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
-    Answer, Connection, ConnectionState, Event, Fragments, GiopErrorKind, LocateReplyHeader,
-    LocateStatus, MessageHeader, MessageKind, MessageReader, Protocol, ReaderLimits, ReplyHeader,
-    ReplyStatus, RequestHeader, ResponseFlags, Roles, ServiceContext, ServiceContexts, Target,
-    cancel_request, close_connection, finish_message, message_error, write_locate_reply,
-    write_reply, write_request,
+    Answer, Fragments, GiopErrorKind, Incoming, LocateReplyHeader, LocateStatus, MessageHeader,
+    MessageKind, MessageReader, Protocol, ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader,
+    ResponseFlags, Roles, ServiceContext, ServiceContexts, Target, cancel_request,
+    close_connection, finish_message, message_error, write_locate_reply, write_reply,
+    write_request,
 };
 use samples::*;
 
@@ -178,12 +178,10 @@ fn a_peer_that_speaks_giop_is_told_so_in_giop() {
             }
         }
     }
-    let mut server = connection(Roles::SERVER);
-    receive(&mut server, &request(Version::V1_2, BE, 1, b""));
-    assert!(server.poll_event().is_err());
-    let answer = server.poll_transmit().unwrap();
-    assert_eq!(*answer, *message_error(Version::V1_0, ByteOrder::NATIVE));
-    assert_eq!(server.state(), ConnectionState::Closed);
+    let octets = request(Version::V1_2, BE, 1, b"");
+    let error = read_in_chunks(&mut lite(Roles::SERVER), &octets, &[]).unwrap_err();
+    let word = Roles::SERVER.last_words(&error, LITE).unwrap();
+    assert_eq!(*word, *message_error(Version::V1_0, ByteOrder::NATIVE));
 }
 
 #[test]
@@ -278,31 +276,17 @@ fn read_all(role: Roles, order: ByteOrder, octets: &[u8]) {
     assert!(reader.memory_octets() <= 64 << 10);
 }
 
-fn connection(role: Roles) -> Connection {
-    let connection = Connection::new(ReaderLimits::default(), role);
-    connection.with_protocol(Protocol::GiopLite, ByteOrder::NATIVE)
-}
-
-fn receive(connection: &mut Connection, octets: &[u8]) {
-    connection.space()[..octets.len()].copy_from_slice(octets);
-    connection.handle_received(octets.len());
-}
-
 #[test]
 fn a_connection_cancels_and_closes_in_its_protocol() {
-    let (mut client, mut server) = (connection(Roles::CLIENT), connection(Roles::SERVER));
     let native = ByteOrder::NATIVE;
-    client.begin_request(1).unwrap();
-    receive(&mut server, &request(LITE, native, 1, b""));
-    assert!(matches!(server.poll_event(), Ok(Some(Event::Request { .. }))));
-    let cancel = client.cancel_request(1).unwrap();
-    assert_eq!(*cancel, *cancel_request(LITE, native, 1));
-    receive(&mut server, &cancel);
-    assert!(matches!(server.poll_event(), Ok(Some(Event::CancelRequest { request_id: 1 }))));
-    assert!(server.reply_sent(1));
-    server.close();
-    let farewell = server.poll_transmit().unwrap();
-    assert_eq!(*farewell, *close_connection(LITE, native));
-    receive(&mut client, &farewell);
-    assert!(matches!(client.poll_event(), Ok(Some(Event::CloseConnection))));
+    for (roles, octets, expected) in [
+        (Roles::SERVER, request(LITE, native, 1, b""), Incoming::Request),
+        (Roles::SERVER, cancel_request(LITE, native, 1).to_vec(), Incoming::CancelRequest),
+        (Roles::CLIENT, close_connection(LITE, native).to_vec(), Incoming::CloseConnection),
+    ] {
+        let mut reader = lite(roles);
+        reader.receive_from(&octets);
+        let message = reader.next().unwrap().unwrap();
+        assert_eq!(roles.incoming(&message), Ok(expected));
+    }
 }

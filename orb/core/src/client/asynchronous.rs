@@ -6,7 +6,7 @@
 //! come back through `client/delivery`, which starts a call again here when it was forwarded or
 //! surely not served. Paper AMI §3; CORBA Messaging §22.
 
-use crate::client::attempts::{Attempts, FORWARDS_MAX, after_fault};
+use crate::client::attempts::after_fault;
 use crate::client::reply_sink::ReplySink;
 use crate::client::write::{self, Arguments, Request, copy_from, request_id_place};
 use crate::client::{CallFault, PendingReply, Target, Waiting, rebind};
@@ -18,6 +18,7 @@ use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
 use corbie_connection::When;
 use corbie_giop::ResponseFlags;
+use corbie_giop::{Attempts, FORWARDS_MAX};
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,168 +1,180 @@
-//! Where a call is between its first attempt and its end: which address comes next, whether another
-//! attempt is safe, and whether the server may have begun.
+//! Carries out what [`Attempts`] says: the one loop of calls that wait, and the steps that
+//! asynchronous calls take one at a time.
 //!
-//! Pure and `Copy`: it knows no reference, no connection and no clock, and reads faults as an enum.
-//! `run` drives it for calls that wait, `asynchronous` and `delivery` for those that do not
-//! (CORBA 3.3 P2 §9.4.3, §9.4.7, §9.6).
+//! The usual call passes `run` once, from top to bottom; everything else is in cold functions.
 
-mod run;
-#[cfg(test)]
-mod tests;
+use crate::client::BindingRef;
+use crate::client::fault::{CallContext, CallFault};
+use crate::client::{Binding, bind, rebind};
+use crate::policy::CallPolicies;
+use crate::{Object, Operation};
+use corbie_cdr::{Decoder, Marshal as _};
+use corbie_giop::AddressingDisposition;
+use corbie_giop::{Attempts, FORWARDS_MAX, Place, Step};
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
+use std::sync::Arc;
 
-pub(crate) use run::{Answer, after_exception, after_fault, after_redirect, redirected_to, run};
-
-use corbie_types::CompletionStatus;
-
-/// A chain of forwards longer than this is a circle.
-pub(crate) const FORWARDS_MAX: u8 = 16;
-
-/// The attempts of one call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Attempts {
-    state: State,
-    /// Which address of the binding is tried: 0 is the preferred one.
-    address: usize,
-    /// Whether the request was sent to this address again.
-    was_repeated: bool,
-    /// Whether the call went back to the original reference, which it does once.
-    was_returned: bool,
-    /// How many forwards were followed.
-    forwards: u8,
+/// What a server answered.
+pub(crate) enum Answer<T> {
+    /// What the caller wants.
+    Done(T),
+    /// A system exception.
+    Raised(SystemException),
+    /// The request is to be sent again.
+    Redirected(Redirect),
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    /// The request is not handed to a connection.
-    #[default]
-    Ready,
-    /// It is, and the server may have begun.
-    Sent,
-    /// The answer is here.
-    Done,
-    /// There is no further attempt.
-    Failed(CompletionStatus),
+/// Where a server wants a request.
+pub(crate) enum Redirect {
+    /// `LOCATION_FORWARD` and `LOCATION_FORWARD_PERM`.
+    Reference(Ior),
+    /// `NEEDS_ADDRESSING_MODE`: the same place, addressed otherwise.
+    Addressing(AddressingDisposition),
 }
 
-/// Why an attempt ended without an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The server has not got the whole request; a new connection to the same address may do.
-    NotSent,
-    /// The server closed in order and served nothing of what was pending.
-    ClosedInOrder,
-    /// No connection to the address can be opened; another address may do.
-    Unreachable,
-    /// What became of the request is not known.
-    Lost,
-    /// The time of the call, or the ORB itself, has ended.
-    Stopped,
-    /// Nothing was sent, and no other attempt would help.
-    Refused,
+/// The answer of a server that forwards to the reference in `decoder`, or names the addressing that
+/// it needs.
+///
+/// # Errors
+/// `MARSHAL` or what else the octets make.
+#[cold]
+pub(crate) fn redirected_to<T>(
+    decoder: &mut Decoder<'_>,
+    needs_addressing: bool,
+) -> Result<Answer<T>, SystemException> {
+    let redirect = if needs_addressing {
+        let disposition = AddressingDisposition::decode(decoder);
+        Redirect::Addressing(disposition.map_err(|e| e.to_system_exception(CompletionStatus::No))?)
+    } else {
+        Redirect::Reference(Ior::decode(decoder)?)
+    };
+    Ok(Answer::Redirected(redirect))
 }
 
-/// What the references and addresses of a call allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// How many addresses the binding has.
-    pub(crate) addresses: usize,
-    /// Whether a server forwarded the reference to it.
-    pub(crate) is_forwarded: bool,
-}
-
-/// What is to be done next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Send the request to [`Attempts::address`].
-    Send,
-    /// Bind where the server pointed to, if `RebindPolicy` allows, then send.
-    Follow,
-    /// Forget where the server pointed to, then send to the original reference.
-    Return,
-    /// Nothing more; whether the server carried the call out.
-    End(CompletionStatus),
-}
-
-impl Attempts {
-    /// Which address of the binding is to be tried.
-    #[inline]
-    pub(crate) fn address(&self) -> usize {
-        self.address
+impl<T> Answer<T> {
+    /// The object is to be called by this reference.
+    pub(crate) fn forward(ior: Ior) -> Self {
+        Answer::Redirected(Redirect::Reference(ior))
     }
+}
 
-    /// The request was handed to a connection.
-    #[inline]
-    pub(crate) fn sent(&mut self) {
-        self.state = State::Sent;
-    }
-
-    /// The answer that ends the call is here.
-    #[inline]
-    pub(crate) fn answered(&mut self) {
-        self.state = State::Done;
-    }
-
-    /// The server wants the request elsewhere, or addressed otherwise.
-    pub(crate) fn redirected(&mut self) -> Step {
-        if self.has_ended() || self.forwards >= FORWARDS_MAX {
-            return self.fail(CompletionStatus::No);
+/// Makes attempts until one is answered or none is left. `attempt` makes the one at
+/// [`Attempts::address`], and says there when the request is sent.
+///
+/// # Errors
+/// What the last attempt ended with.
+#[inline]
+pub(crate) fn run<T>(
+    object: &Object,
+    operation: &Operation,
+    policies: &CallPolicies,
+    mut attempt: impl FnMut(&BindingRef<'_>, &mut Attempts) -> Result<Answer<T>, CallFault>,
+) -> Result<T, SystemException> {
+    let mut attempts = Attempts::default();
+    loop {
+        let binding = object.binding()?;
+        let answer = attempt(&binding, &mut attempts);
+        if answer.is_ok() {
+            binding.prefer(attempts.address());
         }
-        let Attempts { forwards, was_returned, .. } = *self;
-        *self = Attempts { forwards: forwards + 1, was_returned, ..Attempts::default() };
-        Step::Follow
-    }
-
-    /// The server does not know the object (any more), and did nothing.
-    pub(crate) fn gone(&mut self, place: Place) -> Step {
-        self.go_back(place)
-    }
-
-    /// The attempt ended without an answer.
-    pub(crate) fn failed(&mut self, fault: Fault, place: Place) -> Step {
-        if self.has_ended() {
-            return self.fail(CompletionStatus::No);
-        }
-        match fault {
-            Fault::NotSent | Fault::ClosedInOrder if !self.was_repeated => {
-                (self.state, self.was_repeated) = (State::Ready, true);
-                Step::Send
+        match answer {
+            Ok(Answer::Done(done)) => return Ok(done),
+            Ok(Answer::Raised(exception)) => {
+                after_exception(object, &binding, &mut attempts, exception)?;
             }
-            Fault::NotSent | Fault::ClosedInOrder | Fault::Unreachable
-                if self.address + 1 < place.addresses =>
-            {
-                (self.state, self.was_repeated) = (State::Ready, false);
-                self.address += 1;
-                Step::Send
+            Ok(Answer::Redirected(to)) => {
+                after_redirect(object, operation, &binding, policies, &mut attempts, to)?;
             }
-            Fault::NotSent | Fault::ClosedInOrder | Fault::Unreachable => self.go_back(place),
-            Fault::Stopped if self.state == State::Ready => self.fail(CompletionStatus::No),
-            Fault::Lost | Fault::Stopped => self.fail(CompletionStatus::Maybe),
-            Fault::Refused => self.fail(CompletionStatus::No),
+            Err(fault) => after_fault(object, operation, &binding, &mut attempts, fault)?,
         }
     }
+}
 
-    /// The place that a server forwarded to is of no use: the original reference may know a new
-    /// one (CORBA 3.3 P2 §9.6). Once a call, as it may point to the same place again.
-    fn go_back(&mut self, place: Place) -> Step {
-        if self.has_ended() || self.was_returned || !place.is_forwarded {
-            return self.fail(CompletionStatus::No);
+/// An attempt failed: prepares the next one.
+///
+/// # Errors
+/// There is none: the exception that the call ends with.
+#[cold]
+pub(crate) fn after_fault(
+    object: &Object,
+    operation: &Operation,
+    binding: &BindingRef<'_>,
+    attempts: &mut Attempts,
+    fault: CallFault,
+) -> Result<(), SystemException> {
+    let target = binding.target(attempts.address());
+    let step = attempts.failed(fault.kind(), place(binding));
+    tracing::debug!(?fault, ?step, endpoint = %target.pool.endpoint, "attempt failed");
+    match step {
+        Step::Send | Step::Follow => {}
+        Step::Return => object.set_forwarded(None),
+        Step::End(completed) => {
+            let endpoint = &target.pool.endpoint;
+            return Err(fault.raise(completed, &CallContext { operation, endpoint }));
         }
-        let forwards = self.forwards;
-        *self = Attempts { forwards, was_returned: true, ..Attempts::default() };
-        Step::Return
     }
+    Ok(())
+}
 
-    fn has_ended(&self) -> bool {
-        matches!(self.state, State::Done | State::Failed(_))
+/// The server raised a system exception: prepares the next attempt where the object is gone from
+/// the place that a server had forwarded to.
+///
+/// # Errors
+/// There is none: `exception`.
+#[cold]
+pub(crate) fn after_exception(
+    object: &Object,
+    binding: &BindingRef<'_>,
+    attempts: &mut Attempts,
+    exception: SystemException,
+) -> Result<(), SystemException> {
+    let is_gone = exception.kind == SystemExceptionKind::ObjectNotExist
+        && exception.completed == CompletionStatus::No;
+    if is_gone && attempts.gone(place(binding)) == Step::Return {
+        tracing::debug!(%exception, "back to the original reference");
+        object.set_forwarded(None);
+        return Ok(());
     }
+    attempts.answered();
+    Err(exception)
+}
 
-    fn fail(&mut self, completed: CompletionStatus) -> Step {
-        match self.state {
-            State::Done => Step::End(CompletionStatus::Yes),
-            State::Failed(before) => Step::End(before),
-            State::Ready | State::Sent => {
-                self.state = State::Failed(completed);
-                Step::End(completed)
-            }
+/// The server wants the request elsewhere: remembers that for this and later calls.
+///
+/// # Errors
+/// `TRANSIENT` (`COMPLETED_NO`) when servers forward in a circle; `REBIND` and `INV_POLICY` when
+/// policies forbid to follow; what binding the new reference says.
+#[cold]
+pub(crate) fn after_redirect(
+    object: &Object,
+    operation: &Operation,
+    binding: &Binding,
+    policies: &CallPolicies,
+    attempts: &mut Attempts,
+    redirect: Redirect,
+) -> Result<(), SystemException> {
+    if let Step::End(completed) = attempts.redirected() {
+        return Err(too_many_forwards(operation, completed));
+    }
+    match redirect {
+        Redirect::Reference(ior) => {
+            rebind::check_forward(object, policies, &ior)?;
+            let forwarded = bind(object.orb(), &ior)?.forwarded_to(ior);
+            object.set_forwarded(Some(Arc::new(forwarded)));
         }
+        Redirect::Addressing(disposition) => binding.target(0).set_addressing(disposition),
     }
+    Ok(())
+}
+
+fn place(binding: &BindingRef<'_>) -> Place {
+    Place { addresses: binding.targets(), is_forwarded: binding.is_forwarded() }
+}
+
+#[cold]
+fn too_many_forwards(operation: &Operation, completed: CompletionStatus) -> SystemException {
+    SystemException::transient(minor::TRANSIENT_TOO_MANY_FORWARDS, completed).with_detail(format!(
+        "{} was forwarded {FORWARDS_MAX} times: the servers send it in a circle",
+        operation.name
+    ))
 }

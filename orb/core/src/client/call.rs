@@ -4,7 +4,7 @@
 //! outcome whether there is another attempt. Questions of `locate` go the same way.
 
 use crate::client::BindingRef;
-use crate::client::attempts::{self, Answer, Attempts};
+use crate::client::attempts::{self, Answer};
 use crate::client::fault::CallFault;
 use crate::client::write::{Arguments, Request, write};
 use crate::client::{Reply, Target, rebind, shared_call};
@@ -15,6 +15,7 @@ use crate::server::stand_in;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder};
 use corbie_connection::ReceiveFailure;
+use corbie_giop::Attempts;
 use corbie_giop::{GiopError, Message, MessageKind, ReplyHeader, ResponseFlags, cancel_request};
 use corbie_types::{Ior, SystemException};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 //! that.
 
 use crate::Operation;
-use crate::client::attempts::Fault;
 use crate::connection::{Awaited, ConnectionFault};
+use corbie_giop::Fault;
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, SystemException, minor};
 

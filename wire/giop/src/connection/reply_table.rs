@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::connection::rules::RequestIds;
+use crate::roles::RequestIds;
 
 /// Bits of a request id that number the slot; the others count its generation.
 const SLOT_BITS: u32 = 18;

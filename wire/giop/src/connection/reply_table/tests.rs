@@ -2,7 +2,7 @@
 //! and what comes late, twice or for no request finds nothing.
 
 use super::{Begun, NotBegun, Replied, ReplyTable, SLOT_MASK};
-use crate::connection::rules::RequestIds;
+use crate::roles::RequestIds;
 
 const MOST: usize = 1 << 20;
 const NEVER: u64 = ReplyTable::<()>::NEVER;

@@ -26,8 +26,6 @@ super::minor_codes! { super::VMCID;
             "remove entries that are not used, or raise the limit that the detail names";
         0x015 IMP_LIMIT_FRAGMENTS "incomplete messages exceed a limit of the receiver"
             "raise fragments_max, reassembly_messages_max or reassembly_octets_max";
-        0x016 IMP_LIMIT_REQUESTS "one connection has more unanswered requests than allowed"
-            "wait for replies before sending more, or use several connections";
         0x017 IMP_LIMIT_TRANSPORT "no event loop can watch connections of this transport"
             "make synchronous calls with transport_multiplexing = exclusive and reply_wait = read";
     }
