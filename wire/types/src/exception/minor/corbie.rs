@@ -2,7 +2,7 @@
 //! the number alone can be looked up here. Append; never renumber, and never use the number of a
 //! code that is gone (0x062, 0x072, 0x073, 0x082, 0x090, 0x0a1, 0x0b1).
 //!
-//! Each code has a place that raises it and a test that sees it; `tests/minor_codes.rs` looks.
+//! `tests/minor_codes.rs` checks that something raises each code, and writes the page of the book.
 
 super::minor_codes! { super::VMCID;
     Marshal {
