@@ -97,7 +97,13 @@ impl Scene {
             object.invoke_async(&ASK, &|_| Ok(()), sink).unwrap();
         }
         let connection = connection(&object);
-        let (server, _) = listener.accept().unwrap();
+        // What a scene before this one sent again may have connected late.
+        let server = loop {
+            let (server, _) = listener.accept().unwrap();
+            if has_messages(&server, REQUESTS) {
+                break server;
+            }
+        };
         let ids = [0, 1]; // The first two slots, in their first generation.
         Scene { orb, connection, server: Some(server), outcomes, ids }
     }
@@ -134,6 +140,28 @@ impl Scene {
             std::thread::yield_now();
         }
         self.connection.read_available(&self.orb);
+    }
+}
+
+/// Waits until so many whole messages have come to `server`, and leaves them there: the thread that
+/// connects sends them. `false`: the client closed before.
+fn has_messages(server: &TcpStream, messages: usize) -> bool {
+    let mut octets = [0; 4 << 10];
+    loop {
+        let here = server.peek(&mut octets).unwrap_or(0);
+        if here == 0 {
+            return false;
+        }
+        let mut rest = &octets[..here];
+        let whole = std::iter::from_fn(|| {
+            let size = u32::from_ne_bytes(rest.get(8..12)?.try_into().ok()?);
+            rest = rest.get(12 + size as usize..)?;
+            Some(())
+        });
+        if whole.count() >= messages {
+            return true;
+        }
+        std::thread::yield_now();
     }
 }
 
