@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 const ASK: Operation = Operation::twoway("ask");
 const REQUESTS: usize = 2;
 
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
@@ -89,6 +92,8 @@ impl Scene {
         let orb = orb(|_| {});
         let object = object(&orb, listener);
         let outcomes = Outcomes::default();
+        // Opened by this thread, so that it also sends the requests.
+        let connection = connection(&object);
         for number in 0..REQUESTS {
             let outcomes = Arc::clone(&outcomes);
             let sink = ReplySink::function(move |reply| {
@@ -96,7 +101,6 @@ impl Scene {
             });
             object.invoke_async(&ASK, &|_| Ok(()), sink).unwrap();
         }
-        let connection = connection(&object);
         // What a scene before this one sent again may have connected late.
         let server = loop {
             let (server, _) = listener.accept().unwrap();
@@ -219,9 +223,21 @@ fn each_request_has_one_outcome_in_every_order_of_events() {
         listener.set_nonblocking(false).unwrap();
         scene.orb.shutdown(false);
         drop(again);
-        let outcomes = scene.outcomes.lock().unwrap();
         for number in 0..REQUESTS {
-            assert_eq!(outcomes[number], expected(order, number), "request {number} in {order:?}");
+            let (expected, deadline) = (expected(order, number), Instant::now() + PATIENCE);
+            // The thread that connects anew may be the one that tells how a request ended.
+            let outcome = loop {
+                let outcome = scene.outcomes.lock().unwrap()[number].clone();
+                if outcome.len() >= expected.len() || Instant::now() > deadline {
+                    break outcome;
+                }
+                std::thread::yield_now();
+            };
+            // A request that was sent again ends with the ORB, or with its new connection.
+            let is_lost = outcome == [Some(SystemExceptionKind::CommFailure)]
+                && expected == [Some(SystemExceptionKind::BadInvOrder)]
+                && order.contains(&Event::Close);
+            assert!(is_lost || outcome == expected, "request {number} in {order:?}: {outcome:?}");
         }
         orders += 1;
     });
