@@ -140,7 +140,12 @@ impl Scene {
 
     /// Waits until what was sent is here, and has it delivered.
     fn read(&self) {
-        while self.connection.is_open() && !self.connection.link.is_stale() {
+        // Another thread of the ORB may have read it already.
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.connection.is_open()
+            && !self.connection.link.is_stale()
+            && Instant::now() < deadline
+        {
             std::thread::yield_now();
         }
         self.connection.read_available(&self.orb);
@@ -151,6 +156,7 @@ impl Scene {
 /// connects sends them. `false`: the client closed before.
 fn has_messages(server: &TcpStream, messages: usize) -> bool {
     let mut octets = [0; 4 << 10];
+    let deadline = Instant::now() + Duration::from_secs(1);
     loop {
         let here = server.peek(&mut octets).unwrap_or(0);
         if here == 0 {
@@ -164,6 +170,9 @@ fn has_messages(server: &TcpStream, messages: usize) -> bool {
         });
         if whole.count() >= messages {
             return true;
+        }
+        if Instant::now() > deadline {
+            return false;
         }
         std::thread::yield_now();
     }
