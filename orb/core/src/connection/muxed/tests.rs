@@ -104,6 +104,7 @@ impl Scene {
         // What a scene before this one sent again may have connected late.
         let server = loop {
             let (server, _) = listener.accept().unwrap();
+            server.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
             if has_messages(&server, REQUESTS) {
                 break server;
             }
