@@ -6,6 +6,7 @@
 use crate::client::BindingRef;
 use crate::client::fault::{CallContext, CallFault};
 use crate::client::{Binding, bind, rebind};
+use crate::connection::ConnectionFault;
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::{Decoder, Marshal as _};
@@ -103,6 +104,13 @@ pub(crate) fn after_fault(
     fault: CallFault,
 ) -> Result<(), SystemException> {
     let target = binding.target(attempts.address());
+    let fault = match fault {
+        // This ORB has closed its connections, so another one would not do.
+        CallFault::Connection(ConnectionFault::NotSent(_)) if target.pool.is_closed() => {
+            CallFault::Connection(ConnectionFault::ShutDown)
+        }
+        fault => fault,
+    };
     let step = attempts.failed(fault.kind(), place(binding));
     tracing::debug!(?fault, ?step, endpoint = %target.pool.endpoint, "attempt failed");
     match step {

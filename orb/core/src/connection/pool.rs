@@ -308,6 +308,11 @@ impl ConnectionPool {
         self.lock().open > 0 || self.shared_connections().iter().any(|c| c.is_open())
     }
 
+    /// The ORB is shut down.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
     /// How many connections were closed until now; wraps around.
     pub(crate) fn losses(&self) -> u32 {
         self.losses.load(Ordering::Relaxed)

@@ -49,6 +49,8 @@ type Outcomes = Arc<Mutex<[Vec<Option<SystemExceptionKind>>; REQUESTS]>>;
 
 struct Scene {
     orb: Orb,
+    /// One for each scene: what the scene before sent again must not come here.
+    listener: TcpListener,
     connection: Arc<MuxedConnection>,
     server: Option<TcpStream>,
     outcomes: Outcomes,
@@ -88,9 +90,10 @@ fn connection(object: &Object) -> Arc<MuxedConnection> {
 
 impl Scene {
     /// Two requests are under way.
-    fn new(listener: &TcpListener) -> Self {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let orb = orb(|_| {});
-        let object = object(&orb, listener);
+        let object = object(&orb, &listener);
         let outcomes = Outcomes::default();
         // Opened by this thread, so that it also sends the requests.
         let connection = connection(&object);
@@ -101,16 +104,10 @@ impl Scene {
             });
             object.invoke_async(&ASK, &|_| Ok(()), sink).unwrap();
         }
-        // What a scene before this one sent again may have connected late.
-        let server = loop {
-            let (server, _) = listener.accept().unwrap();
-            server.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-            if has_messages(&server, REQUESTS) {
-                break server;
-            }
-        };
+        let (server, _) = listener.accept().unwrap();
+        wait_for_messages(&server, REQUESTS);
         let ids = [0, 1]; // The first two slots, in their first generation.
-        Scene { orb, connection, server: Some(server), outcomes, ids }
+        Scene { orb, listener, connection, server: Some(server), outcomes, ids }
     }
 
     fn happens(&mut self, event: Event) {
@@ -153,16 +150,12 @@ impl Scene {
     }
 }
 
-/// Waits until so many whole messages have come to `server`, and leaves them there: the thread that
-/// connects sends them. `false`: the client closed before.
-fn has_messages(server: &TcpStream, messages: usize) -> bool {
+/// Waits until so many whole messages have come to `server`, and leaves them there.
+fn wait_for_messages(server: &TcpStream, messages: usize) {
     let mut octets = [0; 4 << 10];
-    let deadline = Instant::now() + Duration::from_secs(1);
+    let deadline = Instant::now() + PATIENCE;
     loop {
-        let here = server.peek(&mut octets).unwrap_or(0);
-        if here == 0 {
-            return false;
-        }
+        let here = server.peek(&mut octets).unwrap();
         let mut rest = &octets[..here];
         let whole = std::iter::from_fn(|| {
             let size = u32::from_ne_bytes(rest.get(8..12)?.try_into().ok()?);
@@ -170,11 +163,9 @@ fn has_messages(server: &TcpStream, messages: usize) -> bool {
             Some(())
         });
         if whole.count() >= messages {
-            return true;
+            return;
         }
-        if Instant::now() > deadline {
-            return false;
-        }
+        assert!(Instant::now() < deadline, "the requests have not come");
         std::thread::yield_now();
     }
 }
@@ -220,19 +211,16 @@ fn permutations(events: &mut [Event], at: usize, each: &mut impl FnMut(&[Event])
 
 #[test]
 fn each_request_has_one_outcome_in_every_order_of_events() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut orders = 0;
     permutations(&mut EVENTS.clone(), 0, &mut |order| {
-        let mut scene = Scene::new(&listener);
+        let mut scene = Scene::new();
         for event in order {
             scene.happens(*event);
         }
         // What was sent again has come here, and is never answered.
-        listener.set_nonblocking(true).unwrap();
-        let again = listener.accept();
-        listener.set_nonblocking(false).unwrap();
+        scene.listener.set_nonblocking(true).unwrap();
+        let _again = scene.listener.accept();
         scene.orb.shutdown(false);
-        drop(again);
         for number in 0..REQUESTS {
             let (expected, deadline) = (expected(order, number), Instant::now() + PATIENCE);
             // The thread that connects anew may be the one that tells how a request ended.
@@ -243,11 +231,7 @@ fn each_request_has_one_outcome_in_every_order_of_events() {
                 }
                 std::thread::yield_now();
             };
-            // A request that was sent again ends with the ORB, or with its new connection.
-            let is_lost = outcome == [Some(SystemExceptionKind::CommFailure)]
-                && expected == [Some(SystemExceptionKind::BadInvOrder)]
-                && order.contains(&Event::Close);
-            assert!(is_lost || outcome == expected, "request {number} in {order:?}: {outcome:?}");
+            assert_eq!(outcome, expected, "request {number} in {order:?}");
         }
         orders += 1;
     });
