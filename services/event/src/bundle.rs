@@ -193,6 +193,12 @@ impl Bundle {
         self.octets.len()
     }
 
+    /// What it counts as where memory is bounded: its events may come to be there for themselves.
+    pub(crate) fn weight(&self) -> usize {
+        let events = self.count.saturating_mul(Event::BESIDE);
+        self.octets.len().saturating_mul(2).saturating_add(events)
+    }
+
     /// Whether the octets can stand in another bundle of ours as they are.
     pub(crate) fn is_ours(&self) -> bool {
         self.order == ByteOrder::NATIVE && self.code_sets == CODE_SETS

@@ -23,6 +23,7 @@ use crate::durable::{DurableChannel, Journal, Progress};
 use crate::event::Event;
 use crate::log::{Log, LogError, Place};
 use crate::qos::{ChannelQos, Limits};
+use crate::resources::Resources;
 use crate::ticket::Ticket;
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
@@ -108,8 +109,7 @@ impl Listed {
 pub struct Channel {
     name: String,
     qos: ChannelQos,
-    limits: Limits,
-    workers: Arc<Workers>,
+    resources: Arc<Resources>,
     /// Lock "consumers": held to take the list, which is replaced as a whole.
     consumers: RwLock<Arc<[Listed]>>,
     /// Lock "proxies": held to add and to remove.
@@ -173,29 +173,22 @@ impl Counters {
 }
 
 impl Channel {
-    pub(crate) fn new(
-        name: &str,
-        qos: ChannelQos,
-        limits: &Limits,
-        workers: &Arc<Workers>,
-    ) -> Arc<Self> {
-        Self::kept(name, qos, limits, workers, None)
+    pub(crate) fn new(name: &str, qos: ChannelQos, resources: &Arc<Resources>) -> Arc<Self> {
+        Self::kept(name, qos, resources, None)
     }
 
     /// A channel that is kept in a store: its journal, and the number of the next proxy.
     pub(crate) fn kept(
         name: &str,
         qos: ChannelQos,
-        limits: &Limits,
-        workers: &Arc<Workers>,
+        resources: &Arc<Resources>,
         kept: Option<(Arc<Journal>, u64)>,
     ) -> Arc<Self> {
         let (journal, next_proxy) = kept.map_or((None, 1), |(journal, next)| (Some(journal), next));
         Arc::new(Self {
             name: name.to_owned(),
             qos,
-            limits: limits.clone(),
-            workers: Arc::clone(workers),
+            resources: Arc::clone(resources),
             consumers: RwLock::new(Arc::new([])),
             proxies: Mutex::default(),
             next_proxy: AtomicU64::new(next_proxy),
@@ -224,11 +217,15 @@ impl Channel {
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.limits
+        &self.resources.limits
+    }
+
+    pub(crate) fn resources(&self) -> &Arc<Resources> {
+        &self.resources
     }
 
     pub(crate) fn workers(&self) -> &Arc<Workers> {
-        &self.workers
+        &self.resources.workers
     }
 
     /// Gives `event` to every consumer's queue. Does not wait: a consumer for whose sake the
@@ -286,7 +283,7 @@ impl Channel {
         &self,
         make: impl FnOnce(u64) -> Result<(Arc<P>, T), SystemException>,
     ) -> Result<T, SystemException> {
-        let most = self.limits.proxies;
+        let most = self.limits().proxies;
         if self.proxies().len() >= most {
             let text = format!("the channel has {most} proxies; no more may be");
             return Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
@@ -454,6 +451,15 @@ impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Channel").field("name", &self.name).field("qos", &self.qos).finish()
     }
+}
+
+/// Why an event is not taken although its supplier waits: too much waits already. Other consumers
+/// may have it.
+pub(crate) fn no_room() -> SystemException {
+    SystemException::transient(minor::TRANSIENT_CHANNEL, CompletionStatus::Maybe).with_detail(
+        "the queue of a consumer is full, and so many pushes wait for room that no more may: push \
+         it again later",
+    )
 }
 
 /// What is there again when the server is started again.

@@ -120,6 +120,15 @@ impl Event {
         self.octets().len()
     }
 
+    /// Octets of memory that an event takes beside those of its arguments, with its place in a
+    /// queue and what is kept of its push while the supplier waits.
+    pub const BESIDE: usize = 320;
+
+    /// What it counts as where memory is bounded.
+    pub(crate) fn weight(&self) -> usize {
+        self.octets.len().saturating_add(Self::BESIDE)
+    }
+
     /// Whether it has no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {

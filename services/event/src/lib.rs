@@ -19,8 +19,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
-// layers: exception workers < interfaces < event < bundle log ticket < qos < durable < channel <
-//    bundled server supplier
+// layers: budget exception workers < interfaces < event < bundle log ticket < qos < resources <
+//    durable < channel < bundled server supplier
+mod budget;
 mod bundle;
 mod bundled;
 pub mod channel;
@@ -30,6 +31,7 @@ mod exception;
 pub mod interfaces;
 pub mod log;
 mod qos;
+mod resources;
 pub mod server;
 mod supplier;
 mod ticket;
@@ -54,6 +56,7 @@ pub use generated::{
 };
 pub use log::Retention;
 pub use qos::{ChannelQos, Limits, Overflow};
+pub use resources::ServerStatistics;
 pub use server::{EVENT_CHANNEL_FACTORY, EventServer};
 pub use supplier::Supplier;
 pub use ticket::Ticket;

@@ -28,7 +28,9 @@ pub struct ChannelQos {
     pub when_full: Overflow,
     /// Events that may wait for one consumer.
     pub queue_events: usize,
-    /// Octets of events that may wait for one consumer.
+    /// Octets of events that may wait for one consumer, with what each takes beside its own
+    /// ([`Event::BESIDE`](crate::Event::BESIDE)). Where the supplier is to wait, as many may be
+    /// taken from suppliers that wait; what they push beyond that is refused with `TRANSIENT`.
     pub queue_octets: usize,
     /// Pushes to one consumer that may be on their way at once. More than 1 keeps the order only
     /// if the consumer serves the requests of a connection one after the other, as Corbie's
@@ -90,12 +92,48 @@ impl ChannelQos {
         Err(BadQos { why: why.to_owned() })
     }
 
-    /// What a client asks for; 0 is our default.
+    /// As [`ChannelQos::check`], and that it is within what a server allows.
     ///
     /// # Errors
     /// [`BadQos`].
-    pub fn of_idl(asked: &corbie_events::ChannelQos) -> Result<Self, BadQos> {
-        let default = Self::default();
+    pub fn check_at(&self, limits: &Limits) -> Result<(), BadQos> {
+        self.check()?;
+        let retained = self.durable.map_or(0, |kept| kept.octets);
+        let beyond = [
+            ("queue_events", self.queue_events as u64, limits.queue_events as u64),
+            ("queue_octets", self.queue_octets as u64, limits.queue_octets as u64),
+            ("retain_octets", retained, limits.retain_octets),
+        ];
+        let Some((name, asked, most)) = beyond.into_iter().find(|(_, asked, most)| asked > most)
+        else {
+            return Ok(());
+        };
+        let flag = name.replace('_', "-");
+        let why = format!(
+            "{name} is {asked}, but at this server at most {most} (corbie events serve \
+             --{flag}-max)"
+        );
+        Err(BadQos { why })
+    }
+
+    /// The same, as far as a server with these limits allows.
+    #[must_use]
+    pub fn within(mut self, limits: &Limits) -> Self {
+        self.queue_events = self.queue_events.min(limits.queue_events);
+        self.queue_octets = self.queue_octets.min(limits.queue_octets);
+        if let Some(kept) = &mut self.durable {
+            kept.octets = kept.octets.min(limits.retain_octets);
+        }
+        self
+    }
+
+    /// What a client asks for; 0 is our default, or what the server allows where that is less.
+    ///
+    /// # Errors
+    /// [`BadQos`].
+    pub fn of_idl(asked: &corbie_events::ChannelQos, limits: &Limits) -> Result<Self, BadQos> {
+        let kept = Some(Retention::default());
+        let default = Self { durable: kept, ..Self::default() }.within(limits);
         let millis = |asked: u32, default: Duration| match asked {
             0 => default,
             asked => Duration::from_millis(asked.into()),
@@ -104,7 +142,7 @@ impl ChannelQos {
             0 => default,
             asked => usize::try_from(asked).unwrap_or(usize::MAX),
         };
-        let kept = Retention::default();
+        let kept = default.durable.unwrap_or_default();
         let durable = asked.is_durable.then(|| Retention {
             age: match asked.retain_seconds {
                 0 => kept.age,
@@ -126,7 +164,7 @@ impl ChannelQos {
             give_up_after: millis(asked.give_up_after, default.give_up_after),
             durable,
         };
-        qos.check().map(|()| qos)
+        qos.check_at(limits).map(|()| qos)
     }
 }
 
@@ -152,6 +190,18 @@ pub struct Limits {
     pub durable_channels: usize,
     /// Proxies of one channel, connected or not.
     pub proxies: usize,
+    /// Proxies of all channels together.
+    pub proxies_of_server: usize,
+    /// The most that a channel may have as [`ChannelQos::queue_events`].
+    pub queue_events: usize,
+    /// The most that a channel may have as [`ChannelQos::queue_octets`].
+    pub queue_octets: usize,
+    /// Octets that wait in the queues of all consumers together, with what each event takes beside
+    /// its own. An event that several consumers wait for counts for each. A queue grows only while
+    /// it holds less than what is left.
+    pub queues_octets: usize,
+    /// The most that a durable channel may keep ([`Retention::octets`]).
+    pub retain_octets: u64,
     /// Octets of a channel's name.
     pub name_octets: usize,
     /// Pulls that may wait at one proxy for events.
@@ -176,6 +226,11 @@ impl Default for Limits {
             channels: 1000,
             durable_channels: 100,
             proxies: 10_000,
+            proxies_of_server: 50_000,
+            queue_events: 1_000_000,
+            queue_octets: 256 << 20,
+            queues_octets: 1 << 30,
+            retain_octets: 16 << 30,
             name_octets: 1024,
             waiting_pulls: 64,
             interfaces: 100,

@@ -22,6 +22,7 @@ use crate::cos_typed_event_channel_admin::TypedEventChannel;
 use crate::durable::Store;
 use crate::interfaces::{InterfaceTable, Interfaces};
 use crate::qos::{ChannelQos, Limits};
+use crate::resources::ServerStatistics;
 use corbie::types::InterfaceDescription;
 use corbie::{Orb, SystemException};
 use factory::Factory;
@@ -133,6 +134,12 @@ impl EventServer {
     /// Typed channels ask `source` for interfaces that are not in [`EventServer::interfaces`].
     pub fn add_interfaces(&self, source: Arc<dyn Interfaces>) {
         self.registry.sources().add(source);
+    }
+
+    /// What its channels hold together, and what was refused.
+    #[must_use]
+    pub fn statistics(&self) -> ServerStatistics {
+        self.registry.resources().statistics()
     }
 
     /// The channel of that name: for suppliers and consumers of this process, and for counters.

@@ -99,10 +99,7 @@ fn text(octets: usize) -> Any {
 
 /// A peer that pulls so often at each of these proxies, and reads nothing.
 fn pulls_and_does_not_read(pullers: &[ProxyPullSupplier], times: usize) -> RawPeer {
-    let ior = pullers[0].as_object().ior();
-    let body = ior.profiles.iter().find_map(|profile| profile.iiop().ok().flatten());
-    let body = body.expect("a profile");
-    let mut peer = RawPeer::connect((&*body.host, body.port)).expect("it");
+    let mut peer = fixture::raw(pullers[0].as_object());
     for (number, puller) in (0..).zip(pullers) {
         let object_key = object_key_in(&puller.as_object().to_string());
         for time in 0..times {

@@ -11,6 +11,7 @@ mod following;
 use super::cursor::Cursor;
 use super::push::DISCONNECTED;
 use super::{Channel, Counters, count};
+use crate::budget::Share;
 use crate::event::Event;
 use crate::interfaces::Signature;
 use crate::qos::{ChannelQos, Overflow};
@@ -81,6 +82,8 @@ pub(crate) struct PullingConsumer {
 struct PullState {
     events: VecDeque<(Arc<Event>, Option<Arc<Ticket>>)>,
     octets: usize,
+    /// What they take of the memory for all queues of the server.
+    share: Share,
     waiting: VecDeque<Pull>,
     /// Pulls whose clients are gone, until the lock is free: with them their connection may go, and
     /// tell of other events that they were lost.
@@ -118,7 +121,10 @@ impl PullingConsumer {
             waiting_max: channel.limits().waiting_pulls,
             give_up: Box::new(give_up),
             counters: Counters::default(),
-            state: Mutex::default(),
+            state: Mutex::new(PullState {
+                share: Share::new(&channel.resources().queues),
+                ..PullState::default()
+            }),
         })
     }
 
@@ -136,7 +142,10 @@ impl PullingConsumer {
             return;
         }
         let mut kept = None;
-        while self.is_full(&state, event.len()) {
+        if !state.share.has_room(event.weight()) {
+            state.share.refuse(event.weight());
+        }
+        while self.is_full(&state, event) {
             match self.qos.when_full {
                 Overflow::DropNewest => {
                     count(&self.counters.dropped, 1);
@@ -147,28 +156,45 @@ impl PullingConsumer {
                     tracing::info!("a pull consumer is disconnected: its queue is full");
                     return (self.give_up)();
                 }
-                Overflow::BlockSupplier => {
+                Overflow::BlockSupplier if self.has_room_behind(&state, event) => {
                     kept = Some(Arc::clone(ticket));
                     break;
                 }
+                Overflow::BlockSupplier => {
+                    self.release(state);
+                    count(&self.counters.dropped, 1);
+                    return ticket.fail(super::no_room());
+                }
                 Overflow::DropOldest => {
-                    let Some((oldest, ticket)) = state.events.pop_front() else { break };
-                    state.octets -= oldest.len();
+                    let Some((oldest, ticket)) = state.events.pop_front() else {
+                        count(&self.counters.dropped, 1);
+                        return self.release(state);
+                    };
+                    state.left(&oldest);
                     released.extend(ticket);
                     count(&self.counters.dropped, 1);
                 }
             }
         }
-        state.octets += event.len();
-        state.events.push_back((Arc::clone(event), kept));
+        let end = state.events.len();
+        state.put(end, Arc::clone(event), kept);
         self.release(state);
         drop(released);
     }
 
-    fn is_full(&self, state: &PullState, octets: usize) -> bool {
-        !state.events.is_empty()
+    fn is_full(&self, state: &PullState, event: &Event) -> bool {
+        let is_beyond = !state.events.is_empty()
             && (state.events.len() >= self.qos.queue_events
-                || state.octets.saturating_add(octets) > self.qos.queue_octets)
+                || state.weight().saturating_add(event.weight()) > self.qos.queue_octets);
+        is_beyond || !state.share.has_room(event.weight())
+    }
+
+    /// Whether one more supplier may wait: as much as the limits allow may wait beyond them.
+    fn has_room_behind(&self, state: &PullState, event: &Event) -> bool {
+        let most = self.qos.queue_octets.saturating_mul(2);
+        let is_first = state.events.back().is_none_or(|(_, ticket)| ticket.is_none());
+        state.share.has_room(event.weight())
+            && (is_first || state.weight().saturating_add(event.weight()) <= most)
     }
 
     /// Answers `pull` with the next event that it takes, if there is one; else it comes back.
@@ -340,10 +366,10 @@ impl PullingConsumer {
     fn take_out(&self, state: &mut PullState, pull: &Pull) -> Option<Out> {
         let at = state.events.iter().position(|(event, _)| pull.takes(event))?;
         let (event, ticket) = state.events.remove(at)?;
-        state.octets -= event.len();
+        state.left(&event);
         let number = state.take_number(at);
         let mut released = Vec::from_iter(ticket);
-        if state.octets <= self.qos.queue_octets {
+        if state.weight() <= self.qos.queue_octets {
             let within = state.events.iter_mut().take(self.qos.queue_events);
             released.extend(within.rev().map_while(|(_, ticket)| ticket.take()));
         }
@@ -356,7 +382,7 @@ impl PullingConsumer {
         (state.is_ended, state.is_suspended) = (true, false);
         let events = std::mem::take(&mut state.events);
         let waiting = std::mem::take(&mut state.waiting);
-        state.octets = 0;
+        events.iter().for_each(|(event, _)| state.left(event));
         drop(state);
         count(&self.counters.dropped, events.len());
         drop(events);
@@ -385,6 +411,24 @@ impl PullingConsumer {
 }
 
 impl PullState {
+    /// Puts an event in at this place of the queue.
+    fn put(&mut self, at: usize, event: Arc<Event>, ticket: Option<Arc<Ticket>>) {
+        self.octets += event.len();
+        self.share.take(event.weight());
+        self.events.insert(at, (event, ticket));
+    }
+
+    /// An event is in the queue no more.
+    fn left(&mut self, event: &Event) {
+        self.octets -= event.len();
+        self.share.give_back(event.weight());
+    }
+
+    /// What the events count as.
+    fn weight(&self) -> usize {
+        self.share.held()
+    }
+
     /// The pull that waits longest of those that take `event`.
     fn next_pull_for(&mut self, event: &Event) -> Option<Pull> {
         if self.waiting.is_empty() || self.is_put_off {

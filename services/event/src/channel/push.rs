@@ -98,7 +98,10 @@ impl PushConsumer {
             qos: channel.qos().of_queues(),
             give_up: Box::new(give_up),
             counters: Counters::default(),
-            state: Mutex::default(),
+            state: Mutex::new(PushState {
+                queue: Queue::new(&channel.resources().queues),
+                ..PushState::default()
+            }),
         })
     }
 
@@ -134,6 +137,10 @@ impl PushConsumer {
             Offered::Taken => {}
             Offered::DroppedOldest(dropped) => count(&self.counters.dropped, dropped),
             Offered::DroppedNewest => count(&self.counters.dropped, events),
+            Offered::Refused => {
+                count(&self.counters.dropped, events);
+                ticket.fail(super::no_room());
+            }
             Offered::Overflowed => {
                 drop(state);
                 tracing::info!("a push consumer is disconnected: its queue is full");

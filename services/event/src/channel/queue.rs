@@ -4,6 +4,7 @@
 //! Events leave in the order they came. What was sent stays until it is answered, so that after a
 //! failure all that may not have arrived is sent again, in order.
 
+use crate::budget::{Budget, Share};
 use crate::bundle::{self, Bundle};
 use crate::event::Event;
 use crate::qos::{ChannelQos, Overflow};
@@ -34,6 +35,14 @@ impl Item {
         }
     }
 
+    /// What it counts as where memory is bounded.
+    fn weight(&self) -> usize {
+        match self {
+            Item::One(event) => event.weight(),
+            Item::Many(bundle) => bundle.weight(),
+        }
+    }
+
     /// Whether it can stand in a bundle with others as it is.
     fn can_be_joined(&self) -> bool {
         match self {
@@ -61,6 +70,8 @@ pub(super) struct Queue {
     pending_octets: usize,
     /// Of all entries.
     size: Size,
+    /// What they take of the memory for all queues of the server.
+    share: Share,
     /// How many of the first entries are within the limits, and what they are together. Of those
     /// behind, the suppliers wait.
     within: usize,
@@ -76,22 +87,25 @@ struct Entry {
     is_done: bool,
 }
 
-/// Events and their octets.
+/// Events, their octets, and what they count as.
 #[derive(Clone, Copy, Default)]
 struct Size {
     events: usize,
     octets: usize,
+    weight: usize,
 }
 
 impl Size {
     fn add(&mut self, item: &Item) {
         self.events += item.count();
         self.octets += item.octets();
+        self.weight += item.weight();
     }
 
     fn subtract(&mut self, item: &Item) {
         self.events -= item.count();
         self.octets -= item.octets();
+        self.weight -= item.weight();
     }
 
     /// Whether `item` is within the limits behind these.
@@ -99,7 +113,7 @@ impl Size {
         // One alone is taken, however large it is.
         self.events == 0
             || (self.events.saturating_add(item.count()) <= qos.queue_events
-                && self.octets.saturating_add(item.octets()) <= qos.queue_octets)
+                && self.weight.saturating_add(item.weight()) <= qos.queue_octets)
     }
 }
 
@@ -110,6 +124,8 @@ pub(super) enum Offered {
     /// It was taken, and so many events were dropped for it.
     DroppedOldest(usize),
     DroppedNewest,
+    /// It was not taken, and its supplier is to be told so.
+    Refused,
     /// The consumer is to be disconnected.
     Overflowed,
 }
@@ -119,6 +135,11 @@ pub(super) enum Offered {
 const WINDOW_OCTETS: usize = 128 << 10;
 
 impl Queue {
+    /// What it holds counts for `budget`.
+    pub(super) fn new(budget: &Arc<Budget>) -> Self {
+        Self { share: Share::new(budget), ..Self::default() }
+    }
+
     /// Puts something in. What is dropped may be the last to hold a ticket; it goes to `released`.
     pub(super) fn offer(
         &mut self,
@@ -129,14 +150,22 @@ impl Queue {
     ) -> Offered {
         let mut dropped = 0;
         let mut blocked = None;
-        while !self.size.has_room(&item, qos) {
+        if !self.share.has_room(item.weight()) {
+            self.share.refuse(item.weight());
+        }
+        loop {
+            let may_grow = self.share.has_room(item.weight());
+            if may_grow && self.size.has_room(&item, qos) {
+                break;
+            }
             match qos.when_full {
                 Overflow::DropNewest => return Offered::DroppedNewest,
                 Overflow::Disconnect => return Offered::Overflowed,
-                Overflow::BlockSupplier => {
+                Overflow::BlockSupplier if may_grow && self.has_room_behind(&item, qos) => {
                     blocked = ticket.map(Arc::clone);
                     break;
                 }
+                Overflow::BlockSupplier => return Offered::Refused,
                 Overflow::DropOldest => {
                     // What is on its way cannot be dropped any more.
                     let Some(oldest) = self.entries.remove(self.sent) else {
@@ -153,16 +182,28 @@ impl Queue {
             self.within = self.entries.len() + 1;
             self.size_within.add(&item);
         }
+        self.put(item, blocked, false);
+        if dropped == 0 { Offered::Taken } else { Offered::DroppedOldest(dropped) }
+    }
+
+    /// Whether one more supplier may wait: as much may be behind the limits as within.
+    fn has_room_behind(&self, item: &Item, qos: &ChannelQos) -> bool {
+        let behind = self.size.weight - self.size_within.weight;
+        behind == 0 || behind.saturating_add(item.weight()) <= qos.queue_octets
+    }
+
+    fn put(&mut self, item: Item, ticket: Option<Arc<Ticket>>, is_done: bool) {
         self.size.add(&item);
+        self.share.take(item.weight());
         let number = self.next_number;
         self.next_number += 1;
-        self.entries.push_back(Entry { number, item, ticket: blocked, is_done: false });
-        if dropped == 0 { Offered::Taken } else { Offered::DroppedOldest(dropped) }
+        self.entries.push_back(Entry { number, item, ticket, is_done });
     }
 
     /// The entry that was at this place is not there any more.
     fn left(&mut self, place: usize, item: &Item) {
         self.size.subtract(item);
+        self.share.give_back(item.weight());
         if place < self.within {
             self.within -= 1;
             self.size_within.subtract(item);
@@ -291,6 +332,7 @@ impl Queue {
     /// place: consumers that follow a log count on it.
     pub(super) fn take_apart(&mut self) {
         let entries = std::mem::take(&mut self.entries);
+        self.share.give_back(self.size.weight);
         (self.within, self.size_within, self.size) = Default::default();
         for Entry { item, ticket, is_done, .. } in entries {
             match item {
@@ -304,21 +346,21 @@ impl Queue {
         }
     }
 
-    fn append(&mut self, item: Item, ticket: Option<Arc<Ticket>>, is_done: bool) {
-        self.size.add(&item);
+    /// Puts something in, whatever the limits are.
+    pub(super) fn append(&mut self, item: Item, ticket: Option<Arc<Ticket>>, is_done: bool) {
         if ticket.is_none() {
             self.within += 1;
             self.size_within.add(&item);
         }
-        let number = self.next_number;
-        self.next_number += 1;
-        self.entries.push_back(Entry { number, item, ticket, is_done });
+        self.put(item, ticket, is_done);
     }
 
     /// Gives all up: how many events, with their tickets in `released`.
     pub(super) fn clear(&mut self, released: &mut Vec<Arc<Ticket>>) -> usize {
         let queue = std::mem::take(self);
         self.next_number = queue.next_number;
+        self.share = queue.share;
+        self.share.give_back(queue.size.weight);
         let left = queue.entries.iter().filter(|entry| !entry.is_done);
         let left = left.map(|entry| entry.item.count()).sum();
         released.extend(queue.entries.into_iter().filter_map(|entry| entry.ticket));
@@ -328,6 +370,11 @@ impl Queue {
     /// How many requests are pending.
     pub(super) fn pending(&self) -> usize {
         self.pending
+    }
+
+    /// Whether it may hold more of the memory for all queues.
+    pub(super) fn may_grow(&self) -> bool {
+        self.share.has_room(Event::BESIDE)
     }
 
     /// How many events are not done.

@@ -16,8 +16,6 @@ use std::thread::{self, JoinHandle, ThreadId};
 /// Octets that may wait to be written, with what an event takes beside its own, unless it is one
 /// event.
 const WAITING_OCTETS: usize = 64 << 20;
-/// What an event takes in memory beside its octets, and a place in the queue.
-const BESIDE: usize = 256;
 /// Batches that are written and not yet given to consumers.
 const WRITTEN_BATCHES: usize = 4;
 
@@ -47,11 +45,6 @@ impl CommitState {
     fn has_room(&self, octets: usize) -> bool {
         self.octets == 0 || self.octets.saturating_add(octets) <= WAITING_OCTETS
     }
-}
-
-/// What an event counts as: one without octets takes memory as well.
-fn weight(event: &Arc<Event>) -> usize {
-    event.len().saturating_add(BESIDE)
 }
 
 struct Waiting {
@@ -87,7 +80,7 @@ impl Commit {
     /// Has `event` written. The ticket is kept until that is done.
     pub(super) fn add(&self, journal: &Arc<Journal>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
         let mut state = self.lock();
-        let octets = weight(event);
+        let octets = event.weight();
         if !state.has_room(octets) {
             state = self.wait_for_room(state, octets);
         }
@@ -138,7 +131,7 @@ impl Commit {
             let taken = std::mem::take(&mut state.waiting);
             drop(state);
             for batch in batches(taken) {
-                let done: usize = batch.events.iter().map(weight).sum();
+                let done: usize = batch.events.iter().map(|event| event.weight()).sum();
                 write_batch(batch, written);
                 let mut state = self.lock();
                 state.octets = state.octets.saturating_sub(done);
@@ -237,11 +230,11 @@ mod tests {
         let event = Arc::new(Event::read(PUSH, Shape::Any, &nothing));
         // No thread writes.
         let (commit, ticket) = (Commit::default(), Arc::new(Ticket::default()));
-        let most = WAITING_OCTETS / BESIDE;
+        let most = WAITING_OCTETS / Event::BESIDE;
         (0..most).for_each(|_| commit.add(&journal, &event, &ticket));
         let state = commit.lock();
         assert_eq!(state.waiting.len(), most);
-        assert!(!state.has_room(weight(&event)), "{most} events, {} octets", state.octets);
+        assert!(!state.has_room(event.weight()), "{most} events, {} octets", state.octets);
         drop(state);
         store.close();
     }

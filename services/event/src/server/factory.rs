@@ -31,7 +31,7 @@ impl EventChannelFactoryServant for Factory {
         name: &str,
         qos: &ChannelQos,
     ) -> Result<Option<EventChannel>, CreateChannelError> {
-        let qos = qos::ChannelQos::of_idl(qos)?;
+        let qos = qos::ChannelQos::of_idl(qos, self.registry.limits())?;
         self.registry.create(name, qos).map(Some)
     }
 
@@ -41,7 +41,7 @@ impl EventChannelFactoryServant for Factory {
         qos: &ChannelQos,
         interfaces: &[EventInterface],
     ) -> Result<Option<TypedEventChannel>, CreateTypedChannelError> {
-        let qos = qos::ChannelQos::of_idl(qos)?;
+        let qos = qos::ChannelQos::of_idl(qos, self.registry.limits())?;
         let interfaces = interfaces.iter().cloned().map(Into::into).collect();
         self.registry.create_typed(name, qos, interfaces).map(Some)
     }

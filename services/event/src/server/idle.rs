@@ -223,14 +223,14 @@ mod tests {
     use crate::channel::{Channel, PulledSupplier, Target};
     use crate::event::Event;
     use crate::qos::ChannelQos;
-    use crate::workers::Workers;
+    use crate::resources::Resources;
     use corbie::{Any, Orb};
 
     #[test]
     fn a_supplier_that_gives_events_is_in_use() {
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
-        let workers = Workers::new(1);
-        let channel = Channel::new("test", ChannelQos::default(), &Limits::default(), &workers);
+        let channel =
+            Channel::new("test", ChannelQos::default(), &Resources::new(Limits::default()));
         let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/nobody").expect("a reference");
         let nobody = Target::fixed(&nobody, Duration::from_secs(60)).expect("a target");
         let supplier = PulledSupplier::new(&channel, nobody, None, |_| {});

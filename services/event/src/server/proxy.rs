@@ -11,6 +11,7 @@ use crate::channel::{
 use crate::durable::{Journal, Progress, ProxyRow};
 use crate::interfaces::EventInterface;
 use crate::log::Retention;
+use crate::resources::ProxyRoom;
 use corbie::{
     CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, ServerRequest,
     SystemException, minor,
@@ -27,6 +28,7 @@ pub(super) struct Proxy {
     has_typed_object: Mutex<bool>,
     /// Whether it is used.
     pub(super) idle: Idle,
+    _room: ProxyRoom,
     /// Lock "proxy": not held in calls.
     link: Mutex<Link>,
 }
@@ -142,6 +144,11 @@ impl Proxy {
         before: Option<u64>,
         serve: impl FnOnce(Arc<Proxy>) -> S,
     ) -> Result<(Arc<Proxy>, Object), SystemException> {
+        let resources = place.channel.resources();
+        let room = match before {
+            None => resources.room_for_proxy()?,
+            Some(_) => resources.room_for_kept_proxy(),
+        };
         let make = |id| {
             let object_id = place.id(id);
             let proxy = Arc::new(Proxy {
@@ -151,6 +158,7 @@ impl Proxy {
                 side,
                 has_typed_object: Mutex::default(),
                 idle: Idle::default(),
+                _room: room,
                 link: Mutex::default(),
             });
             let servant: Arc<dyn Servant> = Arc::new(serve(Arc::clone(&proxy)));

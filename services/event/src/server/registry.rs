@@ -12,6 +12,7 @@ use crate::cos_typed_event_channel_admin::TypedEventChannel;
 use crate::durable::{ChannelRow, InterfaceRow, Journal, Store};
 use crate::interfaces::{EventInterface, Known, Sources};
 use crate::qos::{ChannelQos, Limits};
+use crate::resources::Resources;
 use crate::workers::Workers;
 use corbie::types::InterfaceDescription;
 use corbie::{
@@ -60,8 +61,7 @@ pub(super) struct Durables {
 pub(super) struct ChannelRegistry {
     orb: Orb,
     poa: Poa,
-    limits: Limits,
-    workers: Arc<Workers>,
+    resources: Arc<Resources>,
     /// Lock "channels".
     channels: Mutex<BTreeMap<String, ServedChannel>>,
     /// What all typed channels know.
@@ -80,7 +80,7 @@ impl ChannelRegistry {
     ) -> Result<Arc<Self>, SystemException> {
         let poa = orb.root_poa()?.create_poa("EventChannels", None, &POLICIES)?;
         poa.the_poa_manager().activate().map_err(SystemException::from)?;
-        let workers = Workers::new(limits.workers);
+        let resources = Resources::new(limits);
         let (channels, next_channel) = (Mutex::default(), AtomicU64::new(1));
         let orb = orb.clone();
         let sources = Arc::default();
@@ -92,8 +92,7 @@ impl ChannelRegistry {
             }
         };
         let making = Mutex::default();
-        let registry =
-            Self { orb, poa, limits, workers, channels, sources, next_channel, kept, making };
+        let registry = Self { orb, poa, resources, channels, sources, next_channel, kept, making };
         Ok(Arc::new(registry))
     }
 
@@ -117,7 +116,8 @@ impl ChannelRegistry {
     ) -> Result<(), SystemException> {
         let opened = store.open_channel(number, row);
         let (journal, proxies) = opened.map_err(|error| error.to_exception())?;
-        let channel = self.kept_channel(store, &row.name, row.qos.clone(), &journal);
+        let channel =
+            self.kept_channel(store, &row.name, row.qos.clone().within(self.limits()), &journal);
         let known = match row.kind.as_str() {
             typed::TYPED => Some(self.known_of(store, &journal)?),
             _ => None,
@@ -166,7 +166,7 @@ impl ChannelRegistry {
     ) -> Arc<Channel> {
         let first_proxy = store.lives().saturating_mul(PROXIES_OF_A_LIFE) + 1;
         let kept = Some((Arc::clone(journal), first_proxy));
-        let channel = Channel::kept(name, qos, &self.limits, &self.workers, kept);
+        let channel = Channel::kept(name, qos, &self.resources, kept);
         store.serve(journal, &channel);
         channel
     }
@@ -188,8 +188,12 @@ impl ChannelRegistry {
         &self.poa
     }
 
+    pub(super) fn resources(&self) -> &Arc<Resources> {
+        &self.resources
+    }
+
     pub(super) fn limits(&self) -> &Limits {
-        &self.limits
+        &self.resources.limits
     }
 
     /// All channels.
@@ -198,7 +202,7 @@ impl ChannelRegistry {
     }
 
     pub(super) fn workers(&self) -> &Arc<Workers> {
-        &self.workers
+        &self.resources.workers
     }
 
     pub(super) fn sources(&self) -> &Arc<Sources> {
@@ -210,7 +214,7 @@ impl ChannelRegistry {
         name: &str,
         qos: ChannelQos,
     ) -> Result<EventChannel, CreateChannelError> {
-        qos.check()?;
+        qos.check_at(self.limits())?;
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.find(name);
         if let Some(found) = found {
@@ -243,14 +247,14 @@ impl ChannelRegistry {
         qos: ChannelQos,
         interfaces: Vec<InterfaceDescription>,
     ) -> Result<TypedEventChannel, CreateTypedChannelError> {
-        qos.check()?;
-        check_interfaces(&interfaces, &self.limits)?;
+        qos.check_at(self.limits())?;
+        check_interfaces(&interfaces, self.limits())?;
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.find(name);
         if let Some(found) = found {
             return match &found.reference {
                 Reference::Typed(reference, known) if *found.channel.qos() == qos => {
-                    check_room_for(&interfaces, known, &self.limits)?;
+                    check_room_for(&interfaces, known, self.limits())?;
                     if let Some(journal) = found.channel.journal() {
                         let rows = typed::handed_over(&interfaces)?;
                         journal.knows(rows).map_err(|error| error.to_exception())?;
@@ -306,7 +310,7 @@ impl ChannelRegistry {
     ) -> Result<(Arc<Channel>, u64), SystemException> {
         self.check_room(name)?;
         let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
-        Ok((Channel::new(name, qos, &self.limits, &self.workers), number))
+        Ok((Channel::new(name, qos, &self.resources), number))
     }
 
     /// The same, of a durable one of this kind, which knows `interfaces`.
@@ -323,7 +327,7 @@ impl ChannelRegistry {
             return Err(BadQos { why: why.to_owned() }.into());
         };
         self.check_room(name)?;
-        let most = self.limits.durable_channels;
+        let most = self.limits().durable_channels;
         if self.all().iter().filter(|channel| channel.journal().is_some()).count() >= most {
             let text = format!("a server has at most {most} durable channels");
             return Err(too_many(text).into());
@@ -336,10 +340,12 @@ impl ChannelRegistry {
     }
 
     fn check_room(&self, name: &str) -> Result<(), SystemException> {
-        if self.channels().len() >= self.limits.channels || name.len() > self.limits.name_octets {
+        if self.channels().len() >= self.limits().channels || name.len() > self.limits().name_octets
+        {
             let text = format!(
                 "a server has at most {} channels, with names of at most {} octets",
-                self.limits.channels, self.limits.name_octets
+                self.limits().channels,
+                self.limits().name_octets
             );
             return Err(too_many(text));
         }
@@ -397,7 +403,7 @@ impl ChannelRegistry {
                 }
             }
         }
-        self.workers.close();
+        self.workers().close();
         // It fails when the ORB was shut down, and the POA with it.
         let _ = self.poa.destroy(true, false);
         if let Some(kept) = &self.kept {

@@ -16,7 +16,9 @@ use std::sync::Arc;
 impl PullState {
     /// Whether more of the log is to be in memory.
     fn has_room(&self) -> bool {
-        self.events.len() < AHEAD_EVENTS && self.octets < AHEAD_OCTETS
+        let (events, octets) = (self.events.len(), self.octets);
+        let may_grow = self.share.has_room(Event::BESIDE);
+        events == 0 || (events < AHEAD_EVENTS && octets < AHEAD_OCTETS && may_grow)
     }
 
     /// The event at this place was taken out of the queue: its number.
@@ -43,14 +45,13 @@ impl PullState {
             if self.youngest_given > Some(number) {
                 // Of those the event itself is not among `events` yet.
                 let kept = cursor.go_back(number, at) - 1;
-                let behind = self.events.drain(kept..).map(|(event, _)| event.len());
-                self.octets -= behind.sum::<usize>();
+                let behind: Vec<_> = self.events.drain(kept..).collect();
+                behind.iter().for_each(|(event, _)| self.left(event));
                 // What is older was given, and comes again if one of those is put back, too.
                 self.youngest_given = number.checked_sub(1);
             }
         }
-        self.octets += event.len();
-        self.events.insert(at, (event, None));
+        self.put(at, event, None);
         true
     }
 
@@ -108,8 +109,8 @@ impl PullingConsumer {
                 Some((pull, Out { event, number, released: Vec::new() }))
             }
             None => {
-                state.octets += event.len();
-                state.events.push_back((event, None));
+                let end = state.events.len();
+                state.put(end, event, None);
                 None
             }
         }

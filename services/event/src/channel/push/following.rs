@@ -16,7 +16,8 @@ use std::time::Instant;
 impl PushState {
     /// Whether more of the log is to be in memory.
     fn has_room(&self) -> bool {
-        self.queue.len() < AHEAD_EVENTS && self.queue.octets() < AHEAD_OCTETS
+        let (events, octets) = (self.queue.len(), self.queue.octets());
+        events == 0 || (events < AHEAD_EVENTS && octets < AHEAD_OCTETS && self.queue.may_grow())
     }
 
     /// A request is on its way no more.
@@ -83,7 +84,7 @@ impl PushConsumer {
         match cursor.take(number, event) {
             Coming::Event(event) => {
                 let octets = event.len();
-                queue.offer(Item::One(event), None, &self.qos, &mut Vec::new());
+                queue.append(Item::One(event), None, false);
                 octets
             }
             Coming::Unreadable => {

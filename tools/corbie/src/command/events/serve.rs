@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use corbie_event::corbie_events::event_channel_factory::CreateChannelError;
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_event::interfaces::InterfaceRepository;
@@ -50,6 +50,7 @@ pub(super) fn table() -> Command {
         ))
         .arg(naming::argument())
         .args(limit_arguments())
+        .args(numbers().map(|(name, default, help)| number_argument(name, default, help)))
         .args(typed::idl_arguments())
         .arg(
             Arg::new("interface-repository")
@@ -80,8 +81,8 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let limits = limits(matches)?;
     let interfaces = typed::interfaces(matches)?;
     let server = match matches.get_one::<String>("store") {
-        None => EventServer::start(session.orb(), limits),
-        Some(folder) => EventServer::start_with_store(session.orb(), limits, folder),
+        None => EventServer::start(session.orb(), limits.clone()),
+        Some(folder) => EventServer::start_with_store(session.orb(), limits.clone(), folder),
     };
     let server = server.map_err(|e| cannot(&e))?;
     interfaces.into_iter().for_each(|interface| server.interfaces().add(interface));
@@ -90,7 +91,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
             InterfaceRepository::new(&session.resolve(url)?).map_err(|e| cannot(&e))?;
         server.add_interfaces(Arc::new(repository));
     }
-    let made = make(&server, matches).map_err(|e| cannot(&e))?;
+    let made = make(&server, &limits, matches).map_err(|e| cannot(&e))?;
     // Requests for objects that were never here are refused, and do not wait for one.
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
@@ -120,6 +121,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
 /// The channels that are named, by their names. One that is in the store is as it was made.
 fn make<'m>(
     server: &EventServer,
+    limits: &Limits,
     matches: &'m ArgMatches,
 ) -> Result<Vec<(&'m String, EventChannel)>, CreateChannelError> {
     let durable = ChannelQos { durable: Some(Retention::default()), ..ChannelQos::default() };
@@ -130,7 +132,7 @@ fn make<'m>(
             let known = server.find(name).filter(|_| qos.durable.is_some());
             let channel = match known {
                 Some(channel) => channel,
-                None => server.create(name, qos.clone())?,
+                None => server.create(name, qos.clone().within(limits))?,
             };
             made.push((name, channel));
         }
@@ -165,13 +167,57 @@ fn limit_arguments() -> [Arg; 3] {
     ]
 }
 
+/// The limits that are numbers, with their defaults.
+fn numbers() -> [(&'static str, u64, &'static str); 4] {
+    let default = Limits::default();
+    [
+        (
+            "queue-events-max",
+            default.queue_events as u64,
+            "Most events that clients may have wait for one consumer",
+        ),
+        (
+            "queue-octets-max",
+            default.queue_octets as u64,
+            "Most octets that clients may have wait for one consumer",
+        ),
+        (
+            "queues-octets-max",
+            default.queues_octets as u64,
+            "Most octets that wait for all consumers of all channels together",
+        ),
+        (
+            "retain-octets-max",
+            default.retain_octets,
+            "Most octets that clients may have a durable channel keep",
+        ),
+    ]
+}
+
+fn number_argument(name: &'static str, default: u64, help: &str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name("N")
+        .value_parser(value_parser!(u64).range(1..))
+        .help(format!("{help} [default: {default}]"))
+        .help_heading("Limits")
+}
+
 fn limits(matches: &ArgMatches) -> Result<Limits, Failure> {
     let given = |name: &str| matches.get_one::<Duration>(name).copied();
+    let number = |name: &str| matches.get_one::<u64>(name).copied();
+    let count = |name: &str, default| {
+        number(name).map_or(default, |given| usize::try_from(given).unwrap_or(usize::MAX))
+    };
     let default = Limits::default();
     let limits = Limits {
         idle_limit: given("idle-limit").unwrap_or(default.idle_limit),
         idle_nil_limit: given("idle-nil-limit"),
         unconnected_limit: given("unconnected-limit").unwrap_or(default.unconnected_limit),
+        queue_events: count("queue-events-max", default.queue_events),
+        queue_octets: count("queue-octets-max", default.queue_octets),
+        queues_octets: count("queues-octets-max", default.queues_octets),
+        retain_octets: number("retain-octets-max").unwrap_or(default.retain_octets),
         ..default
     };
     let shortest = limits.idle_limit.min(limits.unconnected_limit);

@@ -1,0 +1,154 @@
+//! What may wait in the queues of all channels of a server, in octets of memory.
+//!
+//! A queue grows only while it holds less than what is free: one alone may take half of the budget,
+//! a hundred greedy ones a hundredth each, and there is always as much left for the next. So those
+//! that hold most are refused first, and nothing that was taken is dropped for another queue.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Octets that may be held, and are.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: usize,
+    used: AtomicUsize,
+    refusals: Seldom,
+}
+
+impl Budget {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, used: AtomicUsize::new(0), refusals: Seldom::default() })
+    }
+
+    /// Octets that are held.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// How often a queue was refused room.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.refusals.count()
+    }
+}
+
+/// What one queue holds of a budget; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    held: usize,
+}
+
+impl Default for Share {
+    /// Of a budget without a bound.
+    fn default() -> Self {
+        Self::new(&Budget::new(usize::MAX))
+    }
+}
+
+impl Share {
+    pub(crate) fn new(budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), held: 0 }
+    }
+
+    /// Whether the queue may hold so many octets more.
+    pub(crate) fn has_room(&self, octets: usize) -> bool {
+        let used = self.budget.used();
+        self.held.saturating_add(octets) <= self.budget.most.saturating_sub(used)
+    }
+
+    /// Says that the queue was refused so many octets.
+    #[cold]
+    pub(crate) fn refuse(&self, octets: usize) {
+        if let Some(refusals) = self.budget.refusals.one_more() {
+            let (used, most, held) = (self.budget.used(), self.budget.most, self.held);
+            tracing::warn!(
+                refusals,
+                octets,
+                held,
+                used,
+                most,
+                "the queue of a consumer may not grow: events wait in too many or too large queues"
+            );
+        }
+    }
+
+    /// What it holds.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(crate) fn take(&mut self, octets: usize) {
+        self.held += octets;
+        self.budget.used.fetch_add(octets, Ordering::Relaxed);
+    }
+
+    pub(crate) fn give_back(&mut self, octets: usize) {
+        debug_assert!(octets <= self.held, "{octets} of {}", self.held);
+        let octets = octets.min(self.held);
+        self.held -= octets;
+        self.budget.used.fetch_sub(octets, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.give_back(self.held);
+    }
+}
+
+/// Between two lines of a log that say the same.
+const BETWEEN: Duration = Duration::from_secs(10);
+
+/// Counts what may happen very often, and says when it is to be written to the log.
+#[derive(Debug, Default)]
+pub(crate) struct Seldom {
+    count: AtomicU64,
+    /// Lock "seldom": when it was written last.
+    said: Mutex<Option<Instant>>,
+}
+
+impl Seldom {
+    /// It happened once more. If that is to be said now: how often it did.
+    pub(crate) fn one_more(&self) -> Option<u64> {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.is_some_and(|said| said.elapsed() < BETWEEN) {
+            return None;
+        }
+        *said = Some(Instant::now());
+        Some(count)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greedy_queues_leave_room_for_one_more() {
+        let budget = Budget::new(1_000_000);
+        let mut greedy: Vec<_> = (0..99).map(|_| Share::new(&budget)).collect();
+        let mut grows = true;
+        while grows {
+            grows = false;
+            for share in &mut greedy {
+                if share.has_room(10) {
+                    share.take(10);
+                    grows = true;
+                }
+            }
+        }
+        assert!(budget.used() <= 990_000, "{}", budget.used());
+        assert!(greedy.iter().all(|share| share.held >= 9_900), "each has its share");
+        let honest = Share::new(&budget);
+        assert!(honest.has_room(9_900));
+        drop(greedy);
+        assert_eq!(budget.used(), 0);
+        assert!(honest.has_room(1_000_000) && !honest.has_room(1_000_001));
+    }
+}
