@@ -14,12 +14,14 @@ pub const BUILT_IN_SCHEMES: [&str; 4] = ["iiop", "giopl", "uiop", "shmiop"];
 const RESERVED_SCHEMES: [&str; 3] = ["rir", "giop", "ssliop"];
 
 /// Tags of profiles that have a meaning already.
-const BUILT_IN_TAGS: [u32; 5] = [
+const BUILT_IN_TAGS: [u32; 7] = [
     profile_tag::INTERNET_IOP,
     profile_tag::MULTIPLE_COMPONENTS,
     profile_tag::UIOP,
     profile_tag::CORBIE_SHMIOP,
     profile_tag::CORBIE_GIOPLITE,
+    profile_tag::CORBIE_LOCAL,
+    profile_tag::CORBIE_MESSAGES,
 ];
 
 /// The transports that an application brought along.

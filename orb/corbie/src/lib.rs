@@ -61,8 +61,8 @@ pub use corbie_poa::{
 pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};
 pub use corbie_settings::{
     AddressFamily, CollocationScope, CollocationStrategy, EndpointOptions, EventLoop,
-    InitialReference, ListenAt, ListenEndpoint, ListenHost, PartialSettings, PoaLock,
-    ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
+    InitialReference, ListenAt, ListenEndpoint, ListenHost, ListenMessages, PartialSettings,
+    PoaLock, ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
     TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_types as types;

@@ -29,6 +29,7 @@ impl Servant for Whence {
         let over = match request.peer() {
             PeerAddress::Tcp(_) => "tcp",
             PeerAddress::Unix(peer) if peer.process == std::process::id() => "unix",
+            PeerAddress::Shm(peer) if peer.process == std::process::id() => "shm",
             PeerAddress::Plugged(scheme, _) => scheme,
             _ => "?",
         };
@@ -111,6 +112,70 @@ fn the_preferred_protocol_is_used() {
     assert_eq!(whence(&plain, &ior).unwrap(), "unix");
     plain.shutdown(true);
     server.shutdown(true);
+}
+
+#[test]
+fn gioplite_goes_over_every_transport() {
+    const LITE: &str = "giopl://127.0.0.1:0,giopl+uiop://,giopl+shmiop://,giopl+pipe://";
+    let (server, ior) = serve(&format!("iiop://127.0.0.1:0,{LITE}"), &[]);
+    let messages = profile_tag::CORBIE_MESSAGES;
+    let tcp = [profile_tag::CORBIE_GIOPLITE, profile_tag::INTERNET_IOP];
+    assert_eq!(tags(&ior), [[messages; 3].to_vec(), tcp.to_vec()].concat());
+    let spoken = "giopl+shmiop,giopl+uiop,giopl+pipe,giopl";
+    for (preferred, expected) in [
+        ("giopl+shmiop", "shm"),
+        ("giopl+uiop", "unix"),
+        ("giopl+pipe", "pipe"),
+        ("giopl", "tcp"),
+        ("iiop", "tcp"),
+    ] {
+        let client = orb(&["-ORBgioplite", "-ORBProtocolPreference", preferred]);
+        assert_eq!(whence(&client, &ior).unwrap(), expected, "{preferred}");
+        client.shutdown(true);
+    }
+    // One after the other, as the servers of the preferred ones go.
+    let client = orb(&["-ORBgioplite", "-ORBProtocolPreference", spoken]);
+    for (profiles, expected) in [(0, "shm"), (1, "unix"), (2, "pipe"), (3, "tcp")] {
+        let rest = Ior { profiles: ior.profiles[profiles..].to_vec(), ..ior.clone() };
+        assert_eq!(whence(&client, &rest).unwrap(), expected);
+    }
+    let text = format!("{:?}", ior.describe());
+    for part in ["message protocol", "giopl", "SHMIOP", "rendezvous point"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // A client without GIOPlite has the profile of IIOP, and says what it passed over.
+    let plain = orb(&[]);
+    assert_eq!(whence(&plain, &ior).unwrap(), "tcp");
+    let lite = Ior { profiles: ior.profiles[..4].to_vec(), ..ior.clone() };
+    let exception = whence(&plain, &lite).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
+    assert!(exception.to_string().contains("-ORBgioplite"), "{exception}");
+    for orb in [server, client, plain] {
+        orb.shutdown(true);
+    }
+}
+
+#[test]
+fn an_object_url_names_the_message_protocol() {
+    let (server, ior) = serve("giopl+uiop://,giopl+pipe://,giopl://127.0.0.1:0", &[]);
+    let key = corbie_testkit::object_key_in(&Object::new(&server, ior).to_string());
+    let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
+    let client = orb(&["-ORBgioplite"]);
+    for endpoint in server.listen_endpoints() {
+        let (url, expected) = match &endpoint {
+            Endpoint::Unix(name) => (format!("corbaloc:giopl+uiop:1.2@{name}|{key}"), "unix"),
+            Endpoint::Plugged(pipe) => {
+                (format!("corbaloc:giopl+pipe:1.2@{}|{key}", pipe.address()), "pipe")
+            }
+            Endpoint::Tcp { port, .. } => (format!("corbaloc:giopl::{port}/{key}"), "tcp"),
+            other => panic!("{other}"),
+        };
+        let url = url.replace("giopl::", "giopl:127.0.0.1:");
+        let ior = client.string_to_object(&url).unwrap().ior().clone();
+        assert_eq!(whence(&client, &ior).unwrap(), expected, "{url}");
+    }
+    server.shutdown(true);
+    client.shutdown(true);
 }
 
 #[test]

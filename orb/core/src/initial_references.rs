@@ -4,7 +4,7 @@
 //! services that the ORB has itself.
 
 use crate::{Object, Orb};
-use corbie_types::ior::profile_tag;
+use corbie_types::ior::{MessagesProfile, profile_tag};
 use corbie_types::url::{Corbaloc, ObjectAddress, parse_name};
 use corbie_types::{
     CompletionStatus, Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor,
@@ -164,22 +164,39 @@ impl Orb {
     fn ior_of(&self, corbaloc: &Corbaloc) -> Result<Option<Ior>, SystemException> {
         let mut profiles = Vec::with_capacity(corbaloc.addresses.len());
         for address in &corbaloc.addresses {
-            if let Some(profile) = address.to_profile(&corbaloc.key)? {
-                profiles.push(profile);
-                continue;
-            }
-            let ObjectAddress::Rendezvous { protocol, version, address } = address else {
-                return Ok(None);
-            };
-            let transport = self.transports().by_scheme(protocol).ok_or_else(|| {
-                SystemException::bad_param(minor::BAD_PARAM_URL_ADDRESS, CompletionStatus::No)
-                    .with_detail(format!("the protocol {protocol:?} of {corbaloc} is not known"))
-            })?;
-            let profile = UiopProfile::new(*version, address.clone(), corbaloc.key.clone());
-            let (tag, data) = (transport.profile_tag(), transport.encode_profile(&profile)?);
-            profiles.push(TaggedProfile { tag, data });
+            let Some(profile) = self.profile_of(address, corbaloc)? else { return Ok(None) };
+            profiles.push(profile);
         }
         Ok(Some(Ior { type_id: String::new(), profiles }))
+    }
+
+    /// The profile for one of the addresses; `None` for `rir:`.
+    fn profile_of(
+        &self,
+        address: &ObjectAddress,
+        corbaloc: &Corbaloc,
+    ) -> Result<Option<TaggedProfile>, SystemException> {
+        if let Some(profile) = address.to_profile(&corbaloc.key)? {
+            return Ok(Some(profile));
+        }
+        let (protocol, version, address) = match address {
+            ObjectAddress::Rendezvous { protocol, version, address } => {
+                (protocol, *version, address)
+            }
+            ObjectAddress::Spoken { messages, over } => {
+                let carrier = self.profile_of(over, corbaloc)?;
+                let around = carrier.map(|carrier| MessagesProfile::around(messages, carrier));
+                return Ok(around.transpose()?);
+            }
+            _ => return Ok(None),
+        };
+        let transport = self.transports().by_scheme(protocol).ok_or_else(|| {
+            SystemException::bad_param(minor::BAD_PARAM_URL_ADDRESS, CompletionStatus::No)
+                .with_detail(format!("the protocol {protocol:?} of {corbaloc} is not known"))
+        })?;
+        let profile = UiopProfile::new(version, address.clone(), corbaloc.key.clone());
+        let (tag, data) = (transport.profile_tag(), transport.encode_profile(&profile)?);
+        Ok(Some(TaggedProfile { tag, data }))
     }
 
     fn object_of_ior(&self, ior: Option<Ior>) -> Result<Object, SystemException> {

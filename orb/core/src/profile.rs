@@ -8,82 +8,105 @@
 use crate::machine;
 use corbie_cdr::{ByteOrder, Version};
 use corbie_giop as giop;
-use corbie_settings::{ListenAt, Settings};
+use corbie_settings::{ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings};
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
-use corbie_types::ior::{component_tag, profile_tag};
+use corbie_types::ior::{GIOPLITE, MessagesProfile, component_tag, profile_tag};
 use corbie_types::{
     Address, CodeSetComponentInfo, CompletionStatus, Component, IiopProfile, SystemException,
     TaggedComponent, TaggedProfile, UiopProfile, minor,
 };
 use std::sync::Arc;
 
-/// What a profile is of.
+/// What a profile is of: what is spoken, over which transport.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Protocol {
+    pub(crate) messages: giop::Protocol,
+    pub(crate) carrier: Carrier,
+}
+
+/// The transport of a profile.
 #[derive(Clone, Debug)]
-pub(crate) enum Protocol {
-    Iiop,
-    GiopLite,
-    Uiop,
-    Shmiop,
+pub(crate) enum Carrier {
+    Tcp,
+    Unix,
+    Shm,
     Plugged(Arc<dyn Transport>),
 }
 
-impl PartialEq for Protocol {
+impl PartialEq for Carrier {
     fn eq(&self, other: &Self) -> bool {
         self.tag() == other.tag()
     }
 }
 
 impl Protocol {
-    /// The protocol of profiles with this tag; `None`: an unknown one.
-    pub(crate) fn of_tag(transports: &Registry, tag: u32) -> Option<Protocol> {
-        match tag {
-            profile_tag::INTERNET_IOP => Some(Protocol::Iiop),
-            profile_tag::CORBIE_GIOPLITE => Some(Protocol::GiopLite),
-            profile_tag::UIOP => Some(Protocol::Uiop),
-            profile_tag::CORBIE_SHMIOP => Some(Protocol::Shmiop),
-            _ => transports.by_tag(tag).cloned().map(Protocol::Plugged),
-        }
-    }
-
-    /// The protocol that is spoken on an endpoint; `None`: its transport was not registered.
-    pub(crate) fn of_listener(transports: &Registry, at: &ListenAt) -> Option<Protocol> {
-        match at {
-            ListenAt::Iiop(_) => Some(Protocol::Iiop),
-            ListenAt::GiopLite(_) => Some(Protocol::GiopLite),
-            ListenAt::Uiop(_) => Some(Protocol::Uiop),
-            ListenAt::Shmiop(_) => Some(Protocol::Shmiop),
+    /// The protocol that is spoken on an endpoint.
+    ///
+    /// # Errors
+    /// What was not registered, in words.
+    pub(crate) fn of_listener(
+        transports: &Registry,
+        configured: &ListenEndpoint,
+    ) -> Result<Protocol, &'static str> {
+        let carrier = match &configured.at {
+            ListenAt::Iiop(_) => Carrier::Tcp,
+            ListenAt::Uiop(_) => Carrier::Unix,
+            ListenAt::Shmiop(_) => Carrier::Shm,
             ListenAt::Plugged { scheme, .. } => {
-                transports.by_scheme(scheme).cloned().map(Protocol::Plugged)
+                let transport = transports.by_scheme(scheme).cloned().map(Carrier::Plugged);
+                transport
+                    .ok_or("no transport of this name was registered with the ORB's builder")?
             }
+        };
+        let messages = match &configured.messages {
+            ListenMessages::Giop => giop::Protocol::Giop,
+            ListenMessages::GiopLite => giop::Protocol::GiopLite,
+            ListenMessages::Plugged(_) => return Err("no message protocol of this name is known"),
+        };
+        Ok(Protocol { messages, carrier })
+    }
+
+    /// The place of profiles in `protocol_preference`: the least first.
+    pub(crate) fn rank(&self, preference: &ProtocolPreference) -> usize {
+        preference.rank(self.messages_name(), self.carrier.scheme())
+    }
+
+    /// The name of the message protocol in profiles and endpoints; GIOP has none.
+    fn messages_name(&self) -> Option<&'static str> {
+        match self.messages {
+            giop::Protocol::Giop => None,
+            giop::Protocol::GiopLite => Some(GIOPLITE),
+        }
+    }
+}
+
+impl Carrier {
+    /// The transport of profiles with this tag; `None`: an unknown one.
+    fn of_tag(transports: &Registry, tag: u32) -> Option<Carrier> {
+        match tag {
+            profile_tag::INTERNET_IOP => Some(Carrier::Tcp),
+            profile_tag::UIOP => Some(Carrier::Unix),
+            profile_tag::CORBIE_SHMIOP => Some(Carrier::Shm),
+            _ => transports.by_tag(tag).cloned().map(Carrier::Plugged),
         }
     }
 
-    /// What messages look like.
-    pub(crate) fn messages(&self) -> giop::Protocol {
+    fn tag(&self) -> u32 {
         match self {
-            Protocol::GiopLite => giop::Protocol::GiopLite,
-            _ => giop::Protocol::Giop,
-        }
-    }
-
-    pub(crate) fn tag(&self) -> u32 {
-        match self {
-            Protocol::Iiop => profile_tag::INTERNET_IOP,
-            Protocol::GiopLite => profile_tag::CORBIE_GIOPLITE,
-            Protocol::Uiop => profile_tag::UIOP,
-            Protocol::Shmiop => profile_tag::CORBIE_SHMIOP,
-            Protocol::Plugged(transport) => transport.profile_tag(),
+            Carrier::Tcp => profile_tag::INTERNET_IOP,
+            Carrier::Unix => profile_tag::UIOP,
+            Carrier::Shm => profile_tag::CORBIE_SHMIOP,
+            Carrier::Plugged(transport) => transport.profile_tag(),
         }
     }
 
     /// As in endpoints and in `protocol_preference`.
-    pub(crate) fn scheme(&self) -> &'static str {
+    fn scheme(&self) -> &'static str {
         match self {
-            Protocol::Iiop => "iiop",
-            Protocol::GiopLite => "giopl",
-            Protocol::Uiop => "uiop",
-            Protocol::Shmiop => "shmiop",
-            Protocol::Plugged(transport) => transport.scheme(),
+            Carrier::Tcp => "iiop",
+            Carrier::Unix => "uiop",
+            Carrier::Shm => "shmiop",
+            Carrier::Plugged(transport) => transport.scheme(),
         }
     }
 }
@@ -94,7 +117,7 @@ pub(crate) struct Profile {
     pub(crate) protocol: Protocol,
     /// Highest GIOP version that the server understands.
     pub(crate) version: Version,
-    /// The byte order of the profile's data: in GIOPlite that of all messages, too.
+    /// The server's byte order, where the profile says it: in GIOPlite that of all messages.
     pub(crate) order: ByteOrder,
     /// Where to connect, in the order to be tried; at least one.
     pub(crate) endpoints: Vec<Endpoint>,
@@ -112,30 +135,37 @@ impl Profile {
         tag: u32,
         data: &[u8],
     ) -> Result<Option<Profile>, SystemException> {
-        let Some(protocol) = Protocol::of_tag(transports, tag) else { return Ok(None) };
-        // Of data without a first octet nothing can be read.
-        let order = data.first().map_or(ByteOrder::NATIVE, |flag| ByteOrder::from_flag(*flag));
+        let spoken = MessagesProfile::of(tag, data).map_err(|error| malformed(&error))?;
+        let (messages, order, tag, data) = match &spoken {
+            None => (giop::Protocol::Giop, ByteOrder::NATIVE, tag, data),
+            Some(MessagesProfile { protocol, order, carrier }) => match &**protocol {
+                GIOPLITE => (giop::Protocol::GiopLite, *order, carrier.tag, &*carrier.data),
+                _ => return Ok(None),
+            },
+        };
+        let Some(carrier) = Carrier::of_tag(transports, tag) else { return Ok(None) };
         let read = |data| UiopProfile::decode(data).map_err(|error| malformed(&error));
-        let profile = match &protocol {
-            Protocol::Iiop | Protocol::GiopLite => {
+        let profile = match &carrier {
+            Carrier::Tcp => {
                 let body = IiopProfile::decode(data).map_err(|error| malformed(&error))?;
+                let protocol = Protocol { messages, carrier };
                 return Ok(Some(Self::over_tcp(protocol, order, body)));
             }
-            Protocol::Uiop | Protocol::Shmiop => read(data)?,
-            Protocol::Plugged(transport) => {
+            Carrier::Unix | Carrier::Shm => read(data)?,
+            Carrier::Plugged(transport) => {
                 transport.decode_profile(data).map_err(|error| malformed(&error))?
             }
         };
         let UiopProfile { version, address, object_key, components } = profile;
         let name = || address.parse::<UnixName>().map_err(|error| malformed(&error));
-        let endpoint = match &protocol {
-            Protocol::Shmiop => Endpoint::Shm(name()?),
-            Protocol::Plugged(transport) => {
+        let endpoint = match &carrier {
+            Carrier::Shm => Endpoint::Shm(name()?),
+            Carrier::Plugged(transport) => {
                 Endpoint::Plugged(PluggedEndpoint::new(Arc::clone(transport), &*address))
             }
             _ => Endpoint::Unix(name()?),
         };
-        let endpoints = vec![endpoint];
+        let (protocol, endpoints) = (Protocol { messages, carrier }, vec![endpoint]);
         Ok(Some(Self { protocol, version, order, endpoints, object_key, components }))
     }
 
@@ -153,7 +183,12 @@ impl Profile {
     /// When an address cannot be written.
     pub(crate) fn encode(mut self) -> Result<Option<TaggedProfile>, SystemException> {
         let Some((first, others)) = self.endpoints.split_first() else { return Ok(None) };
-        let tag = self.protocol.tag();
+        let tag = self.protocol.carrier.tag();
+        let messages = self.protocol.messages_name();
+        let tagged = |data| {
+            let carrier = TaggedProfile { tag, data };
+            messages.map_or(Ok(carrier.clone()), |name| MessagesProfile::around(name, carrier))
+        };
         let address = match first {
             Endpoint::Tcp { host, port } => {
                 // CORBA 3.3 P2 §7.6.6.7: alternate addresses are for 1.2.
@@ -166,7 +201,7 @@ impl Profile {
                 let (version, host, port) = (self.version, host.clone(), *port);
                 let Self { object_key, components, .. } = self;
                 let body = IiopProfile { version, host, port, object_key, components };
-                return Ok(Some(TaggedProfile { tag, data: body.encode()? }));
+                return Ok(Some(tagged(body.encode()?)?));
             }
             Endpoint::Unix(name) | Endpoint::Shm(name) => name.to_string(),
             Endpoint::Plugged(plugged) => plugged.address().to_owned(),
@@ -178,11 +213,11 @@ impl Profile {
         }
         let Self { protocol, version, object_key, components, .. } = self;
         let body = UiopProfile { version, address, object_key, components };
-        let data = match protocol {
-            Protocol::Plugged(transport) => transport.encode_profile(&body)?,
+        let data = match protocol.carrier {
+            Carrier::Plugged(transport) => transport.encode_profile(&body)?,
             _ => body.encode()?,
         };
-        Ok(Some(TaggedProfile { tag, data }))
+        Ok(Some(tagged(data)?))
     }
 
     /// Whether its endpoints can be reached from here at all: those of one machine say which.
@@ -199,11 +234,11 @@ impl Profile {
     /// # Errors
     /// Why not, and what would help.
     pub(crate) fn check_spoken(&self, settings: &Settings) -> Result<(), &'static str> {
-        match self.protocol {
-            Protocol::GiopLite if !settings.gioplite => {
+        match self.protocol.messages {
+            giop::Protocol::GiopLite if !settings.gioplite => {
                 Err("one is of GIOPlite, which gioplite (-ORBgioplite) turns on")
             }
-            Protocol::GiopLite if self.order != ByteOrder::NATIVE => {
+            giop::Protocol::GiopLite if self.order != ByteOrder::NATIVE => {
                 Err("one is of GIOPlite in the other byte order: let the server listen on iiop:// \
                      as well")
             }

@@ -32,7 +32,7 @@ pub use choice::{
     ServerConcurrency, SyncScope, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use endpoint::{InitialReference, PublishedAddress};
-pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost};
+pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost, ListenMessages};
 pub use preference::ProtocolPreference;
 pub use published::{PublishedHosts, published_hosts};
 pub use settings::{PartialSettings, Places, Setting, Settings};

@@ -3,34 +3,58 @@
 //! Read by `settings`, listened on by `orb/core/server/listening`. The form is that of TAO and
 //! JacORB (`iiop://host:port`, `uiop:///path`) and of omniORB (`giop:tcp:host:port`,
 //! `giop:unix:path`). Options follow as TAO writes them: `iiop://host:port/name=value&name=value`,
-//! and after a `|` where the address may have slashes: `uiop:///path|mode=0660`.
+//! and after a `|` where the address may have slashes: `uiop:///path|mode=0660`. A message protocol
+//! other than GIOP stands before the transport: `giopl+uiop:///path`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use corbie_transport::{UnixName, UnixOptions};
 use corbie_types::SystemException;
+use corbie_types::ior::GIOPLITE;
 
 use crate::endpoint::{items, means_every_interface, show_host, split_host};
 use crate::refusal::Refusal;
 use crate::value::SettingValue;
 
-/// Where a server listens.
+/// Where a server listens, and for what.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ListenEndpoint {
-    /// Protocol and address.
+    /// The message protocol.
+    pub messages: ListenMessages,
+    /// Transport and address.
     pub at: ListenAt,
     /// What else was said.
     pub options: EndpointOptions,
 }
 
-/// Protocol and address of a [`ListenEndpoint`].
+/// The message protocol of a [`ListenEndpoint`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub enum ListenMessages {
+    /// GIOP, unless the scheme says otherwise.
+    #[default]
+    Giop,
+    /// `giopl+uiop://…`: GIOPlite; `giopl://host:port` is short for `giopl+iiop://host:port`.
+    GiopLite,
+    /// `name+iiop://…`: one that the application registers.
+    Plugged(String),
+}
+
+impl ListenMessages {
+    fn parse(name: &str) -> Result<Self, String> {
+        if name == GIOPLITE {
+            return Ok(Self::GiopLite);
+        }
+        let name = plain_name(name, "message protocol")?;
+        Ok(Self::Plugged(name.to_owned()))
+    }
+}
+
+/// Transport and address of a [`ListenEndpoint`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ListenAt {
     /// `iiop://host:port`: TCP.
     Iiop(ListenHost),
-    /// `giopl://host:port`: GIOPlite over TCP.
-    GiopLite(ListenHost),
     /// `uiop:///path` or `uiop://@name`: a unix-domain socket; `None`: of a name that is free.
     Uiop(Option<UnixName>),
     /// `shmiop:///path` or `shmiop://@name`: shared memory; `None`: of a name that is free.
@@ -99,7 +123,7 @@ impl fmt::Display for ListenHost {
 
 impl From<ListenAt> for ListenEndpoint {
     fn from(at: ListenAt) -> Self {
-        Self { at, options: EndpointOptions::default() }
+        Self { messages: ListenMessages::Giop, at, options: EndpointOptions::default() }
     }
 }
 
@@ -116,12 +140,17 @@ impl ListenEndpoint {
         ListenAt::Iiop(ListenHost { host: Some(host.into()), port }).into()
     }
 
-    /// What it begins with, without `://`.
+    /// It, but for this message protocol.
     #[must_use]
-    pub fn scheme(&self) -> &str {
+    pub fn speaking(self, messages: ListenMessages) -> Self {
+        Self { messages, ..self }
+    }
+
+    /// The scheme of its transport: what stands before `://`, but for a message protocol and `+`.
+    #[must_use]
+    pub fn transport_scheme(&self) -> &str {
         match &self.at {
             ListenAt::Iiop(_) => "iiop",
-            ListenAt::GiopLite(_) => "giopl",
             ListenAt::Uiop(_) => "uiop",
             ListenAt::Shmiop(_) => "shmiop",
             ListenAt::Plugged { scheme, .. } => scheme,
@@ -131,7 +160,7 @@ impl ListenEndpoint {
     /// Whether the address leaves it to the system where: two such endpoints are not the same.
     pub(crate) fn is_open(&self) -> bool {
         match &self.at {
-            ListenAt::Iiop(host) | ListenAt::GiopLite(host) => host.port == 0,
+            ListenAt::Iiop(host) => host.port == 0,
             ListenAt::Uiop(name) | ListenAt::Shmiop(name) => name.is_none(),
             ListenAt::Plugged { address, .. } => address.is_empty(),
         }
@@ -145,18 +174,22 @@ impl ListenEndpoint {
         } else {
             text.split_once("://").ok_or_else(|| no_scheme(text))?
         };
-        let is_host = matches!(scheme, "iiop" | "giopl");
+        let (messages, scheme) = match scheme.split_once('+') {
+            Some((messages, transport)) => (ListenMessages::parse(messages)?, transport),
+            None if scheme == GIOPLITE => (ListenMessages::GiopLite, "iiop"),
+            None => (ListenMessages::Giop, scheme),
+        };
+        let is_host = scheme == "iiop";
         let (address, options) =
             rest.split_once(if is_host { '/' } else { '|' }).unwrap_or((rest, ""));
         let name = || (!address.is_empty()).then(|| address.parse()).transpose();
         let at = match scheme {
             "iiop" => ListenAt::Iiop(ListenHost::parse(address)?),
-            "giopl" => ListenAt::GiopLite(ListenHost::parse(address)?),
             "uiop" => ListenAt::Uiop(name()?),
             "shmiop" => ListenAt::Shmiop(name()?),
             _ => plugged(scheme, address)?,
         };
-        let mut endpoint = Self::from(at);
+        let mut endpoint = Self::from(at).speaking(messages);
         endpoint.parse_options(options).map_err(|why| format!("`{text}`: {why}"))?;
         Ok(endpoint)
     }
@@ -193,18 +226,32 @@ fn no_scheme(text: &str) -> String {
 
 /// Whether there is such a transport is known when the ORB is made.
 fn plugged(scheme: &str, address: &str) -> Result<ListenAt, String> {
+    let scheme = plain_name(scheme, "transport")?.to_owned();
+    Ok(ListenAt::Plugged { scheme, address: address.to_owned() })
+}
+
+fn plain_name<'t>(name: &'t str, what: &str) -> Result<&'t str, String> {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    if scheme.is_empty() || !scheme.chars().all(is_letter) {
-        return Err(format!("`{scheme}` cannot be the name of a transport"));
+    if name.is_empty() || name == GIOPLITE || !name.chars().all(is_letter) {
+        return Err(format!("`{name}` cannot be the name of a {what}"));
     }
-    Ok(ListenAt::Plugged { scheme: scheme.to_owned(), address: address.to_owned() })
+    Ok(name)
 }
 
 impl fmt::Display for ListenEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://", self.scheme())?;
+        match (&self.messages, &self.at) {
+            (ListenMessages::GiopLite, ListenAt::Iiop(_)) => write!(f, "{GIOPLITE}://")?,
+            (ListenMessages::Giop, _) => write!(f, "{}://", self.transport_scheme())?,
+            (ListenMessages::GiopLite, _) => {
+                write!(f, "{GIOPLITE}+{}://", self.transport_scheme())?
+            }
+            (ListenMessages::Plugged(name), _) => {
+                write!(f, "{name}+{}://", self.transport_scheme())?
+            }
+        }
         let mut separator = match &self.at {
-            ListenAt::Iiop(host) | ListenAt::GiopLite(host) => write!(f, "{host}").map(|()| '/')?,
+            ListenAt::Iiop(host) => write!(f, "{host}").map(|()| '/')?,
             ListenAt::Uiop(name) | ListenAt::Shmiop(name) => {
                 name.as_ref().map_or(Ok(()), |name| write!(f, "{name}"))?;
                 '|'

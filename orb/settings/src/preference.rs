@@ -4,6 +4,7 @@
 
 use crate::endpoint::items;
 use crate::value::SettingValue;
+use corbie_types::ior::GIOPLITE;
 
 /// Schemes of protocols, the preferred one first; `*` stands for all that are not named. Without a
 /// `*` they come last.
@@ -18,11 +19,17 @@ impl Default for ProtocolPreference {
 }
 
 impl ProtocolPreference {
-    /// The place of a protocol: the least first.
+    /// The place of GIOP over the transport of this scheme, or of the message protocol of a name
+    /// over it: the least first. Such a one stands where it is named (`giopl+uiop`; GIOPlite over
+    /// TCP also as `giopl`), else just before GIOP over the same transport.
     #[must_use]
-    pub fn rank(&self, scheme: &str) -> usize {
+    pub fn rank(&self, messages: Option<&str>, transport: &str) -> usize {
         let place = |wanted: &str| self.0.iter().position(|known| known == wanted);
-        place(scheme).or_else(|| place("*")).unwrap_or(self.0.len())
+        let of_giop = || place(transport).or_else(|| place("*")).unwrap_or(self.0.len());
+        let Some(messages) = messages else { return 2 * of_giop() + 1 };
+        let short = (transport == "iiop" && messages == GIOPLITE).then_some(GIOPLITE);
+        let named = place(&format!("{messages}+{transport}")).or_else(|| place(short?));
+        named.map_or_else(|| 2 * of_giop(), |place| 2 * place + 1)
     }
 }
 
@@ -31,7 +38,8 @@ impl SettingValue for ProtocolPreference {
 
     fn parse(text: &str) -> Result<Self, String> {
         let is_scheme = |text: &str| {
-            text == "*" || text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+            text == "*"
+                || text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '+')
         };
         let schemes = items(text, |scheme| match is_scheme(scheme) {
             true => Ok(scheme.to_owned()),

@@ -62,8 +62,10 @@ settings! {
     /// Where a server listens: `iiop://host:port`, several with commas. No host: every interface.
     /// Port 0: the system chooses. `giop:tcp:host:port` means the same. `uiop:///path` is a
     /// unix-domain socket, `uiop://@name` an abstract one, `uiop://` one of any name; `shmiop://`
-    /// likewise shared memory; `giopl://host:port` is GIOPlite; other schemes are those of
-    /// transports that the application registers. References carry a profile for each protocol.
+    /// likewise shared memory; other schemes are those of transports that the application
+    /// registers. Messages are GIOP unless another protocol stands before the transport:
+    /// `giopl+uiop://` is GIOPlite, `giopl://host:port` over TCP. References carry a profile for
+    /// each pair.
     /// Nothing is opened before the first reference is made or the first POA is activated.
     listen_endpoints: Vec<ListenEndpoint> = vec![ListenEndpoint::any()], "-ORBListenEndpoints";
 
@@ -76,7 +78,8 @@ settings! {
 
     /// Which protocol comes first where a reference has several: in references made here, and when
     /// those of others are called. The next one is tried when a connection cannot be opened.
-    /// Protocols of one machine are passed over when the server is on another.
+    /// Protocols of one machine are passed over when the server is on another. GIOPlite comes just
+    /// before GIOP over the same transport, unless it is named: `giopl+uiop`.
     protocol_preference: ProtocolPreference = ProtocolPreference::default(),
         "-ORBProtocolPreference";
 
@@ -92,8 +95,8 @@ settings! {
     giop_version: Version = Version::V1_2, "-ORBGIOPVersion";
 
     /// Whether a client speaks GIOPlite to servers whose references say that they listen for it
-    /// (`giopl://`): messages that leave out what both ends know. Only servers of this ORB do, and
-    /// only those of this machine's byte order; to all others GIOP is spoken.
+    /// (`giopl://`, `giopl+uiop://`): messages that leave out what both ends know. Only servers of
+    /// this ORB do, and only those of this machine's byte order; to all others GIOP is spoken.
     gioplite: bool = false, "-ORBgioplite";
 
     /// Octets of a message body after which it is sent in fragments (GIOP 1.1 and 1.2). `none`:

@@ -7,6 +7,7 @@ use corbie_giop::{
     finish_message, write_request,
 };
 use corbie_types::Ior;
+use corbie_types::ior::MessagesProfile;
 
 /// The object key in the first profile of IIOP or UIOP of a stringified reference.
 ///
@@ -17,6 +18,8 @@ pub fn object_key_in(reference: &str) -> Vec<u8> {
     let ior: Ior = reference.parse().expect("a stringified reference");
     let mut profiles = ior.profiles.iter();
     let key = profiles.find_map(|profile| {
+        let spoken = MessagesProfile::of(profile.tag, &profile.data).expect("a profile of ours");
+        let profile = spoken.map_or_else(|| profile.clone(), |spoken| spoken.carrier);
         let iiop = profile.iiop().expect("a profile that decodes").map(|body| body.object_key);
         let uiop = profile.uiop().expect("a profile that decodes").map(|body| body.object_key);
         iiop.or(uiop)

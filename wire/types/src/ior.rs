@@ -7,6 +7,7 @@ mod code_set_info;
 mod component;
 mod describe;
 mod iiop;
+mod messages;
 mod tags;
 mod uiop;
 
@@ -16,6 +17,7 @@ pub use code_set_info::{CodeSetComponent, CodeSetComponentInfo, NoCommonCodeSet}
 pub use component::{Component, SslSecTrans, TaggedComponent};
 pub use describe::Description;
 pub use iiop::{Address, IiopProfile};
+pub use messages::{GIOPLITE, MessagesProfile};
 pub use tags::{component_tag, orb_type, profile_tag};
 pub use uiop::UiopProfile;
 

@@ -10,7 +10,9 @@ use std::str::FromStr;
 
 use corbie_cdr::{Error, Version};
 
-use crate::ior::{Address, IiopProfile, Ior, TaggedProfile, UiopProfile, profile_tag};
+use crate::ior::{
+    Address, GIOPLITE, IiopProfile, Ior, MessagesProfile, TaggedProfile, UiopProfile, profile_tag,
+};
 use crate::{Minor, minor};
 
 pub use escape::{escape, unescape};
@@ -94,6 +96,13 @@ pub enum ObjectAddress {
         /// Where, escapes resolved.
         address: String,
     },
+    /// A message protocol other than GIOP, over one of the above: `giopl+uiop:1.2@/path`.
+    Spoken {
+        /// Its name: `giopl`, or that of one which the ORB had registered.
+        messages: String,
+        /// The address; not `rir:`, nor another of these.
+        over: Box<ObjectAddress>,
+    },
 }
 
 impl ObjectAddress {
@@ -116,6 +125,10 @@ impl ObjectAddress {
                 };
                 let data = UiopProfile::new(*version, address.clone(), key).encode()?;
                 Ok(Some(TaggedProfile { tag, data }))
+            }
+            Self::Spoken { messages, over } => {
+                let carrier = over.to_profile(key)?;
+                carrier.map(|carrier| MessagesProfile::around(messages, carrier)).transpose()
             }
         }
     }
@@ -268,6 +281,11 @@ fn parse_address(text: &str, at: usize, has_bar: bool) -> Result<ObjectAddress, 
         "rir" if rest.is_empty() => Ok(ObjectAddress::InitialReference),
         "rir" => Err(UrlError::address(rest_at, format!("{rest:?}"), "nothing after \"rir:\"")),
         "" | "iiop" => parse_iiop(rest, rest_at),
+        GIOPLITE => {
+            let over = Box::new(parse_iiop(rest, rest_at)?);
+            Ok(ObjectAddress::Spoken { messages: GIOPLITE.to_owned(), over })
+        }
+        spoken if spoken.contains('+') => parse_spoken(text, at, has_bar),
         known @ ("uiop" | "shmiop") if !has_bar => {
             let found = format!("the protocol {known:?} without a `|`");
             Err(UrlError::address(at, found, "a `|` between its address and the key"))
@@ -281,6 +299,24 @@ fn parse_address(text: &str, at: usize, has_bar: bool) -> Result<ObjectAddress, 
             Err(UrlError::address(at, format!("the protocol {protocol:?}"), needed))
         }
     }
+}
+
+/// `giopl+uiop:1.2@/path`: the message protocol, and an address as it stands alone.
+fn parse_spoken(text: &str, at: usize, has_bar: bool) -> Result<ObjectAddress, UrlError> {
+    let (messages, over) = text.split_once('+').unwrap_or_default();
+    let over_at = at + messages.len() + 1;
+    let is_name = messages.bytes().all(|octet| octet.is_ascii_alphanumeric());
+    if messages.is_empty() || !is_name {
+        let found = format!("the message protocol {messages:?}");
+        return Err(UrlError::address(at, found, "a name such as giopl"));
+    }
+    let (transport, _) = over.split_once(':').unwrap_or_default();
+    if transport.contains('+') || ["", "rir", GIOPLITE].contains(&transport) {
+        let found = format!("the transport {transport:?}");
+        return Err(UrlError::address(over_at, found, "one behind the `+`, such as iiop or uiop"));
+    }
+    let over = parse_address(over, over_at, has_bar)?;
+    Ok(ObjectAddress::Spoken { messages: messages.to_ascii_lowercase(), over: Box::new(over) })
 }
 
 fn parse_rendezvous(protocol: &str, text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
@@ -400,6 +436,13 @@ fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Resul
         if index > 0 {
             f.write_str(",")?;
         }
+        let address = match address {
+            ObjectAddress::Spoken { messages, over } => {
+                write!(f, "{messages}+")?;
+                over
+            }
+            address => address,
+        };
         match address {
             ObjectAddress::InitialReference => f.write_str("rir:")?,
             ObjectAddress::Iiop { version: Version::V1_0, address } => write!(f, "iiop:{address}")?,
@@ -409,6 +452,7 @@ fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Resul
                 write_rendezvous(address, f)?;
                 before_key = '|';
             }
+            ObjectAddress::Spoken { .. } => {} // Parsing makes none within another.
         }
     }
     write!(f, "{before_key}{}", escape(&location.key))

@@ -2,6 +2,7 @@
 //! Stringified names, which are part of `corbaname:`.
 
 use corbie_cdr::Version;
+use corbie_types::ior::MessagesProfile;
 use corbie_types::url::{
     Corbaloc, Corbaname, NameComponent, ObjectAddress, ObjectUrl, UrlError, escape, parse_name,
     stringify_name, unescape,
@@ -215,6 +216,46 @@ fn other_protocols_are_written_as_tao_does() {
         ("corbaloc:uiop:/a%00|x", "an address"),
         ("corbaloc:fifo:somewhere/x", "the protocol \"fifo\""),
         ("corbaloc:fi-fo:somewhere|x", "the protocol \"fi-fo\""),
+    ] {
+        let error = wrong.parse::<ObjectUrl>().expect_err(wrong);
+        assert!(error.to_string().contains(found), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn message_protocols_stand_before_the_transport() {
+    let parse = |text: &str| match text.parse() {
+        Ok(ObjectUrl::Corbaloc(url)) => url,
+        other => panic!("{text}: {other:?}"),
+    };
+    for (text, written, tag) in [
+        ("corbaloc:giopl:1.2@host:1/x", "corbaloc:giopl+iiop:1.2@host:1/x", 0x4342_0002),
+        ("corbaloc:giopl+iiop:1.2@host:1/x", "corbaloc:giopl+iiop:1.2@host:1/x", 0x4342_0002),
+        ("corbaloc:giopl+uiop:1.2@/a/b|x", "corbaloc:giopl+uiop:1.2@/a/b|x", 0x4342_0004),
+        ("corbaloc:CRC+shmiop:@a|x", "corbaloc:crc+shmiop:1.0@@a|x", 0x4342_0004),
+        ("corbaloc:crc+iiop:host/x", "corbaloc:crc+iiop:host:2809/x", 0x4342_0004),
+    ] {
+        let url = parse(text);
+        assert_eq!(url.to_string(), written, "{text}");
+        assert_eq!(parse(written), url);
+        let ior = url.to_ior().expect("ASCII").expect("no rir");
+        let profile = &ior.profiles[0];
+        assert_eq!(profile.tag, tag, "{text}");
+        let read = MessagesProfile::of(tag, &profile.data).expect("ours").expect("ours");
+        let ObjectAddress::Spoken { messages, over } = &url.addresses[0] else { panic!("{url}") };
+        assert_eq!(&read.protocol, messages);
+        assert_eq!(Some(read.carrier), over.to_profile(b"x").expect("ASCII"));
+    }
+    let ior = parse("corbaloc:crc+fifo:somewhere|x").to_ior().expect("ASCII").expect("no rir");
+    assert_eq!(ior.profiles, [], "the ORB's affair");
+    for (wrong, found) in [
+        ("corbaloc:+uiop:/a|x", "the message protocol \"\""),
+        ("corbaloc:g-l+uiop:/a|x", "the message protocol \"g-l\""),
+        ("corbaloc:crc+giopl:host:1/x", "the transport \"giopl\""),
+        ("corbaloc:crc+rir:/x", "the transport \"rir\""),
+        ("corbaloc:crc+:host:1/x", "the transport \"\""),
+        ("corbaloc:a+b+c+iiop:host:1/x", "the transport \"b+c+iiop\""),
+        ("corbaloc:crc+uiop:/a/x", "without a `|`"),
     ] {
         let error = wrong.parse::<ObjectUrl>().expect_err(wrong);
         assert!(error.to_string().contains(found), "{wrong}: {error}");

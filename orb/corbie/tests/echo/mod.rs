@@ -219,10 +219,15 @@ impl TypedServant for EchoServant {
     type Reference = Echo;
 }
 
-/// How the ORBs of a test crate are reached: `tests/gioplite.rs` has the same suites over GIOPlite,
+/// How the ORBs of a test crate are reached: `tests/gioplite….rs` has the same suites over GIOPlite,
 /// `tests/unix_….rs` over unix-domain sockets, `tests/shmiop.rs` over shared memory.
 fn transport() -> &'static [&'static str] {
     match env!("CARGO_CRATE_NAME") {
+        "gioplite_unix" => &["-ORBListenEndpoints", "giopl+uiop://", "-ORBgioplite"],
+        // Without GIOPlite they would be reached over TCP.
+        "gioplite_shmiop" => {
+            &["-ORBListenEndpoints", "iiop://127.0.0.1:0,giopl+shmiop://", "-ORBgioplite"]
+        }
         name if name.starts_with("gioplite") => &[
             "-ORBListenEndpoints",
             "iiop://127.0.0.1:0,giopl://127.0.0.1:0",
@@ -239,9 +244,10 @@ fn transport() -> &'static [&'static str] {
 
 /// A reference for people to the object with this key at the first endpoint of `server`.
 pub fn corbaloc(server: &Orb, key: &str) -> String {
+    let spoken = spoken();
     match &server.listen_endpoints()[0] {
-        Endpoint::Tcp { port, .. } => format!("corbaloc::1.2@127.0.0.1:{port}/{key}"),
-        Endpoint::Unix(name) => format!("corbaloc:uiop:1.2@{name}|{key}"),
+        Endpoint::Tcp { port, .. } => format!("corbaloc:{spoken}iiop:1.2@127.0.0.1:{port}/{key}"),
+        Endpoint::Unix(name) => format!("corbaloc:{spoken}uiop:1.2@{name}|{key}"),
         other => panic!("{other}"),
     }
 }
@@ -249,9 +255,17 @@ pub fn corbaloc(server: &Orb, key: &str) -> String {
 /// The first endpoint of `server`, as another ORB is to listen on it.
 pub fn to_listen_again(server: &Orb) -> String {
     match &server.listen_endpoints()[0] {
-        Endpoint::Tcp { port, .. } => format!("iiop://127.0.0.1:{port}"),
-        Endpoint::Unix(name) => format!("uiop://{name}"),
+        Endpoint::Tcp { port, .. } => format!("{}iiop://127.0.0.1:{port}", spoken()),
+        Endpoint::Unix(name) => format!("{}uiop://{name}", spoken()),
         other => panic!("{other}"),
+    }
+}
+
+/// The message protocol of the first endpoint, as it stands before the transport.
+fn spoken() -> &'static str {
+    match env!("CARGO_CRATE_NAME") {
+        "gioplite_unix" => "giopl+",
+        _ => "",
     }
 }
 

@@ -170,7 +170,7 @@ fn add_targets(
     profile: &Profile,
     targets: &mut Vec<Target>,
 ) -> Result<(), SystemException> {
-    let messages = profile.protocol.messages();
+    let messages = profile.protocol.messages;
     let version = match messages {
         giop::Protocol::Giop => profile.version.min(orb.settings().giop_version),
         giop::Protocol::GiopLite => messages.version(),
@@ -180,7 +180,7 @@ fn add_targets(
         _ => None,
     };
     let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
-    let rank = orb.settings().protocol_preference.rank(profile.protocol.scheme());
+    let rank = profile.protocol.rank(&orb.settings().protocol_preference);
     for endpoint in &profile.endpoints {
         let pool = orb.connections().pool(endpoint.clone(), messages, code_sets);
         let key = giop::Target::Key(&profile.object_key);

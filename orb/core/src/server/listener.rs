@@ -104,7 +104,7 @@ fn accept_all(orb: &Orb, one: &Listening) {
                         break;
                     }
                 }
-                admit(orb, link, one.protocol.messages());
+                admit(orb, link, one.protocol.messages);
             }
             Err(_) if closing() => {}
             Err(error) => {

@@ -4,12 +4,14 @@
 
 use crate::Orb;
 use crate::neighbours::Listened;
-use crate::profile::Protocol;
+use crate::profile::{Carrier, Protocol};
+use corbie_giop as giop;
 use corbie_settings::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
 use corbie_transport::{Acceptor, Endpoint, ShmOptions};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -84,10 +86,8 @@ fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemExcep
             ),
         )
     };
-    let protocol = Protocol::of_listener(orb.transports(), &configured.at).ok_or_else(|| {
-        let why = "no transport of this name was registered with the ORB's builder";
-        failed(io::Error::new(io::ErrorKind::Unsupported, why))
-    })?;
+    let protocol = Protocol::of_listener(orb.transports(), configured)
+        .map_err(|why| failed(io::Error::new(io::ErrorKind::Unsupported, why)))?;
     let acceptor = bind(orb, configured).map_err(failed)?;
     Ok(Listening { acceptor, protocol, configured: configured.clone() })
 }
@@ -95,7 +95,7 @@ fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemExcep
 fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
     let options = configured.options.unix();
     match &configured.at {
-        ListenAt::Iiop(host) | ListenAt::GiopLite(host) => bind_host(host),
+        ListenAt::Iiop(host) => bind_host(host),
         ListenAt::Uiop(name) => Acceptor::bind_unix(name.as_ref(), options),
         ListenAt::Shmiop(name) => {
             let ring_octets = u32::try_from(orb.settings().shm_ring_octets).unwrap_or(u32::MAX);
@@ -134,16 +134,17 @@ pub(super) fn to_publish(
     let mut profiles = Vec::new();
     let mut warnings = Vec::new();
     let interfaces = interface_addresses();
-    for protocol in [Protocol::Iiop, Protocol::GiopLite] {
-        let bound: Vec<_> = all.iter().filter_map(|one| bound_host(one, &protocol)).collect();
-        let hosts = match protocol {
-            Protocol::Iiop => published_hosts(settings, &bound, &interfaces),
+    for messages in spoken_over_tcp(all) {
+        let bound: Vec<_> = all.iter().filter_map(|one| bound_host(one, messages)).collect();
+        let hosts = match messages {
+            giop::Protocol::Giop => published_hosts(settings, &bound, &interfaces),
             _ => published_hosts(&without_ports(settings), &bound, &interfaces),
         };
         warnings.extend(hosts.warnings);
         let endpoints: Vec<_> =
             hosts.addresses.into_iter().map(|(host, port)| Endpoint::tcp(host, port)).collect();
         if !endpoints.is_empty() {
+            let protocol = Protocol { messages, carrier: Carrier::Tcp };
             profiles.push(PublishedProfile { protocol, endpoints });
         }
     }
@@ -151,7 +152,7 @@ pub(super) fn to_publish(
         let (protocol, endpoints) = (one.protocol.clone(), vec![one.acceptor.endpoint()]);
         profiles.push(PublishedProfile { protocol, endpoints });
     }
-    let rank = |one: &PublishedProfile| settings.protocol_preference.rank(one.protocol.scheme());
+    let rank = |one: &PublishedProfile| one.protocol.rank(&settings.protocol_preference);
     profiles.sort_by_key(rank);
     (profiles, warnings)
 }
@@ -182,9 +183,15 @@ pub(super) fn listened(
     published.iter().flat_map(|profile| &profile.endpoints).map(listened).collect()
 }
 
-fn bound_host(one: &Listening, protocol: &Protocol) -> Option<(ListenHost, u16)> {
+/// The message protocols of TCP endpoints, each once.
+fn spoken_over_tcp(all: &[Arc<Listening>]) -> BTreeSet<giop::Protocol> {
+    let is_tcp = |one: &&Arc<Listening>| one.acceptor.socket_address().is_some();
+    all.iter().filter(is_tcp).map(|one| one.protocol.messages).collect()
+}
+
+fn bound_host(one: &Listening, messages: giop::Protocol) -> Option<(ListenHost, u16)> {
     match &one.configured.at {
-        ListenAt::Iiop(host) | ListenAt::GiopLite(host) if one.protocol == *protocol => {
+        ListenAt::Iiop(host) if one.protocol.messages == messages => {
             Some((host.clone(), one.acceptor.socket_address()?.port()))
         }
         _ => None,

@@ -122,7 +122,7 @@ impl Source<Orb> for Listener {
         }
         match self.0.acceptor.try_accept() {
             Ok(Some(link)) => {
-                listener::admit(orb, link, self.0.protocol.messages());
+                listener::admit(orb, link, self.0.protocol.messages);
                 Next::Again
             }
             Ok(None) => Next::Wait,

@@ -4,9 +4,12 @@
 use std::time::Duration;
 
 use super::super::{
-    ListenAt, ListenEndpoint, ListenHost, PublishedAddress, ServerConcurrency, WhenFull,
+    ListenAt, ListenEndpoint, ListenHost, ListenMessages, PublishedAddress, ServerConcurrency,
+    WhenFull,
 };
 use super::*;
+use crate::preference::ProtocolPreference;
+use crate::value::SettingValue as _;
 
 fn with(args: &str) -> Settings {
     join(args, &[], None).unwrap_or_else(|e| panic!("{args}: {:?}", e.detail))
@@ -102,6 +105,56 @@ fn endpoints_of_every_form() {
         assert_eq!(endpoint.at, ListenAt::Iiop(expected), "{text}");
     }
     assert_eq!(with("-ORBListenEndpoints iiop://a:1,giop:tcp:b:2").listen_endpoints.len(), 2);
+}
+
+#[test]
+fn endpoints_name_protocol_and_transport() {
+    for (text, messages, transport, shown) in [
+        ("iiop://a:1", ListenMessages::Giop, "iiop", "iiop://a:1"),
+        ("giopl://a:1", ListenMessages::GiopLite, "iiop", "giopl://a:1"),
+        ("giopl+iiop://a:1", ListenMessages::GiopLite, "iiop", "giopl://a:1"),
+        (
+            "giopl+uiop:///a|mode=0660",
+            ListenMessages::GiopLite,
+            "uiop",
+            "giopl+uiop:///a|mode=0660",
+        ),
+        ("giopl+shmiop://", ListenMessages::GiopLite, "shmiop", "giopl+shmiop://"),
+        ("giopl+veil://x", ListenMessages::GiopLite, "veil", "giopl+veil://x"),
+        ("crc+iiop://a:1", ListenMessages::Plugged("crc".to_owned()), "iiop", "crc+iiop://a:1"),
+        ("crc+veil://x", ListenMessages::Plugged("crc".to_owned()), "veil", "crc+veil://x"),
+    ] {
+        let endpoint: ListenEndpoint = text.parse().unwrap();
+        assert_eq!((&endpoint.messages, endpoint.transport_scheme()), (&messages, transport));
+        assert_eq!(endpoint.to_string(), shown);
+        assert_eq!(shown.parse::<ListenEndpoint>().unwrap(), endpoint);
+    }
+    for wrong in ["+iiop://a:1", "a+b+iiop://a:1", "crc+giopl://a:1", "crc+://a:1", "C+iiop://a"] {
+        wrong.parse::<ListenEndpoint>().unwrap_err();
+    }
+}
+
+#[test]
+fn message_protocols_stand_before_giop_over_the_same_transport() {
+    let order = |preference: &str| {
+        let preference = ProtocolPreference::parse(preference).unwrap();
+        let mut all = [
+            (None, "iiop"),
+            (Some("giopl"), "iiop"),
+            (None, "uiop"),
+            (Some("crc"), "uiop"),
+            (None, "veil"),
+        ];
+        all.sort_by_key(|(messages, transport)| preference.rank(*messages, transport));
+        let show = |(messages, transport): (Option<&str>, &str)| match messages {
+            Some(messages) => format!("{messages}+{transport}"),
+            None => transport.to_owned(),
+        };
+        all.map(show).join(" ")
+    };
+    assert_eq!(order("shmiop,uiop,*,iiop"), "crc+uiop uiop veil giopl+iiop iiop");
+    assert_eq!(order("iiop,giopl,uiop,crc+uiop"), "iiop giopl+iiop uiop crc+uiop veil");
+    assert_eq!(order("giopl+iiop,*"), "giopl+iiop crc+uiop iiop uiop veil");
 }
 
 #[test]

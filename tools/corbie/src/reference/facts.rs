@@ -3,7 +3,7 @@
 //! Nothing is left out: what is not understood is shown as octets, what is malformed says why.
 //! CORBA 3.3 P2 §7.6 (profiles and components), §7.10.2 (code sets).
 
-use corbie::types::ior::{component_tag, orb_type, profile_tag};
+use corbie::types::ior::{MessagesProfile, component_tag, orb_type, profile_tag};
 use corbie::types::{CodeSetComponent, Component, Ior, TaggedComponent, TaggedProfile};
 use serde_json::{Map, Value as Json, json};
 
@@ -43,6 +43,16 @@ fn body(profile: &TaggedProfile) -> Result<Option<Json>, corbie::cdr::Error> {
             "object_key": octets(&body.object_key),
             "components": components(&body.components),
         })));
+    }
+    if let Some(messages) = MessagesProfile::of(profile.tag, &profile.data)? {
+        let MessagesProfile { protocol, order, carrier } = messages;
+        let is_nested = carrier.tag == profile_tag::CORBIE_MESSAGES;
+        let over = match is_nested {
+            true => json!({ "data": octets(&carrier.data) }),
+            false => self::profile(&carrier),
+        };
+        let order = order.to_string();
+        return Ok(Some(json!({ "protocol": protocol, "byte_order": order, "over": over })));
     }
     let all = profile.multiple_components()?;
     Ok(all.map(|all| json!({ "components": components(&all) })))

@@ -2,9 +2,12 @@
 //! text or JSON. Nothing is left out: what is unknown or malformed is shown as octets.
 
 use super::component::{Component, TaggedComponent};
-use super::{IiopProfile, Ior, TaggedProfile, UiopProfile, component_tag, orb_type, profile_tag};
+use super::{
+    IiopProfile, Ior, MessagesProfile, TaggedProfile, UiopProfile, component_tag, orb_type,
+    profile_tag,
+};
 use crate::RepositoryId;
-use corbie_cdr::{ByteOrder, Error};
+use corbie_cdr::Error;
 
 /// A node of the tree: a name, perhaps a value, perhaps children.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +85,8 @@ fn tagged(index: usize, profile: &TaggedProfile) -> Description {
 
 /// The parts of a profile that is understood.
 fn parts(profile: &TaggedProfile) -> Result<Option<Vec<Description>>, Error> {
-    if profile.tag == profile_tag::CORBIE_GIOPLITE {
-        return lite(profile).map(Some);
+    if let Some(messages) = MessagesProfile::of(profile.tag, &profile.data)? {
+        return spoken(messages).map(Some);
     }
     if let Some(body) = profile.iiop()? {
         return Ok(Some(iiop(&body)));
@@ -95,13 +98,21 @@ fn parts(profile: &TaggedProfile) -> Result<Option<Vec<Description>>, Error> {
     Ok(components.map(|components| components.iter().map(component).collect()))
 }
 
-/// The profile of GIOPlite has the body of IIOP's, whose byte order is that of all messages.
-fn lite(profile: &TaggedProfile) -> Result<Vec<Description>, Error> {
-    let body = IiopProfile::decode(&profile.data)?;
-    let order = ByteOrder::from_flag(profile.data.first().copied().unwrap_or(0));
-    let mut parts = vec![Description::leaf("byte order", order.to_string())];
-    parts.extend(iiop(&body));
-    Ok(parts)
+/// What is spoken, then the parts of the transport's profile.
+fn spoken(profile: MessagesProfile) -> Result<Vec<Description>, Error> {
+    let MessagesProfile { protocol, order, carrier } = profile;
+    let mut all = vec![
+        Description::leaf("message protocol", protocol),
+        Description::leaf("byte order", order.to_string()),
+        Description::leaf("over", named(profile_tag::name(carrier.tag), carrier.tag)),
+    ];
+    // A profile within a profile within a profile is nothing that an ORB writes.
+    let is_nested = carrier.tag == profile_tag::CORBIE_MESSAGES;
+    match if is_nested { None } else { parts(&carrier)? } {
+        Some(parts) => all.extend(parts),
+        None => all.push(octets("data", &carrier.data)),
+    }
+    Ok(all)
 }
 
 fn uiop(body: &UiopProfile) -> Vec<Description> {

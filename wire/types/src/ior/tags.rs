@@ -19,6 +19,8 @@ pub mod profile_tag {
     pub const CORBIE_GIOPLITE: u32 = 0x4342_0002;
     /// A local object of Corbie: of use within its process only, and not called.
     pub const CORBIE_LOCAL: u32 = 0x4342_0003;
+    /// Corbie's name of a message protocol around the profile of a transport.
+    pub const CORBIE_MESSAGES: u32 = 0x4342_0004;
 
     const NAMES: &[(u32, &str)] = &[
         (INTERNET_IOP, "TAG_INTERNET_IOP"),
@@ -29,6 +31,7 @@ pub mod profile_tag {
         (CORBIE_SHMIOP, "Corbie SHMIOP (shared memory)"),
         (CORBIE_GIOPLITE, "Corbie GIOPlite"),
         (CORBIE_LOCAL, "Corbie local object"),
+        (CORBIE_MESSAGES, "Corbie message protocol"),
         (0x5441_4f02, "TAO SHMIOP (shared memory)"),
         (0x5441_4f04, "TAO DIOP (datagrams)"),
     ];
