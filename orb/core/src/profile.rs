@@ -10,7 +10,7 @@ use corbie_cdr::{ByteOrder, Version};
 use corbie_giop as giop;
 use corbie_settings::{ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings};
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
-use corbie_types::ior::{GIOPLITE, MessagesProfile, component_tag, profile_tag};
+use corbie_types::ior::{GIOPLITE, MessagesProfile, ProfileExtent, component_tag, profile_tag};
 use corbie_types::{
     Address, CodeSetComponentInfo, CompletionStatus, Component, IiopProfile, SystemException,
     TaggedComponent, TaggedProfile, UiopProfile, minor,
@@ -129,8 +129,10 @@ impl Profile {
     /// Reads a profile; `None` when it is of an unknown protocol.
     ///
     /// # Errors
-    /// `INV_OBJREF` (`COMPLETED_NO`) when it cannot be read.
+    /// `INV_OBJREF` when it cannot be read, `IMP_LIMIT` when it has a longer key or more addresses
+    /// than `settings` allow; both `COMPLETED_NO`.
     pub(crate) fn decode(
+        settings: &Settings,
         transports: &Registry,
         tag: u32,
         data: &[u8],
@@ -144,16 +146,23 @@ impl Profile {
             },
         };
         let Some(carrier) = Carrier::of_tag(transports, tag) else { return Ok(None) };
-        let read = |data| UiopProfile::decode(data).map_err(|error| malformed(&error));
         let profile = match &carrier {
             Carrier::Tcp => {
+                check_extent(settings, ProfileExtent::of_iiop(data))?;
                 let body = IiopProfile::decode(data).map_err(|error| malformed(&error))?;
                 let protocol = Protocol { messages, carrier };
                 return Ok(Some(Self::over_tcp(protocol, order, body)));
             }
-            Carrier::Unix | Carrier::Shm => read(data)?,
+            Carrier::Unix | Carrier::Shm => {
+                check_extent(settings, ProfileExtent::of_uiop(data))?;
+                UiopProfile::decode(data).map_err(|error| malformed(&error))?
+            }
             Carrier::Plugged(transport) => {
-                transport.decode_profile(data).map_err(|error| malformed(&error))?
+                let body = transport.decode_profile(data).map_err(|error| malformed(&error))?;
+                let (object_key, components) = (body.object_key.len(), body.components.len());
+                let extent = ProfileExtent { object_key, addresses: 1, components };
+                check_extent(settings, Ok(extent))?;
+                body
             }
         };
         let UiopProfile { version, address, object_key, components } = profile;
@@ -258,8 +267,39 @@ impl Profile {
 }
 
 /// The object key of a profile, if it can be read.
-pub(crate) fn object_key(transports: &Registry, tag: u32, data: &[u8]) -> Option<Vec<u8>> {
-    Some(Profile::decode(transports, tag, data).ok()??.object_key)
+pub(crate) fn object_key(
+    settings: &Settings,
+    transports: &Registry,
+    tag: u32,
+    data: &[u8],
+) -> Option<Vec<u8>> {
+    Some(Profile::decode(settings, transports, tag, data).ok()??.object_key)
+}
+
+/// Measures a profile before memory is taken for its parts.
+fn check_extent(
+    settings: &Settings,
+    extent: Result<ProfileExtent, corbie_cdr::Error>,
+) -> Result<(), SystemException> {
+    let ProfileExtent { object_key, addresses, components } =
+        extent.map_err(|error| malformed(&error))?;
+    if object_key > settings.object_key_octets_max {
+        let (most, name) = (settings.object_key_octets_max, "object_key_octets_max");
+        return Err(too_long(format!("an object key of {object_key} octets"), most, name));
+    }
+    let most = settings.reference_addresses_max as usize;
+    if addresses > most || components > most.saturating_mul(4) {
+        let what = format!("a profile with {addresses} addresses and {components} components");
+        return Err(too_long(what, most, "reference_addresses_max"));
+    }
+    Ok(())
+}
+
+/// The reference, or a part of it, is longer than the setting `name` allows.
+#[cold]
+pub(crate) fn too_long(what: String, most: usize, name: &str) -> SystemException {
+    SystemException::imp_limit(minor::IMP_LIMIT_REFERENCE, CompletionStatus::No)
+        .with_detail(format!("the reference has {what}; {name} is {most}"))
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> SystemException {

@@ -308,9 +308,18 @@ settings! {
     /// indirections describe more than a program can walk through.
     type_code_nodes_max: u32 = 65_536, "-ORBTypeCodeNodesMax", within (64, u32::MAX);
 
-    /// The most values in one value of an `any` or of a dynamic call (octet sequences count as
-    /// one). Stops a message whose values take thirty times its size in memory.
+    /// The most values of one message in `any`s and in the arguments of dynamic calls (octet
+    /// sequences count as one). Stops a message whose values take thirty times its size in memory.
     dynamic_values_max: u32 = 4 << 20, "-ORBDynamicValuesMax", within (64, u32::MAX);
+
+    /// The most addresses of one reference that is called, alternate ones counted; a profile with
+    /// more, or with four times as many components, is passed over. Stops a small reference that
+    /// costs a connection pool for each of a thousand addresses.
+    reference_addresses_max: u32 = 64, "-ORBReferenceAddressesMax", within (1, 65_536);
+
+    /// The most octets of the object key in a reference that is called. Each request carries the
+    /// key.
+    object_key_octets_max: usize = 64 * KIB, "-ORBObjectKeyOctetsMax", within (64, 16 * MIB);
 
     /// The most fragments of one message. Stops a message of a million empty fragments.
     fragments_max: u32 = 65_536, "-ORBFragmentsMax", within (1, u32::MAX);

@@ -5,12 +5,15 @@
 //! length is checked against the octets that remain and against [`Limits`] before it is used.
 
 mod primitives;
+mod spent;
 mod text;
 
 use std::any::Any;
 use std::borrow::Cow;
 
 use crate::{ByteOrder, CodeSets, Direction, Error, ErrorKind, Limits, Version};
+
+use spent::Spent;
 
 static DEFAULT_LIMITS: Limits = Limits::DEFAULT;
 
@@ -37,6 +40,8 @@ pub struct Decoder<'a> {
     version: Version,
     code_sets: CodeSets,
     depth: u32,
+    /// What was spent of `dynamic_values` and `empty_elements`.
+    spent: Spent,
     limits: &'a Limits,
     context: Option<&'a (dyn Any + Send + Sync)>,
 }
@@ -62,6 +67,7 @@ impl<'a> Decoder<'a> {
             version: Version::V1_2,
             code_sets: CodeSets::DEFAULT,
             depth: 0,
+            spent: Spent::default(),
             limits: &DEFAULT_LIMITS,
             context: None,
         }

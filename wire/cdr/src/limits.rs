@@ -14,15 +14,15 @@ pub struct Limits {
     /// element may take more memory than octets on the wire. Default 64 Mi.
     pub sequence_elements: u32,
     /// Elements of one sequence whose elements take no octets at all (empty structs), and values
-    /// without octets in one dynamic value. Stops a message of a few octets that keeps a
-    /// processor busy. Default 1,024.
+    /// without octets in the dynamic values of one message. Stops a message of a few octets that
+    /// keeps a processor busy. Default 1,024.
     pub empty_elements: u32,
     /// Nodes of one TypeCode, repeated ones counted each time. Stops a TypeCode whose
     /// indirections describe more than anybody can walk through. Default 65,536.
     pub type_code_nodes: u32,
-    /// Values in one value that is decoded without knowing its type at build time (`any`,
-    /// `corbie call`). Stops a message whose values take thirty times its size in memory.
-    /// Octet sequences count as one. Default 4 Mi.
+    /// Values of one message that are decoded without knowing their types at build time (`any`,
+    /// `corbie call`), in however many `any`s. Stops a message whose values take thirty times its
+    /// size in memory. Octet sequences count as one. Default 4 Mi.
     pub dynamic_values: u32,
 }
 

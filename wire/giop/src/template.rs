@@ -4,6 +4,8 @@
 //! requests with it. The result is what `write_request` writes, for a third of the instructions.
 //! CORBA 3.3 P2 §9.4.2.
 
+use std::sync::Arc;
+
 use corbie_cdr::{ByteOrder, Encoder, Version};
 
 use crate::message::{MessageHeader, RequestHeader, ResponseFlags, ServiceContexts, Target};
@@ -19,7 +21,8 @@ use crate::writer::{MessageStart, request_id_place, write_request};
 /// ```
 #[derive(Clone, Debug)]
 pub struct RequestTemplate {
-    octets: Box<[u8]>,
+    /// Shared by the addresses of a profile: a key may be long.
+    octets: Arc<[u8]>,
     version: Version,
     order: ByteOrder,
     /// Where the request id and the response flags stand.

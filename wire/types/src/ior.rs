@@ -6,6 +6,7 @@
 mod code_set_info;
 mod component;
 mod describe;
+mod extent;
 mod iiop;
 mod messages;
 mod tags;
@@ -16,6 +17,7 @@ use corbie_cdr::{Decoder, Encoder, Error, Marshal};
 pub use code_set_info::{CodeSetComponent, CodeSetComponentInfo, NoCommonCodeSet};
 pub use component::{Component, SslSecTrans, TaggedComponent};
 pub use describe::Description;
+pub use extent::ProfileExtent;
 pub use iiop::{Address, IiopProfile};
 pub use messages::{GIOPLITE, MessagesProfile};
 pub use tags::{component_tag, orb_type, profile_tag};

@@ -2,7 +2,6 @@
 //! dynamic invocation interface, and for comparing the contents of [`Any`].
 
 mod any;
-mod budget;
 mod decode;
 mod encode;
 mod primitive;

@@ -30,7 +30,8 @@ pub(crate) struct Binding {
 pub(crate) struct Target {
     pub(crate) pool: Arc<ConnectionPool>,
     pub(crate) version: Version,
-    pub(crate) object_key: Box<[u8]>,
+    /// Shared, as the template is, by the addresses of a profile.
+    pub(crate) object_key: Arc<[u8]>,
     /// What requests to this target begin with, in GIOP 1.2.
     pub(crate) template: Option<RequestTemplate>,
     /// Whether a new connection begins with the CodeSets service context: the server has said
@@ -112,7 +113,8 @@ impl Target {
 
 /// The object key of the first profile that can be read.
 pub(crate) fn first_object_key(orb: &Orb, ior: &Ior) -> Option<Vec<u8>> {
-    let key = |p: &TaggedProfile| profile::object_key(orb.transports(), p.tag, &p.data);
+    let key =
+        |p: &TaggedProfile| profile::object_key(orb.settings(), orb.transports(), p.tag, &p.data);
     ior.profiles.iter().find_map(key)
 }
 
@@ -120,7 +122,8 @@ pub(crate) fn first_object_key(orb: &Orb, ior: &Ior) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// `INV_OBJREF` for nil; when no profile can be used: `INV_OBJREF` for one that cannot be read,
-/// `CODESET_INCOMPATIBLE`, `IMP_LIMIT` when none is of a protocol spoken here; all `COMPLETED_NO`.
+/// `CODESET_INCOMPATIBLE`, `IMP_LIMIT` when none is of a protocol spoken here or all are too long;
+/// all `COMPLETED_NO`.
 pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     if ior.is_nil() {
         return Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
@@ -130,7 +133,8 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     let mut unusable = None;
     let mut hint = String::new();
     for (index, profile) in ior.profiles.iter().enumerate() {
-        let added = match Profile::decode(orb.transports(), profile.tag, &profile.data) {
+        let (settings, transports) = (orb.settings(), orb.transports());
+        let added = match Profile::decode(settings, transports, profile.tag, &profile.data) {
             Ok(Some(profile)) if profile.is_within_reach() => {
                 match profile.check_spoken(orb.settings()) {
                     Ok(()) => add_targets(orb, index, &profile, &mut targets),
@@ -170,6 +174,11 @@ fn add_targets(
     profile: &Profile,
     targets: &mut Vec<Target>,
 ) -> Result<(), SystemException> {
+    let most = orb.settings().reference_addresses_max as usize;
+    if targets.len() + profile.endpoints.len() > most {
+        let what = format!("more than {most} addresses in its profiles");
+        return Err(profile::too_long(what, most, "reference_addresses_max"));
+    }
     let messages = profile.protocol.messages;
     let version = match messages {
         giop::Protocol::Giop => profile.version.min(orb.settings().giop_version),
@@ -181,14 +190,15 @@ fn add_targets(
     };
     let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
     let rank = profile.protocol.rank(&orb.settings().protocol_preference);
+    let object_key: Arc<[u8]> = profile.object_key.as_slice().into();
+    let template = RequestTemplate::new(version, ByteOrder::NATIVE, giop::Target::Key(&object_key));
     for endpoint in &profile.endpoints {
         let pool = orb.connections().pool(endpoint.clone(), messages, code_sets);
-        let key = giop::Target::Key(&profile.object_key);
         targets.push(Target {
             pool,
             version,
-            object_key: profile.object_key.as_slice().into(),
-            template: RequestTemplate::new(version, ByteOrder::NATIVE, key),
+            object_key: Arc::clone(&object_key),
+            template: template.clone(),
             announces_code_sets: negotiated.is_some(),
             profile: u32::try_from(index).unwrap_or(0),
             rank,

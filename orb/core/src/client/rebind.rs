@@ -50,7 +50,10 @@ pub(crate) fn check_forward(
     policies: &CallPolicies,
     ior: &Ior,
 ) -> Result<(), SystemException> {
-    let there = reconciled_for(object, &exposed_by(object.orb().transports(), ior)?);
+    let there = reconciled_for(
+        object,
+        &exposed_by(object.orb().settings(), object.orb().transports(), ior)?,
+    );
     if policies.rebind == RebindMode::Transparent || !object.is_bound() {
         return there.map(|_| ());
     }

@@ -93,7 +93,8 @@ impl Object {
     /// # Errors
     /// `MARSHAL` (`COMPLETED_NO`) when it cannot be read.
     pub(crate) fn exposed_policies(&self) -> Result<&PolicySet, SystemException> {
-        let read = || policy::exposed_by(self.orb().transports(), &self.0.ior);
+        let read =
+            || policy::exposed_by(self.orb().settings(), self.orb().transports(), &self.0.ior);
         self.0.exposed_policies.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 

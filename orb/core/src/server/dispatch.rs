@@ -177,7 +177,9 @@ fn object_key<'m>(orb: &Orb, target: &corbie_giop::Target<'m>) -> Cow<'m, [u8]> 
 
 #[cold]
 fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
-    let key = target.profile().and_then(|p| profile::object_key(orb.transports(), p.tag, p.data));
+    let (settings, transports) = (orb.settings(), orb.transports());
+    let key =
+        target.profile().and_then(|p| profile::object_key(settings, transports, p.tag, p.data));
     // A profile that is not ours or cannot be read leads to no object: OBJECT_NOT_EXIST.
     key.unwrap_or_default()
 }

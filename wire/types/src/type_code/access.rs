@@ -145,7 +145,7 @@ impl TypeCode {
     #[must_use]
     pub fn union_case(&self, discriminator: i128) -> Option<usize> {
         self.ask(|_, body| match body {
-            Body::Union { cases, .. } => select(cases, discriminator),
+            Body::Union { cases, .. } => cases.select(discriminator),
             _ => None,
         })
     }
@@ -154,7 +154,7 @@ impl TypeCode {
     pub(crate) fn union_case_type(&self, discriminator: i128) -> Option<Self> {
         self.ask(|of, body| match body {
             Body::Union { cases, .. } => {
-                let case = cases.get(select(cases, discriminator)?)?;
+                let case = cases.get(cases.select(discriminator)?)?;
                 Some(of.part(&case.type_code))
             }
             _ => None,
@@ -237,9 +237,4 @@ impl TypeCode {
             _ => 0,
         }
     }
-}
-
-fn select(cases: &[Case], discriminator: i128) -> Option<usize> {
-    let labelled = cases.iter().position(|case| case.label == Some(discriminator));
-    labelled.or_else(|| cases.iter().position(|case| case.label.is_none()))
 }

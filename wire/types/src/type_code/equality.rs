@@ -137,7 +137,7 @@ impl Comparison {
         self.named_alike(x, y)
             && m.len() == n.len()
             && self.alike(&a.part(c), &b.part(d))
-            && m.iter().zip(n).all(|(m, n)| {
+            && m.iter().zip(n.iter()).all(|(m, n)| {
                 m.label == n.label
                     && self.texts_alike(&m.name, &n.name)
                     && self.alike(&a.part(&m.type_code), &b.part(&n.type_code))
@@ -156,7 +156,7 @@ impl Comparison {
             && c == e
             && m.len() == n.len()
             && self.alike(&a.part(d), &b.part(f))
-            && m.iter().zip(n).all(|(m, n)| {
+            && m.iter().zip(n.iter()).all(|(m, n)| {
                 m.visibility == n.visibility
                     && self.texts_alike(&m.name, &n.name)
                     && self.alike(&a.part(&m.type_code), &b.part(&n.type_code))

@@ -1,7 +1,8 @@
 //! The nodes of a TypeCode: kind, parameters, and what follows from them (smallest encoding,
 //! size, unresolved placeholders), computed once when the node is made.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use super::{TcKind, TypeCode, ValueModifier, Visibility};
 
@@ -69,7 +70,7 @@ pub(super) enum Body {
     /// Struct, exception.
     Members { name: Named, members: Box<[(Box<str>, TypeCode)]> },
     /// Union.
-    Union { name: Named, discriminator: TypeCode, cases: Box<[Case]> },
+    Union { name: Named, discriminator: TypeCode, cases: Cases },
     /// Value, event.
     Value { name: Named, modifier: ValueModifier, base: TypeCode, members: Box<[Field]> },
 }
@@ -95,6 +96,59 @@ pub(super) struct Case {
     pub(super) label: Option<i128>,
     pub(super) name: Box<str>,
     pub(super) type_code: TypeCode,
+}
+
+/// The cases of a union in order, and where each label stands: a value is found in the time of a
+/// binary search, whatever a peer says that a union has.
+pub(super) struct Cases {
+    list: Box<[Case]>,
+    /// Positions in `list`, sorted by label; made when a value is looked for in a long list.
+    by_label: OnceLock<Box<[u32]>>,
+}
+
+impl Cases {
+    /// So many cases are looked through one after the other.
+    const FEW: usize = 8;
+
+    /// The position of the first case with this label, else of `default`.
+    pub(super) fn select(&self, label: i128) -> Option<usize> {
+        if self.list.len() <= Self::FEW {
+            let labelled = self.list.iter().position(|case| case.label == Some(label));
+            return labelled.or_else(|| self.list.iter().position(|case| case.label.is_none()));
+        }
+        let by_label = self.by_label.get_or_init(|| self.sorted());
+        // `default`, as `None`, stands before all labels.
+        let of = |label| {
+            let first = by_label.partition_point(|at| self.label_at(*at) < label);
+            by_label.get(first).copied().filter(|at| self.label_at(*at) == label)
+        };
+        of(Some(label)).or_else(|| of(None)).map(|at| at as usize)
+    }
+
+    /// All positions, sorted by label; of those with the same label the first comes first.
+    fn sorted(&self) -> Box<[u32]> {
+        let mut positions: Box<[u32]> = (0u32..).take(self.list.len()).collect();
+        positions.sort_by_key(|at| self.label_at(*at));
+        positions
+    }
+
+    fn label_at(&self, position: u32) -> Option<i128> {
+        self.list.get(position as usize).and_then(|case| case.label)
+    }
+}
+
+impl Deref for Cases {
+    type Target = [Case];
+
+    fn deref(&self) -> &[Case] {
+        &self.list
+    }
+}
+
+impl FromIterator<Case> for Cases {
+    fn from_iter<I: IntoIterator<Item = Case>>(cases: I) -> Self {
+        Self { list: cases.into_iter().collect(), by_label: OnceLock::new() }
+    }
 }
 
 pub(super) struct Field {

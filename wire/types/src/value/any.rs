@@ -283,10 +283,11 @@ impl Marshal for Any {
     }
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
-        d.nested(|d| {
+        let read = |d: &mut Decoder<'_>| {
             let type_code = <TypeCode as Marshal>::decode(d)?;
             Self::decode_value(type_code, d)
-        })
+        };
+        d.dynamic_value(|d| d.nested(read))
     }
 }
 

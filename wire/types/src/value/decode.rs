@@ -3,7 +3,6 @@
 
 use corbie_cdr::{Decoder, Error, ErrorKind, Marshal, decode_fixed};
 
-use super::budget::Budget;
 use super::{UnionValue, Value, primitive};
 use crate::type_code::read_label;
 use crate::{Any, Ior, TcKind, TypeCode};
@@ -15,24 +14,11 @@ impl Value {
     /// When the octets are no such value, a limit is exceeded, or the TypeCode is incomplete;
     /// `NotImplemented` for value types, unless null.
     pub fn decode(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
-        let mut budget = Budget::new(d);
-        decode(type_code, d, &mut budget)
+        d.dynamic_value(|d| decode_plain(type_code, d))
     }
 }
 
-fn decode(type_code: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
-    budget.enter(d)?;
-    let start = d.position();
-    let value = decode_plain(type_code, d, budget)?;
-    budget.leave(start, d)?;
-    Ok(value)
-}
-
-fn decode_plain(
-    type_code: &TypeCode,
-    d: &mut Decoder<'_>,
-    budget: &mut Budget,
-) -> Result<Value, Error> {
+fn decode_plain(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Error> {
     let Some(plain) = type_code.plain() else {
         return Err(incomplete(type_code, d));
     };
@@ -54,18 +40,18 @@ fn decode_plain(
             let position = read_label(&plain, d)?;
             Value::Enum(u32::try_from(position).unwrap_or(u32::MAX))
         }
-        TcKind::Struct | TcKind::Except => d.nested(|d| decode_members(&plain, d, budget))?,
-        TcKind::Union => d.nested(|d| decode_union(&plain, d, budget))?,
+        TcKind::Struct | TcKind::Except => d.nested(|d| decode_members(&plain, d))?,
+        TcKind::Union => d.nested(|d| decode_union(&plain, d))?,
         TcKind::Sequence => {
             let element = element_of(&plain, d)?;
             let length = d.read_length(element.min_octets())?;
             let length = within(&plain, length, d, length)?;
-            d.nested(|d| decode_list(&element, length, d, budget))?
+            d.nested(|d| decode_list(&element, length, d))?
         }
         TcKind::Array => {
             let length = array_length(&plain, d)?;
             let element = element_of(&plain, d)?;
-            d.nested(|d| decode_list(&element, length, d, budget))?
+            d.nested(|d| decode_list(&element, length, d))?
         }
         TcKind::Any => Value::Any(Box::new(d.nested(Any::decode)?)),
         TcKind::TypeCode => Value::TypeCode(<TypeCode as Marshal>::decode(d)?),
@@ -103,39 +89,34 @@ pub(super) fn null_value(d: &mut Decoder<'_>, what: &'static str) -> Result<(), 
     }
 }
 
-fn decode_members(of: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
+fn decode_members(of: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Error> {
     if of.kind() == TcKind::Except {
         skip_exception_id(of, d)?;
     }
     let mut members = Vec::with_capacity(of.member_count());
     of.try_members(|_, part| {
-        members.push(decode(&part, d, budget)?);
+        members.push(Value::decode(&part, d)?);
         Ok(())
     })?;
     Ok(Value::Struct(members))
 }
 
-fn decode_union(of: &TypeCode, d: &mut Decoder<'_>, budget: &mut Budget) -> Result<Value, Error> {
+fn decode_union(of: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Error> {
     let discriminator = read_label(&of.discriminator_type().unwrap_or_default(), d)?;
     let member = match of.union_case_type(discriminator) {
-        Some(part) => Some(decode(&part, d, budget)?),
+        Some(part) => Some(Value::decode(&part, d)?),
         None => None,
     };
     Ok(Value::Union(Box::new(UnionValue { discriminator, member })))
 }
 
-fn decode_list(
-    element: &TypeCode,
-    length: usize,
-    d: &mut Decoder<'_>,
-    budget: &mut Budget,
-) -> Result<Value, Error> {
+fn decode_list(element: &TypeCode, length: usize, d: &mut Decoder<'_>) -> Result<Value, Error> {
     if element.unaliased().is_some_and(|plain| plain.kind() == TcKind::Octet) {
         return Ok(Value::Octets(d.read_octets(length)?.to_vec()));
     }
     let mut elements = Vec::new();
     for _ in 0..length {
-        elements.push(decode(element, d, budget)?);
+        elements.push(Value::decode(element, d)?);
     }
     Ok(Value::List(elements))
 }

@@ -4,13 +4,13 @@
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, encode_fixed};
 
-use super::budget::Budget;
 use super::decode::{array_length, element_of, incomplete, null_value, skip_exception_id, within};
 use super::primitive;
 use crate::type_code::{read_label, write_label};
 use crate::{Ior, TcKind, TypeCode};
 
-/// Reads a value of this type from `d` and writes it to `to`, if any.
+/// Reads a value of this type from `d` and writes it to `to`, if any. The values in it count
+/// towards the limits of `d`.
 ///
 /// # Errors
 /// As [`Value::decode`](crate::Value::decode) and [`Value::encode`](crate::Value::encode).
@@ -19,8 +19,7 @@ pub(crate) fn transcode(
     d: &mut Decoder<'_>,
     to: Option<&mut Encoder<'_>>,
 ) -> Result<(), Error> {
-    let budget = Budget::new(d);
-    Walk { to, budget }.value(type_code, d)
+    Walk { to }.plain_value(type_code, d)
 }
 
 /// Reads the members of an exception and writes them, both without the repository id that stands
@@ -37,22 +36,17 @@ pub(crate) fn transcode_members(
         let found = format!("{type_code}");
         return Err(d.error(ErrorKind::BadTypeCode, "user exception", found, "an exception"));
     };
-    let budget = Budget::new(d);
-    let mut walk = Walk { to: Some(to), budget };
+    let mut walk = Walk { to: Some(to) };
     d.nested(|d| plain.try_members(|_, part| walk.value(&part, d)))
 }
 
 struct Walk<'e, 'a> {
     to: Option<&'e mut Encoder<'a>>,
-    budget: Budget,
 }
 
 impl Walk<'_, '_> {
     fn value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
-        self.budget.enter(d)?;
-        let start = d.position();
-        self.plain_value(type_code, d)?;
-        self.budget.leave(start, d)
+        d.dynamic_value(|d| self.plain_value(type_code, d))
     }
 
     fn plain_value(&mut self, type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
@@ -197,7 +191,8 @@ impl Walk<'_, '_> {
             if let Some(e) = &mut self.to {
                 type_code.write(e)?;
             }
-            self.value(&type_code, d)
+            // The `any` was counted, and took octets, whatever is in it.
+            self.plain_value(&type_code, d)
         })
     }
 

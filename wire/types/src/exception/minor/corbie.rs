@@ -20,8 +20,8 @@ super::minor_codes! { super::VMCID;
             "raise message_octets_max, or send less in one call";
         0x012 IMP_LIMIT_NAME "a name has more or longer components than the naming server takes"
             "choose a shorter name";
-        0x013 IMP_LIMIT_REFERENCE "a reference is longer than the naming server takes"
-            "bind a reference with fewer profiles and components";
+        0x013 IMP_LIMIT_REFERENCE "a reference is longer than the receiver takes"
+            "use one with a shorter key and fewer addresses, or raise the limit in the detail";
         0x014 IMP_LIMIT_NAMES "a limit of the service is reached"
             "remove entries that are not used, or raise the limit that the detail names";
         0x015 IMP_LIMIT_FRAGMENTS "incomplete messages exceed a limit of the receiver"

@@ -1,0 +1,58 @@
+//! How much a profile holds, found without keeping anything of it: a reference from a peer is
+//! measured before memory is taken for its parts.
+
+use corbie_cdr::{Decoder, Error};
+
+use super::component_tag;
+
+/// How much a profile in the form of IIOP or UIOP holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfileExtent {
+    /// Octets of the object key.
+    pub object_key: usize,
+    /// Addresses: its own and alternate ones.
+    pub addresses: usize,
+    /// Components of any kind.
+    pub components: usize,
+}
+
+impl ProfileExtent {
+    /// Of an IIOP profile body.
+    ///
+    /// # Errors
+    /// When the octets are no such body.
+    pub fn of_iiop(data: &[u8]) -> Result<Self, Error> {
+        Self::measure(data, |d| {
+            d.read_string_octets()?;
+            d.read_ushort().map(drop)
+        })
+    }
+
+    /// Of a profile body in the form of UIOP.
+    ///
+    /// # Errors
+    /// When the octets are no such body.
+    pub fn of_uiop(data: &[u8]) -> Result<Self, Error> {
+        Self::measure(data, |d| d.read_string_octets().map(drop))
+    }
+
+    fn measure(
+        data: &[u8],
+        pass_address: impl FnOnce(&mut Decoder<'_>) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let mut d = Decoder::from_encapsulation(data)?;
+        d.read_octet()?;
+        let minor_version = d.read_octet()?;
+        pass_address(&mut d)?;
+        let object_key = d.read_octet_sequence()?.len();
+        let components =
+            if minor_version == 0 || d.remaining() == 0 { 0 } else { d.read_length(8)? };
+        let mut addresses = 1;
+        for _ in 0..components {
+            let tag = d.read_ulong()?;
+            d.read_octet_sequence()?;
+            addresses += usize::from(tag == component_tag::ALTERNATE_IIOP_ADDRESS);
+        }
+        Ok(Self { object_key, addresses, components })
+    }
+}
