@@ -29,6 +29,7 @@ use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
 use selection::Form;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -42,6 +43,13 @@ pub trait ChannelProxy: Send + Sync {
     fn stop(&self, under_way: &UnderWay);
     /// Ends it if it is not used any more. Does not wait.
     fn look_after(self: Arc<Self>) {}
+    /// Finds out whether the events of the channel, which come from those with these numbers, come
+    /// back to it by this proxy. Does not wait.
+    fn look_for_ring(self: Arc<Self>, _sources: &[u64]) {}
+    /// The numbers of the channels from which events come by this proxy.
+    fn sources(&self) -> Vec<u64> {
+        Vec::new()
+    }
     /// Whether a supplier is connected.
     fn is_supplied(&self) -> bool {
         false
@@ -108,6 +116,8 @@ impl Listed {
 /// A channel.
 pub struct Channel {
     name: String,
+    /// Random, and another one after each start of the server.
+    number: u64,
     qos: ChannelQos,
     resources: Arc<Resources>,
     /// Lock "consumers": held to take the list, which is replaced as a whole.
@@ -187,6 +197,7 @@ impl Channel {
         let (journal, next_proxy) = kept.map_or((None, 1), |(journal, next)| (Some(journal), next));
         Arc::new(Self {
             name: name.to_owned(),
+            number: RandomState::new().build_hasher().finish(),
             qos,
             resources: Arc::clone(resources),
             consumers: RwLock::new(Arc::new([])),
@@ -203,6 +214,28 @@ impl Channel {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Tells it from all other channels.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The numbers of the channels from which its events come: its own, and those before it.
+    pub(crate) fn sources(&self) -> Vec<u64> {
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        let mut sources: Vec<_> = proxies.iter().flat_map(|proxy| proxy.sources()).collect();
+        sources.push(self.number);
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
+
+    /// Finds out whether its events come back to it. Does not wait.
+    pub(crate) fn look_for_rings(&self) {
+        let sources = self.sources();
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        proxies.into_iter().for_each(|proxy| proxy.look_for_ring(&sources));
     }
 
     /// What it promises.

@@ -10,6 +10,7 @@ mod idle;
 mod proxies;
 mod proxy;
 mod registry;
+mod rings;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -80,6 +81,7 @@ impl EventServer {
         orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         registry.restore().inspect_err(|_| registry.close())?;
         idle::look_after(&registry);
+        rings::look_for(&registry);
         Ok(EventServer { registry, factory })
     }
 

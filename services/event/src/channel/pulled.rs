@@ -225,6 +225,11 @@ impl PulledSupplier {
         self.ask_after(delay);
     }
 
+    /// The object that is called, if it is known.
+    pub(crate) fn called(&self) -> Option<corbie::Object> {
+        self.target.object().map(std::borrow::Cow::into_owned)
+    }
+
     /// Events that it has given.
     pub(crate) fn given(&self) -> u64 {
         self.given.load(Ordering::Relaxed)

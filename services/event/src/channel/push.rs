@@ -110,6 +110,11 @@ impl PushConsumer {
         self.takes_bundles.load(Ordering::Relaxed)
     }
 
+    /// The object that is called, if it is known.
+    pub(crate) fn called(&self) -> Option<corbie::Object> {
+        self.target.object().map(std::borrow::Cow::into_owned)
+    }
+
     /// Takes an event.
     pub(super) fn offer(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
         self.offer_item(Item::One(Arc::clone(event)), ticket);

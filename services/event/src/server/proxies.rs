@@ -5,6 +5,7 @@
 
 use super::administration::ServantContext;
 use super::proxy::{Flow, NotConnected, Proxy, Side};
+use super::rings;
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
     Channel, PATIENCE, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Target,
@@ -193,8 +194,13 @@ where
         self.rest._interfaces()
     }
 
+    fn _is_a(&self, repository_id: &str) -> bool {
+        repository_id == rings::LINKED || self.rest._is_a(repository_id)
+    }
+
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        match (self.by_hand)(&self.proxy, request) {
+        let by_hand = (self.by_hand)(&self.proxy, request);
+        match by_hand.or_else(|| rings::serve(&self.proxy, request)) {
             Some(outcome) => outcome,
             None => self.rest._dispatch(request),
         }

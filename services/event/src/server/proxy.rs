@@ -4,6 +4,7 @@
 use super::administration::ServantContext;
 use super::idle::Idle;
 use super::registry::ChannelRegistry;
+use super::rings::Neighbour;
 use crate::channel::{
     self, Consumer, DISCONNECTED, PulledSupplier, PullingConsumer, PushConsumer, Selection,
     UnderWay, server_ends,
@@ -28,6 +29,8 @@ pub(super) struct Proxy {
     has_typed_object: Mutex<bool>,
     /// Whether it is used.
     pub(super) idle: Idle,
+    /// Whether a channel is at the other side.
+    pub(super) neighbour: Neighbour,
     _room: ProxyRoom,
     /// Lock "proxy": not held in calls.
     link: Mutex<Link>,
@@ -158,6 +161,7 @@ impl Proxy {
                 side,
                 has_typed_object: Mutex::default(),
                 idle: Idle::default(),
+                neighbour: Neighbour::default(),
                 _room: room,
                 link: Mutex::default(),
             });
@@ -487,6 +491,14 @@ impl channel::ChannelProxy for Proxy {
 
     fn look_after(self: Arc<Self>) {
         self.look_after_it();
+    }
+
+    fn look_for_ring(self: Arc<Self>, sources: &[u64]) {
+        Proxy::look_for_ring(&self, sources);
+    }
+
+    fn sources(&self) -> Vec<u64> {
+        self.neighbour.sources()
     }
 
     fn is_supplied(&self) -> bool {

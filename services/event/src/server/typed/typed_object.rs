@@ -5,6 +5,7 @@
 
 use crate::interfaces::EventInterface;
 use crate::server::proxy::Proxy;
+use crate::server::rings;
 use corbie::{CompletionStatus, Object, Servant, ServerRequest, SystemException, minor};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ impl Servant for Called {
     }
 
     fn _is_a(&self, repository_id: &str) -> bool {
-        self.interface.is_a(repository_id)
+        repository_id == rings::LINKED || self.interface.is_a(repository_id)
     }
 
     fn _interface(&self) -> Option<&Object> {
@@ -47,7 +48,10 @@ impl Servant for Called {
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        (self.serve)(&self.proxy, &self.interface, request)
+        match rings::serve(&self.proxy, request) {
+            Some(outcome) => outcome,
+            None => (self.serve)(&self.proxy, &self.interface, request),
+        }
     }
 }
 
