@@ -4,8 +4,8 @@ use super::{Change, ChannelRow, Progress, ProxyRow, Store};
 use crate::channel::Channel;
 use crate::event::Event;
 use crate::log::Retention;
+use crate::resources::Resources;
 use crate::ticket::Ticket;
-use crate::workers::Workers;
 use crate::{ChannelQos, Limits};
 use corbie::Any;
 use corbie_testkit::servers::ScratchFolder;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// The channel as it is before its proxies are there.
 fn channel(store: &Store, journal: &Arc<super::Journal>, qos: &ChannelQos) -> Arc<Channel> {
-    let (limits, workers) = (Limits::default(), Workers::new(1));
+    let resources = Resources::new(Limits::default());
     let kept = Some((Arc::clone(journal), 1));
-    let channel = Channel::kept("test", qos.clone(), &limits, &workers, kept);
+    let channel = Channel::kept("test", qos.clone(), &resources, kept);
     store.serve(journal, &channel);
     channel
 }
