@@ -3,11 +3,12 @@
 //! includes `idl/bench.idl`, and `ticks.rs` of `idl/ticks.idl`.
 
 fn main() -> Result<(), corbie_build::Error> {
-    corbie_build::Builder::new()
+    let everything = corbie_build::Builder::new()
         .ami_callback(true)
         .ami_poller(true)
         .amh(true)
-        .async_servants(true)
-        .compile(&["idl/cubit.idl", "idl/cuber.idl"])?;
+        .async_servants(true);
+    everything.compile(&["idl/cubit.idl"])?;
+    everything.compile(&["idl/cuber.idl"])?;
     corbie_build::Builder::new().descriptions(true).compile(&["idl/ticks.idl"])
 }

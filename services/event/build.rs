@@ -4,7 +4,7 @@
 fn main() -> Result<(), corbie_build::Error> {
     corbie_build::compile(&["idl/CorbieEvents.idl"])?;
     // For the tests alone.
-    corbie_build::Builder::new()
-        .descriptions(true)
-        .compile(&["tests/idl/Stock.idl", "tests/idl/Weather.idl"])
+    let builder = corbie_build::Builder::new().descriptions(true);
+    builder.compile(&["tests/idl/Stock.idl"])?;
+    builder.compile(&["tests/idl/Weather.idl"])
 }

@@ -27,11 +27,12 @@ pub struct Builder {
     defines: Vec<String>,
     undefines: Vec<String>,
     out_dir: Option<PathBuf>,
+    output: Option<String>,
     implied: ImpliedIdl,
     options: corbie_codegen::Options,
 }
 
-/// The code of one IDL file.
+/// The code of the IDL files of one call.
 #[derive(Debug, Clone)]
 pub struct Output {
     /// Rust source.
@@ -74,6 +75,13 @@ impl Builder {
         self
     }
 
+    /// Gives the output another name than that of the first IDL file: `telecom` for
+    /// `telecom.rs`, which `corbie::include_idl!("telecom")` takes in.
+    pub fn output(mut self, name: impl Into<String>) -> Self {
+        self.output = Some(name.into());
+        self
+    }
+
     /// How skeletons find the operation that a request names.
     pub fn operation_demux(mut self, demux: OperationDemux) -> Self {
         self.options.operation_demux = demux;
@@ -89,8 +97,20 @@ impl Builder {
 
     /// Generates nothing for an IDL module and refers to code made elsewhere: `CosNaming` is found
     /// at the Rust path `crate::naming::cos_naming`, say. That code must come from the same IDL.
+    /// What the files compiled add to a module of an included file is generated here.
     pub fn extern_module(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.extern_modules.push((idl.into(), rust.into()));
+        self
+    }
+
+    /// Generates nothing for an included file and refers to the code that another crate has made of
+    /// it: `.extern_idl("common.idl", "my_common::idl")` where `my_common` has
+    /// `pub mod idl { corbie::include_idl!("common"); }`. The types are then the same in both
+    /// crates. What that file includes is there too, unless it has a place of its own.
+    ///
+    /// The file is named as `#include` does, or by the end of its path.
+    pub fn extern_idl(mut self, file: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.extern_files.push((file.into(), rust.into()));
         self
     }
 
@@ -151,11 +171,14 @@ impl Builder {
         self
     }
 
-    /// Compiles each file to `<stem>.rs` in the output folder, and tells cargo what to watch.
+    /// Compiles the files into one tree of modules, in which a definition that several of them
+    /// include is there once, and tells cargo what to watch.
+    ///
+    /// The output is `<stem>.rs` of the first file, or what [`Builder::output`] says. In the place
+    /// of the other files' output is a `compile_error!` that names it.
     ///
     /// # Errors
-    /// See [`Error`]; nothing is written for a file that has errors, and the files after it are not
-    /// looked at.
+    /// See [`Error`]; nothing is written then.
     pub fn compile(&self, files: &[impl AsRef<Path>]) -> Result<(), Error> {
         let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
         self.compile_and_tell(&files, &mut tell_cargo)
@@ -171,25 +194,24 @@ impl Builder {
             Some(folder) => folder.clone(),
             None => std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(Error::NoOutputFolder)?,
         };
-        let mut written: HashMap<PathBuf, PathBuf> = HashMap::new();
-        for &file in files {
-            let stem = file.file_stem().unwrap_or(file.as_os_str());
-            let target = folder.join(stem).with_extension("rs");
-            if let Some(other) = written.insert(target.clone(), file.to_owned()) {
-                return Err(Error::SameOutput(other, file.to_owned()));
-            }
+        let names = output_names(files, self.output.as_deref())?;
+        let Some((chosen, others)) = names.split_first() else { return Ok(()) };
+        for file in files {
             // Also watched when it has errors, so that mending it starts the next try.
             tell(&format!("rerun-if-changed={}", file.display()));
-            let output = self.generate(file)?;
-            for read in &output.files_read {
-                tell(&format!("rerun-if-changed={}", read.display()));
-            }
-            for warning in &output.warnings {
-                tell(&format!("warning={warning}"));
-            }
-            write(&target, &output.source)?;
         }
-        Ok(())
+        let output = self.generate_all(files)?;
+        for read in &output.files_read {
+            tell(&format!("rerun-if-changed={}", read.display()));
+        }
+        for warning in &output.warnings {
+            tell(&format!("warning={warning}"));
+        }
+        for other in others {
+            let text = format!("the code of `{other}.idl` is with that of others in `{chosen}`");
+            write(&folder.join(format!("{other}.rs")), &format!("compile_error!({text:?});\n"))?;
+        }
+        write(&folder.join(format!("{chosen}.rs")), &output.source)
     }
 
     /// Compiles one file without writing anything.
@@ -197,6 +219,14 @@ impl Builder {
     /// # Errors
     /// [`Error::Idl`] and [`Error::Option`].
     pub fn generate(&self, file: &Path) -> Result<Output, Error> {
+        self.generate_all(&[file])
+    }
+
+    /// Compiles files into one tree of modules, as [`Builder::compile`], without writing anything.
+    ///
+    /// # Errors
+    /// [`Error::Idl`] and [`Error::Option`].
+    pub fn generate_all(&self, files: &[&Path]) -> Result<Output, Error> {
         self.options.check().map_err(Error::Option)?;
         let loader = FileLoader::new(&self.include_paths);
         let mut options = corbie_frontend::Options::new();
@@ -205,7 +235,9 @@ impl Builder {
         }
         options.undefines.clone_from(&self.undefines);
         options.implied.clone_from(&self.implied);
-        let compilation = corbie_frontend::compile(&file.to_string_lossy(), &loader, &options);
+        let paths: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+        let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
+        let compilation = corbie_frontend::compile_all(&paths, &loader, &options);
         if compilation.has_errors() {
             return Err(Error::Idl(compilation.render_diagnostics()));
         }
@@ -222,6 +254,26 @@ impl Builder {
             warnings: diagnostics.map(Diagnostic::to_string).collect(),
         })
     }
+}
+
+/// The name of the output, without its ending, and then the names of files whose code is in it.
+///
+/// # Errors
+/// [`Error::SameOutput`]: two files have one name, and `chosen` names no other.
+pub fn output_names(files: &[&Path], chosen: Option<&str>) -> Result<Vec<String>, Error> {
+    let mut names: Vec<String> = chosen.into_iter().map(str::to_owned).collect();
+    let mut seen: HashMap<String, &Path> = HashMap::new();
+    for file in files {
+        let stem = file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        match seen.insert(stem.clone(), file) {
+            Some(other) if chosen.is_none() => {
+                return Err(Error::SameOutput(other.to_owned(), file.to_path_buf()));
+            }
+            _ if names.contains(&stem) => {}
+            _ => names.push(stem),
+        }
+    }
+    Ok(names)
 }
 
 /// Writes only what differs, so that nothing is compiled again for nothing.

@@ -13,7 +13,7 @@ pub enum Error {
     Idl(String),
     /// There is no place for the output: neither [`crate::Builder::out_dir`] nor `OUT_DIR` is set.
     NoOutputFolder,
-    /// Two of the files given would be written to the same output.
+    /// Two of the files given have the same name, and the output has no other.
     SameOutput(PathBuf, PathBuf),
     /// The output could not be written.
     Write(PathBuf, std::io::Error),
@@ -31,8 +31,8 @@ impl fmt::Display for Error {
             ),
             Error::SameOutput(first, second) => write!(
                 f,
-                "{} and {} have the same file name, so their code would go into the same file; \
-                 compile one of them with another `Builder::out_dir`",
+                "{} and {} have the same file name, so it cannot name the output; name it with \
+                 `Builder::output` (`--output`)",
                 first.display(),
                 second.display()
             ),

@@ -15,12 +15,13 @@ mod builder;
 mod error;
 mod loader;
 
-pub use builder::{Builder, Output};
+pub use builder::{Builder, Output, output_names};
 pub use corbie_codegen::OperationDemux;
 pub use error::Error;
 pub use loader::FileLoader;
 
-/// Compiles IDL files with the default options into `$OUT_DIR/<stem>.rs`.
+/// Compiles IDL files with the default options into one tree of modules, `$OUT_DIR/<stem>.rs` with
+/// the name of the first file.
 ///
 /// # Errors
 /// As [`Builder::compile`].

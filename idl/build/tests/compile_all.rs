@@ -129,6 +129,13 @@ fn our_own_files_compile_and_document_without_warnings() {
     add(&mut generated, &builder, "extern", &file);
     let there = "crate::all_interfaces::interfaces";
     add(&mut generated, &everything().extern_module("Interfaces", there), "extern_all", &file);
+    // All of them in one tree, and what a file includes in a tree of its own.
+    let files = idl_files(&workspace().join("idl/codegen/tests/idl"));
+    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    generated.module("joined", &everything().generate_all(&files).expect("compiles").source);
+    let including = workspace().join("idl/codegen/tests/idl/includes.idl");
+    let builder = everything().extern_idl("includes_more.idl", "crate::all_includes_more");
+    add(&mut generated, &builder, "sharing", &including);
     for (folder, demux) in
         [("binary", OperationDemux::BinarySearch), ("linear", OperationDemux::LinearSearch)]
     {

@@ -4,13 +4,12 @@
 //! an emitter writes comes from it, so that nothing in the IDL can shadow what generated code
 //! means.
 
-use std::collections::HashMap;
-
 use corbie_frontend::model::{Interface, InterfaceKind};
 use corbie_frontend::{DefId, Definition, DefinitionKind, Diagnostic, Model};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::externs::Externs;
 use crate::names::{Implied, ModulePath, Names};
 use crate::options::Options;
 use crate::rust_name::{Case, ident};
@@ -20,22 +19,21 @@ pub(crate) struct Context<'m> {
     pub(crate) model: &'m Model,
     pub(crate) options: &'m Options,
     pub(crate) names: Names,
-    /// For definitions in extern scopes: the absolute Rust path of the scope, and its depth.
-    externs: HashMap<DefId, (TokenStream, usize)>,
+    externs: Externs,
 }
 
 impl<'m> Context<'m> {
-    /// Names everything; clashes come back as diagnostics.
+    /// Names everything; names that had to give way come back as diagnostics.
     pub(crate) fn new(model: &'m Model, options: &'m Options) -> (Self, Vec<Diagnostic>) {
         let mut diagnostics = Vec::new();
-        let names = Names::new(model, options, &mut diagnostics);
-        let externs = externs(model, &options.extern_modules, &names);
+        let externs = Externs::new(model, options, &mut diagnostics);
+        let names = Names::new(model, options, &externs, &mut diagnostics);
         (Context { model, options, names, externs }, diagnostics)
     }
 
     /// Whether the definition's code is elsewhere.
     pub(crate) fn is_extern(&self, id: DefId) -> bool {
-        self.externs.contains_key(&id)
+        self.externs.contains(id)
     }
 
     /// Whether a definition is `Messaging::ExceptionHolder`, which is passed like a struct.
@@ -95,65 +93,6 @@ impl<'m> Context<'m> {
         };
         contents.iter().map(|&id| self.model.get(id)).filter(is_operation).collect()
     }
-}
-
-fn externs(
-    model: &Model,
-    modules: &[(String, String)],
-    names: &Names,
-) -> HashMap<DefId, (TokenStream, usize)> {
-    let mut externs = HashMap::new();
-    for definition in model.iter() {
-        if is_ready_made(definition) {
-            externs.insert(definition.id, (quote!(::corbie::codegen), 1));
-        }
-        for (idl, rust) in modules {
-            let idl = idl.trim_start_matches("::");
-            let inside = definition.scoped_name.strip_prefix(idl);
-            if !inside.is_some_and(|rest| rest.is_empty() || rest.starts_with("::")) {
-                continue;
-            }
-            let segments = rust.trim_start_matches("::").split("::");
-            let mut path = TokenStream::new();
-            let absolute = rust.starts_with("::");
-            for (at, segment) in segments.enumerate() {
-                let segment = match segment {
-                    // `crate` is a path word here, not a name to escape.
-                    "crate" => quote!(crate),
-                    segment => {
-                        let segment = ident(segment);
-                        quote!(#segment)
-                    }
-                };
-                let colons = (at > 0 || absolute).then(|| quote!(::));
-                path.extend(quote!(#colons #segment));
-            }
-            // The scope's own item is at the end of the path given.
-            let depth = idl.split("::").count();
-            let kept = names.module(definition.id).len().min(depth);
-            externs.insert(definition.id, (path, kept));
-        }
-    }
-    externs
-}
-
-/// Whether the ORB itself has the type: what asynchronous calls build on (CORBA Messaging §22.6).
-fn is_ready_made(definition: &Definition) -> bool {
-    const READY_MADE: &[&str] = &[
-        "Messaging::UserExceptionBase",
-        "Messaging::MarshaledException",
-        "Messaging::ExceptionHolder",
-        "Messaging::ReplyHandler",
-        "Messaging::Poller",
-        "CORBA::Pollable",
-        "CORBA::DIIPollable",
-        "CORBA::PollableSet",
-    ];
-    let name = &definition.scoped_name;
-    definition.is_messaging()
-        && READY_MADE.iter().any(|ready| {
-            name.strip_prefix(ready).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-        })
 }
 
 /// The view from one Rust module.
@@ -246,8 +185,8 @@ impl<'m> Scope<'_, 'm> {
 
     fn path_to(&self, id: DefId, module: &[String], name: &str) -> TokenStream {
         let name = ident(name);
-        if let Some((path, kept)) = self.cx.externs.get(&id) {
-            let rest = module[*kept..].iter().map(|segment| ident(segment));
+        if let Some((path, depth)) = self.cx.externs.path(id) {
+            let rest = module[depth.min(module.len())..].iter().map(|segment| ident(segment));
             return quote!(#path #(::#rest)* ::#name);
         }
         let shared = self.module.iter().zip(module).take_while(|(a, b)| a == b).count();

@@ -10,15 +10,16 @@
 
 #![forbid(unsafe_code)]
 
-// layers: docs options perfect_hash rust_name < locals names < context < enums tree type_codes
-//    types < abilities constants marshalling < interface structs unions < exceptions typedefs
-//    values
+// layers: docs options perfect_hash rust_name < externs locals < names < context < enums tree
+//    type_codes types < abilities constants marshalling < interface structs unions < exceptions
+//    typedefs values
 mod abilities;
 mod constants;
 mod context;
 mod docs;
 mod enums;
 mod exceptions;
+mod externs;
 mod interface;
 mod locals;
 mod marshalling;

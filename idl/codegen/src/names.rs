@@ -1,18 +1,21 @@
-//! Which Rust name and module every definition gets, and which names clash.
+//! Which Rust name and module every definition gets.
 //!
 //! An IDL module becomes a Rust module; the contents of an interface, valuetype, struct, union or
 //! exception go into a module beside it (`Stock::Quoter` into `stock::quoter`). Names that the
-//! mapping adds (`QuoterServant`) give way to names of the IDL by a trailing underscore; two names
-//! of the IDL that become one Rust name are an error that names both.
+//! mapping adds (`QuoterServant`) give way to names of the IDL by a trailing underscore; of two
+//! names of the IDL that become one Rust name the later one gives way, with a warning.
 
 use std::collections::{HashMap, HashSet};
 
-use corbie_frontend::diagnostic::Note;
 use corbie_frontend::model::{Access, ImpliedKind, InterfaceKind, Member, Parameter};
-use corbie_frontend::{Code, DefId, Definition, DefinitionKind, Diagnostic, Model, Severity, Span};
+use corbie_frontend::{DefId, Definition, DefinitionKind, Diagnostic, Model, Span};
 
+use crate::externs::Externs;
+use crate::names::claims::{Claimant, Claims, Space};
 use crate::options::Options;
 use crate::rust_name::{Case, convert};
+
+mod claims;
 
 /// The parts of a Rust path, from the place where the generated code is included.
 pub(crate) type ModulePath = Vec<String>;
@@ -51,6 +54,8 @@ struct Place {
     name: String,
     /// The module that has the item.
     module: ModulePath,
+    /// The name of the module for what is defined inside.
+    inner: String,
 }
 
 /// Rust names of a whole model.
@@ -63,6 +68,8 @@ pub(crate) struct Names {
     /// Names of operations and attributes in each interface's module.
     methods: HashSet<(ModulePath, String)>,
     setters: HashMap<DefId, String>,
+    /// Members whose name had to give way: owner and IDL name.
+    members: HashMap<(DefId, String), String>,
     /// By scoped IDL name.
     renames: HashMap<String, String>,
 }
@@ -84,24 +91,26 @@ const REFERENCE_METHODS: &[&str] = &[
 ];
 
 impl Names {
-    /// Names everything; clashes are added to `diagnostics`.
-    pub(crate) fn new(model: &Model, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Self {
+    /// Names everything; names that had to give way are added to `diagnostics`.
+    pub(crate) fn new(
+        model: &Model,
+        options: &Options,
+        externs: &Externs,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Self {
         let renames = options.renames.iter().cloned().collect();
         let mut names = Names { renames, ..Names::default() };
+        let mut claims = Claims::new(model, externs, diagnostics);
         for definition in model.iter() {
             // Containers come before their contents, so the parent's place is known.
             let module = definition.parent.map_or_else(Vec::new, |p| names.inner_module(p));
             let renamed = names.renames.get(&definition.scoped_name).cloned();
-            let name = renamed.unwrap_or_else(|| rust_name_of(definition));
-            names.places.push(Place { name, module });
-        }
-        let mut clashes = Clashes { model, diagnostics, taken: HashMap::new() };
-        for definition in model.iter() {
-            names.claim(definition, &mut clashes);
+            let wanted = renamed.unwrap_or_else(|| rust_name_of(definition));
+            names.claim(definition, module, wanted, externs, &mut claims);
         }
         for definition in model.iter() {
-            names.add_implied(definition);
-            names.add_asynchronous(definition, options);
+            names.add_implied(definition, externs);
+            names.add_asynchronous(definition, options, externs);
         }
         names
     }
@@ -120,7 +129,7 @@ impl Names {
     pub(crate) fn inner_module(&self, id: DefId) -> ModulePath {
         let place = &self.places[id.index()];
         let mut module = place.module.clone();
-        module.push(convert(&place.name, Case::Snake));
+        module.push(place.inner.clone());
         module
     }
 
@@ -139,82 +148,92 @@ impl Names {
         self.types.get(module).is_some_and(|names| names.contains(name))
     }
 
-    /// Reports clashes of the definition's own names, and of names of its members.
-    fn claim(&mut self, definition: &Definition, clashes: &mut Clashes<'_>) {
-        let place = self.places[definition.id.index()].clone();
-        let scope = place.module.join("::");
-        match &definition.kind {
-            DefinitionKind::Module(_) => {
-                clashes.claim(&scope, Space::Type, &place.name, Claimant::of(definition));
-                self.types.entry(place.module).or_default().insert(place.name);
-            }
+    /// Gives a definition its place, and its members their names.
+    fn claim(
+        &mut self,
+        definition: &Definition,
+        module: ModulePath,
+        wanted: String,
+        externs: &Externs,
+        claims: &mut Claims<'_>,
+    ) {
+        use Space::{Type, Value};
+        let id = definition.id;
+        let around = externs.tree_of(id, &module);
+        let scope = around.join("::");
+        let claimant = Claimant::of(definition);
+        let (scope, spaces): (String, &[Space]) = match &definition.kind {
             DefinitionKind::Operation(_) | DefinitionKind::Attribute(_) => {
-                let scope = format!("{scope} methods");
-                clashes.claim(&scope, Space::Value, &place.name, Claimant::of(definition));
-                self.methods.insert((place.module, place.name));
-                self.claim_members(definition, clashes);
+                (format!("{scope} methods"), &[Value])
             }
             DefinitionKind::Factory(_) | DefinitionKind::HomeFactory(_) => {
-                let scope = format!("{scope} factories");
-                clashes.claim(&scope, Space::Value, &place.name, Claimant::of(definition));
+                (format!("{scope} factories"), &[Value])
             }
-            DefinitionKind::Constant(_) => {
-                clashes.claim(&scope, Space::Value, &place.name, Claimant::of(definition));
+            DefinitionKind::Constant(_) => (scope, &[Value]),
+            DefinitionKind::Exception(x) if x.members.is_empty() => (scope, &[Type, Value]),
+            DefinitionKind::Struct(x) if x.members.is_empty() => (scope, &[Type, Value]),
+            _ => (scope, &[Type]),
+        };
+        let name = claims.claim(&scope, spaces, wanted, claimant.clone());
+        let mut inner = convert(&name, Case::Snake);
+        match &definition.kind {
+            DefinitionKind::Operation(_) | DefinitionKind::Attribute(_) => {
+                self.methods.insert((around, name.clone()));
             }
+            DefinitionKind::Factory(_)
+            | DefinitionKind::HomeFactory(_)
+            | DefinitionKind::Constant(_) => {}
             kind => {
-                clashes.claim(&scope, Space::Type, &place.name, Claimant::of(definition));
-                if matches!(kind, DefinitionKind::Exception(x) if x.members.is_empty()) {
-                    clashes.claim(&scope, Space::Value, &place.name, Claimant::of(definition));
+                let types = self.types.entry(around).or_default();
+                types.insert(name.clone());
+                if matches!(kind, DefinitionKind::Module(_)) {
+                    inner.clone_from(&name);
+                } else if has_inner_module(kind) {
+                    inner = claims.claim(&scope, &[Type], inner, claimant);
+                    types.insert(inner.clone());
                 }
-                let types = self.types.entry(place.module).or_default();
-                types.insert(place.name.clone());
-                if has_inner_module(kind) {
-                    let inner = convert(&place.name, Case::Snake);
-                    clashes.claim(&scope, Space::Type, &inner, Claimant::of(definition));
-                    types.insert(inner);
-                }
-                self.claim_members(definition, clashes);
             }
         }
+        self.places.push(Place { name, module, inner });
+        self.claim_members(definition, claims);
     }
 
-    fn add_implied(&mut self, definition: &Definition) {
+    fn add_implied(&mut self, definition: &Definition, externs: &Externs) {
         use Implied::{
             AmiExceptionHolder, Error, Factory, Marker, Servant, SetError, Skeleton, State,
         };
         let id = definition.id;
         match &definition.kind {
             DefinitionKind::Interface(x) if x.kind == InterfaceKind::Local => {
-                self.imply(id, Marker, "Idl");
+                self.imply(id, Marker, "Idl", externs);
             }
             DefinitionKind::Interface(_)
             | DefinitionKind::Component(_)
             | DefinitionKind::Home(_) => {
-                self.imply(id, Servant, "Servant");
-                self.imply(id, Skeleton, "Skeleton");
+                self.imply(id, Servant, "Servant", externs);
+                self.imply(id, Skeleton, "Skeleton", externs);
                 if definition.implied.is_some_and(|x| x.kind == ImpliedKind::AmiHandler) {
                     let name = self.name(id).trim_end_matches('_');
                     let name = name.strip_suffix("Handler").unwrap_or(name);
                     let name = format!("{name}ExceptionHolder");
-                    self.imply_in(id, AmiExceptionHolder, self.module(id).clone(), name);
+                    self.imply_in(id, AmiExceptionHolder, name, externs);
                 }
             }
-            DefinitionKind::Typedef(_) => self.imply(id, Marker, "Idl"),
+            DefinitionKind::Typedef(_) => self.imply(id, Marker, "Idl", externs),
             DefinitionKind::ValueType(_) => {
-                self.imply(id, Marker, "Idl");
-                self.imply(id, State, "State");
-                self.imply(id, Factory, "Factory");
+                self.imply(id, Marker, "Idl", externs);
+                self.imply(id, State, "State", externs);
+                self.imply(id, Factory, "Factory", externs);
             }
             DefinitionKind::Operation(_) | DefinitionKind::Factory(_) => {
                 let name = convert(self.name(id), Case::Camel) + "Error";
-                self.imply_in(id, Error, self.module(id).clone(), name);
+                self.imply_in(id, Error, name, externs);
             }
             DefinitionKind::Attribute(_) => {
-                let module = self.module(id).clone();
                 let name = convert(self.name(id), Case::Camel);
-                self.imply_in(id, Error, module.clone(), format!("{name}Error"));
-                self.imply_in(id, SetError, module, format!("Set{name}Error"));
-                let setter = self.free_setter(definition);
+                self.imply_in(id, Error, format!("{name}Error"), externs);
+                self.imply_in(id, SetError, format!("Set{name}Error"), externs);
+                let setter = self.free_setter(definition, externs);
                 self.setters.insert(id, setter);
             }
             _ => {}
@@ -222,19 +241,18 @@ impl Names {
     }
 
     /// Names of asynchronous servants and of what they answer with.
-    fn add_asynchronous(&mut self, definition: &Definition, options: &Options) {
+    fn add_asynchronous(&mut self, definition: &Definition, options: &Options, externs: &Externs) {
         let id = definition.id;
         match (definition.implied, &definition.kind) {
             (Some(implied), _) if implied.kind == ImpliedKind::AmhServant => {
-                self.imply(id, Implied::Servant, "Servant");
-                self.imply(id, Implied::Skeleton, "Skeleton");
+                self.imply(id, Implied::Servant, "Servant", externs);
+                self.imply(id, Implied::Skeleton, "Skeleton", externs);
             }
             (Some(implied), _) => {
                 let ImpliedKind::AmhOperation(access) = implied.kind else { return };
                 let set = if access == Access::Set { "Set" } else { "" };
                 let name = convert(self.name(implied.origin), Case::Camel);
-                let module = self.module(id).clone();
-                self.imply_in(id, Implied::Response, module, format!("{set}{name}Response"));
+                self.imply_in(id, Implied::Response, format!("{set}{name}Response"), externs);
             }
             (None, DefinitionKind::Interface(x)) if x.kind == InterfaceKind::Local => {}
             (
@@ -248,20 +266,20 @@ impl Names {
                 {
                     let name = self.name(id).trim_end_matches('_');
                     let name = format!("Async{name}{suffix}");
-                    self.imply_in(id, which, self.module(id).clone(), name);
+                    self.imply_in(id, which, name, externs);
                 }
             }
             _ => {}
         }
     }
 
-    fn imply(&mut self, id: DefId, which: Implied, suffix: &str) {
+    fn imply(&mut self, id: DefId, which: Implied, suffix: &str, externs: &Externs) {
         let name = format!("{}{suffix}", self.name(id).trim_end_matches('_'));
-        self.imply_in(id, which, self.module(id).clone(), name);
+        self.imply_in(id, which, name, externs);
     }
 
-    fn imply_in(&mut self, id: DefId, which: Implied, module: ModulePath, mut name: String) {
-        let types = self.types.entry(module).or_default();
+    fn imply_in(&mut self, id: DefId, which: Implied, mut name: String, externs: &Externs) {
+        let types = self.types.entry(externs.tree_of(id, self.module(id))).or_default();
         while !types.insert(name.clone()) {
             name.push('_');
         }
@@ -269,9 +287,10 @@ impl Names {
     }
 
     /// `set_` and the attribute's name, unless the interface has such an operation.
-    fn free_setter(&self, attribute: &Definition) -> String {
+    fn free_setter(&self, attribute: &Definition, externs: &Externs) -> String {
         let base = self.name(attribute.id).trim_end_matches('_');
-        let mut method = (self.module(attribute.id).clone(), format!("set_{base}"));
+        let around = externs.tree_of(attribute.id, self.module(attribute.id));
+        let mut method = (around, format!("set_{base}"));
         while self.methods.contains(&method) {
             method.1.push('_');
         }
@@ -280,20 +299,51 @@ impl Names {
 
     /// The Rust name of a member, enumerator, case or parameter of a definition.
     pub(crate) fn member(&self, owner: &Definition, idl: &str, case: Case) -> String {
+        let given = self.members.get(&(owner.id, idl.to_owned()));
+        given.cloned().unwrap_or_else(|| self.wanted_member(owner, idl, case))
+    }
+
+    fn wanted_member(&self, owner: &Definition, idl: &str, case: Case) -> String {
         let scoped = format!("{}::{idl}", owner.scoped_name);
         self.renames.get(&scoped).cloned().unwrap_or_else(|| convert(idl, case))
     }
 
-    fn claim_members(&self, owner: &Definition, clashes: &mut Clashes<'_>) {
+    fn claim_members(&mut self, owner: &Definition, claims: &mut Claims<'_>) {
         let (case, members) = members_of(owner);
+        let scope = format!("members of {}", owner.id.index());
+        for (base, name) in inherited_members(claims.model(), owner) {
+            let given = self.member(base, name, case);
+            claims.claim(&scope, &[Space::Value], given, Claimant::of(base));
+        }
         for (name, span) in members {
-            let scope = format!("{} members", owner.scoped_name);
-            let rust = self.member(owner, name, case);
-            let scoped_name = format!("{}::{name}", owner.scoped_name);
-            let claimant = Claimant { word: "member", scoped_name, span };
-            clashes.claim(&scope, Space::Value, &rust, claimant);
+            let wanted = self.wanted_member(owner, name, case);
+            let claimant = Claimant {
+                id: owner.id,
+                word: "member",
+                scoped_name: format!("{}::{name}", owner.scoped_name),
+                span,
+            };
+            let given = claims.claim(&scope, &[Space::Value], wanted.clone(), claimant);
+            if given != wanted {
+                self.members.insert((owner.id, name.to_owned()), given);
+            }
         }
     }
+}
+
+/// The members that a struct or valuetype has from its bases, each with the base.
+fn inherited_members<'m>(model: &'m Model, owner: &Definition) -> Vec<(&'m Definition, &'m str)> {
+    let bases: Vec<DefId> = match &owner.kind {
+        DefinitionKind::Struct(x) => x.base.into_iter().collect(),
+        DefinitionKind::ValueType(x) => x.bases.clone(),
+        _ => Vec::new(),
+    };
+    let mut found = Vec::new();
+    for base in bases.into_iter().filter(|base| *base < owner.id).map(|base| model.get(base)) {
+        found.extend(inherited_members(model, base));
+        found.extend(members_of(base).1.into_iter().map(|(name, _)| (base, name)));
+    }
+    found
 }
 
 /// Names of the members, enumerators, cases or parameters, and how Rust writes them.
@@ -350,67 +400,4 @@ fn rust_name_of(definition: &Definition) -> String {
     let is_method =
         matches!(definition.kind, DefinitionKind::Operation(_) | DefinitionKind::Attribute(_));
     if is_method && REFERENCE_METHODS.contains(&name.as_str()) { name + "_" } else { name }
-}
-
-/// Rust's two namespaces (macros have none of ours).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Space {
-    Type,
-    Value,
-}
-
-/// What wants a Rust name: what it is in the IDL and where.
-#[derive(Debug, Clone)]
-struct Claimant {
-    word: &'static str,
-    scoped_name: String,
-    span: Span,
-}
-
-impl Claimant {
-    fn of(definition: &Definition) -> Self {
-        Claimant {
-            word: definition.kind.word(),
-            scoped_name: definition.scoped_name.clone(),
-            span: definition.span,
-        }
-    }
-}
-
-/// Names already given, to report the second one.
-struct Clashes<'d> {
-    model: &'d Model,
-    diagnostics: &'d mut Vec<Diagnostic>,
-    taken: HashMap<(String, Space, String), Claimant>,
-}
-
-impl Clashes<'_> {
-    fn claim(&mut self, scope: &str, space: Space, name: &str, claimant: Claimant) {
-        let key = (scope.to_owned(), space, name.to_owned());
-        let Some(first) = self.taken.get(&key) else {
-            self.taken.insert(key, claimant);
-            return;
-        };
-        let Claimant { word, scoped_name, span } = claimant;
-        let message = format!(
-            "{word} `{scoped_name}` and {} `{}` both become `{name}` in Rust",
-            first.word, first.scoped_name
-        );
-        let note = Note {
-            message: format!("`{}` is here", first.scoped_name),
-            span: first.span,
-            position: self.model.sources.position(first.span),
-        };
-        self.diagnostics.push(Diagnostic {
-            code: Code::RustNameClash,
-            severity: Severity::Error,
-            message,
-            span,
-            position: self.model.sources.position(span),
-            hint: format!(
-                "rename one of them for Rust: `Builder::rename(\"{scoped_name}\", …)` in build.rs"
-            ),
-            notes: vec![note],
-        });
-    }
 }

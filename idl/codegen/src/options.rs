@@ -27,8 +27,13 @@ pub struct Options {
     /// `serde::Serialize`.
     pub extra_derives: Vec<String>,
     /// IDL scopes (`CosNaming`, `Stock::Types`) whose code is elsewhere, each with the absolute
-    /// Rust path of that code (`crate::naming::cos_naming`). Nothing in these scopes is generated.
+    /// Rust path of that code (`crate::naming::cos_naming`). Nothing of these scopes is generated,
+    /// except what the files compiled add to a scope that an included file opens.
     pub extern_modules: Vec<(String, String)>,
+    /// Included files (`common.idl`, or the end of a longer path) whose code is elsewhere, each
+    /// with the Rust path at which that code was included (`my_common::idl`). The files that such a
+    /// file includes are there too, unless they are named themselves.
+    pub extern_files: Vec<(String, String)>,
     /// Scoped IDL names (`Stock::Quoter::set_x`) with the Rust name to use instead of the one that
     /// the mapping gives; written as Rust writes it.
     pub renames: Vec<(String, String)>,
@@ -46,6 +51,7 @@ impl Default for Options {
             operation_demux: OperationDemux::default(),
             extra_derives: Vec::new(),
             extern_modules: Vec::new(),
+            extern_files: Vec::new(),
             renames: Vec::new(),
             futures: true,
             async_servants: false,
@@ -74,6 +80,11 @@ impl Options {
         for (idl, rust) in &self.extern_modules {
             if syn::parse_str::<syn::Path>(rust).is_err() {
                 return Err(format!("extern module `{idl}`: `{rust}` is not a Rust path"));
+            }
+        }
+        for (idl, rust) in &self.extern_files {
+            if syn::parse_str::<syn::Path>(rust).is_err() {
+                return Err(format!("extern file `{idl}`: `{rust}` is not a Rust path"));
             }
         }
         for (idl, rust) in &self.renames {

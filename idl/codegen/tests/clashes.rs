@@ -1,5 +1,5 @@
-//! Names of the IDL that become one name in Rust are reported, with both names and both places.
-//! `Options::renames` is the way out.
+//! Of names of the IDL that become one name in Rust the later one gives way, with a warning that has
+//! both names and both places. `Options::renames` chooses other names.
 
 use corbie_codegen::{Options, generate};
 use corbie_frontend::MemoryLoader;
@@ -14,11 +14,12 @@ fn messages(idl: &str, options: &Options) -> Vec<String> {
     generated.diagnostics.iter().map(|d| d.render(&compilation.model.sources)).collect()
 }
 
+/// The later name gives way: it becomes `given`.
 #[track_caller]
-fn check_clash(idl: &str, first: &str, second: &str) {
+fn check_clash(idl: &str, first: &str, second: &str, given: &str) {
     let messages = messages(idl, &Options::new());
     assert_eq!(messages.len(), 1, "{messages:?}");
-    for name in [first, second] {
+    for name in [first, second, given] {
         assert!(messages[0].contains(&format!("`{name}`")), "{name}: {}", messages[0]);
     }
     assert!(messages[0].contains("rename"), "no hint: {}", messages[0]);
@@ -27,41 +28,57 @@ fn check_clash(idl: &str, first: &str, second: &str) {
 #[test]
 fn types() {
     let idl = "module M { struct FooBar { long x; }; struct Foo_Bar { long x; }; };";
-    check_clash(idl, "M::FooBar", "M::Foo_Bar");
+    check_clash(idl, "M::FooBar", "M::Foo_Bar", "FooBar_");
 }
 
 #[test]
 fn members() {
-    check_clash("struct S { long fooBar; long foo_bar; };", "S::fooBar", "S::foo_bar");
+    check_clash("struct S { long fooBar; long foo_bar; };", "S::fooBar", "S::foo_bar", "foo_bar_");
 }
 
 #[test]
 fn enumerators() {
-    check_clash("enum E { tkLong, tk_long };", "E::tkLong", "E::tk_long");
+    check_clash("enum E { tkLong, tk_long };", "E::tkLong", "E::tk_long", "TkLong_");
 }
 
 #[test]
 fn operations() {
     let idl = "interface I { void getIt(); long get_it(); };";
-    check_clash(idl, "I::getIt", "I::get_it");
+    check_clash(idl, "I::getIt", "I::get_it", "get_it_");
 }
 
 #[test]
 fn parameters() {
     let idl = "interface I { void f(in long aB, in long a_b); };";
-    check_clash(idl, "I::f::aB", "I::f::a_b");
+    check_clash(idl, "I::f::aB", "I::f::a_b", "a_b_");
 }
 
 #[test]
 fn union_cases() {
     let idl = "union U switch (long) { case 1: long aB; case 2: long a_b; };";
-    check_clash(idl, "U::aB", "U::a_b");
+    check_clash(idl, "U::aB", "U::a_b", "AB_");
 }
 
 #[test]
 fn modules_and_modules_of_interfaces() {
     let idl = "interface FooBar { void f(); }; module foo_bar { struct S { long x; }; };";
-    check_clash(idl, "FooBar", "foo_bar");
+    check_clash(idl, "FooBar", "foo_bar", "foo_bar_");
+}
+
+#[test]
+fn the_c_idiom_of_a_tag_and_a_typedef() {
+    check_clash("typedef struct test_ { long x; } test;", "test_", "test", "Test_");
+}
+
+#[test]
+fn members_of_a_base() {
+    let idl = "struct A { long aB; }; struct B : A { long a_b; };";
+    check_clash(idl, "A", "B::a_b", "a_b_");
+}
+
+#[test]
+fn a_constant_and_an_empty_exception() {
+    check_clash("module M { exception X {}; const long x_ = 1; };", "M::X", "M::x_", "X_");
 }
 
 #[test]

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use crate::diagnostic::{Code, Diagnostics, Report};
 use crate::model::{DefId, Model};
 use crate::options::Options;
-use crate::source::{SourceMap, Span};
+use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{AnnotationUse, DefinitionSyntax, Item, Name};
 use crate::token::Event;
 use repository::{Identity, Prefix};
@@ -64,6 +64,8 @@ struct Checker<'a> {
     standard: HashSet<Rc<str>>,
     /// Steps that constant evaluation may still take.
     constant_work: u64,
+    /// Files that the text does not include: texts before it do.
+    hidden: HashSet<FileId>,
 }
 
 /// What a definition brings along from its declaration.
@@ -73,9 +75,17 @@ struct Head<'a> {
     annotations: &'a [AnnotationUse],
 }
 
-/// Checks a whole text. The sources stay outside the model until the caller puts them in.
+/// The text of one file compiled.
+pub(crate) struct Text {
+    pub(crate) items: Vec<Item>,
+    /// The file and all that it includes.
+    pub(crate) files: HashSet<FileId>,
+}
+
+/// Checks whole texts, one after the other. The sources stay outside the model until the caller
+/// puts them in.
 pub(crate) fn check(
-    items: &[Item],
+    texts: &[Text],
     options: &Options,
     sources: &mut SourceMap,
     diagnostics: &mut Diagnostics,
@@ -94,8 +104,11 @@ pub(crate) fn check(
         missing: HashMap::new(),
         standard: HashSet::new(),
         constant_work: constants::WORK,
+        hidden: HashSet::new(),
     };
-    checker.items(items, ScopeId::ROOT);
+    for text in texts {
+        checker.text(text, texts);
+    }
     checker.check_completeness();
     checker.imply();
     checker.check_repository_ids();
@@ -105,6 +118,16 @@ pub(crate) fn check(
 impl Checker<'_> {
     fn report(&mut self, code: Code, span: Span, message: impl Into<String>, hint: &str) {
         self.diagnostics.report(Report::new(code, span, message).hint(hint));
+    }
+
+    /// One of the files compiled: it sees what it includes, and no more.
+    fn text(&mut self, text: &Text, all: &[Text]) {
+        let others = all.iter().flat_map(|other| &other.files);
+        self.hidden = others.filter(|file| !text.files.contains(file)).copied().collect();
+        self.prefix = Prefix::default();
+        self.outer_prefixes.clear();
+        self.missing.clear();
+        self.items(&text.items, ScopeId::ROOT);
     }
 
     /// The contents of a module, interface, … in order.

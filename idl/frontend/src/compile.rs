@@ -1,11 +1,14 @@
-//! [`compile`]: preprocessor, parser and checker in a row.
+//! [`compile`] and [`compile_all`]: preprocessor, parser and checker in a row.
 //!
-//! The one entry point of the crate, also for the fuzz target.
+//! The entry points of the crate, also for the fuzz target.
+
+use std::collections::HashSet;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::joining::Joined;
 use crate::model::Model;
 use crate::options::Options;
-use crate::source::{SourceLoader, SourceMap};
+use crate::source::{FileId, SourceLoader, SourceMap};
 use crate::{checker, parser, preprocessor};
 
 /// The result of [`compile`].
@@ -37,11 +40,33 @@ impl Compilation {
 /// rest. Never panics, whatever the input; costs are bounded by [`crate::Limits`].
 #[must_use]
 pub fn compile(path: &str, loader: &dyn SourceLoader, options: &Options) -> Compilation {
+    compile_all(&[path], loader, options)
+}
+
+/// Compiles several files into one model, as [`compile`] does with one.
+///
+/// Each is read as if it were compiled alone: its macros and prefixes are its own, and it sees
+/// the definitions of the files that it includes, not those of the files before it. A definition
+/// that several of them include is in the model once.
+#[must_use]
+pub fn compile_all(paths: &[&str], loader: &dyn SourceLoader, options: &Options) -> Compilation {
     let mut sources = SourceMap::default();
     let mut diagnostics = Diagnostics::new(options.limits.diagnostics);
-    let stream = preprocessor::run(path, loader, options, &mut sources, &mut diagnostics);
-    let items = parser::parse(stream, &options.limits, &sources, &mut diagnostics);
-    let mut model = checker::check(&items, options, &mut sources, &mut diagnostics);
+    let mut joined = Joined::default();
+    let mut texts = Vec::new();
+    for path in paths {
+        let mut stream = preprocessor::run(path, loader, options, &mut sources, &mut diagnostics);
+        let files: HashSet<FileId> = stream.stretches.iter().map(|x| x.file).collect();
+        if let Some(main) = stream.stretches.first() {
+            sources.set_main(main.file);
+        }
+        if paths.len() > 1 {
+            joined.leave_out(&mut stream);
+        }
+        let items = parser::parse(stream, &options.limits, &sources, &mut diagnostics);
+        texts.push(checker::Text { items, files });
+    }
+    let mut model = checker::check(&texts, options, &mut sources, &mut diagnostics);
     let diagnostics = diagnostics.finish(&sources);
     model.sources = sources;
     Compilation { model, diagnostics }

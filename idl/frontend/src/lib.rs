@@ -8,11 +8,12 @@
 #![forbid(unsafe_code)]
 
 // layers: options source spelling < diagnostic model token < constant keywords standard
-//    syntax < preprocessor < parser < checker < compile
+//    syntax < preprocessor < joining parser < checker < compile
 mod checker;
 mod compile;
 mod constant;
 pub mod diagnostic;
+mod joining;
 mod keywords;
 pub mod model;
 pub mod options;
@@ -24,7 +25,7 @@ mod standard;
 mod syntax;
 mod token;
 
-pub use compile::{Compilation, compile};
+pub use compile::{Compilation, compile, compile_all};
 pub use diagnostic::{Code, Diagnostic, Note, Severity};
 pub use model::{DefId, Definition, DefinitionKind, Model, Type};
 pub use options::{ImpliedIdl, Limits, Options};

@@ -36,7 +36,7 @@ pub struct Model {
     top_level: Vec<DefId>,
     /// Implied definitions by what implies them.
     implied: HashMap<(DefId, ImpliedKind), DefId>,
-    /// The source files, by [`crate::FileId`]; file 0 is the file compiled.
+    /// The source files, by [`crate::FileId`]; file 0 is the first one compiled.
     pub sources: SourceMap,
 }
 

@@ -71,14 +71,16 @@ pub(crate) struct Preprocessor<'a> {
     macros: HashMap<Rc<str>, Rc<Macro>>,
     known: HashMap<String, FileId>,
     once: HashSet<FileId>,
+    /// Stretches of the files that are open, by their index.
+    open_stretches: Vec<usize>,
     total_octets: usize,
     macro_tokens: usize,
     comments: Vec<Comment>,
     out: TokenStream,
 }
 
-/// Preprocesses the file at `path`. The sources read are added to `sources`, the first being file
-/// 0.
+/// Preprocesses the file at `path`. The files read are added to `sources`, unless an earlier run
+/// has done so.
 pub(crate) fn run(
     path: &str,
     loader: &dyn SourceLoader,
@@ -99,14 +101,19 @@ pub(crate) fn run(
         macros: HashMap::new(),
         known: HashMap::new(),
         once: HashSet::new(),
+        open_stretches: Vec::new(),
         total_octets: 0,
         macro_tokens: 0,
         comments: Vec::new(),
         out: TokenStream::default(),
     };
+    preprocessor.know_sources();
     preprocessor.open_main(path);
     preprocessor.predefine();
     preprocessor.run();
+    while !preprocessor.open_stretches.is_empty() {
+        preprocessor.end_stretch();
+    }
     preprocessor.out
 }
 
@@ -195,6 +202,7 @@ impl Preprocessor<'_> {
     /// Ends the innermost file, complaining of conditionals left open in it.
     fn close_file(&mut self) {
         let Some(file) = self.files.pop() else { return };
+        self.end_stretch();
         for open in file.conditionals {
             let message = "this conditional is never closed";
             self.report(Code::UnterminatedConditional, open.opened, message, "add `#endif`");

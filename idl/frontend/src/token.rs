@@ -3,9 +3,10 @@
 //! Events (pragmas, entering and leaving included files) and comments are kept beside the tokens,
 //! each with the index of the token that follows. IDL 4.2 §7.2.
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use crate::source::Span;
+use crate::source::{FileId, Span};
 
 /// One token.
 #[derive(Debug, Clone)]
@@ -98,4 +99,16 @@ pub(crate) struct TokenStream {
     pub(crate) events: Vec<(usize, Event)>,
     /// Sorted by index of the token that follows.
     pub(crate) docs: Vec<(usize, Vec<Span>)>,
+    /// Which file the tokens are of, the file compiled first.
+    pub(crate) stretches: Vec<Stretch>,
+}
+
+/// The text of one file: of the file compiled, or of one `#include`.
+#[derive(Debug, Clone)]
+pub(crate) struct Stretch {
+    pub(crate) file: FileId,
+    /// Its tokens, with those of files included in it.
+    pub(crate) tokens: Range<usize>,
+    /// Its events, with those of files included in it; what enters and leaves it is outside.
+    pub(crate) events: Range<usize>,
 }

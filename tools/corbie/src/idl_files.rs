@@ -43,9 +43,22 @@ pub(crate) fn compile(
     matches: &ArgMatches,
     implied: ImpliedIdl,
 ) -> Result<Compilation, Failure> {
-    let Some(path) = file.to_str() else {
-        return Err(Failure::usage(format!("`{}` is not a name in UTF-8", file.display())));
-    };
+    compile_all(&[file], matches, implied)
+}
+
+/// Compiles files into one model.
+pub(crate) fn compile_all(
+    files: &[&Path],
+    matches: &ArgMatches,
+    implied: ImpliedIdl,
+) -> Result<Compilation, Failure> {
+    let mut paths = Vec::new();
+    for file in files {
+        let Some(path) = file.to_str() else {
+            return Err(Failure::usage(format!("`{}` is not a name in UTF-8", file.display())));
+        };
+        paths.push(path);
+    }
     let mut options = Options::new();
     for definition in matches.get_many::<String>("define").into_iter().flatten() {
         options = options.define(definition);
@@ -55,5 +68,5 @@ pub(crate) fn compile(
     let folders: Vec<PathBuf> =
         matches.get_many("include").into_iter().flatten().cloned().collect();
     let loader = FileLoader::new(&folders);
-    Ok(corbie_frontend::compile(path, &loader, &options))
+    Ok(corbie_frontend::compile_all(&paths, &loader, &options))
 }

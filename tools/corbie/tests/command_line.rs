@@ -181,6 +181,36 @@ fn compile_generates_the_asynchronous_forms_asked_for() {
 }
 
 #[test]
+fn several_files_make_one_tree_and_two_of_one_name_are_refused() {
+    let folder = scratch_folder("several");
+    std::fs::create_dir_all(folder.join("more")).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    write("common.idl", "module M { struct Shared { long x; }; };\n");
+    let text = "#include \"common.idl\"\ntypedef M::Shared";
+    let (a, b) = (write("a.idl", &format!("{text} A;\n")), write("b.idl", &format!("{text} B;\n")));
+    let out = folder.to_str().unwrap();
+    assert_eq!(corbie(&["idl", "compile", "-o", out, &a, &b]), Outcome::default());
+    let source = std::fs::read_to_string(folder.join("a.rs")).unwrap();
+    assert_eq!(source.matches("pub struct Shared").count(), 1, "{source}");
+    assert!(source.contains("type A =") && source.contains("type B ="), "{source}");
+
+    let pair = "--extern-idl=common.idl=my_common::idl";
+    let elsewhere = corbie(&["idl", "compile", "-o", out, "--output", "ab", pair, &a, &b]);
+    assert_eq!(elsewhere, Outcome::default());
+    let source = std::fs::read_to_string(folder.join("ab.rs")).unwrap();
+    assert!(source.contains("type A = my_common::idl::m::Shared"), "{source}");
+
+    let other = write("more/a.idl", "const long X = 1;\n");
+    let outcome = corbie(&["idl", "compile", "-o", out, &a, &other]);
+    assert_ne!(outcome.status, 0);
+    assert!(outcome.stderr.contains(&a) && outcome.stderr.contains(&other), "{}", outcome.stderr);
+}
+
+#[test]
 fn nothing_is_written_when_there_are_errors() {
     let folder = scratch_folder("errors");
     let idl = folder.join("wrong.idl");

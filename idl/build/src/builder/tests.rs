@@ -96,21 +96,100 @@ fn a_file_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn two_files_of_one_name_are_refused() {
+fn two_files_of_one_name_are_refused_unless_the_output_has_another() {
     let folder = Folder::new("same");
     let one = folder.write("a.idl", "const long A = 1;");
-    let two = folder.write("inc/a.idl", "const long A = 1;");
-    let result = compile(&Builder::new().out_dir(&folder.0), &[&one, &two]).0;
-    assert!(matches!(result, Err(Error::SameOutput(_, _))), "{result:?}");
+    let two = folder.write("inc/a.idl", "const long B = 1;");
+    let builder = Builder::new().out_dir(&folder.0);
+    let error = compile(&builder, &[&one, &two]).0.expect_err("two files of one name");
+    assert!(matches!(error, Error::SameOutput(_, _)), "{error:?}");
+    for file in [&one, &two] {
+        assert!(error.to_string().contains(&file.display().to_string()), "{error}");
+    }
+    assert!(!folder.0.join("a.rs").exists());
+    compile(&builder.output("both"), &[&one, &two]).0.expect("another name");
+    let source = fs::read_to_string(folder.0.join("both.rs")).expect("the output");
+    assert!(source.contains("const A") && source.contains("const B"), "{source}");
 }
 
 #[test]
-fn clashes_and_bad_options_are_errors_and_a_rename_helps() {
+fn several_files_make_one_tree() {
+    let folder = Folder::new("tree");
+    folder.write("common.idl", "module M { struct Shared { long x; }; };");
+    let text = |name: &str| {
+        format!("#include \"common.idl\"\nmodule M {{ interface {name} {{ Shared get(); }}; }};")
+    };
+    let a = folder.write("a.idl", &text("A"));
+    let b = folder.write("b.idl", &text("B"));
+    let (result, told) = compile(&Builder::new().out_dir(&folder.0), &[&a, &b]);
+    result.expect("compiles");
+    for name in ["a.idl", "b.idl", "common.idl"] {
+        assert!(told.iter().any(|line| line.ends_with(name)), "{name}: {told:?}");
+    }
+    let source = fs::read_to_string(folder.0.join("a.rs")).expect("the output");
+    for once in ["pub mod m {", "pub struct Shared {", "trait AServant", "trait BServant"] {
+        assert_eq!(source.matches(once).count(), 1, "{once}: {source}");
+    }
+    let other = fs::read_to_string(folder.0.join("b.rs")).expect("a hint");
+    assert!(other.starts_with("compile_error!") && other.contains("`a`"), "{other}");
+}
+
+#[test]
+fn an_included_file_may_be_elsewhere() {
+    let folder = Folder::new("elsewhere");
+    folder.write("base.idl", "module M { typedef long Base; };");
+    folder.write("common.idl", "#include \"base.idl\"\nmodule M { interface I { Base f(); }; };");
+    let main = folder.write(
+        "main.idl",
+        "#include \"common.idl\"\nmodule M { interface J : I { Base g(in I an_i); }; };",
+    );
+    let builder = Builder::new().out_dir(&folder.0);
+    compile(&builder.clone().extern_idl("common.idl", "my_common::idl"), &[&main])
+        .0
+        .expect("compiles");
+    let source = fs::read_to_string(folder.0.join("main.rs")).expect("the output");
+    assert!(!source.contains("trait IServant") && !source.contains("type Base"), "{source}");
+    assert!(source.contains("trait JServant: my_common::idl::m::IServant"), "{source}");
+    assert!(source.contains("my_common::idl::m::Base"), "{source}");
+    // A file with a place of its own.
+    let both = builder.clone().extern_idl("common.idl", "my_common").extern_idl("base.idl", "base");
+    compile(&both, &[&main]).0.expect("compiles");
+    let source = fs::read_to_string(folder.0.join("main.rs")).expect("the output");
+    assert!(source.contains("my_common::m::I") && source.contains("<base::m::Base"), "{source}");
+    let error = compile(&builder.extern_idl("comon.idl", "my_common"), &[&main]).0;
+    let error = error.expect_err("no such file").to_string();
+    assert!(error.contains("E0603") && error.contains("`comon.idl`"), "{error}");
+}
+
+#[test]
+fn what_a_file_adds_to_an_extern_module_is_generated() {
+    let folder = Folder::new("reopened");
+    folder.write("lib.idl", "module Lib { struct Old { long x; }; interface I {}; };");
+    let main = folder.write(
+        "main.idl",
+        "#include \"lib.idl\"\nmodule Lib { struct New { Old was; }; struct IServant { I it; }; };",
+    );
+    let builder = Builder::new().out_dir(&folder.0).extern_module("Lib", "crate::lib");
+    compile(&builder, &[&main]).0.expect("compiles");
+    let source = fs::read_to_string(folder.0.join("main.rs")).expect("the output");
+    assert!(source.contains("pub struct New") && !source.contains("struct Old"), "{source}");
+    assert!(source.contains("pub was: crate::lib::Old"), "{source}");
+    assert!(source.contains("pub struct IServant {"), "{source}");
+}
+
+#[test]
+fn clashes_are_warnings_that_say_which_name_gave_way() {
     let folder = Folder::new("clash");
     let main = folder.write("clash.idl", "struct S { long aB; long a_b; };");
     let builder = Builder::new().out_dir(&folder.0);
-    let text = compile(&builder, &[&main]).0.expect_err("a clash").to_string();
-    assert!(text.contains("`S::aB`") && text.contains("`S::a_b`"), "{text}");
+    let (result, told) = compile(&builder, &[&main]);
+    result.expect("compiles");
+    let warning = told.iter().find(|line| line.starts_with("warning=")).expect("a warning");
+    for part in ["`S::aB`", "`S::a_b`", "`a_b_`"] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+    let source = fs::read_to_string(folder.0.join("clash.rs")).expect("the output");
+    assert!(source.contains("pub a_b: i32") && source.contains("pub a_b_: i32"), "{source}");
     compile(&builder.clone().rename("S::aB", "a_big"), &[&main]).0.expect("renamed");
     let source = fs::read_to_string(folder.0.join("clash.rs")).expect("the output");
     assert!(source.contains("pub a_big: i32"), "{source}");

@@ -38,7 +38,7 @@ impl Checker<'_> {
                 format!("rename it, or write the outer one with its scope (`::…::{}`)", used.name);
             self.diagnostics.report(report.hint(hint));
         }
-        let entry = Entry { name: name.text.clone(), span: name.span, target };
+        let entry = Entry::new(name, target);
         self.scopes[scope.0].entries.entry(key).or_insert(entry);
     }
 
@@ -61,12 +61,15 @@ impl Checker<'_> {
         }
     }
 
-    /// The definition of this name in the scope itself, if there is one.
-    pub(super) fn local_definition(&self, scope: ScopeId, name: &Name) -> Option<DefId> {
-        match self.scopes[scope.0].entries.get(&key(&name.text)) {
-            Some(Entry { name: known, target: Target::Definition(id), .. })
+    /// The definition of this name in the scope itself, if there is one, which is declared again.
+    pub(super) fn local_definition(&mut self, scope: ScopeId, name: &Name) -> Option<DefId> {
+        match self.scopes[scope.0].entries.get_mut(&key(&name.text)) {
+            Some(Entry { name: known, target: Target::Definition(id), again, .. })
                 if *known == name.text =>
             {
+                if !again.contains(&name.span.file) {
+                    again.push(name.span.file);
+                }
                 Some(*id)
             }
             _ => None,
@@ -225,6 +228,11 @@ pub(super) fn clash(name: &Name, old: &str, place: Span) -> Report {
     if *old == *name.text {
         let message = format!("`{}` is already defined in this scope", name.text);
         let report = Report::new(Code::Redefinition, name.span, message);
+        if name.span == place {
+            let hint = "this text is read twice: guard the file with `#pragma once`, or include \
+                        it with the same macros everywhere";
+            return report.hint(hint);
+        }
         report.note("first defined here", place).hint("rename one of them")
     } else {
         let message = format!("`{}` differs from `{old}` only in case", name.text);

@@ -110,7 +110,12 @@ impl Checker<'_> {
         let after = self.last_implied(interface);
         let made = self.implied_definition(interface, parent, name, docs, role, kind);
         let id = self.model.add_behind(after, |id| Definition { id, ..made });
-        let entry = Entry { name: entry_name.clone(), span, target: Target::Definition(id) };
+        let entry = Entry {
+            name: entry_name.clone(),
+            span,
+            target: Target::Definition(id),
+            again: Vec::new(),
+        };
         self.scopes[scope.0].entries.insert(key(&entry_name), entry);
         id
     }

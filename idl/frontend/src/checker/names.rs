@@ -12,7 +12,7 @@ use super::scope::{Entry, ScopeId, Target, Used, key};
 use crate::diagnostic::{Code, Report};
 use crate::model::{DefId, DefinitionKind, Type};
 use crate::preprocessor;
-use crate::source::{MemoryLoader, Span};
+use crate::source::{FileId, MemoryLoader, Span};
 use crate::spelling;
 use crate::standard;
 use crate::syntax::{Name, ScopedName};
@@ -46,9 +46,17 @@ impl Checker<'_> {
         all
     }
 
+    /// What a scope has of this name, unless only files have it that the text does not include.
+    fn visible_entry(&self, scope: ScopeId, key: &str) -> Option<&Entry> {
+        let entry = self.scopes[scope.0].entries.get(key)?;
+        let hidden = |file: &FileId| self.hidden.contains(file);
+        let is_hidden = hidden(&entry.span.file) && entry.again.iter().all(hidden);
+        (!is_hidden).then_some(entry)
+    }
+
     /// Looks in a scope, then in its bases; a name in a base hides the same name further up.
     fn find_in(&self, scope: ScopeId, key: &str) -> Found {
-        if let Some(entry) = self.scopes[scope.0].entries.get(key) {
+        if let Some(entry) = self.visible_entry(scope, key) {
             return Found::One(entry.clone());
         }
         if self.scopes[scope.0].bases.is_empty() {
@@ -61,7 +69,7 @@ impl Checker<'_> {
             if !seen.insert(base) {
                 continue;
             }
-            match self.scopes[base.0].entries.get(key) {
+            match self.visible_entry(base, key) {
                 Some(entry) => found.push((base, entry.clone())),
                 None => waiting.extend(self.scopes[base.0].bases.iter().rev()),
             }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::repository::Prefix;
 use crate::model::DefId;
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use crate::syntax::Name;
 
 /// Index into the checker's list of scopes.
@@ -36,6 +36,14 @@ pub(super) struct Entry {
     pub(super) name: Rc<str>,
     pub(super) span: Span,
     pub(super) target: Target,
+    /// Other files that declare it: forward, or as a module that they continue.
+    pub(super) again: Vec<FileId>,
+}
+
+impl Entry {
+    pub(super) fn new(name: &Name, target: Target) -> Self {
+        Entry { name: name.text.clone(), span: name.span, target, again: Vec::new() }
+    }
 }
 
 /// The first use in a scope of a name from elsewhere.
@@ -87,7 +95,7 @@ impl Scope {
 
     /// Remembers the name of a faulty definition.
     pub(super) fn poison(&mut self, name: &Name) {
-        let entry = Entry { name: name.text.clone(), span: name.span, target: Target::Broken };
+        let entry = Entry::new(name, Target::Broken);
         self.entries.entry(key(&name.text)).or_insert(entry);
     }
 }

@@ -185,10 +185,12 @@ codes! {
     /// A constant needs more digits than the limit.
     ConstantTooComplex = 507 Error;
 
-    /// Two IDL names become the same Rust name. Raised by the generator.
-    RustNameClash = 601 Error;
+    /// Two IDL names become the same Rust name, and one gives way. Raised by the generator.
+    RustNameClash = 601 Warning;
     /// A construct is understood, but no code is made for it. Raised by the generator.
     NotGenerated = 602 Warning;
+    /// The options say where the code of a file is that no file includes. Raised by the generator.
+    UnknownExtern = 603 Error;
 
     /// More diagnostics than the limit; the rest were counted only.
     TooManyDiagnostics = 901 Error;

@@ -45,7 +45,7 @@ pub struct Definition {
     pub span: Span,
     /// `span` as file name, line and column (both from 1), `#line` directives applied.
     pub position: Position,
-    /// Defined in the file compiled, rather than in an included one. For a module: reopened there.
+    /// Defined in a file compiled, rather than in an included one. For a module: reopened there.
     pub in_main_file: bool,
     /// Set when the compiler added it, see [`crate::ImpliedIdl`]: why, and for which definition.
     pub implied: Option<Implied>,

@@ -9,7 +9,7 @@ use super::{OpenFile, Preprocessor};
 use crate::diagnostic::{Code, Report};
 use crate::source::{FileId, LoadError, LoadedSource, Span};
 use crate::standard;
-use crate::token::Event;
+use crate::token::{Event, Stretch};
 
 impl Preprocessor<'_> {
     /// Opens the file compiled; when that fails, an empty file takes its place.
@@ -28,8 +28,7 @@ impl Preprocessor<'_> {
                 (path.to_owned(), String::new(), Some(report))
             }
         };
-        let id = self.sources.add(&name, text, None);
-        self.known.insert(name, id);
+        let id = self.enter_source(name, text, None);
         if let Some(report) = problem {
             self.diagnostics.report(report);
         }
@@ -89,10 +88,12 @@ impl Preprocessor<'_> {
             return;
         }
         match self.find(&path, &from, system, span) {
-            Ok(id) if self.once.contains(&id) => {}
             Ok(id) => {
-                self.event(Event::EnterFile);
-                self.read(id);
+                self.sources.add_include(directive.file, id);
+                if !self.once.contains(&id) {
+                    self.event(Event::EnterFile);
+                    self.read(id);
+                }
             }
             Err(report) => {
                 self.diagnostics.report(report);
@@ -114,17 +115,49 @@ impl Preprocessor<'_> {
         };
         let name = loaded.name.clone();
         let text = self.admit(loaded).map_err(|report| report.at(span))?;
-        if let Some(id) = self.known.get(&name) {
-            return Ok(*id);
+        Ok(self.enter_source(name, text, Some(span)))
+    }
+
+    /// The file of this name and text in the source map; added if it is not there yet.
+    fn enter_source(&mut self, name: String, text: String, from: Option<Span>) -> FileId {
+        let identity = plain_path(&name);
+        let known = self.known.get(&identity).copied();
+        // A link may make one path of two files.
+        let same = |id: &FileId| self.sources.file(*id).is_some_and(|file| *file.text == *text);
+        if let Some(id) = known.filter(same) {
+            return id;
         }
-        let id = self.sources.add(&name, text, Some(span));
-        self.known.insert(name, id);
-        Ok(id)
+        let id = self.sources.add(&name, text, from);
+        self.known.insert(identity, id);
+        id
+    }
+
+    /// Takes over what earlier runs have read.
+    pub(super) fn know_sources(&mut self) {
+        for (at, file) in self.sources.files().iter().enumerate() {
+            self.known.insert(plain_path(&file.name), FileId(at as u32));
+        }
+    }
+
+    pub(super) fn end_stretch(&mut self) {
+        let (tokens, events) = (self.out.tokens.len(), self.out.events.len());
+        let open = self.open_stretches.pop();
+        if let Some(stretch) = open.and_then(|at| self.out.stretches.get_mut(at)) {
+            stretch.tokens.end = tokens;
+            stretch.events.end = events;
+        }
     }
 
     fn read(&mut self, id: FileId) {
         let Some(file) = self.sources.file(id) else { return };
         self.comments.clear();
+        let (tokens, events) = (self.out.tokens.len(), self.out.events.len());
+        self.open_stretches.push(self.out.stretches.len());
+        self.out.stretches.push(Stretch {
+            file: id,
+            tokens: tokens..tokens,
+            events: events..events,
+        });
         self.files.push(OpenFile {
             lexer: RawLexer::new(id, file.text.clone()),
             name: Rc::from(&*file.name),
@@ -151,6 +184,23 @@ fn quoted_path(text: &str) -> Option<(String, bool)> {
     };
     let path = text[1..].split_once(close)?.0;
     (!path.is_empty()).then(|| (path.to_owned(), close == '>'))
+}
+
+/// A path without `.` and `folder/..`, so that one file has one path.
+fn plain_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        let up = parts.last().is_some_and(|last| !matches!(*last, "" | ".."));
+        match part {
+            "." => {}
+            "" if !parts.is_empty() => {}
+            ".." if up => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// UTF-8, or else ISO 8859-1 (IDL's own character set, IDL 4.2 §7.2).

@@ -3,9 +3,10 @@
 //! Used by diagnostics (source lines, carets) and by the model (positions). `#line` directives
 //! change the position shown, never the text found.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A file of a [`SourceMap`]; 0 is the file compiled.
+/// A file of a [`SourceMap`]; 0 is the first file compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileId(pub u32);
 
@@ -57,8 +58,12 @@ pub struct SourceFile {
     pub name: Arc<str>,
     /// The text, as UTF-8 (ISO 8859-1 input is converted).
     pub text: Arc<str>,
-    /// Where it was first included from; `None` for the file compiled and for built-in text.
+    /// Where it was first included from; `None` for a file compiled and for built-in text.
     pub included_from: Option<Span>,
+    /// The files that it includes, each once.
+    pub includes: Vec<FileId>,
+    /// Whether it is a file compiled, perhaps included by another one as well.
+    is_main: bool,
     /// Offsets of the first octet of each line.
     lines: Vec<u32>,
     /// `#line` directives: offset from which it holds, line number there, file name if given.
@@ -71,7 +76,15 @@ impl SourceFile {
             text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at as u32 + 1);
         let lines = std::iter::once(0).chain(starts).collect();
         let (name, text) = (name.into(), text.into());
-        SourceFile { name, text, included_from, lines, renumbered: Vec::new() }
+        SourceFile {
+            name,
+            text,
+            included_from,
+            includes: Vec::new(),
+            is_main: false,
+            lines,
+            renumbered: Vec::new(),
+        }
     }
 
     /// Index of the line (from 0) that an offset is in.
@@ -156,10 +169,10 @@ impl SourceMap {
             .unwrap_or("")
     }
 
-    /// Whether a span shows as being in the file compiled (`#line "other"` moves text elsewhere).
+    /// Whether a span shows as being in a file compiled (`#line "other"` moves text elsewhere).
     #[must_use]
     pub fn in_main_file(&self, span: Span) -> bool {
-        let Some(file) = self.file(span.file).filter(|_| span.file == FileId(0)) else {
+        let Some(file) = self.file(span.file).filter(|file| file.is_main) else {
             return false;
         };
         let shown = file.position(span.start).file;
@@ -169,6 +182,40 @@ impl SourceMap {
     pub(crate) fn add(&mut self, name: &str, text: String, from: Option<Span>) -> FileId {
         self.files.push(SourceFile::new(name, text, from));
         FileId(self.files.len() as u32 - 1)
+    }
+
+    /// The files compiled, in order of compilation.
+    pub fn main_files(&self) -> impl Iterator<Item = &SourceFile> {
+        self.files.iter().filter(|file| file.is_main)
+    }
+
+    /// A file with everything that it includes, and what that includes.
+    #[must_use]
+    pub fn with_includes(&self, file: FileId) -> BTreeSet<FileId> {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![file];
+        while let Some(id) = waiting.pop() {
+            if found.insert(id) {
+                waiting.extend(self.file(id).into_iter().flat_map(|file| &file.includes));
+            }
+        }
+        found
+    }
+
+    /// Marks a file as compiled.
+    pub(crate) fn set_main(&mut self, id: FileId) {
+        if let Some(file) = self.file_mut(id) {
+            file.is_main = true;
+        }
+    }
+
+    /// Notes that one file includes another.
+    pub(crate) fn add_include(&mut self, from: FileId, to: FileId) {
+        if let Some(file) = self.file_mut(from)
+            && !file.includes.contains(&to)
+        {
+            file.includes.push(to);
+        }
     }
 
     pub(crate) fn file_mut(&mut self, id: FileId) -> Option<&mut SourceFile> {

@@ -35,7 +35,9 @@ fn check_table() -> Command {
 
 fn compile_table() -> Command {
     Command::new("compile")
-        .about("Generates Rust from IDL files, as corbie_build does in a build.rs")
+        .about(
+            "Generates one tree of Rust modules from IDL files, as corbie_build does in a build.rs",
+        )
         .arg(files())
         .args(idl_files::arguments())
         .arg(
@@ -46,6 +48,12 @@ fn compile_table() -> Command {
                 .default_value(".")
                 .value_parser(value_parser!(PathBuf))
                 .help("The folder for the output, made if need be: stock.idl becomes stock.rs"),
+        )
+        .arg(
+            Arg::new("output")
+                .long("output")
+                .value_name("NAME")
+                .help("The output's name, instead of that of the first file: NAME.rs"),
         )
         .arg(
             Arg::new("demux")
@@ -65,6 +73,10 @@ fn compile_table() -> Command {
         .arg(
             pairs("extern", "SCOPE=PATH")
                 .help("An IDL scope whose Rust code is elsewhere: CosNaming=crate::cos_naming"),
+        )
+        .arg(
+            pairs("extern-idl", "FILE=PATH")
+                .help("An included file whose Rust code is elsewhere: common.idl=my_common::idl"),
         )
         .arg(
             pairs("rename", "NAME=RUST")
@@ -115,7 +127,7 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     match matches.subcommand() {
         Some(("check", rest)) => for_each_file(rest, |file| check(file, rest, output)),
-        Some(("compile", rest)) => for_each_file(rest, |file| compile(file, rest)),
+        Some(("compile", rest)) => compile(rest),
         _ => Err(Failure::usage("say what to do: try `corbie idl --help`")),
     }
 }
@@ -153,8 +165,14 @@ fn warn(text: String) {
     }
 }
 
-fn compile(file: &Path, matches: &ArgMatches) -> Result<(), Failure> {
-    let compilation = idl_files::compile(file, matches, asynchronous::of_compile(matches))?;
+fn compile(matches: &ArgMatches) -> Result<(), Failure> {
+    let files: Vec<PathBuf> = many(matches, "files");
+    let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    let chosen = matches.get_one::<String>("output");
+    let names = corbie_build::output_names(&files, chosen.map(String::as_str));
+    let names = names.map_err(|error| Failure::usage(error.to_string()))?;
+    let implied = asynchronous::of_compile(matches);
+    let compilation = idl_files::compile_all(&files, matches, implied)?;
     let mut text = compilation.render_diagnostics();
     if compilation.has_errors() {
         return Err(Failure::text(text));
@@ -170,10 +188,7 @@ fn compile(file: &Path, matches: &ArgMatches) -> Result<(), Failure> {
     warn(text);
     let folder = matches.get_one::<PathBuf>("out").cloned().unwrap_or_default();
     std::fs::create_dir_all(&folder).map_err(|e| Failure::path("make the folder", &folder, &e))?;
-    let Some(stem) = file.file_stem() else {
-        return Err(Failure::usage(format!("`{}` is not the name of a file", file.display())));
-    };
-    let path = folder.join(stem).with_extension("rs");
+    let path = folder.join(format!("{}.rs", names.first().map_or("", String::as_str)));
     std::fs::write(&path, generated.source).map_err(|e| Failure::path("write", &path, &e))
 }
 
@@ -185,6 +200,7 @@ fn options(matches: &ArgMatches) -> corbie_codegen::Options {
     }
     options.extra_derives = many(matches, "derive");
     options.extern_modules = many(matches, "extern");
+    options.extern_files = many(matches, "extern-idl");
     options.renames = many(matches, "rename");
     options.descriptions = matches.get_flag("descriptions");
     asynchronous::set_options(matches, &mut options);
