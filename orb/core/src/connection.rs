@@ -17,4 +17,4 @@ mod pool;
 pub(crate) use client::ClientConnection;
 pub(crate) use fault::{Awaited, ConnectionFault};
 pub(crate) use muxed::MuxedConnection;
-pub(crate) use pool::{ConnectionPool, NotInLine, Opening, PooledConnection};
+pub(crate) use pool::{ConnectionPool, Lease, NotInLine, Opening, PooledConnection};

@@ -1,7 +1,7 @@
 //! Quality of service: the policies of CORBA Messaging (CORBA Messaging §22.2).
 //!
 //! Set on the ORB (`levels`), the thread (`current`) and the reference; `call` joins them, and what
-//! the reference itself says, into the `CallPolicies` that `client/call` goes by: once per
+//! the reference itself says, into the `CallPolicies` that a call goes by: once per
 //! reference, not per call. `kinds` has the policies, `set` a level's worth of them, `time` the
 //! clock of the OMG, `wire` their form in messages and references.
 

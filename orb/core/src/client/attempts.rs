@@ -3,9 +3,8 @@
 //!
 //! The usual call passes `run` once, from top to bottom; everything else is in cold functions.
 
-use crate::client::BindingRef;
+use crate::client::bind::{self, Binding, BindingRef};
 use crate::client::fault::{CallContext, CallFault};
-use crate::client::{Binding, bind, rebind};
 use crate::connection::ConnectionFault;
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
@@ -59,21 +58,21 @@ impl<T> Answer<T> {
     }
 }
 
-/// Makes attempts until one is answered or none is left. `attempt` makes the one at
-/// [`Attempts::address`], and says there when the request is sent.
+/// Makes attempts until one is answered or none is left, from `binding` on. `attempt` makes the one
+/// at [`Attempts::address`], and says there when the request is sent.
 ///
 /// # Errors
 /// What the last attempt ended with.
 #[inline]
-pub(crate) fn run<T>(
-    object: &Object,
+pub(crate) fn run<'o, T>(
+    object: &'o Object,
     operation: &Operation,
     policies: &CallPolicies,
+    mut binding: BindingRef<'o>,
     mut attempt: impl FnMut(&BindingRef<'_>, &mut Attempts) -> Result<Answer<T>, CallFault>,
 ) -> Result<T, SystemException> {
     let mut attempts = Attempts::default();
     loop {
-        let binding = object.binding()?;
         let answer = attempt(&binding, &mut attempts);
         if answer.is_ok() {
             binding.prefer(attempts.address());
@@ -88,6 +87,7 @@ pub(crate) fn run<T>(
             }
             Err(fault) => after_fault(object, operation, &binding, &mut attempts, fault)?,
         }
+        binding = object.binding()?;
     }
 }
 
@@ -166,8 +166,8 @@ pub(crate) fn after_redirect(
     }
     match redirect {
         Redirect::Reference(ior) => {
-            rebind::check_forward(object, policies, &ior)?;
-            let forwarded = bind(object.orb(), &ior)?.forwarded_to(ior);
+            bind::check_forward(object, policies, &ior)?;
+            let forwarded = bind::bind(object.orb(), &ior)?.forwarded_to(ior);
             object.set_forwarded(Some(Arc::new(forwarded)));
         }
         Redirect::Addressing(disposition) => binding.target(0).set_addressing(disposition),

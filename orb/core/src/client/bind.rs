@@ -1,20 +1,25 @@
-//! From a reference to the places that calls can be sent to.
+//! From a reference to the places that calls can be sent to, and what `RebindPolicy` lets a call do
+//! on the way there: open connections, follow forwards (CORBA Messaging §22.2.1).
 //!
 //! Every profile of a protocol that is spoken here, and every alternate address, gives a
 //! [`Target`], in the order of `protocol_preference` and then of the reference (CORBA 3.3 P2 §9.6,
 //! §9.7). Code sets and version are settled here, once per reference
 //! (invariant 6 of `ARCHITECTURE.md`).
 
-use crate::Orb;
-use crate::connection::ConnectionPool;
+use crate::client::policies::reconciled_for;
+use crate::connection::{ConnectionPool, Opening};
 use crate::neighbours::Locality;
+use crate::policy::{CallPolicies, RebindMode, exposed_by};
 use crate::profile::{self, Profile};
+use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
+use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Ior, SystemException, TaggedProfile, minor};
-use std::sync::Arc;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicI16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Where the calls of one reference go.
 pub(crate) struct Binding {
@@ -111,13 +116,6 @@ impl Target {
     }
 }
 
-/// The object key of the first profile that can be read.
-pub(crate) fn first_object_key(orb: &Orb, ior: &Ior) -> Option<Vec<u8>> {
-    let key =
-        |p: &TaggedProfile| profile::object_key(orb.settings(), orb.transports(), p.tag, &p.data);
-    ior.profiles.iter().find_map(key)
-}
-
 /// Settles where calls of `ior` go.
 ///
 /// # Errors
@@ -207,4 +205,152 @@ fn add_targets(
         });
     }
     Ok(())
+}
+
+/// Where the calls of a reference go.
+#[derive(Default)]
+struct Bindings {
+    /// Where the reference itself leads; made by the first call.
+    own: OnceLock<Result<Arc<Binding>, SystemException>>,
+    /// Where a server said that the object is now.
+    forwarded: Ranked<rank::Leaf, Option<Arc<Binding>>>,
+}
+
+impl Object {
+    /// The object key of the first profile that can be read.
+    pub fn object_key(&self) -> Option<Vec<u8>> {
+        let (settings, transports) = (self.orb().settings(), self.orb().transports());
+        let key = |p: &TaggedProfile| profile::object_key(settings, transports, p.tag, &p.data);
+        self.ior().profiles.iter().find_map(key)
+    }
+
+    /// Whether requests that a synchronous call must not overtake are on their way, over a
+    /// connection that calls share.
+    #[inline]
+    pub(crate) fn follows_shared_requests(&self) -> bool {
+        let follows = |binding: BindingRef<'_>| binding.target(0).pool.has_shared_requests();
+        self.binding().is_ok_and(follows)
+    }
+
+    /// Where calls go now: where a server forwarded us, or where the reference leads.
+    pub(crate) fn binding(&self) -> Result<BindingRef<'_>, SystemException> {
+        let bindings: &Bindings = self.bindings().get();
+        if self.is_forwarded()
+            && let Some(binding) = bindings.forwarded.lock().clone()
+        {
+            return Ok(BindingRef::Forwarded(binding));
+        }
+        let bind = || bind(self.orb(), self.ior()).map(Arc::new);
+        let bound = bindings.own.get_or_init(bind);
+        match bound {
+            Ok(binding) => Ok(BindingRef::Own(binding)),
+            Err(exception) => Err(exception.clone()),
+        }
+    }
+
+    /// Where the reference itself leads, if that was found out already.
+    #[inline]
+    pub(crate) fn own_binding(&self) -> Option<&Arc<Binding>> {
+        self.bindings().get::<Bindings>().own.get()?.as_ref().ok()
+    }
+
+    /// A request was sent that calls of the same thread, which do not wait in any queue, must not
+    /// overtake.
+    pub(super) fn note_shared_request(&self) {
+        if !self.is_surely_elsewhere() {
+            self.shortcuts().note_shared_request();
+        }
+    }
+
+    /// Remembers (or forgets, with `None`) where a server forwarded us.
+    pub(crate) fn set_forwarded(&self, binding: Option<Arc<Binding>>) {
+        let mut slot = self.bindings().get::<Bindings>().forwarded.lock();
+        self.note_forwarded(binding.is_some());
+        *slot = binding;
+    }
+}
+
+/// A binding in use: borrowed in the usual case, so that no counter is touched.
+pub(crate) enum BindingRef<'o> {
+    Own(&'o Arc<Binding>),
+    Forwarded(Arc<Binding>),
+}
+
+impl BindingRef<'_> {
+    pub(crate) fn is_forwarded(&self) -> bool {
+        matches!(self, BindingRef::Forwarded(_))
+    }
+}
+
+impl Deref for BindingRef<'_> {
+    type Target = Binding;
+
+    fn deref(&self) -> &Binding {
+        match self {
+            BindingRef::Own(binding) => binding,
+            BindingRef::Forwarded(binding) => binding,
+        }
+    }
+}
+
+/// Whether a call of `object` may open a connection to `target`.
+#[inline]
+pub(crate) fn opening(object: &Object, policies: &CallPolicies, target: &Target) -> Opening {
+    if policies.rebind != RebindMode::NoReconnect {
+        return Opening::Free;
+    }
+    opening_once(object, target)
+}
+
+#[cold]
+fn opening_once(object: &Object, target: &Target) -> Opening {
+    match target.losses_when_bound() {
+        _ if !object.is_bound() => Opening::Free,
+        Some(losses) => Opening::WithoutLoss(losses),
+        // Bound before the policy was set, if the pool is connected; else it is another place.
+        None if target.pool.is_connected() => Opening::WithoutLoss(target.pool.losses()),
+        None => Opening::Forbidden,
+    }
+}
+
+/// A call was answered by `target`: what `NO_RECONNECT` compares with later.
+#[inline]
+pub(crate) fn note_bound(object: &Object, policies: &CallPolicies, target: &Target) {
+    object.note_bound();
+    if policies.rebind == RebindMode::NoReconnect {
+        target.note_bound();
+    }
+}
+
+/// Whether a call of `object` may go on to `ior`, where a server sent it.
+///
+/// # Errors
+/// `REBIND` (`COMPLETED_NO`) when the policy of the reference forbids it, `INV_POLICY`
+/// (`COMPLETED_NO`) when what is set here is excluded there.
+#[cold]
+pub(crate) fn check_forward(
+    object: &Object,
+    policies: &CallPolicies,
+    ior: &Ior,
+) -> Result<(), SystemException> {
+    let (settings, transports) = (object.orb().settings(), object.orb().transports());
+    let there = reconciled_for(object, &exposed_by(settings, transports, ior)?);
+    if policies.rebind == RebindMode::Transparent || !object.is_bound() {
+        return there.map(|_| ());
+    }
+    if policies.rebind == RebindMode::NoReconnect {
+        return Err(may_not_follow("NO_RECONNECT", "which needs a connection of its own"));
+    }
+    if there.ok() != Some(reconciled_for(object, object.exposed_policies()?)?) {
+        return Err(may_not_follow("NO_REBIND", "where other policies hold"));
+    }
+    Ok(())
+}
+
+#[cold]
+fn may_not_follow(policy: &str, where_to: &str) -> SystemException {
+    SystemException::rebind(minor::REBIND_FORWARD, CompletionStatus::No).with_detail(format!(
+        "the server forwards to another reference, {where_to}, and the policy {policy} forbids to \
+         follow; call validate_connection to bind it again"
+    ))
 }

@@ -1,20 +1,35 @@
 //! The policies of a reference: `get_policy` and its kin on `CORBA::Object` (CORBA 3.3 P1 §8.3),
-//! and what one call of it goes by.
+//! and how they are joined for its calls.
 //!
 //! `Interface` repeats the first for typed references. Levels are joined as `policy/call` says.
 
+use crate::Object;
+use crate::client::bind;
 use crate::policy::{
     CachedPolicies, CallPolicies, Effective, Policy, PolicyError, PolicySet, PolicyType,
     RebindMode, SetOverrideType, current, reconciled,
 };
-use crate::{Object, client};
 use corbie_types::{CompletionStatus, SystemException, minor};
 
 impl Object {
-    /// What calls go by, as far as the thread says nothing.
-    #[inline]
-    pub(crate) fn cached_policies(&self) -> &CachedPolicies {
-        self.policy_cache().get_or_init(|| CallPolicies::to_cache(self))
+    /// What calls go by that another thread may have made: as [`Object::call_policies`], without
+    /// the policies of the thread.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn policies_of_any_thread(&self) -> Result<Effective<'_>, SystemException> {
+        match self.cached_policies().now(self.orb().policies().generation()) {
+            Some(policies) => Ok(Effective::Cached(policies)),
+            None => Ok(Effective::Joined(joined(self, &PolicySet::default())?)),
+        }
+    }
+
+    /// For [`Object::cached_policies`].
+    #[cold]
+    pub(super) fn policies_to_cache(&self) -> CachedPolicies {
+        // Read first: a change in between makes the cache out of date, not wrong.
+        let generation = self.orb().policies().generation();
+        CachedPolicies::new(generation, joined(self, &PolicySet::default()))
     }
 
     /// A reference to the same object with other policies of its own; this one is unchanged.
@@ -86,60 +101,19 @@ impl Object {
         };
         let excluded: Vec<Policy> = here.select(&[]).into_iter().filter(is_excluded).collect();
         if excluded.is_empty() {
-            let effective = CallPolicies::effective(self)?;
+            let effective = self.call_policies()?;
             let mut told_to = (*effective).clone();
             told_to.rebind = RebindMode::Transparent;
-            client::locate_with(self, &told_to)?;
-            client::rebind::note_bound(self, &effective, self.binding()?.target(0));
+            self.locate_by(&told_to)?;
+            bind::note_bound(self, &effective, self.binding()?.target(0));
         }
         Ok(excluded)
     }
 }
 
-impl CallPolicies {
-    /// What a call of `object` by this thread goes by now.
-    ///
-    /// # Errors
-    /// `INV_POLICY` (`COMPLETED_NO`) when the reference excludes what was set here.
-    #[inline]
-    pub(crate) fn effective(object: &Object) -> Result<Effective<'_>, SystemException> {
-        let (generation, cached) = &**object.cached_policies();
-        let is_current = *generation == object.orb().policies().generation();
-        if is_current
-            && !current::has_overrides()
-            && let Ok(policies) = cached
-        {
-            return Ok(Effective::Cached(policies));
-        }
-        join_now(object)
-    }
-
-    /// As [`CallPolicies::effective`], without those of the thread: for a call that another thread
-    /// made.
-    ///
-    /// # Errors
-    /// As there.
-    pub(crate) fn of_any_thread(object: &Object) -> Result<Effective<'_>, SystemException> {
-        let (generation, cached) = &**object.cached_policies();
-        match cached {
-            Ok(policies) if *generation == object.orb().policies().generation() => {
-                Ok(Effective::Cached(policies))
-            }
-            _ => Ok(Effective::Joined(joined(object, &PolicySet::default())?)),
-        }
-    }
-
-    /// For [`Object::cached_policies`]: without those of the thread.
-    #[cold]
-    pub(crate) fn to_cache(object: &Object) -> CachedPolicies {
-        // Read first: a change in between makes the cache out of date, not wrong.
-        let generation = object.orb().policies().generation();
-        Box::new((generation, joined(object, &PolicySet::default())))
-    }
-}
-
+/// What a call of `object` by this thread goes by now, where that is not cached.
 #[cold]
-fn join_now(object: &Object) -> Result<Effective<'_>, SystemException> {
+pub(super) fn join_now(object: &Object) -> Result<Effective<'_>, SystemException> {
     Ok(Effective::Joined(joined(object, &current::overrides())?))
 }
 

@@ -4,12 +4,11 @@
 //! A stub drops it as soon as it has the results.
 
 use crate::client::attempts::{Answer, redirected_to};
-use crate::client::delivery::OwnedReply;
-use crate::connection::PooledConnection;
+use crate::connection::{MuxedConnection, PooledConnection};
 use crate::{Operation, Orb};
 use corbie_cdr::payload::{self, PayloadMemory};
 use corbie_cdr::{ByteOrder, Decoder};
-use corbie_giop::{Message, ReplyStatus};
+use corbie_giop::{Message, OwnedMessage, ReplyStatus};
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
@@ -29,6 +28,30 @@ enum Source {
     Exclusive(PooledConnection),
     /// In a buffer, taken out of a connection that many calls share.
     Owned(OwnedReply),
+}
+
+/// A reply that was taken out of the connection's reader.
+pub(crate) struct OwnedReply {
+    message: OwnedMessage,
+    pub(crate) connection: Arc<MuxedConnection>,
+}
+
+impl OwnedReply {
+    #[inline]
+    pub(crate) fn new(message: OwnedMessage, connection: Arc<MuxedConnection>) -> Self {
+        OwnedReply { message, connection }
+    }
+
+    #[inline]
+    pub(crate) fn message(&self) -> Message<'_> {
+        self.message.as_message()
+    }
+
+    /// The memory that the application's allocator gave for it.
+    #[inline]
+    pub(crate) fn memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+        self.message.memory()
+    }
 }
 
 impl Reply {

@@ -2,13 +2,12 @@
 //!
 //! Every request is written here, whether its thread waits for the reply or not.
 
-use crate::Operation;
-use crate::client::Target;
-use crate::policy::{CallPolicies, InvocationContext};
+use crate::client::{Invocation, Target};
+use crate::policy::InvocationContext;
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Version};
 use corbie_giop::{
-    self as giop, AddressingDisposition, CodeSetContext, MessageHeader, RequestHeader,
-    ResponseFlags, Tagged, TaggedList, finish_message, write_request,
+    self as giop, AddressingDisposition, CodeSetContext, MessageHeader, RequestHeader, Tagged,
+    TaggedList, finish_message, write_request,
 };
 use corbie_types::Ior;
 use std::borrow::Cow;
@@ -16,32 +15,24 @@ use std::borrow::Cow;
 /// Writes the arguments of a call.
 pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
 
-/// What a request is made of.
-pub(crate) struct Request<'r, 'a> {
-    pub(crate) operation: &'r Operation,
-    pub(crate) arguments: Arguments<'r, 'a>,
-    /// The reference called, for servers that ask for more than its key.
-    pub(crate) ior: &'r Ior,
-    pub(crate) policies: &'r CallPolicies,
-}
-
-/// Writes a whole request, which announces `code_sets` if there are any.
+/// Writes the whole request of `invocation`, which announces `code_sets` if there are any. `ior`:
+/// the reference called, for servers that ask for more than its key.
 ///
 /// # Errors
-/// What `request.arguments` makes; a message of 4 GiB or more.
+/// What `invocation.arguments` makes; a message of 4 GiB or more.
 #[inline]
 pub(crate) fn write<'a>(
     encoder: &mut Encoder<'a>,
     id: u32,
     target: &Target,
-    request: &Request<'_, 'a>,
-    response: ResponseFlags,
+    ior: &Ior,
+    invocation: &Invocation<'_, 'a>,
     code_sets: Option<CodeSets>,
 ) -> Result<(), corbie_cdr::Error> {
-    if code_sets.is_some() || request.policies.travel {
-        write_with_contexts(encoder, id, target, request, response, code_sets)
+    if code_sets.is_some() || invocation.policies.travel {
+        write_with_contexts(encoder, id, target, ior, invocation, code_sets)
     } else {
-        write_plain(encoder, id, target, request, response, &[])
+        write_plain(encoder, id, target, ior, invocation, &[])
     }
 }
 
@@ -51,12 +42,12 @@ fn write_with_contexts<'a>(
     encoder: &mut Encoder<'a>,
     request_id: u32,
     target: &Target,
-    request: &Request<'_, 'a>,
-    response: ResponseFlags,
+    ior: &Ior,
+    invocation: &Invocation<'_, 'a>,
     code_sets: Option<CodeSets>,
 ) -> Result<(), corbie_cdr::Error> {
     let code_sets = code_sets.map(|sets| CodeSetContext::new(sets, ByteOrder::NATIVE));
-    let policies = request.policies.travel.then(|| InvocationContext::new(request.policies));
+    let policies = invocation.policies.travel.then(|| InvocationContext::new(invocation.policies));
     let of_code_sets = code_sets.as_ref().map(CodeSetContext::as_context);
     let of_policies = policies.as_ref().map(InvocationContext::as_context);
     let none = Tagged { tag: 0, data: &[] };
@@ -65,7 +56,7 @@ fn write_with_contexts<'a>(
         (first, second) => [first.or(second).unwrap_or(none), none],
     };
     let count = usize::from(of_code_sets.is_some()) + usize::from(of_policies.is_some());
-    write_plain(encoder, request_id, target, request, response, &contexts[..count])
+    write_plain(encoder, request_id, target, ior, invocation, &contexts[..count])
 }
 
 #[inline]
@@ -73,11 +64,11 @@ fn write_plain<'a>(
     encoder: &mut Encoder<'a>,
     request_id: u32,
     target: &Target,
-    request: &Request<'_, 'a>,
-    response: ResponseFlags,
+    ior: &Ior,
+    invocation: &Invocation<'_, 'a>,
     contexts: &[Tagged<'_>],
 ) -> Result<(), corbie_cdr::Error> {
-    let operation = request.operation.name();
+    let (operation, response) = (invocation.operation.name(), invocation.response);
     let service_contexts = TaggedList::new(contexts);
     let by_key = target.addressing() == AddressingDisposition::Key;
     let start = if by_key
@@ -90,12 +81,12 @@ fn write_plain<'a>(
         let header = RequestHeader { request_id, response, target, operation, service_contexts };
         write_request(encoder, &header)?
     } else {
-        let profiles = tagged_profiles(request.ior);
-        let target = addressed(target, request.ior, &profiles);
+        let profiles = tagged_profiles(ior);
+        let target = addressed(target, ior, &profiles);
         let header = RequestHeader { request_id, response, target, operation, service_contexts };
         write_request(encoder, &header)?
     };
-    (request.arguments)(encoder)?;
+    (invocation.arguments)(encoder)?;
     finish_message(encoder, start)
 }
 

@@ -10,7 +10,7 @@ use crate::client::BindingRef;
 use crate::client::attempts::{self, Answer};
 use crate::handles::{Lent, View};
 use crate::neighbours::Here;
-use crate::policy::{CallPolicies, has_thread_overrides};
+use crate::policy::has_thread_overrides;
 use crate::server::{LocalRefusal, Reach, Servant, dispatch};
 use crate::{Object, Operation, Orb};
 use corbie_types::{SystemException, SystemExceptionKind};
@@ -94,7 +94,9 @@ pub(crate) fn ask<R>(
 
 fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> Called {
     // What the policies say, the marshalled way says better.
-    let Ok(policies) = CallPolicies::effective(object) else { return Called::Elsewhere };
+    let Ok(policies) = object.call_policies() else { return Called::Elsewhere };
+    // What is wrong with a reference that leads nowhere, too.
+    let Ok(binding) = object.binding() else { return Called::Elsewhere };
     let closing = &object.orb().server().closing;
     if !policies.are_met_without_message()
         || closing.load(Ordering::Acquire)
@@ -102,7 +104,7 @@ fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> C
     {
         return Called::Elsewhere;
     }
-    let called = attempts::run(object, operation, &policies, |binding, attempts| {
+    let called = attempts::run(object, operation, &policies, binding, |binding, attempts| {
         // The upcall may begin: a call that ends now is not made again.
         attempts.sent();
         let Some(here) = locality::here(object, binding) else {
@@ -116,8 +118,6 @@ fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> C
     });
     match called {
         Ok(called) => called,
-        // A reference without a binding: what is wrong with it, a message says.
-        Err(_) if object.binding().is_err() => Called::Elsewhere,
         Err(exception) => Called::Raised(exception),
     }
 }
@@ -175,7 +175,7 @@ fn make_shortcut(object: &Object, interface: TypeId) {
         return;
     }
     // What holds for this thread now has to hold for all, as long as the policies stay.
-    let met = CallPolicies::effective(object).is_ok_and(|p| p.are_met_without_message());
+    let met = object.call_policies().is_ok_and(|p| p.are_met_without_message());
     if !met || generation != object.orb().policies().generation() {
         return;
     }

@@ -6,8 +6,8 @@
 //! calls stand in the `line` of the pool.
 
 use crate::Orb;
-use crate::client::Route;
 use crate::connection::ConnectionPool;
+use crate::connection::Lease;
 use crate::handles::OrbInner;
 use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_threads::thread::begin_serving;
@@ -42,16 +42,16 @@ struct State {
 struct Job {
     orb: Weak<OrbInner>,
     pool: Arc<ConnectionPool>,
-    route: Route,
+    lease: Lease,
     /// How long each address of the endpoint may take.
     each: Option<Duration>,
 }
 
 impl Connector {
     /// Opens a connection for the line of `pool`, which is told by [`ConnectionPool::connected`].
-    pub(crate) fn open(self: &Arc<Self>, orb: &Orb, pool: &Arc<ConnectionPool>, route: Route) {
+    pub(crate) fn open(self: &Arc<Self>, orb: &Orb, pool: &Arc<ConnectionPool>, lease: Lease) {
         let each = orb.settings().connect_timeout;
-        let job = Job { orb: orb.downgrade(), pool: Arc::clone(pool), route, each };
+        let job = Job { orb: orb.downgrade(), pool: Arc::clone(pool), lease, each };
         let mut state = self.state.lock();
         state.jobs.push_back(job);
         if state.idle >= state.jobs.len() || state.threads >= THREADS_MAX {
@@ -67,9 +67,9 @@ impl Connector {
             if state.threads == 0 {
                 let jobs = std::mem::take(&mut state.jobs);
                 drop(state);
-                for Job { pool, route, .. } in jobs {
+                for Job { pool, lease, .. } in jobs {
                     let error = io::Error::new(error.kind(), error.to_string());
-                    pool.connected(orb, route, Err(error));
+                    pool.connected(orb, lease, Err(error));
                 }
             }
         }
@@ -78,10 +78,10 @@ impl Connector {
     fn run(&self) {
         // Outcomes are delivered here, which may call servants.
         begin_serving();
-        while let Some(Job { orb, pool, route, each }) = self.next() {
+        while let Some(Job { orb, pool, lease, each }) = self.next() {
             let link = Link::connect(&pool.endpoint, each, None);
             if let Some(orb) = Orb::upgrade(&orb) {
-                pool.connected(&orb, route, link);
+                pool.connected(&orb, lease, link);
             }
         }
     }

@@ -40,7 +40,7 @@ impl Line {
         calls_max: usize,
         octets_max: usize,
     ) -> Result<(), AwaitedCall> {
-        let octets = self.octets.saturating_add(call.body.len());
+        let octets = self.octets.saturating_add(call.octets());
         if !self.is_empty() && (self.calls.len() >= calls_max || octets > octets_max) {
             return Err(call);
         }
@@ -52,7 +52,7 @@ impl Line {
     /// The call that came first.
     pub(crate) fn pop(&mut self) -> Option<AwaitedCall> {
         let call = self.calls.pop_front()?;
-        self.octets -= call.body.len();
+        self.octets -= call.octets();
         Some(call)
     }
 
@@ -64,7 +64,7 @@ impl Line {
 
     /// Those whose time is over at `now`.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Vec<AwaitedCall> {
-        let is_over = |call: &mut AwaitedCall| call.deadline.is_some_and(|end| end <= now);
+        let is_over = |call: &mut AwaitedCall| call.deadline().is_some_and(|end| end <= now);
         let mut expired = Vec::new();
         let mut index = 0;
         while index < self.calls.len() {
@@ -74,13 +74,13 @@ impl Line {
                 index += 1;
             }
         }
-        self.octets -= expired.iter().map(|call| call.body.len()).sum::<usize>();
+        self.octets -= expired.iter().map(|call| call.octets()).sum::<usize>();
         expired
     }
 
     /// When the time of the first of them is over.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.calls.iter().filter_map(|call| call.deadline).min()
+        self.calls.iter().filter_map(|call| call.deadline()).min()
     }
 }
 

@@ -11,7 +11,7 @@ mod reading;
 mod tests;
 
 use crate::Orb;
-use crate::client::{AwaitedCall, Waiting, copy_from};
+use crate::client::{AwaitedCall, ReplySlot, copy_from};
 use crate::clock::Clock;
 use crate::connection::ConnectionFault;
 use crate::connection::fault::Awaited;
@@ -25,7 +25,9 @@ use corbie_connection::{
 use corbie_giop::{Begun, Life, NotBegun, Protocol, Roles};
 use corbie_threads::flusher::Flush;
 use corbie_threads::lock::{Ranked, rank};
-use corbie_threads::thread::{Loop, Patience, Registration, current_loop, delivers, runs_loop};
+use corbie_threads::thread::{
+    Loop, Patience, Registration, Wish, current_loop, patience, runs_loop,
+};
 use corbie_transport::{Endpoint, Link, Waiter};
 use corbie_types::{SystemException, minor};
 use reading::Reading;
@@ -255,15 +257,16 @@ impl MuxedConnection {
         dispatch: &Dispatch,
         clock: &Clock,
     ) -> Result<(), (AwaitedCall, ConnectionFault)> {
-        let must_not_wait = !request.call.may_wait || runs_loop() || delivers();
+        let patience = patience(request.wish, orb.is_driven_by_application());
+        let must_not_wait = patience == Patience::Queue;
         request.oneways_before = self.oneways_sent.load(Ordering::SeqCst);
         self.giop_minor.store(dispatch.version.minor, Ordering::Relaxed);
         let mut is_watched = false;
-        let is_deferred = request.call.sink.as_waiting().is_some_and(|w| w.is_deferred());
+        let is_deferred = request.sink.as_slot().is_some_and(|w| w.is_deferred());
         let begun = loop {
-            let (waiting, deadline) = (request.call.sink.as_waiting().cloned(), request.deadline);
+            let (waiting, deadline) = (request.sink.as_slot().cloned(), request.deadline());
             let tell = |id| {
-                let note = |w: Arc<Waiting>| w.note_sent(&self.itself, id, deadline);
+                let note = |w: Arc<ReplySlot>| w.note_sent(&self.itself, id, deadline);
                 is_watched = waiting.is_some_and(note);
             };
             let keep = |kept: &mut Vec<u8>| {
@@ -296,7 +299,7 @@ impl MuxedConnection {
         {
             reactor.expect_deadline(deadline);
         }
-        self.put(orb, encoder, dispatch, &begun, must_not_wait, clock)
+        self.put(orb, encoder, dispatch, &begun, patience, clock)
     }
 
     #[expect(clippy::result_large_err, reason = "the request goes back to where it came from")]
@@ -306,11 +309,11 @@ impl MuxedConnection {
         encoder: &mut Encoder<'_>,
         dispatch: &Dispatch,
         begun: &Begun,
-        must_not_wait: bool,
+        patience: Patience,
         clock: &Clock,
     ) -> Result<(), (AwaitedCall, ConnectionFault)> {
         let when = self.when(begun.others, clock.start, dispatch.when);
-        let patience = self.patience(orb, must_not_wait, clock);
+        self.bound_sending(orb, patience, clock);
         let terms = Terms {
             fragment_octets: dispatch.fragment_octets,
             when,
@@ -329,19 +332,14 @@ impl MuxedConnection {
         Ok(())
     }
 
-    /// How this thread passes the time when the server takes nothing.
+    /// A thread that waits for the server to take a request waits as long as the call may take.
     #[inline]
-    fn patience(&self, orb: &Orb, must_not_wait: bool, clock: &Clock) -> Patience {
-        if must_not_wait {
-            return Patience::Queue;
+    fn bound_sending(&self, orb: &Orb, patience: Patience, clock: &Clock) {
+        if patience == Patience::Block {
+            let timeout = clock.next_wait().or(orb.settings().message_timeout);
+            // When it cannot be set, the one before holds.
+            let _ = self.link.set_send_timeout(timeout);
         }
-        if orb.is_driven_by_application() {
-            return Patience::RunLoop;
-        }
-        let timeout = clock.next_wait().or(orb.settings().message_timeout);
-        // When it cannot be set, the one before holds.
-        let _ = self.link.set_send_timeout(timeout);
-        Patience::Block
     }
 
     #[inline]
@@ -487,8 +485,8 @@ impl MuxedConnection {
             When::Now if may_wait && follows => When::Later,
             when => when,
         };
-        let must_not_wait = runs_loop() || delivers();
-        let patience = self.patience(orb, must_not_wait, clock);
+        let patience = patience(Wish::Wait, orb.is_driven_by_application());
+        self.bound_sending(orb, patience, clock);
         let until = clock.deadline();
         let fragment_octets = dispatch.fragment_octets;
         let terms = Terms { fragment_octets, when, patience, until };

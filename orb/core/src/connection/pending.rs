@@ -75,7 +75,7 @@ impl Pending {
         even_beyond: bool,
         tell: impl FnOnce(u32),
     ) -> Result<Begun, (AwaitedCall, NotBegun)> {
-        let deadline = request.deadline.map_or(NEVER, |deadline| self.nanoseconds(deadline));
+        let deadline = request.deadline().map_or(NEVER, |deadline| self.nanoseconds(deadline));
         let mut state = self.lock();
         let most = if even_beyond { self.requests_max * OVERDRAFT } else { self.requests_max };
         if let Err(reason) = state.table.admits(most) {
@@ -83,7 +83,7 @@ impl Pending {
         }
         let mut kept = state.bodies.pop().unwrap_or_default();
         if keep(&mut kept) {
-            request.body.octets = Some(kept);
+            request.kept.octets = Some(kept);
         } else if kept.capacity() > 0 {
             state.bodies.push(kept);
         }
@@ -131,7 +131,7 @@ impl Pending {
         let mut state = self.lock();
         let mut replied = state.table.replied(id);
         if let Replied::To(request) = &mut replied {
-            if !may_be_sent_again && let Some(mut octets) = request.body.octets.take() {
+            if !may_be_sent_again && let Some(mut octets) = request.kept.octets.take() {
                 octets.clear();
                 if state.bodies.len() < SPARE_BODIES && octets.capacity() <= SPARE_BODY_OCTETS {
                     state.bodies.push(octets);
@@ -182,7 +182,7 @@ impl Pending {
         let mut taken = state.table.expire(self.nanoseconds(now));
         self.next_deadline.store(state.table.next_deadline(), Ordering::Relaxed);
         // Threads that wait learn it first: upcalls may take their time.
-        taken.sort_by_key(|(_, request)| request.call.sink.as_waiting().is_none());
+        taken.sort_by_key(|(_, request)| request.sink.as_slot().is_none());
         self.tell_waiters(&state);
         taken
     }
@@ -204,7 +204,7 @@ impl Pending {
         state.bodies = Vec::new();
         self.next_deadline.store(NEVER, Ordering::Relaxed);
         let mut waited = state.table.close();
-        waited.sort_by_key(|request| request.call.sink.as_waiting().is_none());
+        waited.sort_by_key(|request| request.sink.as_slot().is_none());
         self.room.notify_all();
         waited
     }

@@ -24,6 +24,17 @@ pub(crate) use waiting::NotInLine;
 /// restarted meanwhile has closed it. In a row of calls the look, a system call, is spared.
 const STALE_AFTER: Duration = Duration::from_millis(50);
 
+/// How a call has its connection (paper AMI §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lease {
+    /// For itself; its thread reads it.
+    Exclusive,
+    /// For itself, as one that an event loop can read.
+    Reserved,
+    /// With others.
+    Shared,
+}
+
 /// Whether a call may open a connection (`RebindPolicy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {

@@ -1,6 +1,6 @@
 //! The untyped object reference as data: `CORBA::Object` (CORBA 3.3 P1 §8.3).
 //!
-//! A cheap handle. The first call binds it (`client/bind`); calls go through `client/call`.
+//! A cheap handle. The first call binds it (`client/bind`); calls go through `client/invocation`.
 
 use super::{Extension, Orb, Shortcuts};
 use crate::policy::{self, CachedPolicies, PolicySet};

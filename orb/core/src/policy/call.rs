@@ -63,7 +63,21 @@ impl Deref for Effective<'_> {
 }
 
 /// What a reference keeps of its policies, and the ORB's generation that it was made of.
-pub(crate) type CachedPolicies = Box<(u32, Result<CallPolicies, SystemException>)>;
+pub(crate) struct CachedPolicies(Box<(u32, Result<CallPolicies, SystemException>)>);
+
+impl CachedPolicies {
+    /// `joined` when the policies of the ORB were in the state `generation`.
+    pub(crate) fn new(generation: u32, joined: Result<CallPolicies, SystemException>) -> Self {
+        CachedPolicies(Box::new((generation, joined)))
+    }
+
+    /// Those policies, unless the ORB's have changed since.
+    #[inline]
+    pub(crate) fn now(&self, generation: u32) -> Option<&CallPolicies> {
+        let (made_of, joined) = &*self.0;
+        joined.as_ref().ok().filter(|_| *made_of == generation)
+    }
+}
 
 impl CallPolicies {
     /// Those of `set`, and what `settings` say where it says nothing.

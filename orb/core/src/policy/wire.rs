@@ -169,7 +169,7 @@ mod tests {
         let mut set = PolicySet::default();
         policies.iter().for_each(|policy| set.insert(*policy));
         let object = Object::with_policies(&orb, Ior::nil(), set);
-        let effective = CallPolicies::effective(&object).expect("nothing contradicts");
+        let effective = object.call_policies().expect("nothing contradicts");
         assert!(effective.travel);
         InvocationContext::new(&effective)
     }

@@ -1,7 +1,7 @@
 //! What a thread does when there is no room: for one request more, for its octets, for a reply.
 //! Asked by connections before they keep something for a peer.
 
-use super::{delivers, loop_to_run, runs_loop};
+use super::{delivers, runs_loop};
 
 /// What a thread does when there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,28 +16,27 @@ pub enum Patience {
     Refuse,
 }
 
-/// What is to be done with room.
+/// What a caller lets the thread that sends do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// A call whose caller may wait: a synchronous one, or one whose policies say so.
+    /// It may wait: that of a synchronous call, or of a oneway.
     Wait,
-    /// A call whose caller never waits.
+    /// It never waits: that of an asynchronous call, or of one that is sent again.
     NotWait,
-    /// Something that was accepted before: an answer, a call that is sent again.
-    Accepted,
 }
 
-/// What this thread does when there is no room for `wish`.
+/// What this thread does when there is no room, where its caller has this `wish`. `lends_threads`:
+/// only threads of the application run the event loop, so one that waits has to run it.
 ///
 /// A thread that delivers replies or runs a loop must not wait for room, as it may be the one that
-/// makes room; so it may queue more than others.
-pub fn patience(wish: Wish) -> Patience {
-    let is_inside = delivers() || runs_loop();
+/// makes room.
+#[inline]
+#[must_use]
+pub fn patience(wish: Wish, lends_threads: bool) -> Patience {
     match wish {
-        Wish::Accepted => Patience::Queue,
-        Wish::Wait if !is_inside => Patience::Block,
-        Wish::Wait if !delivers() && loop_to_run().is_some() => Patience::RunLoop,
-        _ if is_inside => Patience::Queue,
-        _ => Patience::Refuse,
+        Wish::NotWait => Patience::Queue,
+        Wish::Wait if runs_loop() || delivers() => Patience::Queue,
+        Wish::Wait if lends_threads => Patience::RunLoop,
+        Wish::Wait => Patience::Block,
     }
 }

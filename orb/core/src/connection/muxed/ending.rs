@@ -3,7 +3,7 @@
 
 use super::MuxedConnection;
 use crate::client::AwaitedCall;
-use crate::client::delivery;
+use crate::client::deliver;
 use crate::connection::{Awaited, ConnectionFault};
 use corbie_cdr::{ByteOrder, Version};
 use corbie_connection::ReceiveFailure;
@@ -29,7 +29,7 @@ impl MuxedConnection {
     pub(crate) fn expire(&self, now: Instant) {
         for (id, request) in self.pending.take_expired(now) {
             self.tell_cancelled(id);
-            delivery::failed(request, ConnectionFault::TimedOut(Awaited::Reply(None)));
+            deliver::failed(request, ConnectionFault::TimedOut(Awaited::Reply(None)));
         }
     }
 
@@ -47,7 +47,7 @@ impl MuxedConnection {
     #[cold]
     pub(super) fn closed_orderly(&self, unserved: Vec<AwaitedCall>) {
         for request in unserved {
-            delivery::failed(request, ConnectionFault::ClosedInOrder);
+            deliver::failed(request, ConnectionFault::ClosedInOrder);
         }
     }
 
@@ -55,14 +55,14 @@ impl MuxedConnection {
     #[cold]
     pub(super) fn broke(&self, failure: &ReceiveFailure) {
         for request in self.close() {
-            delivery::failed(request, ConnectionFault::broken(failure));
+            deliver::failed(request, ConnectionFault::broken(failure));
         }
     }
 
     /// The ORB is shut down: all pending calls are told so.
     pub(crate) fn shut_down(&self) {
         for request in self.close() {
-            delivery::failed(request, ConnectionFault::ShutDown);
+            deliver::failed(request, ConnectionFault::ShutDown);
         }
     }
 

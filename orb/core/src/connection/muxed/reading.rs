@@ -6,8 +6,8 @@
 
 use super::MuxedConnection;
 use crate::Orb;
-use crate::client::delivery::{self, OwnedReply};
-use crate::client::{AwaitedCall, Waiting};
+use crate::client::deliver;
+use crate::client::{AwaitedCall, OwnedReply, ReplySlot};
 use crate::reactor::Turn;
 use corbie_connection::{ReceiveFailure, Received, SendFault, WhatComes, WhatIsHere, receive};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Replied, ReplyStatus};
@@ -32,7 +32,7 @@ pub(crate) struct Reading {
     /// [`AWAKE`] and [`MISSED`].
     notes: AtomicU8,
     /// Lock "followers": threads that wait for a reply while another one reads.
-    followers: Mutex<Vec<Arc<Waiting>>>,
+    followers: Mutex<Vec<Arc<ReplySlot>>>,
 }
 
 /// The thread that reads is awake: it flushes before it waits.
@@ -48,7 +48,7 @@ struct State {
 /// A thread among the followers, until dropped.
 pub(crate) struct Follower<'c> {
     connection: &'c MuxedConnection,
-    waiting: &'c Arc<Waiting>,
+    waiting: &'c Arc<ReplySlot>,
 }
 
 /// How an attempt to take a message ended.
@@ -94,7 +94,7 @@ struct Taking {
 impl Taking {
     fn deliver(self, orb: &Orb) {
         let _delivery = enter_delivery();
-        delivery::reply(orb, self.request, self.reply, self.status, self.body);
+        deliver::reply(orb, self.request, self.reply, self.status, self.body);
     }
 }
 
@@ -130,7 +130,7 @@ impl Reading {
         self.notes.fetch_and(!note, Ordering::SeqCst) & note != 0
     }
 
-    fn lock_followers(&self) -> MutexGuard<'_, Vec<Arc<Waiting>>> {
+    fn lock_followers(&self) -> MutexGuard<'_, Vec<Arc<ReplySlot>>> {
         self.followers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -173,7 +173,7 @@ impl MuxedConnection {
             }
         };
         self.oneways_confirmed.fetch_max(request.oneways_before, Ordering::SeqCst);
-        if let Some(waiting) = request.call.sink.as_waiting() {
+        if let Some(waiting) = request.sink.as_slot() {
             waiting.note_taken();
         }
         Ok(Came::Reply { request, message, status, body })
@@ -264,7 +264,7 @@ impl MuxedConnection {
     }
 
     /// This thread is to be woken when nobody reads any more; `None`: that is so already.
-    pub(crate) fn follow<'c>(&'c self, waiting: &'c Arc<Waiting>) -> Option<Follower<'c>> {
+    pub(crate) fn follow<'c>(&'c self, waiting: &'c Arc<ReplySlot>) -> Option<Follower<'c>> {
         self.reading.lock_followers().push(Arc::clone(waiting));
         let follower = Follower { connection: self, waiting };
         self.reading.token.is_taken().then_some(follower)
@@ -276,7 +276,7 @@ impl MuxedConnection {
             Came::Reply { request, message, status, body } => {
                 let Some(itself) = self.itself.upgrade() else { return };
                 let reply = OwnedReply::new(message, itself);
-                let is_upcall = request.call.sink.as_waiting().is_none();
+                let is_upcall = request.sink.as_slot().is_none();
                 Self::deliver_reply(orb, Taking { request, reply, status, body }, is_upcall);
             }
             Came::CloseConnection(unserved) => self.closed_orderly(unserved),

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)] // also in the functions that the tests share
 
 use super::MuxedConnection;
-use crate::client::Route;
 use crate::clock::Clock;
+use crate::connection::Lease;
 use crate::connection::Opening;
 use crate::{Object, Operation, Orb, ReplySink};
 use corbie_cdr::{ByteOrder, Version};
@@ -83,7 +83,7 @@ fn connection(object: &Object) -> Arc<MuxedConnection> {
     binding
         .target(0)
         .pool
-        .shared(object.orb(), &mut clock, Route::Shared, Opening::Free)
+        .shared(object.orb(), &mut clock, Lease::Shared, Opening::Free)
         .ok()
         .unwrap()
 }

@@ -3,9 +3,8 @@
 //! The half of a pool for asynchronous calls, and for synchronous ones where
 //! `transport_multiplexing` or `reply_wait` say so. Paper AMI §3.1, transport multiplexing.
 
-use super::{ConnectionPool, Opening};
+use super::{ConnectionPool, Lease, Opening};
 use crate::Orb;
-use crate::client::Route;
 use crate::clock::Clock;
 use crate::connection::line::Line;
 use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
@@ -46,12 +45,14 @@ impl Shared {
     }
 
     /// One that can take a request now.
-    pub(super) fn find(&self, route: Route) -> Option<Arc<MuxedConnection>> {
-        let found = match route {
+    pub(super) fn find(&self, lease: Lease) -> Option<Arc<MuxedConnection>> {
+        let found = match lease {
             // While its line is being sent, nothing goes past that.
-            Route::Shared if self.is_opening => None,
-            Route::Shared => self.common.as_ref().filter(|connection| connection.is_open()),
-            Route::Own => self.own.iter().find(|connection| connection.reserve()),
+            Lease::Shared if self.is_opening => None,
+            Lease::Shared => self.common.as_ref().filter(|connection| connection.is_open()),
+            Lease::Exclusive | Lease::Reserved => {
+                self.own.iter().find(|connection| connection.reserve())
+            }
         };
         found.cloned()
     }
@@ -72,27 +73,27 @@ impl ConnectionPool {
         self: &Arc<Self>,
         orb: &Orb,
         clock: &mut Clock,
-        route: Route,
+        lease: Lease,
         opening: Opening,
     ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
         let mut shared = self.lock_shared();
         loop {
-            if let Some(connection) = shared.find(route) {
+            if let Some(connection) = shared.find(lease) {
                 return Ok(connection);
             }
             clock.has_waited = true;
             if self.lock().closed {
                 return Err(ConnectionFault::ShutDown);
             }
-            if route == Route::Own || !shared.is_opening {
+            if lease != Lease::Shared || !shared.is_opening {
                 break;
             }
             shared = self.wait_for_opening(shared, clock)?;
         }
         self.may_open(&mut shared, opening)?;
-        shared.is_opening |= route == Route::Shared;
+        shared.is_opening |= lease == Lease::Shared;
         drop(shared);
-        self.open_shared(orb, clock, route)
+        self.open_shared(orb, clock, lease)
     }
 
     /// Whether a connection may be opened, now that what is here is closed, or in use.
@@ -113,23 +114,23 @@ impl ConnectionPool {
         self: &Arc<Self>,
         orb: &Orb,
         clock: &Clock,
-        route: Route,
+        lease: Lease,
     ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
         let opened = self.connect_link(orb, clock).and_then(|link| self.share(orb, link));
-        match (route, opened) {
-            (Route::Own, opened) => {
+        match (lease, opened) {
+            (Lease::Shared, Ok(connection)) => {
+                self.send_line(&connection);
+                Ok(connection)
+            }
+            (Lease::Shared, Err(fault)) => {
+                self.could_not_open(orb);
+                Err(fault)
+            }
+            (Lease::Exclusive | Lease::Reserved, opened) => {
                 let connection = opened?;
                 connection.reserve();
                 self.lock_shared().own.push(Arc::clone(&connection));
                 Ok(connection)
-            }
-            (Route::Shared, Ok(connection)) => {
-                self.send_line(&connection);
-                Ok(connection)
-            }
-            (Route::Shared, Err(fault)) => {
-                self.could_not_open(orb);
-                Err(fault)
             }
         }
     }
@@ -251,8 +252,8 @@ impl ConnectionPool {
 #[cfg(test)]
 mod tests {
     use crate::Orb;
-    use crate::client::Route;
     use crate::clock::Clock;
+    use crate::connection::Lease;
     use crate::connection::cache::ConnectionCache;
     use crate::connection::{Awaited, ConnectionFault, Opening};
     use corbie_cdr::CodeSets;
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(pool.open_connections(), 1, "the one that is being opened");
         let orb = Orb::new(Settings::default());
         let mut clock = Clock::start(Some(Duration::from_millis(1)));
-        let failed = pool.shared(&orb, &mut clock, Route::Shared, Opening::Free).err();
+        let failed = pool.shared(&orb, &mut clock, Lease::Shared, Opening::Free).err();
         assert!(matches!(failed, Some(ConnectionFault::TimedOut(Awaited::Connection))));
         cache.close();
     }

@@ -3,9 +3,9 @@
 //! A line is sent in its order before the connection is there for all: so what one thread sends to
 //! an object keeps its order. No lock is held while calls are sent or end.
 
-use super::{ConnectionPool, Opening};
+use super::{ConnectionPool, Lease, Opening};
 use crate::Orb;
-use crate::client::{AwaitedCall, Route, delivery};
+use crate::client::{AwaitedCall, deliver};
 use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
 use corbie_transport::Link;
 use std::io;
@@ -28,8 +28,8 @@ impl ConnectionPool {
     /// A connection that can take a request now, without waiting. To be given back with
     /// [`MuxedConnection::release`].
     #[inline]
-    pub(crate) fn shared_now(&self, route: Route) -> Option<Arc<MuxedConnection>> {
-        self.lock_shared().find(route)
+    pub(crate) fn shared_now(&self, lease: Lease) -> Option<Arc<MuxedConnection>> {
+        self.lock_shared().find(lease)
     }
 
     /// The call waits until a connection is open, which the connector sees to. Its outcome goes to
@@ -44,12 +44,12 @@ impl ConnectionPool {
         call: AwaitedCall,
         opening: Opening,
     ) -> Result<(), (AwaitedCall, NotInLine)> {
-        let (route, deadline) = (call.call.route, call.deadline);
+        let (lease, deadline) = (call.lease, call.deadline());
         let mut shared = self.lock_shared();
-        if route == Route::Shared && shared.find(route).is_some() {
+        if lease == Lease::Shared && shared.find(lease).is_some() {
             return Err((call, NotInLine::Opened));
         }
-        let begins = route == Route::Own || !shared.is_opening;
+        let begins = lease != Lease::Shared || !shared.is_opening;
         let may_open = match self.lock().closed {
             true => Err(ConnectionFault::ShutDown),
             false if begins => self.may_open(&mut shared, opening),
@@ -61,14 +61,14 @@ impl ConnectionPool {
         let settings = orb.settings();
         let calls_max = (settings.pending_requests_max as usize).saturating_mul(OVERDRAFT);
         let octets_max = settings.queued_octets_max.saturating_mul(OVERDRAFT);
-        let line = match route {
-            Route::Shared => &mut shared.line,
-            Route::Own => &mut shared.own_line,
+        let line = match lease {
+            Lease::Shared => &mut shared.line,
+            Lease::Exclusive | Lease::Reserved => &mut shared.own_line,
         };
         if let Err(call) = line.push(call, calls_max, octets_max) {
             return Err((call, NotInLine::Fault(ConnectionFault::Full)));
         }
-        if route == Route::Shared {
+        if lease == Lease::Shared {
             shared.is_opening = true;
             self.note_shared_use();
         }
@@ -77,25 +77,25 @@ impl ConnectionPool {
             orb.connections().line_clock().expect(orb, deadline);
         }
         if begins {
-            orb.connections().connector().open(orb, self, route);
+            orb.connections().connector().open(orb, self, lease);
         }
         Ok(())
     }
 
     /// The connector has connected for a line, or could not.
-    pub(crate) fn connected(self: &Arc<Self>, orb: &Orb, route: Route, link: io::Result<Link>) {
+    pub(crate) fn connected(self: &Arc<Self>, orb: &Orb, lease: Lease, link: io::Result<Link>) {
         let opened = link.map_err(ConnectionFault::Unreachable).and_then(|link| {
             tracing::debug!(endpoint = %self.endpoint, "connection opened for calls that wait");
             orb.ensure_housekeeping();
             self.share(orb, link)
         });
-        match (route, opened) {
-            (Route::Shared, Ok(connection)) => self.send_line(&connection),
-            (Route::Shared, Err(fault)) => self.fail_line(&fault),
-            (Route::Own, Ok(connection)) => self.send_own(&connection),
-            (Route::Own, Err(fault)) => {
+        match (lease, opened) {
+            (Lease::Shared, Ok(connection)) => self.send_line(&connection),
+            (Lease::Shared, Err(fault)) => self.fail_line(&fault),
+            (Lease::Exclusive | Lease::Reserved, Ok(connection)) => self.send_own(&connection),
+            (Lease::Exclusive | Lease::Reserved, Err(fault)) => {
                 let call = self.lock_shared().own_line.pop();
-                call.into_iter().for_each(|call| delivery::failed(call, fault.again()));
+                call.into_iter().for_each(|call| deliver::failed(call, fault.again()));
             }
         }
     }
@@ -118,7 +118,7 @@ impl ConnectionPool {
             }
             drop(shared);
             for call in calls {
-                delivery::send_over(call, self, connection);
+                deliver::send_over(call, self, connection);
             }
             shared = self.lock_shared();
         }
@@ -133,7 +133,7 @@ impl ConnectionPool {
         self.shared.opened.notify_all();
         let calls = shared.line.take();
         drop(shared);
-        calls.into_iter().for_each(|call| delivery::failed(call, fault.again()));
+        calls.into_iter().for_each(|call| deliver::failed(call, fault.again()));
     }
 
     /// A thread could not open the common connection in the time of its own call: the connector
@@ -145,7 +145,7 @@ impl ConnectionPool {
             return self.shared.opened.notify_all();
         }
         drop(shared);
-        orb.connections().connector().open(orb, self, Route::Shared);
+        orb.connections().connector().open(orb, self, Lease::Shared);
     }
 
     /// The call that waits longest for a connection of its own gets this one.
@@ -157,7 +157,7 @@ impl ConnectionPool {
         let is_closed = self.lock().closed;
         drop(shared);
         match call {
-            Some(call) => delivery::send_over(call, self, connection),
+            Some(call) => deliver::send_over(call, self, connection),
             None => connection.release(),
         }
         if is_closed {
@@ -174,7 +174,7 @@ impl ConnectionPool {
         let next = lines.iter().filter_map(|line| line.next_deadline()).min();
         drop(shared);
         for call in expired {
-            delivery::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
+            deliver::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
         }
         next
     }
@@ -185,6 +185,6 @@ impl ConnectionPool {
         let mut calls = shared.line.take();
         calls.append(&mut shared.own_line.take());
         drop(shared);
-        calls.into_iter().for_each(|call| delivery::failed(call, ConnectionFault::ShutDown));
+        calls.into_iter().for_each(|call| deliver::failed(call, ConnectionFault::ShutDown));
     }
 }

@@ -1,0 +1,463 @@
+//! Calls over connections that the event loop reads: each goes on as an [`AwaitedCall`], which
+//! fills a slot of its connection until its reply is there, and the reply goes to a sink. Oneways,
+//! which fill none, go the same way.
+//!
+//! A thread that makes an asynchronous call, or sends a call again, never waits: without a
+//! connection the call stands in the line of the pool; without room it is refused. Replies come
+//! back through `deliver`, which starts a call again here when it was forwarded or surely not
+//! served. Paper AMI §3; CORBA Messaging §22.
+
+use crate::client::attempts::{self, Answer, after_fault};
+use crate::client::deliver::ReplySink;
+use crate::client::invocation::Invocation;
+use crate::client::write::{self, Arguments, copy_from, request_id_place};
+use crate::client::{CallFault, Reply, ReplySlot, Target, bind};
+use crate::clock::Clock;
+use crate::connection::muxed::{self, Dispatch};
+use crate::connection::{ConnectionPool, Lease, MuxedConnection, NotInLine};
+use crate::policy::{CallPolicies, Effective, SyncScope, has_thread_overrides};
+use crate::server::stand_in;
+use crate::{Object, Operation};
+use corbie_cdr::{ByteOrder, CodeSets, Encoder};
+use corbie_connection::When;
+use corbie_giop::{Attempts, FORWARDS_MAX, ResponseFlags};
+use corbie_threads::thread::Wish;
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Arguments larger than this are not kept: such a call is not sent a second time.
+const KEPT_OCTETS: usize = 64 << 10;
+
+/// A call whose reply is to come.
+#[derive(Debug)]
+pub(crate) struct AwaitedCall {
+    pub(crate) object: Object,
+    pub(crate) operation: Operation,
+    /// When the server is to answer.
+    response: ResponseFlags,
+    pub(crate) sink: ReplySink,
+    pub(crate) lease: Lease,
+    pub(crate) clock: Clock,
+    pub(crate) attempts: Attempts,
+    /// Whether the thread that sends may wait: for a connection, for room, for the server to take
+    /// something. Only that of a synchronous call may.
+    pub(crate) wish: Wish,
+    /// What the call goes by, where its thread had policies of its own.
+    policies: Option<Box<CallPolicies>>,
+    pub(crate) kept: Kept,
+    /// How many requests without an end of their own were sent before it on its connection.
+    pub(crate) oneways_before: u64,
+}
+
+/// The arguments as they were written, in order to send them again, or later.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Where they began within the message: decides their alignment.
+    position: usize,
+    /// Whether the message told the server the code sets, which moves the arguments.
+    announces: bool,
+    /// `None`: they were too many octets.
+    pub(crate) octets: Option<Vec<u8>>,
+}
+
+impl AwaitedCall {
+    /// When it is over.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.clock.deadline()
+    }
+
+    /// Octets that are kept.
+    pub(crate) fn octets(&self) -> usize {
+        self.kept.octets.as_ref().map_or(0, Vec::len)
+    }
+
+    /// What it goes by on a thread that may not have made it: what was kept of its policies, else
+    /// those of its reference.
+    ///
+    /// # Errors
+    /// `INV_POLICY` (`COMPLETED_NO`) when the reference excludes what was set here.
+    pub(crate) fn policies<'o>(
+        &self,
+        object: &'o Object,
+    ) -> Result<Effective<'o>, SystemException> {
+        match self.policies.as_deref() {
+            Some(policies) => Ok(Effective::Joined(policies.clone())),
+            None => object.policies_of_any_thread(),
+        }
+    }
+}
+
+/// The connection that a call which stood in a line was waiting for, and the pool that has it.
+pub(crate) type Opened<'o> = Option<(&'o ConnectionPool, &'o Arc<MuxedConnection>)>;
+
+/// A request in its encoder.
+struct Written {
+    /// Where its id stands.
+    id_place: usize,
+    /// Where its arguments begin.
+    position: usize,
+}
+
+/// Why a call does not fill a slot.
+enum NotStarted {
+    /// There is a connection now, which there was not a moment ago.
+    Opened,
+    Fault(CallFault),
+}
+
+impl<F: Into<CallFault>> From<F> for NotStarted {
+    fn from(fault: F) -> Self {
+        NotStarted::Fault(fault.into())
+    }
+}
+
+impl<'a> Invocation<'_, 'a> {
+    /// Sends the request, over a connection as `lease` says; its reply goes to `sink`. `wish`:
+    /// whether this thread may wait meanwhile.
+    ///
+    /// # Errors
+    /// See [`Object::invoke_async`].
+    pub(crate) fn send(
+        &self,
+        sink: ReplySink,
+        lease: Lease,
+        wish: Wish,
+    ) -> Result<(), SystemException> {
+        let call = AwaitedCall {
+            object: self.object.clone(),
+            operation: self.operation.clone(),
+            response: self.response,
+            sink,
+            lease,
+            clock: self.policies.begin()?,
+            attempts: Attempts::default(),
+            wish,
+            policies: has_thread_overrides().then(|| Box::new(self.policies.clone())),
+            kept: Kept::default(),
+            oneways_before: 0,
+        };
+        start(call, self, None).map_err(|(_call, exception)| exception)
+    }
+
+    /// Calls over a connection that the event loop can read, and waits for the reply as
+    /// `reply_wait` says.
+    ///
+    /// # Errors
+    /// See [`Object::invoke`].
+    pub(crate) fn call_over(&self, lease: Lease) -> Result<Reply, SystemException> {
+        let orb = self.object.orb();
+        let call = || {
+            ReplySlot::with_one(|slot| {
+                self.send(ReplySink::slot(slot), lease, Wish::Wait)?;
+                let _stand_in = stand_in::before_waiting();
+                slot.wait_for_reply(orb, lease);
+                slot.take()
+            })
+        };
+        // Again where it has to go to another place and its arguments have to be encoded anew.
+        for _ in 0..FORWARDS_MAX {
+            match call() {
+                Err(exception)
+                    if exception.minor == minor::TRANSIENT_SENT_ON
+                        && exception.kind == SystemExceptionKind::Transient
+                        && exception.completed == CompletionStatus::No => {}
+                outcome => return outcome,
+            }
+        }
+        call()
+    }
+
+    /// Sends a request without an answer, over the connection that asynchronous calls share, where
+    /// nothing overtakes anything and a policy may hold it back to be sent with others (CORBA
+    /// Messaging §22.2.2). To each place of the object in turn until one takes it.
+    ///
+    /// # Errors
+    /// What went wrong at the last place.
+    pub(crate) fn send_oneway(&self) -> Result<(), SystemException> {
+        let Invocation { object, operation, policies, .. } = *self;
+        let oneway = Invocation { response: ResponseFlags::None, ..*self };
+        let mut clock = policies.begin()?;
+        attempts::run(object, operation, policies, object.binding()?, |binding, attempts| {
+            let target = binding.target(attempts.address());
+            let sent = oneway.put(target, binding.ior().unwrap_or(object.ior()), &mut clock);
+            if sent.is_err() {
+                clock.sending_again();
+            }
+            sent.map(Answer::Done)
+        })
+    }
+
+    /// Writes the oneway and gives it to the connection to `target`.
+    ///
+    /// # Errors
+    /// What went wrong, and whether another attempt is safe.
+    fn put(&self, target: &Target, ior: &Ior, clock: &mut Clock) -> Result<(), CallFault> {
+        let (orb, policies) = (self.object.orb(), self.policies);
+        let opening = bind::opening(self.object, policies, target);
+        let connection = target.pool.shared(orb, clock, Lease::Shared, opening)?;
+        // A thread has to notice when the server closes it.
+        connection.ensure_read(orb)?;
+        let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
+        let announces = announces(target, &connection, false);
+        let written = self.write(target, ior, connection.code_sets, announces, &mut encoder)?;
+        let may_be_held = policies.sync_scope == SyncScope::None;
+        let held = policies.buffering.filter(|_| may_be_held);
+        let dispatch = Dispatch {
+            version: target.version,
+            fragment_octets: orb.fragment_octets(target.version),
+            body_place: None,
+            id_place: written.id_place,
+            when: held.map_or(When::Now, |held| muxed::held_oneway(held, clock.start)),
+        };
+        connection.send_oneway(orb, &mut encoder, &dispatch, may_be_held, clock)?;
+        if announces {
+            connection.code_sets_announced.store(true, Ordering::Relaxed);
+        }
+        target.pool.note_shared_use();
+        Ok(())
+    }
+
+    /// Writes the request with an id of 0.
+    fn write(
+        &self,
+        target: &Target,
+        ior: &Ior,
+        code_sets: CodeSets,
+        announces: bool,
+        encoder: &mut Encoder<'a>,
+    ) -> Result<Written, SystemException> {
+        encoder.set_version(target.version);
+        encoder.set_code_sets(code_sets);
+        let position = Cell::new(0);
+        let arguments: Arguments<'_, 'a> = &|e| {
+            position.set(e.len());
+            (self.arguments)(e)
+        };
+        let noted = Invocation { arguments, ..*self };
+        write::write(encoder, 0, target, ior, &noted, announces.then_some(code_sets))?;
+        let id_place = request_id_place(encoder, target.version)?;
+        Ok(Written { id_place, position: position.get() })
+    }
+
+    /// The connection to `target` that the call goes over, which is `opened` if that leads there;
+    /// `None`: there is none yet, and this thread does not wait for one.
+    fn connection(
+        &self,
+        call: &mut AwaitedCall,
+        target: &Target,
+        opened: Opened<'_>,
+    ) -> Result<Option<Arc<MuxedConnection>>, CallFault> {
+        let orb = self.object.orb();
+        let is_there = |pool| std::ptr::eq(&raw const *target.pool, pool);
+        let found = match opened {
+            Some((pool, connection)) if is_there(pool) && connection.is_open() => {
+                Some(Arc::clone(connection))
+            }
+            _ if call.wish == Wish::Wait => {
+                let opening = bind::opening(self.object, self.policies, target);
+                Some(target.pool.shared(orb, &mut call.clock, call.lease, opening)?)
+            }
+            _ => target.pool.shared_now(call.lease),
+        };
+        Ok(found)
+    }
+
+    /// Writes the request and hands it to `connection`.
+    ///
+    /// # Errors
+    /// The call comes back with what went wrong.
+    #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+    fn hand_over(
+        &self,
+        mut call: AwaitedCall,
+        connection: &MuxedConnection,
+        target: &Target,
+        ior: &Ior,
+    ) -> Result<(), (AwaitedCall, CallFault)> {
+        let orb = self.object.orb();
+        // Where no thread will wait for the reply, the event loop reads it.
+        if call.sink.as_slot().is_none()
+            && let Err(exception) = connection.ensure_read(orb)
+        {
+            return Err((call, exception.into()));
+        }
+        let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
+        let announces = announces(target, connection, call.kept.announces);
+        let written = self.write(target, ior, connection.code_sets, announces, &mut encoder);
+        let Written { id_place, position } = match written {
+            Ok(written) => written,
+            // Nothing was sent: the caller's arguments are at fault, not the connection.
+            Err(exception) => return Err((call, exception.into())),
+        };
+        let (sending, attempts) = (call.clock, call.attempts);
+        call.clock.sent();
+        call.attempts.sent();
+        let kept = std::mem::replace(&mut call.kept, Kept { position, announces, octets: None });
+        let is_kept = !encoder.has_chunks() && encoder.len() <= position + KEPT_OCTETS;
+        let held = |held| muxed::held_call(held, sending.start);
+        let dispatch = Dispatch {
+            version: target.version,
+            fragment_octets: orb.fragment_octets(target.version),
+            body_place: is_kept.then_some(position),
+            id_place,
+            when: self.policies.buffering.map_or(When::Now, held),
+        };
+        match connection.send(orb, call, &mut encoder, &dispatch, &sending) {
+            Ok(()) => {}
+            Err((call, fault)) => {
+                return Err((AwaitedCall { attempts, kept, ..call }, fault.into()));
+            }
+        }
+        if announces {
+            connection.code_sets_announced.store(true, Ordering::Relaxed);
+        }
+        if self.response == ResponseFlags::WithServer {
+            // Its upcall may begin after the answer: nothing is to overtake it.
+            connection.note_oneway();
+        }
+        Ok(())
+    }
+
+    /// There is no connection yet: keeps the arguments, and has the call wait for one. They are
+    /// written as for the first request of a connection.
+    ///
+    /// # Errors
+    /// The call comes back with what went wrong.
+    #[cold]
+    #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+    fn stand_in_line(
+        &self,
+        mut call: AwaitedCall,
+        target: &Target,
+        ior: &Ior,
+    ) -> Result<(), (AwaitedCall, NotStarted)> {
+        let pool = &target.pool;
+        let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
+        let announces = target.announces_code_sets;
+        let position = match self.write(target, ior, pool.code_sets(), announces, &mut encoder) {
+            Ok(written) => written.position,
+            Err(exception) => return Err((call, exception.into())),
+        };
+        let mut octets = Vec::with_capacity(encoder.len().saturating_sub(position));
+        copy_from(&encoder, position, &mut octets);
+        drop(encoder);
+        let kept = Kept { position, announces, octets: Some(octets) };
+        let kept = std::mem::replace(&mut call.kept, kept);
+        let opening = bind::opening(self.object, self.policies, target);
+        let stands = pool.stand_in_line(self.object.orb(), call, opening);
+        stands.map_err(|(call, why)| {
+            let not_started = match why {
+                NotInLine::Opened => NotStarted::Opened,
+                NotInLine::Fault(fault) => fault.into(),
+            };
+            (AwaitedCall { kept, ..call }, not_started)
+        })
+    }
+}
+
+/// Whether the next request over `connection` tells the server the code sets; `in_any_case`: as
+/// kept arguments that did.
+fn announces(target: &Target, connection: &MuxedConnection, in_any_case: bool) -> bool {
+    let is_announced = || connection.code_sets_announced.load(Ordering::Relaxed);
+    target.announces_code_sets && (in_any_case || !is_announced())
+}
+
+/// Sends the request of `call` to each place of its object in turn until one takes it, over
+/// `opened` if that is the place.
+///
+/// # Errors
+/// The call comes back with what went wrong at the last place.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+fn start(
+    mut call: AwaitedCall,
+    invocation: &Invocation<'_, '_>,
+    opened: Opened<'_>,
+) -> Result<(), (AwaitedCall, SystemException)> {
+    let Invocation { object, operation, .. } = *invocation;
+    loop {
+        let binding = match object.binding() {
+            Ok(binding) => binding,
+            Err(exception) => return Err((call, exception)),
+        };
+        let ior = binding.ior().unwrap_or(object.ior());
+        let target = binding.target(call.attempts.address());
+        let started = match invocation.connection(&mut call, target, opened) {
+            Ok(Some(connection)) => {
+                let lease = call.lease;
+                let sent = invocation.hand_over(call, &connection, target, ior);
+                connection.release();
+                if lease == Lease::Shared {
+                    target.pool.note_shared_use();
+                }
+                sent.map_err(|(call, fault)| (call, NotStarted::Fault(fault)))
+            }
+            Ok(None) => invocation.stand_in_line(call, target, ior),
+            Err(fault) => Err((call, fault.into())),
+        };
+        let fault = match started {
+            Ok(()) => return Ok(()),
+            Err((returned, not_started)) => {
+                call = returned;
+                match not_started {
+                    NotStarted::Opened => continue,
+                    NotStarted::Fault(fault) => fault,
+                }
+            }
+        };
+        call.clock.sending_again();
+        if let Err(exception) = after_fault(object, operation, &binding, &mut call.attempts, fault)
+        {
+            return Err((call, exception));
+        }
+    }
+}
+
+/// Sends a call with the arguments that were kept, over `opened` if that leads to its place. The
+/// thread that does it never waits.
+///
+/// # Errors
+/// As [`start`]; `TRANSIENT` (`COMPLETED_NO`) when they cannot be sent as they are.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+pub(crate) fn start_again(
+    mut call: AwaitedCall,
+    opened: Opened<'_>,
+) -> Result<(), (AwaitedCall, SystemException)> {
+    let (object, operation) = (call.object.clone(), call.operation.clone());
+    let (position, octets) = (call.kept.position, call.kept.octets.take());
+    let Some(octets) = octets else { return Err((call, not_kept(&operation))) };
+    call.wish = Wish::NotWait;
+    let policies = match call.policies(&object) {
+        Ok(policies) => policies,
+        Err(exception) => return Err((call, exception)),
+    };
+    let fits = Cell::new(true);
+    let arguments: Arguments<'_, '_> = &|e| {
+        // An empty list of arguments fits everywhere.
+        fits.set(octets.is_empty() || e.position() % 8 == position % 8);
+        if fits.get() {
+            e.write_octets(&octets);
+            return Ok(());
+        }
+        let found = format!("position {}", e.position());
+        Err(e.error(corbie_cdr::ErrorKind::BadParameter, "arguments", found, "their alignment"))
+    };
+    let response = call.response;
+    let invocation = Invocation::new(&object, &operation, arguments, &policies);
+    start(call, &Invocation { response, ..invocation }, opened).map_err(|(call, exception)| {
+        let exception = if fits.get() { exception } else { not_kept(&operation) };
+        (call, exception)
+    })
+}
+
+#[cold]
+fn not_kept(operation: &Operation) -> SystemException {
+    SystemException::transient(minor::TRANSIENT_SENT_ON, CompletionStatus::No).with_detail(format!(
+        "{} has to be sent to another place, for which its arguments have to be encoded anew; \
+             call it again",
+        operation.name()
+    ))
+}
