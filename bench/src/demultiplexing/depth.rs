@@ -9,9 +9,10 @@ use crate::driver::Failure;
 use crate::local::{self, Task};
 use crate::orders::Answer;
 use corbie::{IdAssignment, Lifespan, ObjectId, PoaPolicy};
-use corbie_poa::measure::LevelByLevel;
+use corbie_poa::measure;
+use std::collections::HashMap;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Levels as the experiment says, one object at the bottom.
 ///
@@ -65,4 +66,53 @@ fn key_below(server: &Server, names: &[String], kind: &str) -> Result<Vec<u8>, F
         id
     };
     key_of(&poa.id_to_reference(&id)?)
+}
+
+/// What the paper's Figure 3 compares active demultiplexing with: one hash table for each level of
+/// POAs, so that a lookup costs one hash a level.
+#[derive(Default)]
+struct LevelByLevel {
+    children: RwLock<HashMap<Box<[u8]>, Arc<LevelByLevel>>>,
+}
+
+impl LevelByLevel {
+    /// A hierarchy of these POAs, each the child of the one before.
+    fn chain<'n>(names: impl DoubleEndedIterator<Item = &'n str>) -> Self {
+        names.rev().fold(LevelByLevel::default(), |child, name| {
+            let children = HashMap::from([(Box::from(name.as_bytes()), Arc::new(child))]);
+            LevelByLevel { children: RwLock::new(children) }
+        })
+    }
+
+    /// Follows the path of a persistent key from level to level; how many there are.
+    fn find(&self, object_key: &[u8]) -> Option<u32> {
+        let names = measure::path(object_key)?.strip_suffix(b"\0")?.split(|octet| *octet == 0);
+        let mut here: Option<Arc<LevelByLevel>> = None;
+        let mut depth = 0;
+        for name in names {
+            let level = here.as_deref().unwrap_or(self);
+            let children = level.children.read().unwrap_or_else(PoisonError::into_inner);
+            let child = children.get(name).cloned()?;
+            drop(children);
+            here = Some(child);
+            depth += 1;
+        }
+        Some(depth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_followed_one_by_one() {
+        let levels = LevelByLevel::chain(["a", "b", "c"].into_iter());
+        // CB 'P', the length of the path, the path, an id.
+        let key = |path: &[u8]| [b"\xCBP\0".as_slice(), &[path.len() as u8], path, b"id"].concat();
+        assert_eq!(levels.find(&key(b"a\0b\0c\0")), Some(3));
+        assert_eq!(levels.find(&key(b"a\0b\0")), Some(2));
+        assert_eq!(levels.find(&key(b"a\0c\0")), None);
+        assert_eq!(levels.find(b"not a key"), None);
+    }
 }

@@ -5,9 +5,10 @@
 use corbie_core::transport::Transport;
 use corbie_poa::{Poa, PoaCurrent, RootPoa};
 use corbie_settings::{PartialSettings, Settings};
+use corbie_threads::lock::{Ranked, rank};
 use corbie_types::SystemException;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// An Object Request Broker with its root POA. Clones are the same ORB.
 ///
@@ -15,8 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone)]
 pub struct Orb {
     core: corbie_core::Orb,
-    /// Lock "root POA": taken once per [`Orb::root_poa`].
-    root: Arc<Mutex<Option<Poa>>>,
+    root: Arc<Ranked<rank::RootPoa, Option<Poa>>>,
 }
 
 impl Orb {
@@ -46,7 +46,7 @@ impl Orb {
     /// `INITIALIZE` when an endpoint cannot be listened on, `BAD_INV_ORDER` after
     /// [`corbie_core::Orb::shutdown`]; both `COMPLETED_NO`.
     pub fn root_poa(&self) -> Result<Poa, SystemException> {
-        let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut root = self.root.lock();
         match &*root {
             Some(poa) => Ok(poa.clone()),
             None => Ok(root.insert(RootPoa::attach(&self.core)?).clone()),

@@ -4,34 +4,34 @@
 //! services that the ORB has itself.
 
 use crate::{Object, Orb};
+use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_types::ior::{MessagesProfile, profile_tag};
 use corbie_types::url::{Corbaloc, ObjectAddress, parse_name};
 use corbie_types::{
     CompletionStatus, Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor,
 };
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is known by a name.
 #[derive(Default)]
 pub(crate) struct InitialReferences {
-    /// References registered under names. Lock "initial references".
-    registered: Mutex<BTreeMap<String, Object>>,
+    /// References registered under names.
+    registered: Ranked<rank::Leaf, BTreeMap<String, Object>>,
     /// Local objects, by name, with their repository ids. References are made when they are asked
-    /// for: one that was kept would keep its ORB alive. Lock "local references".
-    local: Mutex<BTreeMap<&'static str, &'static str>>,
+    /// for: one that was kept would keep its ORB alive.
+    local: Ranked<rank::Leaf, BTreeMap<&'static str, &'static str>>,
 }
 
 /// A URL that leads to another URL that leads … ends here.
 const MAX_INDIRECTIONS: u32 = 8;
 
 impl InitialReferences {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Object>> {
-        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> Guard<'_, rank::Leaf, BTreeMap<String, Object>> {
+        self.registered.lock()
     }
 
-    fn local(&self) -> MutexGuard<'_, BTreeMap<&'static str, &'static str>> {
-        self.local.lock().unwrap_or_else(PoisonError::into_inner)
+    fn local(&self) -> Guard<'_, rank::Leaf, BTreeMap<&'static str, &'static str>> {
+        self.local.lock()
     }
 }
 

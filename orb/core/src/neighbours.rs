@@ -8,14 +8,16 @@
 use crate::handles::OrbInner;
 use crate::{Object, Orb};
 use corbie_settings::CollocationScope;
+use corbie_threads::lock::{RankedRw, rank};
 use corbie_transport::Endpoint;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{LazyLock, OnceLock, Weak};
 
 /// Lock "collocation table".
-static TABLE: LazyLock<RwLock<HashMap<Endpoint, Vec<Entry>>>> = LazyLock::new(RwLock::default);
+static TABLE: LazyLock<RankedRw<rank::Leaf, HashMap<Endpoint, Vec<Entry>>>> =
+    LazyLock::new(RankedRw::default);
 
 /// Changes with every change of the table; never 0.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
@@ -35,6 +37,7 @@ pub(crate) struct Listened {
     pub(crate) is_shared_address: bool,
 }
 
+#[derive(Clone)]
 struct Entry {
     orb: Weak<OrbInner>,
     group: Option<u32>,
@@ -52,7 +55,7 @@ pub(crate) fn enter(orb: &Orb, endpoints: Vec<Listened>) {
     if orb.settings().collocation == CollocationScope::None {
         return;
     }
-    let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+    let mut table = TABLE.write();
     for Listened { endpoint, group, is_shared_address } in endpoints {
         let entries = table.entry(endpoint).or_default();
         entries.retain(|entry| entry.orb.strong_count() > 0);
@@ -63,7 +66,7 @@ pub(crate) fn enter(orb: &Orb, endpoints: Vec<Listened>) {
 
 /// `orb` listens no more.
 pub(crate) fn leave(orb: &Orb) {
-    let mut table = TABLE.write().unwrap_or_else(PoisonError::into_inner);
+    let mut table = TABLE.write();
     let gone = orb.downgrade();
     table.retain(|_, entries| {
         entries.retain(|entry| entry.orb.strong_count() > 0 && !entry.orb.ptr_eq(&gone));
@@ -79,8 +82,9 @@ pub(crate) fn listening_at(endpoint: &Endpoint, caller: &Orb) -> Option<Listenin
         return None;
     }
     let group = caller.settings().priority_group;
-    let table = TABLE.read().unwrap_or_else(PoisonError::into_inner);
-    table.get(endpoint)?.iter().find_map(|entry| {
+    // Not under the lock: what is looked at may be the last handle of its ORB.
+    let entries = TABLE.read().get(endpoint)?.clone();
+    entries.iter().find_map(|entry| {
         let is_open = entry.group.is_none() || entry.group == group;
         let orb = Orb::upgrade(&entry.orb).filter(|_| is_open)?;
         let is_own = orb.is(caller);

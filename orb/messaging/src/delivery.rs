@@ -6,7 +6,7 @@
 //! §2, §3.1; CORBA Messaging §22.6, §22.8.
 
 use crate::exception_holder::{ExceptionHolder, reply_body_as};
-use corbie_cdr::{ByteOrder, Decoder, Encoder};
+use corbie_cdr::{Decoder, Encoder, Error};
 use corbie_core::server::serve_local;
 use corbie_core::{Deliver, Object, Operation, Reply, ReplySink};
 use corbie_types::{SystemException, TypeCode};
@@ -99,27 +99,11 @@ impl HandlerOperations<'_> {
     fn raise_user(&self, handler: &Object, reply: &Reply) -> Result<(), SystemException> {
         let Some(came) = reply.decoder() else { return Ok(()) };
         let (order, body) = reply.body_octets();
-        let as_needed =
-            |e: &Encoder<'_>| reply_body_as(&came, self.exception_type, e.version(), e.code_sets());
-        let mut e = Encoder::native();
-        if handler.is_local() {
-            // The handler reads the exception in the code sets that it came in.
-            e.set_version(came.version());
-            e.set_code_sets(came.code_sets());
-            let other = as_needed(&e);
+        self.raise(handler, Some(&came), &|e| {
+            let other = reply_body_as(&came, self.exception_type, e.version(), e.code_sets());
             let (order, body) = other.as_ref().map_or((order, body), |o| (o.0, o.1.as_slice()));
-            ExceptionHolder::write_copied(false, order, body, &mut e)?;
-            return self.raise_local(handler, &e);
-        }
-        handler.invoke_async(
-            self.exception,
-            &|e| {
-                let other = as_needed(e);
-                let (order, body) = other.as_ref().map_or((order, body), |o| (o.0, o.1.as_slice()));
-                ExceptionHolder::write_copied(false, order, body, e)
-            },
-            ReplySink::discard(),
-        )
+            ExceptionHolder::write(false, order, body, e)
+        })
     }
 
     #[cold]
@@ -128,32 +112,37 @@ impl HandlerOperations<'_> {
         handler: &Object,
         exception: &SystemException,
     ) -> Result<(), SystemException> {
-        let is_local = handler.is_local();
         let mut body = Encoder::native();
         exception.encode_reply(&mut body)?;
-        if let (true, Some(detail)) = (is_local, &exception.detail) {
+        if let (true, Some(detail)) = (handler.is_local(), &exception.detail) {
             // Why it was raised is known here, and only here.
             body.write_str(detail)?;
         }
-        let body = body.into_buffer();
-        if is_local {
-            let mut e = Encoder::native();
-            ExceptionHolder::write(true, ByteOrder::NATIVE, &body, &mut e)?;
-            return self.raise_local(handler, &e);
-        }
-        handler.invoke_async(
-            self.exception,
-            &|e| ExceptionHolder::write(true, ByteOrder::NATIVE, &body, e),
-            ReplySink::discard(),
-        )
+        let (order, body) = (body.order(), body.to_vec());
+        self.raise(handler, None, &|e| ExceptionHolder::write(true, order, &body, e))
     }
 
-    fn raise_local(&self, handler: &Object, holder: &Encoder<'_>) -> Result<(), SystemException> {
-        let orb = handler.orb();
-        let octets = holder.to_vec();
-        let mut arguments = Decoder::new(&octets, holder.order());
-        arguments.set_version(holder.version());
-        arguments.set_code_sets(holder.code_sets());
+    /// Calls the handler with the exception holder that `write` writes. A handler of this process
+    /// reads it in the version and the code sets of the reply that `came`.
+    fn raise(
+        &self,
+        handler: &Object,
+        came: Option<&Decoder<'_>>,
+        write: &dyn Fn(&mut Encoder<'_>) -> Result<(), Error>,
+    ) -> Result<(), SystemException> {
+        if !handler.is_local() {
+            return handler.invoke_async(self.exception, &|e| write(e), ReplySink::discard());
+        }
+        let mut e = Encoder::native();
+        if let Some(came) = came {
+            e.set_version(came.version());
+            e.set_code_sets(came.code_sets());
+        }
+        write(&mut e)?;
+        let (orb, octets) = (handler.orb(), e.to_vec());
+        let mut arguments = Decoder::new(&octets, e.order());
+        arguments.set_version(e.version());
+        arguments.set_code_sets(e.code_sets());
         arguments.set_limits(orb.limits());
         arguments.set_context(Some(orb));
         serve_local(handler, self.exception.name(), arguments)

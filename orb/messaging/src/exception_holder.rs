@@ -4,7 +4,7 @@
 //! code (`AmiQuoterExceptionHolder::raise_get_quote`) turn it into the error of the operation.
 //! CORBA Messaging §22.7 (what it holds), CORBA 3.3 P2 §9.3.4 (how a value travels).
 
-use crate::value_header::{read_value, write_header};
+use corbie_cdr::value_header::{read_value, write_header};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Marshal, Version};
 use corbie_core::Orb;
 use corbie_types::{
@@ -172,8 +172,10 @@ impl ExceptionHolder {
     #[must_use]
     pub fn unknown_user_exception(&self) -> SystemException {
         let id = self.user_exception().unwrap_or_default();
-        SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, CompletionStatus::Yes)
-            .with_detail(format!("the user exception {id:?} is not in the IDL of the operation"))
+        minor::UNKNOWN_USER_EXCEPTION.raise(
+            CompletionStatus::Yes,
+            format!("the user exception {id:?} is not in the IDL of the operation"),
+        )
     }
 
     fn decoder(&self) -> Decoder<'_> {
@@ -192,40 +194,17 @@ impl ExceptionHolder {
     ///
     /// # Errors
     /// The encoder's.
-    pub(crate) fn write<'a>(
-        is_system_exception: bool,
-        byte_order: ByteOrder,
-        exception: &'a [u8],
-        e: &mut Encoder<'a>,
-    ) -> Result<(), corbie_cdr::Error> {
-        Self::write_front(is_system_exception, byte_order, e)?;
-        e.write_octet_sequence(exception)
-    }
-
-    /// As [`ExceptionHolder::write`], of octets that do not live as long as the encoder.
-    ///
-    /// # Errors
-    /// The encoder's.
-    pub(crate) fn write_copied(
+    pub(crate) fn write(
         is_system_exception: bool,
         byte_order: ByteOrder,
         exception: &[u8],
         e: &mut Encoder<'_>,
     ) -> Result<(), corbie_cdr::Error> {
-        Self::write_front(is_system_exception, byte_order, e)?;
-        e.write_length(exception.len())?;
-        e.write_octets(exception);
-        Ok(())
-    }
-
-    fn write_front(
-        is_system_exception: bool,
-        byte_order: ByteOrder,
-        e: &mut Encoder<'_>,
-    ) -> Result<(), corbie_cdr::Error> {
         write_header(Self::REPOSITORY_ID, e)?;
         e.write_boolean(is_system_exception);
         e.write_boolean(byte_order == ByteOrder::LittleEndian);
+        e.write_length(exception.len())?;
+        e.write_octets(exception);
         Ok(())
     }
 }
@@ -287,15 +266,14 @@ impl Marshal for ExceptionHolder {
             let length = state.primitive()?.read_length(1)?;
             let marshaled_exception = state.octets(length)?;
             let orb = orb.clone();
-            let held = Held {
+            Ok(ExceptionHolder(Arc::new(Held {
                 is_system_exception,
                 byte_order,
                 marshaled_exception,
                 version,
                 code_sets,
                 orb,
-            };
-            Ok(ExceptionHolder(Arc::new(held)))
+            })))
         })
     }
 }
@@ -373,7 +351,7 @@ mod tests {
         assert_eq!(anew.is_some(), !before.is_multiple_of(8) || sent != wanted);
         let (order, body) = anew.unwrap_or_else(|| (ByteOrder::NATIVE, d.rest().to_vec()));
         let mut e = Encoder::native();
-        ExceptionHolder::write_copied(false, order, &body, &mut e).expect("written");
+        ExceptionHolder::write(false, order, &body, &mut e).expect("written");
         let holder = e.to_vec();
         let mut d = Decoder::new(&holder, ByteOrder::NATIVE);
         d.set_code_sets(wanted);

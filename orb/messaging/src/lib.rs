@@ -6,8 +6,8 @@
 //! CORBA Messaging §22.6 to §22.10; CORBA 3.3 P1 §11, §12; paper AMI §1, §2.
 #![forbid(unsafe_code)]
 
-// layers: value_header reply_future pollable < exception_holder pollable_set < delivery
-//    < reply_handler < poller < dynamic
+// layers: reply_future pollable < exception_holder pollable_set < delivery < reply_handler
+//    < poller < dynamic
 #[cfg(feature = "messaging")]
 mod delivery;
 #[cfg(feature = "dynamic")]
@@ -23,8 +23,6 @@ mod poller;
 mod reply_future;
 #[cfg(feature = "messaging")]
 mod reply_handler;
-#[cfg(feature = "messaging")]
-mod value_header;
 
 pub use reply_future::ReplyFuture;
 

@@ -5,10 +5,11 @@
 
 use crate::pollable::Pollable;
 use corbie_core::Orb;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_threads::lock::{Ranked, Signal, rank};
+use corbie_types::{SystemException, minor};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -21,9 +22,8 @@ pub struct PollableSet {
 
 #[derive(Default)]
 struct SharedMembers {
-    /// Lock "set": held for a look.
-    members: Mutex<Members>,
-    changed: Condvar,
+    members: Ranked<rank::PollableSet, Members>,
+    changed: Signal,
 }
 
 #[derive(Default)]
@@ -80,12 +80,11 @@ impl PollableSet {
     pub fn add_pollable(&self, potential: impl Into<Pollable>) -> Result<(), SystemException> {
         let pollable = potential.into();
         if !pollable.polled().membership().enter() {
-            let minor = minor::BAD_PARAM_ALREADY_IN_POLLABLE_SET;
-            return Err(SystemException::bad_param(minor, CompletionStatus::No)
-                .with_detail("the pollable is in a set already; remove it there first"));
+            return Err(minor::BAD_PARAM_ALREADY_IN_POLLABLE_SET
+                .no("the pollable is in a set already; remove it there first"));
         }
         let id = {
-            let mut members = self.shared.lock();
+            let mut members = self.shared.members.lock();
             members.next += 1;
             let id = members.next;
             members.all.insert(id, pollable.clone());
@@ -109,7 +108,7 @@ impl PollableSet {
         timeout: Option<Duration>,
     ) -> Result<Pollable, GetReadyPollableError> {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut members = self.shared.lock();
+        let mut members = self.shared.members.lock();
         loop {
             while let Some(id) = members.ready.pop_front() {
                 let Some(pollable) = members.all.remove(&id) else { continue };
@@ -122,16 +121,11 @@ impl PollableSet {
             if members.all.is_empty() {
                 return Err(GetReadyPollableError::NoPossiblePollable);
             }
-            members = match deadline {
-                None => self.shared.changed.wait(members).unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Err(nothing_ready(members.all.len(), timeout));
-                    }
-                    let waited = self.shared.changed.wait_timeout(members, left);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            members = match left {
+                None => self.shared.changed.wait(members),
+                Some(Duration::ZERO) => return Err(nothing_ready(members.all.len(), timeout)),
+                Some(left) => self.shared.changed.wait_for(members, left),
             };
         }
     }
@@ -142,7 +136,7 @@ impl PollableSet {
     /// When it is not in this set.
     pub fn remove(&self, potential: impl Into<Pollable>) -> Result<(), UnknownPollable> {
         let pollable = potential.into();
-        let mut members = self.shared.lock();
+        let mut members = self.shared.members.lock();
         let found = members.all.iter().find(|(_, member)| **member == pollable);
         let id = found.map(|(id, _)| *id).ok_or(UnknownPollable)?;
         members.all.remove(&id);
@@ -153,20 +147,17 @@ impl PollableSet {
     /// How many pollables are in the set.
     #[must_use]
     pub fn number_left(&self) -> usize {
-        self.shared.lock().all.len()
+        self.shared.members.lock().all.len()
     }
 }
 
 impl Drop for SharedMembers {
     fn drop(&mut self) {
-        let members = self.members.get_mut().unwrap_or_else(PoisonError::into_inner);
-        members.all.values().for_each(|pollable| pollable.polled().membership().leave());
-    }
-}
-
-impl SharedMembers {
-    fn lock(&self) -> MutexGuard<'_, Members> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+        self.members
+            .get_mut()
+            .all
+            .values()
+            .for_each(|pollable| pollable.polled().membership().leave());
     }
 }
 
@@ -179,24 +170,23 @@ struct Member {
 impl Wake for Member {
     fn wake(self: Arc<Self>) {
         let Some(set) = self.set.upgrade() else { return };
-        let mut members = set.lock();
+        let mut members = set.members.lock();
         if members.all.contains_key(&self.id) {
             members.ready.push_back(self.id);
             drop(members);
-            set.changed.notify_all();
+            set.changed.wake_all();
         }
     }
 }
 
 #[cold]
 fn nothing_ready(members: usize, timeout: Option<Duration>) -> GetReadyPollableError {
-    let no = CompletionStatus::No;
     let timeout = timeout.unwrap_or_default();
     let exception = match timeout.is_zero() {
-        true => SystemException::no_response(minor::NO_RESPONSE_NOT_YET, no)
-            .with_detail(format!("none of {members} replies is here yet")),
-        false => SystemException::timeout(minor::TIMEOUT_POLLER, no)
-            .with_detail(format!("none of {members} replies came within {timeout:?}")),
+        true => minor::NO_RESPONSE_NOT_YET.no(format!("none of {members} replies is here yet")),
+        false => {
+            minor::TIMEOUT_POLLER.no(format!("none of {members} replies came within {timeout:?}"))
+        }
     };
     GetReadyPollableError::System(exception)
 }

@@ -8,11 +8,12 @@ use crate::pollable::{Membership, Pollable, Polled};
 use crate::pollable_set::PollableSet;
 use crate::reply_handler::ReplyHandler;
 use corbie_core::{Deliver, Interface, Object, Orb, PendingReply, Reply};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_threads::lock::{Ranked, rank};
+use corbie_types::{SystemException, minor};
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -38,8 +39,7 @@ struct PollerState {
     /// Whether the last exception came from the poller rather than from the call.
     is_from_poller: AtomicBool,
     membership: Membership,
-    /// Lock "handler": held for a look.
-    handler: Mutex<Option<Object>>,
+    handler: Ranked<rank::Leaf, Option<Object>>,
 }
 
 impl Poller {
@@ -62,7 +62,7 @@ impl Poller {
             is_delivered: AtomicBool::new(false),
             is_from_poller: AtomicBool::new(false),
             membership: Membership::default(),
-            handler: Mutex::new(None),
+            handler: Ranked::default(),
         }))
     }
 
@@ -107,9 +107,8 @@ impl Poller {
     pub fn is_from_poller(&self) -> Result<bool, SystemException> {
         let is_from_poller = self.0.is_from_poller.load(Ordering::Relaxed);
         if !is_from_poller && !self.is_delivered() {
-            let minor = minor::BAD_INV_ORDER_POLLER_NOT_READY;
-            return Err(SystemException::bad_inv_order(minor, CompletionStatus::No)
-                .with_detail(format!("the poller of {} has no reply yet", self.0.operation)));
+            return Err(minor::BAD_INV_ORDER_POLLER_NOT_READY
+                .no(format!("the poller of {} has no reply yet", self.0.operation)));
         }
         Ok(is_from_poller)
     }
@@ -134,31 +133,27 @@ impl Poller {
 
     /// Waits, and claims the reply for the caller.
     fn check(&self, operation: &str, timeout: Option<Duration>) -> Result<(), SystemException> {
-        let no = CompletionStatus::No;
         let state = &*self.0;
         if operation != state.operation {
-            return Err(SystemException::bad_operation(minor::BAD_OPERATION_UNKNOWN, no)
-                .with_detail(format!("this poller is of {}, not {operation}", state.operation)));
+            return Err(minor::BAD_OPERATION_UNKNOWN
+                .no(format!("this poller is of {}, not {operation}", state.operation)));
         }
         // A wait for what was handed out already would end at once.
         if !self.wait(timeout) {
             if timeout.is_some_and(|timeout| timeout.is_zero()) {
-                return Err(SystemException::no_response(minor::NO_RESPONSE_NOT_YET, no)
-                    .with_detail(format!("the reply to {operation} is not here yet")));
+                return Err(minor::NO_RESPONSE_NOT_YET
+                    .no(format!("the reply to {operation} is not here yet")));
             }
-            return Err(SystemException::timeout(minor::TIMEOUT_POLLER, no).with_detail(format!(
+            return Err(minor::TIMEOUT_POLLER.no(format!(
                 "no reply to {operation} came within {:?}; the call goes on: poll again",
                 timeout.unwrap_or_default()
             )));
         }
         match state.claim() {
             true => Ok(()),
-            false => {
-                let minor = minor::OBJECT_NOT_EXIST_POLLER_DELIVERED;
-                Err(SystemException::object_not_exist(minor, no).with_detail(format!(
-                    "the reply to {operation} was handed out already, which happens once"
-                )))
-            }
+            false => Err(minor::OBJECT_NOT_EXIST_POLLER_DELIVERED.no(format!(
+                "the reply to {operation} was handed out already, which happens once"
+            ))),
         }
     }
 
@@ -178,7 +173,7 @@ impl Poller {
     /// The handler that gets the reply instead of a caller of the poller.
     #[must_use]
     pub fn associated_handler(&self) -> Option<ReplyHandler> {
-        self.0.handler().clone().map(ReplyHandler::from_object)
+        self.0.handler.lock().clone().map(ReplyHandler::from_object)
     }
 
     /// Turns the poller into a callback: the reply goes to `handler`, a handler of the operation's
@@ -190,20 +185,14 @@ impl Poller {
     pub fn set_associated_handler(&self, handler: Option<&Object>) -> Result<(), SystemException> {
         let state = &self.0;
         let Some(stub) = state.stub else {
-            return Err(SystemException::no_implement(
-                minor::NO_IMPLEMENT_FEATURE,
-                CompletionStatus::No,
-            )
-            .with_detail("no reply handlers were generated: switch on ami_callback"));
+            return Err(minor::NO_IMPLEMENT_FEATURE
+                .no("no reply handlers were generated: switch on ami_callback"));
         };
         if state.membership.is_member() {
-            return Err(SystemException::bad_inv_order(
-                minor::BAD_INV_ORDER_POLLER_IN_SET,
-                CompletionStatus::No,
-            )
-            .with_detail("a poller in a pollable set cannot have a handler: remove it first"));
+            return Err(minor::BAD_INV_ORDER_POLLER_IN_SET
+                .no("a poller in a pollable set cannot have a handler: remove it first"));
         }
-        *state.handler() = handler.cloned();
+        *state.handler.lock() = handler.cloned();
         if handler.is_some() {
             let delivery = Arc::new(HandlerDelivery { state: Arc::clone(state), stub });
             let waker = Waker::from(Arc::clone(&delivery));
@@ -220,10 +209,6 @@ impl PollerState {
     fn claim(&self) -> bool {
         !self.is_delivered.swap(true, Ordering::AcqRel)
     }
-
-    fn handler(&self) -> MutexGuard<'_, Option<Object>> {
-        self.handler.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Gives the reply of a poller to its handler when it comes.
@@ -234,7 +219,7 @@ struct HandlerDelivery {
 
 impl HandlerDelivery {
     fn deliver(&self) {
-        let handler = self.state.handler().clone();
+        let handler = self.state.handler.lock().clone();
         if let Some(handler) = handler
             && self.state.claim()
         {

@@ -72,8 +72,10 @@ impl<T, E: From<SystemException>> Future for ReplyFuture<T, E> {
 
 #[cold]
 fn polled_again() -> SystemException {
-    SystemException::bad_inv_order(minor::BAD_INV_ORDER_RESULT_TAKEN, CompletionStatus::Yes)
-        .with_detail("the outcome of the call was handed out already, by an earlier poll")
+    minor::BAD_INV_ORDER_RESULT_TAKEN.raise(
+        CompletionStatus::Yes,
+        "the outcome of the call was handed out already, by an earlier poll",
+    )
 }
 
 impl<T, E> fmt::Debug for ReplyFuture<T, E> {

@@ -2,12 +2,10 @@
 //! (CORBA 3.3 P1 §15.2.1; strategies: paper POA §2.2.2).
 //!
 //! Objects stand in slots, so that a transient key finds its servant by index and generation
-//! whatever the number of objects. Ids are indexed besides (`id_index`), and servants where the
-//! POA needs the way back (`servant_index`). An object that is being deactivated stays here until
-//! its last upcall has ended.
+//! whatever the number of objects. `indices` lead there from ids, and from servants where the POA
+//! needs the way back. An object that is being deactivated stays until its last upcall has ended.
 
-mod id_index;
-mod servant_index;
+mod indices;
 
 use crate::policies::{
     IdUniqueness, PoaPolicies, RequestProcessing, ServantDemux, ServantRetention,
@@ -15,8 +13,7 @@ use crate::policies::{
 use crate::slots::{SlotName, Slots};
 use corbie_core::server::{ActiveObject, Servant};
 use corbie_upcall::{Activation, Gate};
-use id_index::IdIndex;
-use servant_index::ServantIndex;
+use indices::{IdIndex, ServantIndex};
 use std::sync::Arc;
 
 /// The map; its POA holds it behind a lock that is never held across an upcall.

@@ -12,7 +12,7 @@ use crate::slots::SlotName;
 use corbie_core::server::Servant;
 use corbie_core::{Object, Orb};
 use corbie_types::ior::{TaggedProfile, profile_tag};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 
 const REPOSITORY_ID: &str = "IDL:omg.org/PortableServer/Current:1.0";
@@ -44,10 +44,7 @@ impl From<PoaCurrentError> for SystemException {
     fn from(error: PoaCurrentError) -> Self {
         match error {
             PoaCurrentError::Poa(error) => error.into(),
-            PoaCurrentError::NoContext => {
-                SystemException::bad_inv_order(minor::BAD_INV_ORDER_NO_UPCALL, CompletionStatus::No)
-                    .with_detail(error.to_string())
-            }
+            PoaCurrentError::NoContext => minor::BAD_INV_ORDER_NO_UPCALL.no(error.to_string()),
         }
     }
 }

@@ -13,12 +13,13 @@ mod target;
 use crate::closed;
 use crate::object_key::ObjectKey;
 use crate::object_operations;
-use crate::poa::{PoaInner, Registry};
-use crate::policies::Collocation;
+use crate::poa::{NewPoa, Poa, PoaInner, Registry};
+use crate::policies::{Collocation, PoaPolicies};
+use corbie_core::Orb;
 use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
 };
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use corbie_upcall::Activation;
 use std::ptr;
 use std::sync::Arc;
@@ -98,6 +99,34 @@ impl Adapter for RootPoa {
 }
 
 impl RootPoa {
+    /// Makes the root POA of `orb`, registers it there, and starts listening.
+    ///
+    /// # Errors
+    /// What [`Orb::set_adapter`] says: `INITIALIZE` (`COMPLETED_NO`) when no endpoint can be
+    /// listened on, `BAD_INV_ORDER` when the ORB has an adapter already or was shut down.
+    pub fn attach(orb: &Orb) -> Result<Poa, SystemException> {
+        let registry = Registry::new();
+        let root = Poa::register(NewPoa {
+            orb,
+            registry: &registry,
+            parent: None,
+            name: "RootPOA",
+            path: &[],
+            policies: PoaPolicies::root(),
+            manager: registry.managers.make_unnamed(orb),
+        });
+        let root = root.map_err(SystemException::from)?;
+        registry.set_root(&root.0);
+        match orb.set_adapter(Arc::new(RootPoa { registry })) {
+            Ok(()) => Ok(root),
+            Err(exception) => {
+                // Without it registry and root would keep each other alive.
+                root.0.begin_destruction(false);
+                Err(exception)
+            }
+        }
+    }
+
     /// The active object with this key.
     #[inline]
     pub(crate) fn find_active(&self, object_key: &[u8]) -> Option<Arc<ActiveObject>> {
@@ -169,8 +198,7 @@ fn serve(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), S
 
 #[cold]
 fn no_object(operation: &str, object_key: &[u8]) -> SystemException {
-    let minor = minor::OBJECT_NOT_EXIST_NO_MATCH;
-    SystemException::object_not_exist(minor, CompletionStatus::No).with_detail(format!(
+    minor::OBJECT_NOT_EXIST_NO_MATCH.no(format!(
         "{operation} was called on an object that is not active here (key of {} octets): it was \
          deactivated, or the reference is from a former life of this server",
         object_key.len()

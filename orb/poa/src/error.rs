@@ -1,10 +1,9 @@
-//! What POA operations fail with: the exceptions of `PortableServer::POA` (CORBA 3.3 P1 §15.3.9).
-//!
-//! Returned by the operations of [`crate::Poa`]; becomes a system exception where a servant passes
-//! it on to its caller.
+//! What operations of POAs (CORBA 3.3 P1 §15.3.9), of their managers and of the factory of these
+//! (§15.3.3, §15.3.4) fail with. Becomes a system exception where a servant passes it on to its
+//! caller.
 
 use crate::object_id::ObjectId;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 
 /// Why a POA operation failed. Each names what was asked for.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -67,22 +66,59 @@ pub enum PoaError {
     System(#[from] SystemException),
 }
 
+impl PoaError {
+    /// [`PoaError::WrongPolicy`] unless the POA has the policy that an operation needs.
+    pub(crate) fn unless(
+        is_met: bool,
+        operation: &'static str,
+        needed: &'static str,
+    ) -> Result<(), PoaError> {
+        if is_met { Ok(()) } else { Err(PoaError::WrongPolicy { operation, needed }) }
+    }
+}
+
 impl From<PoaError> for SystemException {
     /// For servants that pass a failure on to their caller.
     fn from(error: PoaError) -> Self {
         match error {
             PoaError::System(exception) => exception,
-            PoaError::Destroyed => SystemException::object_not_exist(
-                minor::OBJECT_NOT_EXIST_POA_DESTROYED,
-                CompletionStatus::No,
-            )
-            .with_detail(error.to_string()),
-            PoaError::Full => {
-                SystemException::no_resources(minor::NO_RESOURCES_POA_FULL, CompletionStatus::No)
-                    .with_detail(error.to_string())
-            }
-            other => SystemException::obj_adapter(minor::OBJ_ADAPTER_REFUSED, CompletionStatus::No)
-                .with_detail(other.to_string()),
+            PoaError::Destroyed => minor::OBJECT_NOT_EXIST_POA_DESTROYED.no(error.to_string()),
+            PoaError::Full => minor::NO_RESOURCES_POA_FULL.no(error.to_string()),
+            other => minor::OBJ_ADAPTER_REFUSED.no(other.to_string()),
+        }
+    }
+}
+
+/// Why an operation of a POA manager or of their factory failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PoaManagerError {
+    /// `POAManager::AdapterInactive`.
+    #[error("the POA manager is inactive, which is for good: make POAs with another one")]
+    AdapterInactive,
+    /// `POAManagerFactory::ManagerAlreadyExists`.
+    #[error("a POA manager of the name {0:?} exists already: find gives it")]
+    ManagerAlreadyExists(String),
+    /// `CORBA::PolicyError`.
+    #[error("policy number {index} of a POA manager: {why}")]
+    InvalidPolicy {
+        /// Its place in the list.
+        index: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A system exception.
+    #[error(transparent)]
+    System(#[from] SystemException),
+}
+
+impl From<PoaManagerError> for SystemException {
+    /// For servants and programs that pass a failure on.
+    fn from(error: PoaManagerError) -> Self {
+        match error {
+            PoaManagerError::System(exception) => exception,
+            PoaManagerError::AdapterInactive => minor::OBJ_ADAPTER_REFUSED.no(error.to_string()),
+            other => minor::BAD_PARAM_ARGUMENT.no(other.to_string()),
         }
     }
 }

@@ -12,9 +12,9 @@
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
-// layers: closed object_id object_operations slots < error object_key poa_manager < policies <
+// layers: closed object_id object_operations slots < error object_key < poa_manager < policies <
 //    active_object_map thread_model < map_lock < transitions < poa < current dispatch <
-//    measure root
+//    measure
 mod active_object_map;
 mod closed;
 mod current;
@@ -29,25 +29,22 @@ mod object_operations;
 mod poa;
 mod poa_manager;
 mod policies;
-mod root;
 mod slots;
 mod thread_model;
 mod transitions;
 
 pub use current::{PoaCurrent, PoaCurrentError};
 pub use dispatch::RootPoa;
-pub use error::PoaError;
+pub use error::{PoaError, PoaManagerError};
 pub use object_id::ObjectId;
 #[cfg(feature = "adapter-activators")]
-pub use poa::AdapterActivator;
+pub use poa::servant_manager::AdapterActivator;
 #[cfg(feature = "servant-managers")]
 pub use poa::servant_manager::{
     Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal,
 };
 pub use poa::{Poa, This};
-pub use poa_manager::{
-    PoaManager, PoaManagerError, PoaManagerFactory, PoaManagerPolicy, PoaManagerState,
-};
+pub use poa_manager::{PoaManager, PoaManagerFactory, PoaManagerPolicy, PoaManagerState};
 pub use policies::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
     RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,

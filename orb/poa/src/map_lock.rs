@@ -2,22 +2,22 @@
 //! (paper POA §2.4: `THREAD_LOCK`, `NULL_LOCK`).
 //!
 //! The map of a `NULL_LOCK` POA stands in a table of the thread that used the POA first, so that no
-//! other thread can reach it by mistake. Lock order: "active object map" after the registry's
-//! table; never held across an upcall.
+//! other thread can reach it by mistake.
 
 use crate::active_object_map::{ActiveObjectMap, MapShape};
 use crate::closed;
 use crate::error::PoaError;
 use crate::policies::Synchronization;
 use crate::slots::{SlotName, Slots};
+use corbie_threads::lock::{RankedRw, rank};
 use corbie_upcall::Gate;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 /// The map of one POA and its guard.
 pub(crate) enum MapLock {
-    Thread(RwLock<ActiveObjectMap>),
+    Thread(RankedRw<rank::ObjectMap, ActiveObjectMap>),
     Null(OneThread),
 }
 
@@ -59,7 +59,7 @@ impl MapLock {
             Synchronization::NullLock => {
                 MapLock::Null(OneThread { shape, gate, owner: OnceLock::new() })
             }
-            _ => MapLock::Thread(RwLock::new(ActiveObjectMap::new(shape, gate))),
+            _ => MapLock::Thread(RankedRw::new(ActiveObjectMap::new(shape, gate))),
         }
     }
 
@@ -70,8 +70,7 @@ impl MapLock {
     #[inline]
     pub(crate) fn read<R>(&self, look: impl FnOnce(&ActiveObjectMap) -> R) -> Result<R, PoaError> {
         match self {
-            // The map stays whole when a thread panics, so a poisoned lock is used on.
-            MapLock::Thread(map) => Ok(look(&map.read().unwrap_or_else(PoisonError::into_inner))),
+            MapLock::Thread(map) => Ok(look(&map.read())),
             MapLock::Null(one) => one.with(|map| look(map)),
         }
     }
@@ -81,7 +80,7 @@ impl MapLock {
     #[inline]
     pub(crate) fn look<R>(&self, look: impl FnOnce(&ActiveObjectMap) -> R) -> Option<R> {
         match self {
-            MapLock::Thread(map) => Some(look(&map.read().unwrap_or_else(PoisonError::into_inner))),
+            MapLock::Thread(map) => Some(look(&map.read())),
             MapLock::Null(one) if !one.belongs_to_this_thread() => None,
             MapLock::Null(one) => one.with(|map| look(map)).ok(),
         }
@@ -96,9 +95,7 @@ impl MapLock {
         change: impl FnOnce(&mut ActiveObjectMap) -> R,
     ) -> Result<R, PoaError> {
         match self {
-            MapLock::Thread(map) => {
-                Ok(change(&mut map.write().unwrap_or_else(PoisonError::into_inner)))
-            }
+            MapLock::Thread(map) => Ok(change(&mut map.write())),
             MapLock::Null(one) => one.with(change),
         }
     }

@@ -12,15 +12,24 @@ use crate::poa::Poa;
 use crate::policies::ServantDemux;
 use crate::slots::SlotName;
 use corbie_core::server::{Adapter, Servant, ServerRequest};
+use corbie_threads::lock::{RankedRw, rank};
 use corbie_types::SystemException;
 use corbie_upcall::Gate;
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// What a key is taken for, written again; `None` for octets that are no key.
 #[must_use]
 pub fn key_again(octets: &[u8]) -> Option<Vec<u8>> {
     ObjectKey::parse(octets).map(ObjectKey::to_octets)
+}
+
+/// The names of the POAs that a persistent key leads through, each with a NUL behind it.
+#[must_use]
+pub fn path(object_key: &[u8]) -> Option<&[u8]> {
+    match ObjectKey::parse(object_key)? {
+        ObjectKey::Persistent { path, .. } => Some(path),
+        ObjectKey::Transient { .. } => None,
+    }
 }
 
 /// The hash of a path in the hint of a persistent key.
@@ -61,47 +70,9 @@ impl Demultiplexer {
     }
 }
 
-/// What the paper's Figure 3 compares active demultiplexing with: one hash table for each level of
-/// POAs, so that a lookup costs one hash a level.
-#[derive(Default)]
-pub struct LevelByLevel {
-    children: RwLock<HashMap<Box<[u8]>, Arc<LevelByLevel>>>,
-}
-
-impl LevelByLevel {
-    /// A hierarchy of these POAs, each the child of the one before.
-    #[must_use]
-    pub fn chain<'n>(names: impl DoubleEndedIterator<Item = &'n str>) -> Self {
-        names.rev().fold(LevelByLevel::default(), |child, name| {
-            let children = HashMap::from([(Box::from(name.as_bytes()), Arc::new(child))]);
-            LevelByLevel { children: RwLock::new(children) }
-        })
-    }
-
-    /// Follows the path of a persistent key from level to level; how many there are.
-    #[must_use]
-    pub fn find(&self, object_key: &[u8]) -> Option<u32> {
-        let Some(ObjectKey::Persistent { path, .. }) = ObjectKey::parse(object_key) else {
-            return None;
-        };
-        let names = path.strip_suffix(b"\0")?.split(|octet| *octet == 0);
-        let mut here: Option<Arc<LevelByLevel>> = None;
-        let mut depth = 0;
-        for name in names {
-            let level = here.as_deref().unwrap_or(self);
-            let children = level.children.read().unwrap_or_else(PoisonError::into_inner);
-            let child = children.get(name).cloned()?;
-            drop(children);
-            here = Some(child);
-            depth += 1;
-        }
-        Some(depth)
-    }
-}
-
 /// One active object map with objects whose ids are eight octets, as under `SYSTEM_ID`.
 pub struct ServantTable {
-    map: RwLock<ActiveObjectMap>,
+    map: RankedRw<rank::ObjectMap, ActiveObjectMap>,
     servants: Vec<Arc<dyn Servant>>,
     places: Vec<SlotName>,
 }
@@ -122,7 +93,7 @@ impl ServantTable {
             .map(|(number, servant)| map.insert(&number.to_be_bytes(), Arc::clone(servant)))
             .collect();
         let places = places.ok_or(PoaError::Full)?;
-        Ok(ServantTable { map: RwLock::new(map), servants, places })
+        Ok(ServantTable { map: RankedRw::new(map), servants, places })
     }
 
     /// The object key of the servant of this number, as a reference to it has it.
@@ -141,7 +112,7 @@ impl ServantTable {
         let Some(ObjectKey::Transient { servant, id, .. }) = ObjectKey::parse(object_key) else {
             return None;
         };
-        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        let map = self.map.read();
         let by_place = if map.goes_by_place() { map.at(servant, id) } else { None };
         by_place.or_else(|| map.by_id(id)).cloned()
     }
@@ -152,7 +123,7 @@ impl ServantTable {
     #[must_use]
     pub fn find_id(&self, number: u32) -> Option<u64> {
         let servant = self.servants.get(number as usize)?;
-        let map = self.map.read().unwrap_or_else(PoisonError::into_inner);
+        let map = self.map.read();
         let id = map.by_servant(servant)?.activation().id();
         id.try_into().ok().map(u64::from_be_bytes)
     }
@@ -188,15 +159,5 @@ mod tests {
                 assert_eq!(table.find_id(100), None);
             }
         }
-    }
-
-    #[test]
-    fn levels_are_followed_one_by_one() {
-        let levels = LevelByLevel::chain(["a", "b", "c"].into_iter());
-        let key = |path: &[u8]| ObjectKey::Persistent { hint: None, path, id: b"id" }.to_octets();
-        assert_eq!(levels.find(&key(b"a\0b\0c\0")), Some(3));
-        assert_eq!(levels.find(&key(b"a\0b\0")), Some(2));
-        assert_eq!(levels.find(&key(b"a\0c\0")), None);
-        assert_eq!(levels.find(b"not a key"), None);
     }
 }

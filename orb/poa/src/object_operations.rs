@@ -6,7 +6,7 @@
 use corbie_cdr::Marshal;
 use corbie_core::Object;
 use corbie_core::server::{Servant, ServerRequest};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 
 /// Every object is one of these, whatever its own interfaces are.
 const OBJECT_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
@@ -48,11 +48,8 @@ pub(crate) fn answer(
                 request.reply(&|e| Object::encode(&definition, e))
             }
             // CORBA 3.3 P1 §8.3.2 lets an ORB without a repository say so.
-            None => Err(SystemException::intf_repos(
-                minor::INTF_REPOS_NOT_AVAILABLE,
-                CompletionStatus::No,
-            )
-            .with_detail("this ORB has no Interface Repository; _repository_id names the type")),
+            None => Err(minor::INTF_REPOS_NOT_AVAILABLE
+                .no("this ORB has no Interface Repository; _repository_id names the type")),
         },
         // An object outside all domains has an empty list of managers.
         "_domain_managers" => request.reply(&|e| e.write_length(0)),

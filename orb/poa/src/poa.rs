@@ -2,11 +2,10 @@
 //!
 //! [`Poa`] is a cheap handle. What makes and finds POAs is in `creation`, what ends them in
 //! `destruction`; `registry` has all POAs of an ORB. Objects begin in `activation`, end in
-//! `deactivation` and are named in `references`; `servant_manager` and `adapter_activator` are what
-//! applications plug in. What a request does is in `dispatch`.
+//! `deactivation` and are named in `references`; `servant_manager` has what applications
+//! plug in. What a request does is in `dispatch`.
 
 mod activation;
-mod adapter_activator;
 mod creation;
 mod deactivation;
 mod destruction;
@@ -15,14 +14,12 @@ mod references;
 mod registry;
 pub(crate) mod servant_manager;
 mod servants;
-mod this;
 pub(crate) mod upcall_context;
 
-pub use adapter_activator::AdapterActivator;
 pub(crate) use creation::NewPoa;
+pub use references::This;
 pub(crate) use registry::Registry;
 pub(crate) use servants::{no_default_servant, no_servant_manager};
-pub use this::This;
 
 use crate::closed;
 use crate::error::PoaError;
@@ -33,12 +30,14 @@ use crate::slots::SlotName;
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
+use corbie_threads::lock::{RankedRw, rank};
 use corbie_upcall::Gate;
 use destruction::Life;
 use family::Family;
+use servant_manager::AdapterActivator;
 use servants::Servants;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A Portable Object Adapter. Clones are the same POA.
 #[derive(Clone)]
@@ -66,7 +65,7 @@ pub(crate) struct PoaInner {
     cleanup_in_progress: AtomicBool,
     family: Family,
     servants: Servants,
-    activator: RwLock<Option<Arc<dyn AdapterActivator>>>,
+    activator: RankedRw<rank::Leaf, Option<Arc<dyn AdapterActivator>>>,
     /// The next id under `SYSTEM_ID`; see `creation::first_system_id`.
     next_system_id: AtomicU64,
     life: Life,
@@ -119,7 +118,7 @@ impl Poa {
         if cfg!(not(feature = "adapter-activators")) {
             return None;
         }
-        self.0.activator.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.activator.read().clone()
     }
 
     /// Sets or takes away the adapter activator.
@@ -153,10 +152,8 @@ impl Poa {
 
 impl PoaInner {
     fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
-        let mut slot = self.activator.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *slot, activator);
-        drop(slot);
-        // Its destructor is application code.
+        let before = std::mem::replace(&mut *self.activator.write(), activator);
+        // After the lock: its destructor is application code.
         drop(before);
     }
 

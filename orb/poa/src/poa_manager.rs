@@ -5,22 +5,22 @@
 //! the gates of the manager's POAs, so a POA that takes requests costs a call nothing; the long way
 //! of `dispatch` asks the manager about all other requests. A POA is a [`Managed`] here.
 
-mod error;
 mod factory;
 
-pub use error::PoaManagerError;
 pub(crate) use factory::Managers;
 pub use factory::{PoaManagerFactory, PoaManagerPolicy};
 
 use crate::closed;
+use crate::error::PoaManagerError;
 use corbie_core::Orb;
 use corbie_core::server::ServerRequest;
 use corbie_core::server::held::{HeldRequests, Reason, Watcher};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_threads::lock::{Ranked, rank};
+use corbie_types::{SystemException, minor};
 use corbie_upcall::Gate;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// What the POAs of a manager do with requests (`PortableServer::POAManager::State`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +99,7 @@ pub(crate) struct ManagerInner {
     held_max: Option<usize>,
     /// A copy of `Inner::state`, to be looked at under the locks of gates.
     state: AtomicU8,
-    /// Lock "POA manager": before the locks of held requests; never held across an upcall.
-    inner: Mutex<Inner>,
+    inner: Ranked<rank::Poa, Inner>,
 }
 
 struct Inner {
@@ -121,7 +120,7 @@ impl PoaManager {
             held,
             held_max,
             state: AtomicU8::new(PoaManagerState::Holding as u8),
-            inner: Mutex::new(inner),
+            inner: Ranked::new(inner),
         });
         let watcher: Weak<dyn Watcher> = Arc::<ManagerInner>::downgrade(&manager);
         manager.held.set_watcher(watcher);
@@ -137,7 +136,7 @@ impl PoaManager {
     /// The state.
     #[must_use]
     pub fn get_state(&self) -> PoaManagerState {
-        self.0.lock().state
+        self.0.inner.lock().state
     }
 
     /// How many requests wait until the manager is active.
@@ -152,7 +151,7 @@ impl PoaManager {
     /// # Errors
     /// [`PoaManagerError::AdapterInactive`] when the manager is inactive.
     pub fn activate(&self) -> Result<(), PoaManagerError> {
-        let mut inner = self.0.lock();
+        let mut inner = self.0.inner.lock();
         match inner.state {
             PoaManagerState::Inactive => return Err(PoaManagerError::AdapterInactive),
             PoaManagerState::Active => return Ok(()),
@@ -206,7 +205,7 @@ impl PoaManager {
             self.check_may_wait(&poas)?;
         }
         let is_first = {
-            let mut inner = self.0.lock();
+            let mut inner = self.0.inner.lock();
             let is_first = inner.state != PoaManagerState::Inactive;
             self.0.set(&mut inner, PoaManagerState::Inactive);
             is_first
@@ -231,7 +230,7 @@ impl PoaManager {
             self.check_may_wait(&poas)?;
         }
         {
-            let mut inner = self.0.lock();
+            let mut inner = self.0.inner.lock();
             if inner.state == PoaManagerState::Inactive {
                 return Err(PoaManagerError::AdapterInactive);
             }
@@ -258,7 +257,7 @@ impl PoaManager {
 
     /// `poa` belongs to this manager from now on. Its gate says so when this returns.
     pub(crate) fn adopt(&self, poa: &Arc<dyn Managed>) {
-        let mut inner = self.0.lock();
+        let mut inner = self.0.inner.lock();
         inner.poas.retain(|poa| poa.strong_count() > 0);
         inner.poas.push(Arc::downgrade(poa));
         poa.gate().change(inner.bits(), 0);
@@ -266,7 +265,7 @@ impl PoaManager {
 
     /// `poa` was destroyed.
     pub(crate) fn forget(&self, poa: &Weak<dyn Managed>) {
-        self.0.lock().poas.retain(|other| !other.ptr_eq(poa));
+        self.0.inner.lock().poas.retain(|other| !other.ptr_eq(poa));
     }
 
     fn downgrade(&self) -> Weak<ManagerInner> {
@@ -282,7 +281,7 @@ impl PoaManager {
     /// when it is inactive; `COMPLETED_NO`.
     pub(crate) fn admit(&self, request: &mut ServerRequest<'_>) -> Result<bool, SystemException> {
         let manager = &*self.0;
-        let inner = manager.lock();
+        let inner = manager.inner.lock();
         let passes = match inner.state {
             // What was held goes first.
             PoaManagerState::Active if inner.is_draining => {
@@ -311,12 +310,8 @@ impl Inner {
 }
 
 impl ManagerInner {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn poas(&self) -> Vec<Arc<dyn Managed>> {
-        self.lock().poas.iter().filter_map(Weak::upgrade).collect()
+        self.inner.lock().poas.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Changes the state, and the gates of all POAs with it.
@@ -336,7 +331,7 @@ impl ManagerInner {
 
 impl Watcher for ManagerInner {
     fn eased(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.is_draining && self.held.is_settled() {
             inner.is_draining = false;
             for poa in inner.poas.iter().filter_map(Weak::upgrade) {
@@ -366,26 +361,25 @@ impl fmt::Debug for PoaManager {
 
 #[cold]
 pub(crate) fn discarding() -> SystemException {
-    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
-        .with_detail("the POA manager discards requests for now: try again later")
+    minor::TRANSIENT_REQUEST_DISCARDED
+        .no("the POA manager discards requests for now: try again later")
 }
 
 #[cold]
 pub(crate) fn inactive() -> SystemException {
-    SystemException::obj_adapter(minor::OBJ_ADAPTER_UNKNOWN_ADAPTER, CompletionStatus::No)
-        .with_detail("the POA manager was deactivated: the server takes no more requests there")
+    minor::OBJ_ADAPTER_UNKNOWN_ADAPTER
+        .no("the POA manager was deactivated: the server takes no more requests there")
 }
 
 #[cold]
 fn full() -> SystemException {
-    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
-        .with_detail("as many requests wait as the HeldRequestsMax of the POA manager allows")
+    minor::TRANSIENT_REQUEST_DISCARDED
+        .no("as many requests wait as the HeldRequestsMax of the POA manager allows")
 }
 
 #[cold]
 fn would_deadlock() -> SystemException {
-    let minor = minor::BAD_INV_ORDER_WOULD_DEADLOCK;
-    SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(
+    minor::BAD_INV_ORDER_WOULD_DEADLOCK.no(
         "waiting for requests to be completed inside an upcall would be waiting for itself: do not \
          wait, or call it from a thread that serves no request",
     )

@@ -1,14 +1,12 @@
 //! The policies that a POA is created with, each a plain enum (CORBA 3.3 P1 §15.3.8; locks: paper
 //! POA §2.4; demultiplexing strategies: paper POA §2.2).
 //!
-//! Applications pass a list of [`PoaPolicy`] to [`crate::Poa::create_poa`]; [`resolved`] makes
-//! [`PoaPolicies`] of it or says which one is wrong.
+//! Applications pass a list of [`PoaPolicy`] to [`crate::Poa::create_poa`];
+//! [`PoaPolicies`] are made of it, and the rules say what goes together (§15.3.9.2).
 
-mod resolved;
-
-pub use resolved::PoaPolicies;
-
+use crate::error::PoaError;
 use corbie_settings::{CollocationStrategy, PoaLock};
+use std::mem::discriminant;
 
 /// Which threads may be inside servants of one POA at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -145,30 +143,55 @@ impl From<CollocationStrategy> for Collocation {
     }
 }
 
-/// One policy for [`crate::Poa::create_poa`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PoaPolicy {
-    /// `ThreadPolicy`.
-    Thread(ThreadModel),
-    /// `LifespanPolicy`.
-    Lifespan(Lifespan),
-    /// `IdUniquenessPolicy`.
-    IdUniqueness(IdUniqueness),
-    /// `IdAssignmentPolicy`.
-    IdAssignment(IdAssignment),
-    /// `ImplicitActivationPolicy`.
-    ImplicitActivation(ImplicitActivation),
-    /// `ServantRetentionPolicy`.
-    ServantRetention(ServantRetention),
-    /// `RequestProcessingPolicy`.
-    RequestProcessing(RequestProcessing),
-    /// What guards the active object map.
-    Synchronization(Synchronization),
+/// Declares [`PoaPolicy`] and [`PoaPolicies`] from one list of policies.
+macro_rules! policies {
+    ($($(#[doc = $doc:literal])+ $field:ident: $variant:ident($value:ident) $name:literal,)+) => {
+        /// One policy for [`crate::Poa::create_poa`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum PoaPolicy { $(#[doc = $name] $variant($value),)+ }
+
+        $(impl From<$value> for PoaPolicy {
+            fn from(value: $value) -> Self {
+                PoaPolicy::$variant(value)
+            }
+        })+
+
+        /// The policies of one POA. The default is that of the specification for a POA created
+        /// without any.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+        pub struct PoaPolicies { $($(#[doc = $doc])+ pub $field: $value,)+ }
+
+        impl PoaPolicies {
+            fn set(&mut self, policy: PoaPolicy) {
+                match policy { $(PoaPolicy::$variant(value) => self.$field = value,)+ }
+            }
+        }
+    };
+}
+
+policies! {
+    /// Which threads may be inside servants at the same time.
+    thread: Thread(ThreadModel) "`ThreadPolicy`.",
+    /// How long references stay good.
+    lifespan: Lifespan(Lifespan) "`LifespanPolicy`.",
+    /// Whether one servant may serve several objects.
+    id_uniqueness: IdUniqueness(IdUniqueness) "`IdUniquenessPolicy`.",
+    /// Where object ids come from.
+    id_assignment: IdAssignment(IdAssignment) "`IdAssignmentPolicy`.",
+    /// Whether asking for the reference of a servant activates it.
+    implicit_activation: ImplicitActivation(ImplicitActivation) "`ImplicitActivationPolicy`.",
+    /// Whether the POA remembers its servants.
+    servant_retention: ServantRetention(ServantRetention) "`ServantRetentionPolicy`.",
+    /// What becomes of a request for an object that is not active.
+    request_processing: RequestProcessing(RequestProcessing) "`RequestProcessingPolicy`.",
+    /// What guards the active object map; never `DefaultLock` in what [`crate::Poa::policies`]
+    /// gives.
+    synchronization: Synchronization(Synchronization) "What guards the active object map.",
     /// How servants are found.
-    ServantDemux(ServantDemux),
-    /// How the process itself calls.
-    Collocation(Collocation),
+    servant_demux: ServantDemux(ServantDemux) "How servants are found.",
+    /// How the process itself calls; never `OrbDefault` in what [`crate::Poa::policies`] gives.
+    collocation: Collocation(Collocation) "How the process itself calls.",
 }
 
 impl PoaPolicy {
@@ -178,25 +201,139 @@ impl PoaPolicy {
         [PoaPolicy::Lifespan(Lifespan::Persistent), PoaPolicy::IdAssignment(IdAssignment::UserId)];
 }
 
-macro_rules! policy_from_value {
-    ($($value:ident => $variant:ident),* $(,)?) => {$(
-        impl From<$value> for PoaPolicy {
-            fn from(value: $value) -> Self {
-                PoaPolicy::$variant(value)
+impl PoaPolicies {
+    /// What the root POA has: the defaults, and implicit activation (CORBA 3.3 P1 §15.3.8).
+    pub(crate) fn root() -> Self {
+        PoaPolicies { implicit_activation: ImplicitActivation::Implicit, ..PoaPolicies::default() }
+    }
+
+    /// The policies that `list` makes of the defaults.
+    ///
+    /// # Errors
+    /// [`PoaError::InvalidPolicy`] with the place in `list` of the first policy that is given twice
+    /// or does not go with the others.
+    pub(crate) fn resolve(list: &[PoaPolicy]) -> Result<Self, PoaError> {
+        let mut policies = PoaPolicies::default();
+        for (index, policy) in list.iter().enumerate() {
+            if list[..index].iter().any(|earlier| discriminant(earlier) == discriminant(policy)) {
+                let why = "the list holds a policy of this kind already";
+                return Err(PoaError::InvalidPolicy { index, why });
             }
+            policies.set(*policy);
         }
-    )*};
+        let Some((_, why, between)) = policies.rules().into_iter().find(|rule| rule.0) else {
+            return Ok(policies);
+        };
+        // The earlier of the two that was given; the other may be a default. The defaults go
+        // together, so one of the two was given.
+        let kinds = between.map(|policy| discriminant(&policy));
+        let index = list.iter().position(|policy| kinds.contains(&discriminant(policy)));
+        Err(PoaError::InvalidPolicy { index: index.unwrap_or(0), why })
+    }
+
+    /// What does not go together: whether the rule is broken, what it says, and the two policies
+    /// that it is about (CORBA 3.3 P1 §15.3.8.6, §15.3.8.7).
+    fn rules(&self) -> [(bool, &'static str, [PoaPolicy; 2]); 4] {
+        let retention: PoaPolicy = self.servant_retention.into();
+        let processing: PoaPolicy = self.request_processing.into();
+        let implicit: PoaPolicy = self.implicit_activation.into();
+        let is_retained = self.servant_retention == ServantRetention::Retain;
+        let is_implicit = self.implicit_activation == ImplicitActivation::Implicit;
+        let is_unique = self.id_uniqueness == IdUniqueness::UniqueId;
+        [
+            (
+                !is_retained && self.request_processing == RequestProcessing::ActiveObjectMapOnly,
+                "NON_RETAIN needs USE_DEFAULT_SERVANT or USE_SERVANT_MANAGER",
+                [retention, processing],
+            ),
+            (
+                is_unique && self.request_processing == RequestProcessing::DefaultServant,
+                "USE_DEFAULT_SERVANT needs MULTIPLE_ID",
+                [processing, self.id_uniqueness.into()],
+            ),
+            (
+                is_implicit && self.id_assignment == IdAssignment::UserId,
+                "IMPLICIT_ACTIVATION needs SYSTEM_ID",
+                [implicit, self.id_assignment.into()],
+            ),
+            (
+                is_implicit && !is_retained,
+                "IMPLICIT_ACTIVATION needs RETAIN",
+                [implicit, retention],
+            ),
+        ]
+    }
 }
 
-policy_from_value! {
-    ThreadModel => Thread,
-    Lifespan => Lifespan,
-    IdUniqueness => IdUniqueness,
-    IdAssignment => IdAssignment,
-    ImplicitActivation => ImplicitActivation,
-    ServantRetention => ServantRetention,
-    RequestProcessing => RequestProcessing,
-    Synchronization => Synchronization,
-    ServantDemux => ServantDemux,
-    Collocation => Collocation,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(list: &[PoaPolicy]) -> Option<usize> {
+        match PoaPolicies::resolve(list) {
+            Ok(_) => None,
+            Err(PoaError::InvalidPolicy { index, why }) => {
+                assert!(!why.is_empty());
+                Some(index)
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_wrong_policy_is_named_by_its_place() {
+        let persistent = PoaPolicy::from(Lifespan::Persistent);
+        let non_retain = PoaPolicy::from(ServantRetention::NonRetain);
+        let default_servant = PoaPolicy::from(RequestProcessing::DefaultServant);
+        let implicit = PoaPolicy::from(ImplicitActivation::Implicit);
+        let user_id = PoaPolicy::from(IdAssignment::UserId);
+        let multiple = PoaPolicy::from(IdUniqueness::MultipleId);
+        let locator = PoaPolicy::from(RequestProcessing::ServantManager);
+        assert_eq!(index(&[]), None);
+        assert_eq!(index(&[persistent, non_retain]), Some(1));
+        assert_eq!(index(&[persistent, default_servant]), Some(1));
+        assert_eq!(index(&[persistent, multiple, default_servant]), None);
+        assert_eq!(index(&[user_id, persistent, implicit]), Some(0));
+        assert_eq!(index(&[implicit, persistent, user_id]), Some(0));
+        assert_eq!(index(&[locator, non_retain, implicit]), Some(1));
+        assert_eq!(index(&[locator, non_retain]), None);
+        assert_eq!(index(&[persistent, user_id, persistent]), Some(2));
+        assert_eq!(index(&[persistent, user_id, Lifespan::Transient.into()]), Some(2));
+    }
+
+    /// All 96 combinations, against the rules of the specification said otherwise.
+    #[test]
+    fn exactly_the_combinations_of_the_specification_are_legal() {
+        use {IdAssignment::*, IdUniqueness::*, RequestProcessing::*, ServantRetention::*};
+        let mut legal = 0;
+        for lifespan in [Lifespan::Transient, Lifespan::Persistent] {
+            for uniqueness in [UniqueId, MultipleId] {
+                for assignment in [SystemId, UserId] {
+                    for implicit in [ImplicitActivation::No, ImplicitActivation::Implicit] {
+                        for retention in [Retain, NonRetain] {
+                            for processing in [ActiveObjectMapOnly, DefaultServant, ServantManager]
+                            {
+                                let list = [
+                                    lifespan.into(),
+                                    uniqueness.into(),
+                                    assignment.into(),
+                                    implicit.into(),
+                                    retention.into(),
+                                    processing.into(),
+                                ];
+                                let may = (retention == Retain
+                                    || processing != ActiveObjectMapOnly)
+                                    && (processing != DefaultServant || uniqueness == MultipleId)
+                                    && (implicit == ImplicitActivation::No
+                                        || (assignment == SystemId && retention == Retain));
+                                assert_eq!(index(&list).is_none(), may, "{list:?}");
+                                legal += usize::from(may);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(legal, 2 * (3 * 5 + 2 * 3), "of 96");
+    }
 }

@@ -96,6 +96,11 @@ impl<T> Slots<T> {
         self.slots.iter().filter_map(|slot| slot.content.as_ref())
     }
 
+    /// The name of the first content that is meant.
+    pub(crate) fn find(&self, is_meant: impl Fn(&T) -> bool) -> Option<SlotName> {
+        self.iter_named().find(|(_, content)| is_meant(content)).map(|(name, _)| name)
+    }
+
     /// All content with its names.
     pub(crate) fn iter_named(&self) -> impl Iterator<Item = (SlotName, &T)> {
         self.slots.iter().zip(0..).filter_map(|(slot, index)| {

@@ -10,9 +10,10 @@ use crate::policies::ThreadModel;
 use corbie_core::Orb;
 use corbie_core::server::ServerRequest;
 use corbie_core::server::held::{HeldRequests, Reason, Watcher};
+use corbie_threads::lock::{Ranked, rank};
 use corbie_types::SystemException;
 use corbie_upcall::Gate;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
 
 /// How the upcalls of one POA take turns.
@@ -28,8 +29,7 @@ pub(crate) enum Turns {
 /// At most one upcall at a time, but for those that an upcall causes on its own thread.
 pub(crate) struct OneAtATime {
     held: HeldRequests,
-    /// Lock "turn": before the locks of held requests; never held across an upcall.
-    owner: Mutex<Option<Owner>>,
+    owner: Ranked<rank::Poa, Option<Owner>>,
 }
 
 struct Owner {
@@ -49,7 +49,7 @@ impl Turns {
             ThreadModel::MainThread => Turns::MainThread(orb.clone()),
             ThreadModel::SingleThread => {
                 let held = HeldRequests::new(orb, Reason::ForTurn);
-                let turns = Arc::new(OneAtATime { held, owner: Mutex::new(None) });
+                let turns = Arc::new(OneAtATime { held, owner: Ranked::default() });
                 let watcher: Weak<dyn Watcher> = Arc::<OneAtATime>::downgrade(&turns);
                 turns.held.set_watcher(watcher);
                 Turns::SingleThread(turns)
@@ -93,7 +93,7 @@ impl Turns {
 
 impl OneAtATime {
     fn take(&self, request: &mut ServerRequest<'_>) -> Result<Option<Turn<'_>>, SystemException> {
-        let mut owner = self.lock();
+        let mut owner = self.owner.lock();
         // Requests that have waited go first.
         let may_begin = self.held.gave(request) || self.held.is_settled();
         if let Some(turn) = self.begin(&mut owner, may_begin) {
@@ -107,7 +107,7 @@ impl OneAtATime {
     }
 
     fn take_at_once(&self) -> Option<Turn<'_>> {
-        let mut owner = self.lock();
+        let mut owner = self.owner.lock();
         self.begin(&mut owner, self.held.is_settled())
     }
 
@@ -121,15 +121,11 @@ impl OneAtATime {
         }
         Some(Turn(Some(self)))
     }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Owner>> {
-        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Watcher for OneAtATime {
     fn eased(&self) {
-        let owner = self.lock();
+        let owner = self.owner.lock();
         if owner.is_none() {
             self.held.release();
         }
@@ -142,7 +138,7 @@ pub(crate) struct Turn<'t>(Option<&'t OneAtATime>);
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let Some(turns) = self.0 else { return };
-        let mut owner = turns.lock();
+        let mut owner = turns.owner.lock();
         if let Some(inside) = &mut *owner {
             inside.upcalls -= 1;
             if inside.upcalls == 0 {

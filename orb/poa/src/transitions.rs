@@ -2,18 +2,18 @@
 //! (CORBA 3.3 P1 §15.3.6).
 //!
 //! One thread at a time calls the servant activator for an id; others wait here until something
-//! has changed, and look again. Lock "transitions": after "active object map", held for a look.
+//! has changed, and look again.
 
 use crate::map_lock::this_thread;
+use corbie_threads::lock::{Ranked, Signal, rank};
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Those of one POA.
 #[derive(Default)]
 pub(crate) struct Transitions {
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Ranked<rank::Leaf, State>,
+    changed: Signal,
 }
 
 #[derive(Default)]
@@ -35,11 +35,11 @@ pub(crate) enum Busy {
 impl Transitions {
     /// What [`Transitions::wait`] compares with. To be taken before one looks what the state is.
     pub(crate) fn epoch(&self) -> u64 {
-        self.state().epoch
+        self.state.lock().epoch
     }
 
     pub(crate) fn busy(&self, id: &[u8]) -> Busy {
-        match self.state().busy.get(id) {
+        match self.state.lock().busy.get(id) {
             None => Busy::No,
             Some(thread) if *thread == this_thread() => Busy::ThisThread,
             Some(_) => Busy::OtherThread,
@@ -48,12 +48,12 @@ impl Transitions {
 
     /// Whether any id is on its way.
     pub(crate) fn are_under_way(&self) -> bool {
-        !self.state().busy.is_empty()
+        !self.state.lock().busy.is_empty()
     }
 
     /// This thread is busy with `id` until the result is dropped; `None` when some thread is.
     pub(crate) fn begin(&self, id: &[u8]) -> Option<Transition<'_>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.busy.contains_key(id) {
             return None;
         }
@@ -63,29 +63,14 @@ impl Transitions {
 
     /// Something that others may wait for has changed.
     pub(crate) fn note_change(&self) {
-        self.state().epoch += 1;
-        self.changed.notify_all();
+        self.state.lock().epoch += 1;
+        self.changed.wake_all();
     }
 
     /// Waits until something has changed since `epoch`; whether it did before `deadline`.
     pub(crate) fn wait(&self, epoch: u64, deadline: Option<Instant>) -> bool {
-        let mut state = self.state();
-        while state.epoch == epoch {
-            let left = match deadline {
-                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
-                None => Duration::from_secs(3600),
-            };
-            if left.is_zero() {
-                return false;
-            }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let is_same = |state: &mut State| state.epoch == epoch;
+        self.changed.wait_while_until(self.state.lock(), deadline, is_same).epoch != epoch
     }
 }
 
@@ -97,7 +82,7 @@ pub(crate) struct Transition<'t> {
 
 impl Drop for Transition<'_> {
     fn drop(&mut self) {
-        self.transitions.state().busy.remove(&self.id);
+        self.transitions.state.lock().busy.remove(&self.id);
         self.transitions.note_change();
     }
 }

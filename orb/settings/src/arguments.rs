@@ -3,12 +3,13 @@
 //! CORBA 3.3 P1 §8.5.1: names that begin with `-ORB` are reserved; one that is not recognised is
 //! BAD_PARAM. Both `-ORBname value` and `-ORBname=value` are understood, in any case of letters.
 
+use corbie_types::{SystemException, minor};
+
 use crate::near_names;
-use crate::refusal::Refusal;
 use crate::settings::{PartialSettings, Setting, Settings};
 
 /// Takes every `-ORB…` argument out of `args`. After `--` nothing is looked at.
-pub(crate) fn take(args: &mut Vec<String>) -> Result<PartialSettings, Refusal> {
+pub(crate) fn take(args: &mut Vec<String>) -> Result<PartialSettings, SystemException> {
     let mut partial = PartialSettings::default();
     let mut left = Vec::with_capacity(args.len());
     let mut given = std::mem::take(args).into_iter();
@@ -37,7 +38,7 @@ fn take_one(
     argument: &str,
     following: &mut std::vec::IntoIter<String>,
     partial: &mut PartialSettings,
-) -> Result<(), Refusal> {
+) -> Result<(), SystemException> {
     let (name, attached) = match argument.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (argument, None),
@@ -55,15 +56,16 @@ fn take_one(
             let value = following.next().unwrap_or_default();
             setting.parse(partial, &value, &source)
         }
-        _ => Err(Refusal::parameter(format!("{source} needs a value after it: {}", setting.kind))),
+        _ => Err(minor::BAD_PARAM_ARGUMENT
+            .no(format!("{source} needs a value after it: {}", setting.kind))),
     }
 }
 
-fn find(name: &str) -> Result<&'static Setting, Refusal> {
+fn find(name: &str) -> Result<&'static Setting, SystemException> {
     let found = Settings::TABLE.iter().find(|s| s.argument.eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let near = near_names::suggestion(name, Settings::TABLE.iter().map(|s| s.argument));
-        Refusal::parameter(format!(
+        minor::BAD_PARAM_ARGUMENT.no(format!(
             "the argument `{name}` is not known, and names that begin with `-ORB` are reserved \
              for the ORB{near}"
         ))

@@ -5,9 +5,8 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use corbie_types::SystemException;
+use corbie_types::{SystemException, minor};
 
-use crate::refusal::Refusal;
 use crate::value::SettingValue;
 
 /// Splits `host`, `host:port`, `:port`, `[v6]`, `[v6]:port` or nothing.
@@ -75,7 +74,7 @@ impl FromStr for PublishedAddress {
 
     /// Reads one address, `host` or `host:port`. Fails with BAD_PARAM, COMPLETED_NO.
     fn from_str(text: &str) -> Result<Self, SystemException> {
-        Ok(Self::parse_one(text).map_err(Refusal::parameter)?)
+        Self::parse_one(text).map_err(|why| minor::BAD_PARAM_ARGUMENT.no(why))
     }
 }
 

@@ -6,16 +6,21 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use corbie_types::{SystemException, minor};
+
 use crate::near_names;
-use crate::refusal::Refusal;
 use crate::settings::{PartialSettings, Places, Setting, Settings};
 
 /// Reads the settings in `text`, which is the content of the file `path`.
-pub(crate) fn read(path: &str, text: &str) -> Result<PartialSettings, Refusal> {
+pub(crate) fn read(path: &str, text: &str) -> Result<PartialSettings, SystemException> {
     let file = File { path, text };
     let table = DeTable::parse(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        Refusal::parameter(format!("{}: this is not TOML: {}", file.at(start), error.message()))
+        minor::BAD_PARAM_ARGUMENT.no(format!(
+            "{}: this is not TOML: {}",
+            file.at(start),
+            error.message()
+        ))
     })?;
     let mut partial = PartialSettings::default();
     for (key, value) in table.get_ref() {
@@ -38,15 +43,14 @@ impl File<'_> {
         format!("{} line {line}", self.path)
     }
 
-    fn find(&self, key: &str, offset: usize) -> Result<&'static Setting, Refusal> {
-        let wanted = key.replace('-', "_");
-        let found = Settings::TABLE.iter().find(|setting| setting.key == wanted);
-        let setting = found.ok_or_else(|| {
+    fn find(&self, key: &str, offset: usize) -> Result<&'static Setting, SystemException> {
+        let setting = Setting::of_key(&key.replace('-', "_")).ok_or_else(|| {
             let near = near_names::suggestion(key, Settings::TABLE.iter().map(|s| s.key));
-            Refusal::parameter(format!("{}: `{key}` is not a setting{near}", self.at(offset)))
+            minor::BAD_PARAM_ARGUMENT
+                .no(format!("{}: `{key}` is not a setting{near}", self.at(offset)))
         })?;
         if setting.places == Places::NotInFile {
-            return Err(Refusal::parameter(format!(
+            return Err(minor::BAD_PARAM_ARGUMENT.no(format!(
                 "{}: `{key}` cannot stand in the file; give it as `{}` or `{}`",
                 self.at(offset),
                 setting.argument,
@@ -61,7 +65,7 @@ impl File<'_> {
         setting: &Setting,
         value: &Spanned<DeValue<'_>>,
         partial: &mut PartialSettings,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SystemException> {
         let source = format!("{}: `{}`", self.at(value.span().start), setting.key);
         match value.get_ref() {
             DeValue::Array(items) if setting.list => {
@@ -79,13 +83,13 @@ impl File<'_> {
 }
 
 /// The text of a value that is not a list.
-fn scalar(value: &DeValue<'_>, source: &str) -> Result<String, Refusal> {
+fn scalar(value: &DeValue<'_>, source: &str) -> Result<String, SystemException> {
     match value {
         DeValue::String(text) => Ok(text.as_ref().to_owned()),
         DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
         DeValue::Float(number) => Ok(number.as_str().to_owned()),
         DeValue::Boolean(value) => Ok(value.to_string()),
-        other => Err(Refusal::parameter(format!(
+        other => Err(minor::BAD_PARAM_ARGUMENT.no(format!(
             "{source} is a TOML {}; write it as a string, a decimal number or a boolean",
             other.type_str()
         ))),

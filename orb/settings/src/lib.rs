@@ -5,14 +5,12 @@
 //! made from it. The rest is pure: text goes in, [`Settings`] or a sentence come out. Only
 //! [`Settings::from_process`] reads the real environment and the real file.
 
-// layers: near_names refusal value < choice code_sets endpoint < preference listen < settings <
-//    arguments combinations environment file published reference < sources
+// layers: near_names value < choice endpoint < preference listen < settings <
+//    arguments combinations file published reference < sources
 mod arguments;
 mod choice;
-mod code_sets;
 mod combinations;
 mod endpoint;
-mod environment;
 #[cfg(feature = "config-file")]
 mod file;
 mod listen;
@@ -20,7 +18,6 @@ mod near_names;
 mod preference;
 mod published;
 mod reference;
-mod refusal;
 mod settings;
 mod sources;
 #[cfg(test)]

@@ -10,11 +10,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use corbie_transport::{UnixName, UnixOptions};
-use corbie_types::SystemException;
 use corbie_types::ior::GIOPLITE;
+use corbie_types::{SystemException, minor};
 
 use crate::endpoint::{items, means_every_interface, show_host, split_host};
-use crate::refusal::Refusal;
 use crate::value::SettingValue;
 
 /// Where a server listens, and for what.
@@ -292,6 +291,6 @@ impl FromStr for ListenEndpoint {
 
     /// Reads one endpoint, `iiop://host:port`. Fails with BAD_PARAM, COMPLETED_NO.
     fn from_str(text: &str) -> Result<Self, SystemException> {
-        Ok(Self::parse_one(text).map_err(Refusal::parameter)?)
+        Self::parse_one(text).map_err(|why| minor::BAD_PARAM_ARGUMENT.no(why))
     }
 }

@@ -4,13 +4,12 @@
 //! [`Settings::from_sources`] is pure; [`Settings::from_process`] is the thin function that reads
 //! the real environment and the real file. Called by `Orb::init` and the ORB's builder.
 
-use corbie_types::SystemException;
+use corbie_types::{SystemException, minor};
 
 #[cfg(feature = "config-file")]
 use crate::file;
-use crate::refusal::Refusal;
-use crate::settings::{PartialSettings, Settings};
-use crate::{arguments, combinations, environment, near_names};
+use crate::settings::{PartialSettings, Setting, Settings};
+use crate::{arguments, combinations, near_names};
 
 /// The file that is read when no other is named, if it exists.
 const DEFAULT_FILE: &str = "corbie.toml";
@@ -29,7 +28,7 @@ impl Settings {
         file: Option<(&str, &str)>,
     ) -> Result<Self, SystemException> {
         let upper = upper_sources(builder, args, env)?;
-        Ok(with_file(upper, file)?)
+        with_file(upper, file)
     }
 
     /// The same with the environment and the file of this process. The file is named by
@@ -48,17 +47,15 @@ impl Settings {
             None => (DEFAULT_FILE, false),
         };
         if !must_exist && cfg!(not(feature = "config-file")) {
-            return Ok(with_file(upper, None)?);
+            return with_file(upper, None);
         }
         match std::fs::read_to_string(path) {
-            Ok(text) => Ok(with_file(upper, Some((path, &text)))?),
+            Ok(text) => with_file(upper, Some((path, &text))),
             Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(with_file(upper, None)?)
+                with_file(upper, None)
             }
-            Err(error) => Err(Refusal::surroundings(format!(
-                "the settings file `{path}` cannot be read: {error}"
-            ))
-            .into()),
+            Err(error) => Err(minor::INITIALIZE_CONFIGURATION
+                .no(format!("the settings file `{path}` cannot be read: {error}"))),
         }
     }
 }
@@ -69,12 +66,11 @@ impl PartialSettings {
     /// # Errors
     /// BAD_PARAM (COMPLETED_NO) for an unknown key or a value that cannot be used.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), SystemException> {
-        let setting =
-            Settings::TABLE.iter().find(|setting| setting.key == key).ok_or_else(|| {
-                let near = near_names::suggestion(key, Settings::TABLE.iter().map(|s| s.key));
-                Refusal::parameter(format!("`{key}` is not a setting{near}"))
-            })?;
-        Ok(setting.parse(self, text, &format!("the setting `{key}`"))?)
+        let setting = Setting::of_key(key).ok_or_else(|| {
+            let near = near_names::suggestion(key, Settings::TABLE.iter().map(|s| s.key));
+            minor::BAD_PARAM_ARGUMENT.no(format!("`{key}` is not a setting{near}"))
+        })?;
+        setting.parse(self, text, &format!("the setting `{key}`"))
     }
 }
 
@@ -82,19 +78,42 @@ fn upper_sources(
     builder: PartialSettings,
     args: &mut Vec<String>,
     env: &dyn Fn(&str) -> Option<String>,
-) -> Result<PartialSettings, Refusal> {
+) -> Result<PartialSettings, SystemException> {
     let arguments = arguments::take(args)?;
-    let environment = environment::read(env)?;
+    let environment = from_environment(env)?;
     Ok(builder.over(arguments).over(environment))
 }
 
-fn with_file(upper: PartialSettings, file: Option<(&str, &str)>) -> Result<Settings, Refusal> {
+/// `CORBIE_…` variables: the key of each setting in capitals. Several items of a list are separated
+/// by white space, since URLs contain commas. An empty variable counts as one that is not set.
+fn from_environment(
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<PartialSettings, SystemException> {
+    let mut partial = PartialSettings::default();
+    for setting in Settings::TABLE {
+        let name = setting.environment();
+        let value = env(&name).unwrap_or_default();
+        let source = format!("the environment variable `{name}`");
+        if setting.list {
+            let mut items = value.split_whitespace();
+            items.try_for_each(|item| setting.parse(&mut partial, item, &source))?;
+        } else if !value.trim().is_empty() {
+            setting.parse(&mut partial, value.trim(), &source)?;
+        }
+    }
+    Ok(partial)
+}
+
+fn with_file(
+    upper: PartialSettings,
+    file: Option<(&str, &str)>,
+) -> Result<Settings, SystemException> {
     let file = match file {
         #[cfg(feature = "config-file")]
         Some((path, text)) => file::read(path, text)?,
         #[cfg(not(feature = "config-file"))]
         Some((path, _)) => {
-            return Err(Refusal::parameter(format!(
+            return Err(minor::BAD_PARAM_ARGUMENT.no(format!(
                 "the settings file `{path}` cannot be read: this program was built without the \
                  feature config-file of corbie"
             )));

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use corbie_cdr::{CodeSet, Version};
+
 /// A type that a setting may have.
 pub(crate) trait SettingValue: Sized {
     /// What a value looks like, in words, after "expected".
@@ -106,31 +108,39 @@ impl SettingValue for u32 {
     }
 }
 
-const OCTET_UNITS: [(&str, u64); 4] =
-    [("GIB", 1 << 30), ("MIB", 1 << 20), ("KIB", 1 << 10), ("B", 1)];
+/// Units, of which a text may end with one and a shown value has the largest that fits.
+type Units = [(&'static str, u64)];
+
+/// Splits a text into its number and the unit at its end, if it has one.
+fn split_unit<'t>(text: &'t str, units: &Units) -> Option<(&'t str, u64)> {
+    let number = text.trim_end_matches(char::is_alphabetic);
+    let unit = units.iter().find(|(suffix, _)| text[number.len()..].eq_ignore_ascii_case(suffix));
+    unit.map(|(_, unit)| (number.trim_end(), *unit))
+}
+
+/// `number` in the largest unit of which it is a multiple.
+fn show_in(number: u64, units: &Units) -> Option<String> {
+    let fits = |(_, unit): &&(&str, u64)| number >= *unit && number.is_multiple_of(*unit);
+    units.iter().find(fits).map(|(suffix, unit)| format!("{}{suffix}", number / unit))
+}
+
+const OCTET_UNITS: &Units =
+    &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1), ("B", 1)];
 
 /// A number of octets.
 impl SettingValue for usize {
     const KIND: &'static str = "a number of octets: `65536`, `64KiB`, `64MiB`, `1GiB`";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim().replace('_', "").to_ascii_uppercase();
-        let (digits, unit) = OCTET_UNITS
-            .iter()
-            .find_map(|(suffix, unit)| text.strip_suffix(suffix).map(|rest| (rest, *unit)))
-            .unwrap_or((&text, 1));
-        let number: u64 = digits.trim().parse().map_err(|e| format!("{e}"))?;
+        let text = text.trim().replace('_', "");
+        let (digits, unit) = split_unit(&text, OCTET_UNITS).unwrap_or((&text, 1));
+        let number: u64 = digits.parse().map_err(|e| format!("{e}"))?;
         let octets = number.checked_mul(unit).ok_or("it is too large")?;
         Self::try_from(octets).map_err(|_| "it is too large for this machine".to_owned())
     }
 
     fn show(&self) -> String {
-        for (suffix, unit) in [("GiB", 1_usize << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
-            if *self >= unit && self.is_multiple_of(unit) {
-                return format!("{}{suffix}", self / unit);
-            }
-        }
-        self.to_string()
+        show_in(*self as u64, OCTET_UNITS).unwrap_or_else(|| "0".to_owned())
     }
 
     fn lies_within(&self, min: &Self, max: &Self) -> bool {
@@ -138,45 +148,32 @@ impl SettingValue for usize {
     }
 }
 
-/// Units of time, longest suffix first so that `ms` is not read as `s`.
-const TIME_UNITS: [(&str, u64); 6] = [
+/// Units of time in nanoseconds.
+const TIME_UNITS: &Units = &[
+    ("h", 3_600_000_000_000),
     ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
     ("ms", 1_000_000),
     ("us", 1_000),
     ("µs", 1_000),
-    ("h", 3_600_000_000_000),
-    ("s", 1_000_000_000),
 ];
 
 impl SettingValue for Duration {
     const KIND: &'static str = "a time with its unit: `50us`, `100ms`, `1.5s`, `2min`, `1h`";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let (digits, nanoseconds) = TIME_UNITS
-            .iter()
-            .find_map(|(suffix, unit)| text.strip_suffix(suffix).map(|rest| (rest, *unit)))
-            .ok_or("it has no unit")?;
-        let digits = digits.trim();
+        let (digits, unit) = split_unit(text.trim(), TIME_UNITS).ok_or("it has no unit")?;
         let decimal = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let number: f64 =
             digits.parse().ok().filter(|_| decimal).ok_or("the number before the unit is wrong")?;
         #[allow(clippy::cast_precision_loss, reason = "units are far below 2^53")]
-        Self::try_from_secs_f64(number * nanoseconds as f64 / 1e9)
-            .map_err(|_| "it is too long".to_owned())
+        Self::try_from_secs_f64(number * unit as f64 / 1e9).map_err(|_| "it is too long".to_owned())
     }
 
     fn show(&self) -> String {
-        let nanoseconds = self.as_nanos();
-        for (suffix, unit) in [
-            ("h", 3_600_000_000_000),
-            ("min", 60_000_000_000),
-            ("s", 1_000_000_000),
-            ("ms", 1_000_000),
-        ] {
-            if nanoseconds >= unit && nanoseconds.is_multiple_of(unit) {
-                return format!("{}{suffix}", nanoseconds / unit);
-            }
+        let nanoseconds = u64::try_from(self.as_nanos()).unwrap_or(u64::MAX);
+        if let Some(shown) = show_in(nanoseconds, TIME_UNITS) {
+            return shown;
         }
         #[allow(clippy::cast_precision_loss, reason = "shown to people")]
         let microseconds = nanoseconds as f64 / 1e3;
@@ -185,6 +182,44 @@ impl SettingValue for Duration {
 
     fn lies_within(&self, min: &Self, max: &Self) -> bool {
         (min..=max).contains(&self)
+    }
+}
+
+impl SettingValue for CodeSet {
+    const KIND: &'static str = "`UTF-8` or `ISO-8859-1` for char, `UTF-16` or `UCS-2` for wchar";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let wanted = text.trim().replace('_', "-");
+        let found = CODE_SETS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&wanted));
+        found.map(|found| found.1).ok_or_else(|| "this code set is not known here".to_owned())
+    }
+
+    fn show(&self) -> String {
+        let found = CODE_SETS.iter().find(|(_, code_set)| code_set == self);
+        found.map_or_else(|| format!("{:#010x}", self.0), |found| found.0.to_owned())
+    }
+}
+
+/// The code sets that can be native, by the common names of the OSF registry: those that
+/// `corbie_cdr` converts.
+const CODE_SETS: [(&str, CodeSet); 4] = [
+    ("UTF-8", CodeSet::UTF_8),
+    ("ISO-8859-1", CodeSet::ISO_8859_1),
+    ("UTF-16", CodeSet::UTF_16),
+    ("UCS-2", CodeSet::UCS_2),
+];
+
+impl SettingValue for Version {
+    const KIND: &'static str = "`1.0`, `1.1` or `1.2`";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let known = [Self::V1_0, Self::V1_1, Self::V1_2].into_iter();
+        let mut those = known.filter(|version| version.show() == text.trim());
+        those.next().ok_or_else(|| "there is no such GIOP version here".to_owned())
+    }
+
+    fn show(&self) -> String {
+        format!("{}.{}", self.major, self.minor)
     }
 }
 

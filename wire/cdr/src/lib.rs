@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 // layers: buffers codeset error limits long_double order payload wchar < decoder encoder <
-//    marshal < fixed < idl
+//    marshal value_header < fixed < idl
 pub mod buffers;
 mod codeset;
 mod decoder;
@@ -24,6 +24,7 @@ mod long_double;
 mod marshal;
 mod order;
 pub mod payload;
+pub mod value_header;
 mod wchar;
 
 /// The Rust types of primitive types that the language does not have, for a glob import.

@@ -173,7 +173,7 @@ impl GiopError {
     /// caller's to know.
     #[must_use]
     pub fn to_system_exception(&self, completed: CompletionStatus) -> SystemException {
-        SystemException::of_minor(self.0.kind.minor(), completed).with_detail(self.to_string())
+        self.0.kind.minor().raise(completed, self.to_string())
     }
 }
 

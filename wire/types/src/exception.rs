@@ -196,21 +196,11 @@ impl SystemException {
         Self { kind, minor, completed, detail: None }
     }
 
-    /// The exception that one of Corbie's own codes belongs to.
-    #[cold]
-    #[must_use]
-    pub fn of_minor(minor: Minor, completed: CompletionStatus) -> Self {
-        let known = minor::all().find(|code| code.minor == minor && minor.vendor() == minor::VMCID);
-        debug_assert!(known.is_some(), "{minor} is no code of Corbie's");
-        let kind = known.map_or(SystemExceptionKind::Internal, |code| code.kind);
-        Self { kind, minor, completed, detail: None }
-    }
-
     /// An exception as a peer sent it: `minor` may be 0, or a code that does not fit the kind.
     #[cold]
     #[must_use]
     pub fn received(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
-        Self { kind, minor: Minor::received(minor), completed, detail: None }
+        Self { kind, minor: Minor::received(minor, kind), completed, detail: None }
     }
 
     /// Adds why it was raised, replacing what was there.

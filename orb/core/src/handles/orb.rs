@@ -12,12 +12,13 @@ use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{MessageReader, Protocol, ReaderLimits, Roles};
 use corbie_settings::{Settings, WaitStrategy};
 use corbie_threads::flusher::Flusher;
+use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_transport::{Registry, WaitStrategy as Wait};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// An Object Request Broker. Clones are the same ORB.
 #[derive(Clone)]
@@ -36,8 +37,10 @@ pub(crate) struct OrbInner {
     payload_allocator: AllocatorSlot,
     flusher: Flusher,
     /// Lock "shutdown": whether the ORB has been shut down.
-    is_shut_down: Mutex<bool>,
-    shut_down: Condvar,
+    is_shut_down: AtomicBool,
+    /// For [`Orb::sleep_while`].
+    sleepers: Ranked<rank::Sleepers, ()>,
+    woken: Signal,
 }
 
 /// What modules above keep with the ORB.
@@ -81,8 +84,9 @@ impl Orb {
             payload_allocator: AllocatorSlot::default(),
             // What is sent was written by other threads, which need the memory again.
             flusher: Flusher::new(buffers::leave_to_others),
-            is_shut_down: Mutex::new(false),
-            shut_down: Condvar::new(),
+            is_shut_down: AtomicBool::new(false),
+            sleepers: Ranked::default(),
+            woken: Signal::new(),
         }))
     }
 
@@ -110,7 +114,7 @@ impl Orb {
 
     /// Whether [`Orb::shutdown`] was called.
     pub fn is_shut_down(&self) -> bool {
-        *self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.is_shut_down.load(Ordering::Acquire)
     }
 
     /// The thread that sends what was kept back.
@@ -201,9 +205,10 @@ impl Orb {
 
     /// Waits at most `patience` for [`Orb::shutdown`]; whether it was called.
     pub(crate) fn wait_for_shutdown(&self, patience: Duration) -> bool {
-        let guard = self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.shut_down.wait_timeout_while(guard, patience, |done| !*done);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let deadline = Instant::now().checked_add(patience);
+        let is_running = |(): &mut ()| !self.is_shut_down();
+        drop(self.0.woken.wait_while_until(self.0.sleepers.lock(), deadline, is_running));
+        self.is_shut_down()
     }
 
     /// The exception for work that a shut-down ORB is asked for (CORBA 3.3 P1 §8.2.3).
@@ -215,26 +220,21 @@ impl Orb {
 
     /// The ORB has been shut down: wakes all that sleep until then.
     pub(crate) fn note_shut_down(&self) {
-        *self.lock_shut_down() = true;
-        self.0.shut_down.notify_all();
+        self.0.is_shut_down.store(true, Ordering::Release);
+        self.wake_sleepers();
     }
 
     /// Wakes threads in [`Orb::sleep_while`] to look again.
     pub(crate) fn wake_sleepers(&self) {
         // Under the lock, so that a thread about to sleep does not miss it.
-        drop(self.lock_shut_down());
-        self.0.shut_down.notify_all();
+        drop(self.0.sleepers.lock());
+        self.0.woken.wake_all();
     }
 
     /// Sleeps until the ORB is shut down, or `is_idle` does not hold any more.
     pub(crate) fn sleep_while(&self, is_idle: impl Fn() -> bool) {
-        let guard = self.lock_shut_down();
-        let idle = |is_shut_down: &mut bool| !*is_shut_down && is_idle();
-        drop(self.0.shut_down.wait_while(guard, idle));
-    }
-
-    fn lock_shut_down(&self) -> MutexGuard<'_, bool> {
-        self.0.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner)
+        let idle = |(): &mut ()| !self.is_shut_down() && is_idle();
+        drop(self.0.woken.wait_while(self.0.sleepers.lock(), idle));
     }
 
     /// Runs the futures of `async` servants on `executor` from now on.

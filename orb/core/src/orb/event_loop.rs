@@ -7,10 +7,11 @@
 use crate::Orb;
 use crate::reactor::{self, Pollers, Reactor};
 use corbie_settings::EventLoop;
+use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::thread;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The reactor of one ORB, and its thread.
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct MainLoop {
     reactor: OnceLock<Arc<Reactor>>,
     /// Lock "making the reactor".
-    making: Mutex<()>,
+    making: Ranked<rank::EventLoop, ()>,
     has_thread: AtomicBool,
 }
 
@@ -133,7 +134,7 @@ impl Orb {
         if let Some(reactor) = main.reactor.get() {
             return Ok(reactor);
         }
-        let _making = main.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = main.making.lock();
         let failed = |error: std::io::Error| {
             SystemException::no_resources(minor::NO_RESOURCES_EVENT_LOOP, CompletionStatus::No)
                 .with_detail(format!(

@@ -7,10 +7,12 @@ use crate::Orb;
 use crate::neighbours;
 use crate::server::listening::{self, Listening};
 use crate::server::{
-    ServerConnection, event_driven, reactors, thread_per_request, thread_pool, turn,
+    ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
+    thread_pool,
 };
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
+use corbie_threads::thread::Patience;
 use corbie_transport::Link;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
@@ -153,7 +155,8 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
 /// Gives `connection` to those who serve it.
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
     let server = orb.server();
-    if turn::begin(orb, connection) {
+    if connection.patience == Patience::Block {
+        thread_per_connection::spawn(orb, connection);
         return Ok(());
     }
     let gone = || std::io::Error::other("the ORB shuts down");

@@ -4,27 +4,30 @@
 //! here, as TAO's IORTable and omniORB's omniINSPOA do (CORBA 3.3 P2 §7.6.10.3).
 
 use crate::Object;
+use corbie_threads::lock::{RankedRw, rank};
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
-/// Names bound to objects. Lock "object keys": held for a look-up.
+/// Names bound to objects. What was bound is dropped after the lock.
 #[derive(Default)]
-pub(crate) struct ObjectKeys(RwLock<HashMap<Box<[u8]>, Object>>);
+pub(crate) struct ObjectKeys(RankedRw<rank::Leaf, HashMap<Box<[u8]>, Object>>);
 
 impl ObjectKeys {
     pub(crate) fn bind(&self, key: &[u8], object: Object) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key.into(), object);
+        let before = self.0.write().insert(key.into(), object);
+        drop(before);
     }
 
     pub(crate) fn unbind(&self, key: &[u8]) -> bool {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(key).is_some()
+        let removed = self.0.write().remove(key);
+        removed.is_some()
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<Object> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.0.read().get(key).cloned()
     }
 
     pub(crate) fn clear(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+        let all = std::mem::take(&mut *self.0.write());
+        drop(all);
     }
 }

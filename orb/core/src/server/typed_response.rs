@@ -7,10 +7,10 @@
 use crate::Object;
 use crate::server::request::second_answer;
 use crate::server::{ResponseHandler, ServerRequest};
+use corbie_threads::lock::{Ranked, rank};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Mutex, PoisonError};
 
 /// The response to one operation, in the form that the IDL gives it.
 ///
@@ -51,17 +51,17 @@ pub trait TypedResponse: Sized + Send + 'static {
 }
 
 /// A response that any operation of an interface may be the answer to, and that is shared rather
-/// than consumed. Lock "shared response": never held across a call.
+/// than consumed.
 pub struct SharedResponse {
     operation: &'static str,
-    handler: Mutex<Option<ResponseHandler>>,
+    handler: Ranked<rank::Leaf, Option<ResponseHandler>>,
 }
 
 impl SharedResponse {
     /// The response to the operation of this name on the wire.
     #[must_use]
     pub fn new(operation: &'static str, handler: ResponseHandler) -> Self {
-        SharedResponse { operation, handler: Mutex::new(Some(handler)) }
+        SharedResponse { operation, handler: Ranked::new(Some(handler)) }
     }
 
     /// The name of the operation on the wire.
@@ -76,7 +76,7 @@ impl SharedResponse {
     /// `BAD_INV_ORDER` (`COMPLETED_YES`) when it was taken before; `BAD_OPERATION`
     /// (`COMPLETED_NO`) when the request is for another operation: it can still be answered.
     pub fn take(&self, operation: &str) -> Result<ResponseHandler, SystemException> {
-        let mut handler = self.handler.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handler = self.handler.lock();
         if handler.is_some() && operation != self.operation {
             return Err(other_operation(self.operation, operation));
         }
@@ -86,7 +86,7 @@ impl SharedResponse {
     /// Whether an answer would not arrive: the client is gone, or the request is answered.
     #[must_use]
     pub fn is_client_gone(&self) -> bool {
-        let handler = self.handler.lock().unwrap_or_else(PoisonError::into_inner);
+        let handler = self.handler.lock();
         handler.as_ref().is_none_or(ResponseHandler::is_client_gone)
     }
 }

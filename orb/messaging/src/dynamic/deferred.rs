@@ -5,7 +5,7 @@
 
 use super::{Exception, Request};
 use corbie_core::{PendingReply, Reply};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::fmt;
 use std::task::{Context, Poll};
 
@@ -135,7 +135,7 @@ impl Request {
             }
             _ => (minor::BAD_INV_ORDER_REQUEST_SYNCHRONOUS, "was invoked synchronously"),
         };
-        SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
+        minor.no(format!(
             "the request for {} {text}; only one sent by send_deferred can be asked for its answer",
             self.operation()
         ))

@@ -8,7 +8,7 @@ use super::{Exception, Flags, Request};
 use corbie_cdr::{Encoder, Error};
 use corbie_core::Reply;
 use corbie_core::generated_code::encode_context;
-use corbie_types::{Any, CompletionStatus, Minor, SystemException, TcKind, minor};
+use corbie_types::{Any, Minor, SystemException, TcKind, minor};
 
 /// The operations of every object that may be called dynamically (CORBA 3.3 P1 §11.2.1).
 const IMPLICIT_OPERATIONS: &[&str] =
@@ -93,15 +93,14 @@ fn is_callable(name: &str) -> bool {
 
 #[cold]
 fn used(operation: &str, minor: Minor) -> SystemException {
-    SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
+    minor.no(format!(
         "the request for {operation} was sent before; a request is used once: make another one"
     ))
 }
 
 #[cold]
 fn implicit(operation: &str) -> SystemException {
-    let minor = minor::BAD_PARAM_DII_IMPLICIT_OPERATION;
-    SystemException::bad_param(minor, CompletionStatus::No).with_detail(format!(
+    minor::BAD_PARAM_DII_IMPLICIT_OPERATION.no(format!(
         "{operation} is no operation that can be called dynamically: of those that every object \
          has, these can: {}",
         IMPLICIT_OPERATIONS.join(", ")

@@ -7,9 +7,10 @@ use super::{Flags, NvList, Request};
 use crate::pollable::{Membership, Pollable, Polled};
 use crate::pollable_set::PollableSet;
 use corbie_core::{Orb, OrbPart};
-use corbie_types::{Any, CompletionStatus, SystemException, TypeCode, Typed, minor};
+use corbie_threads::lock::{Ranked, Signal, rank};
+use corbie_types::{Any, SystemException, TypeCode, Typed, minor};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 /// The deferred requests of an ORB.
@@ -18,9 +19,8 @@ struct DeferredRequests(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Lock "deferred requests": taken before that of a pending reply, never after.
-    outstanding: Mutex<Outstanding>,
-    changed: Condvar,
+    outstanding: Ranked<rank::DeferredRequests, Outstanding>,
+    changed: Signal,
 }
 
 #[derive(Default)]
@@ -41,24 +41,18 @@ struct Answered {
 
 impl Wake for Answered {
     fn wake(self: Arc<Self>) {
-        let mut outstanding = self.shared.lock();
+        let mut outstanding = self.shared.outstanding.lock();
         outstanding.answered.push_back(self.request);
         let wakers = std::mem::take(&mut outstanding.wakers);
         drop(outstanding);
-        self.shared.changed.notify_all();
+        self.shared.changed.wake_all();
         wakers.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Outstanding> {
-        self.outstanding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl DeferredRequests {
     fn add(&self, mut request: Request) {
-        let mut outstanding = self.0.lock();
+        let mut outstanding = self.0.outstanding.lock();
         let id = outstanding.next;
         outstanding.next += 1;
         if request.arrive(&mut Context::from_waker(&self.waker(id))) {
@@ -68,13 +62,13 @@ impl DeferredRequests {
         let is_answered = !outstanding.answered.is_empty();
         let wakers = if is_answered { std::mem::take(&mut outstanding.wakers) } else { vec![] };
         drop(outstanding);
-        self.0.changed.notify_all();
+        self.0.changed.wake_all();
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Whether one was answered; else `context` is woken when one is.
     fn poll_answered(&self, context: &mut Context<'_>) -> Poll<()> {
-        let mut outstanding = self.0.lock();
+        let mut outstanding = self.0.outstanding.lock();
         if !outstanding.answered.is_empty() {
             return Poll::Ready(());
         }
@@ -88,13 +82,13 @@ impl DeferredRequests {
 
     /// Whether one was answered; `None`: there are none.
     fn poll(&self) -> Option<bool> {
-        let outstanding = self.0.lock();
+        let outstanding = self.0.outstanding.lock();
         (!outstanding.requests.is_empty()).then(|| !outstanding.answered.is_empty())
     }
 
     /// Waits for the next answer; `None`: there are no requests.
     fn next(&self) -> Option<Request> {
-        let mut outstanding = self.0.lock();
+        let mut outstanding = self.0.outstanding.lock();
         loop {
             if let Some(request) = self.take_answered(&mut outstanding) {
                 return Some(request);
@@ -102,7 +96,7 @@ impl DeferredRequests {
             if outstanding.requests.is_empty() {
                 return None;
             }
-            outstanding = self.0.changed.wait(outstanding).unwrap_or_else(PoisonError::into_inner);
+            outstanding = self.0.changed.wait(outstanding);
         }
     }
 
@@ -112,7 +106,7 @@ impl DeferredRequests {
             let Some(request) = outstanding.requests.get_mut(&id) else { continue };
             if request.arrive(&mut Context::from_waker(&waker)) {
                 let request = outstanding.requests.remove(&id);
-                self.0.changed.notify_all();
+                self.0.changed.wake_all();
                 return request;
             }
         }
@@ -123,8 +117,8 @@ impl DeferredRequests {
 impl OrbPart for DeferredRequests {
     /// Forgets all of them.
     fn shut_down(&self) {
-        let mut forgotten = std::mem::take(&mut *self.0.lock());
-        self.0.changed.notify_all();
+        let mut forgotten = std::mem::take(&mut *self.0.outstanding.lock());
+        self.0.changed.wake_all();
         forgotten.wakers.drain(..).for_each(Waker::wake);
     }
 }
@@ -255,6 +249,6 @@ impl DynamicOrb for Orb {
 
 #[cold]
 fn none_outstanding() -> SystemException {
-    SystemException::bad_inv_order(minor::BAD_INV_ORDER_REQUEST_NOT_SENT, CompletionStatus::No)
-        .with_detail("no request sent by send_multiple_requests_deferred waits for its answer")
+    minor::BAD_INV_ORDER_REQUEST_NOT_SENT
+        .no("no request sent by send_multiple_requests_deferred waits for its answer")
 }

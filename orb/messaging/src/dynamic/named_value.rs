@@ -1,7 +1,7 @@
 //! One argument of a dynamic call: a name, a value with its type, and the way it travels
 //! (CORBA 3.3 P1 §11.1.1: `NamedValue`, `Flags`).
 
-use corbie_types::{Any, CompletionStatus, SystemException, TypeCode, minor};
+use corbie_types::{Any, SystemException, TypeCode, minor};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -94,8 +94,7 @@ impl NamedValue {
     pub fn set_value(&mut self, value: Any) -> Result<(), SystemException> {
         if !value.type_code().equivalent(self.type_code()) {
             let name = if self.name.is_empty() { "an argument" } else { &self.name };
-            let (minor, completed) = (minor::BAD_PARAM_WRONG_TYPE, CompletionStatus::No);
-            return Err(SystemException::bad_param(minor, completed).with_detail(format!(
+            return Err(minor::BAD_PARAM_WRONG_TYPE.no(format!(
                 "{name} is {}, and cannot be given a value of type {}",
                 self.type_code(),
                 value.type_code()

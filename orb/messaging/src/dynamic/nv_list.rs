@@ -6,7 +6,7 @@ use super::{ARG_OUT, Flags, NamedValue};
 use corbie_cdr::{Decoder, Encoder, Error};
 use corbie_types::{Any, TypeCode};
 use std::borrow::Cow;
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, DerefMut};
 
 /// A list of arguments, in the order of the operation's parameters.
 ///
@@ -77,12 +77,6 @@ impl NvList {
         self.0.len()
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The argument at this place, from 0; `None` behind the end (CORBA's `Bounds`).
     #[must_use]
     pub fn item(&self, index: usize) -> Option<&NamedValue> {
@@ -110,16 +104,6 @@ impl NvList {
         (index < self.0.len()).then(|| self.0.remove(index))
     }
 
-    /// The arguments in order.
-    pub fn iter(&self) -> std::slice::Iter<'_, NamedValue> {
-        self.0.iter()
-    }
-
-    /// The arguments in order, to be changed.
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, NamedValue> {
-        self.0.iter_mut()
-    }
-
     /// Writes those arguments for which `travels` holds.
     pub(super) fn encode<'a>(
         &'a self,
@@ -144,21 +128,18 @@ impl NvList {
     }
 }
 
-impl Index<usize> for NvList {
-    type Output = NamedValue;
+/// The arguments in order.
+impl Deref for NvList {
+    type Target = [NamedValue];
 
-    /// The argument at this place.
-    ///
-    /// # Panics
-    /// Behind the end; see [`NvList::item`].
-    fn index(&self, index: usize) -> &NamedValue {
-        &self.0[index]
+    fn deref(&self) -> &[NamedValue] {
+        &self.0
     }
 }
 
-impl IndexMut<usize> for NvList {
-    fn index_mut(&mut self, index: usize) -> &mut NamedValue {
-        &mut self.0[index]
+impl DerefMut for NvList {
+    fn deref_mut(&mut self) -> &mut [NamedValue] {
+        &mut self.0
     }
 }
 

@@ -33,10 +33,8 @@ impl Answer {
     pub(super) fn set_exception(&mut self, exception: Any) -> Result<(), SystemException> {
         let kind = exception.type_code().unaliased().map(|plain| plain.kind());
         if kind != Some(TcKind::Except) {
-            let minor = minor::BAD_PARAM_NOT_AN_EXCEPTION;
-            return Err(SystemException::bad_param(minor, CompletionStatus::No).with_detail(
-                format!("set_exception needs an exception, not {}", exception.type_code()),
-            ));
+            return Err(minor::BAD_PARAM_NOT_AN_EXCEPTION
+                .no(format!("set_exception needs an exception, not {}", exception.type_code())));
         }
         self.exception = Some(exception);
         Ok(())
@@ -100,9 +98,8 @@ impl DynamicResponse {
     /// were never read, or when the answer was sent.
     pub fn set_result(&mut self, value: Any) -> Result<(), SystemException> {
         if self.handler.is_none() || self.answer.is_set() || !self.is_ready {
-            let minor = minor::BAD_INV_ORDER_SET_RESULT;
-            return Err(SystemException::bad_inv_order(minor, CompletionStatus::No)
-                .with_detail(format!("the result of {} was set out of order", self.operation)));
+            return Err(minor::BAD_INV_ORDER_SET_RESULT
+                .no(format!("the result of {} was set out of order", self.operation)));
         }
         self.answer.set_result(value);
         Ok(())
@@ -141,8 +138,8 @@ impl DynamicResponse {
 
     fn take_handler(&mut self) -> Result<ResponseHandler, SystemException> {
         self.handler.take().ok_or_else(|| {
-            SystemException::bad_inv_order(minor::BAD_INV_ORDER_ANSWERED, CompletionStatus::Yes)
-                .with_detail(format!("{} was answered already", self.operation))
+            minor::BAD_INV_ORDER_ANSWERED
+                .raise(CompletionStatus::Yes, format!("{} was answered already", self.operation))
         })
     }
 }

@@ -10,7 +10,7 @@ use corbie_cdr::Decoder;
 use corbie_core::Orb;
 use corbie_core::generated_code::decode_context;
 use corbie_core::server::ServerRequest;
-use corbie_types::{Any, CompletionStatus, Minor, SystemException, minor};
+use corbie_types::{Any, Minor, SystemException, minor};
 
 /// One request to a [`DynamicImplementation`](super::DynamicImplementation).
 pub struct DynamicServerRequest<'q, 'r> {
@@ -142,7 +142,7 @@ impl<'q, 'r> DynamicServerRequest<'q, 'r> {
 
     #[cold]
     fn out_of_order(&self, what: &str, minor: Minor) -> SystemException {
-        SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
+        minor.no(format!(
             "{what} was called out of order while serving {}: first arguments, then ctx, then \
              set_result, each once, or set_exception",
             self.operation()

@@ -14,7 +14,7 @@ use crate::transitions::Busy;
 use corbie_core::Object;
 use corbie_core::server::ActiveObject;
 use corbie_core::server::Servant;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -112,9 +112,8 @@ impl<'s> Search<'s> {
         let patience = self.poa.orb.settings().request_timeout;
         let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
         if itself || !self.poa.transitions.wait(epoch, deadline) {
-            let minor = minor::TRANSIENT_REQUEST_DISCARDED;
-            return Err(SystemException::transient(minor, CompletionStatus::No)
-                .with_detail("the object is being deactivated or activated"));
+            return Err(minor::TRANSIENT_REQUEST_DISCARDED
+                .no("the object is being deactivated or activated"));
         }
         Ok(Found::Again)
     }
@@ -189,7 +188,6 @@ impl Drop for Located<'_> {
 /// activated the object itself (CORBA 3.3 P1 §15.3.6.1).
 #[cold]
 fn not_activated(error: &PoaError) -> SystemException {
-    let minor = minor::OBJ_ADAPTER_INCARNATE_POLICY;
-    SystemException::obj_adapter(minor, CompletionStatus::No)
-        .with_detail(format!("the servant activator's servant cannot be activated: {error}"))
+    minor::OBJ_ADAPTER_INCARNATE_POLICY
+        .no(format!("the servant activator's servant cannot be activated: {error}"))
 }

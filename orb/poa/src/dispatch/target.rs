@@ -7,7 +7,7 @@ use crate::error::PoaError;
 use crate::object_key::ObjectKey;
 use crate::poa::{Poa, PoaInner};
 use crate::policies::Lifespan;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 
 /// What a request is for.
@@ -95,14 +95,12 @@ pub(super) fn activate(parent: &Poa, name: &str) -> Result<(), SystemException> 
 
 #[cold]
 fn no_adapter(what: &str) -> SystemException {
-    let minor = minor::OBJECT_NOT_EXIST_NO_ADAPTER;
-    SystemException::object_not_exist(minor, CompletionStatus::No).with_detail(format!(
+    minor::OBJECT_NOT_EXIST_NO_ADAPTER.no(format!(
         "{what}: the POA of the object is not there, and no adapter activator makes it"
     ))
 }
 
 #[cold]
 fn being_destroyed(name: &str) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_POA_DESTROYED, CompletionStatus::No)
-        .with_detail(format!("the POA {name:?} is being destroyed"))
+    minor::TRANSIENT_POA_DESTROYED.no(format!("the POA {name:?} is being destroyed"))
 }

@@ -12,7 +12,7 @@ use crate::transitions::Busy;
 use corbie_core::Interface;
 use corbie_core::server::ActiveObject;
 use corbie_core::server::{Servant, TypedServant};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::minor;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -83,22 +83,14 @@ impl Poa {
     }
 
     pub(super) fn needs_retain(&self, operation: &'static str) -> Result<(), PoaError> {
-        match self.0.policies.servant_retention {
-            ServantRetention::Retain => Ok(()),
-            ServantRetention::NonRetain => {
-                Err(PoaError::WrongPolicy { operation, needed: "RETAIN" })
-            }
-        }
+        let is_met = self.0.policies.servant_retention == ServantRetention::Retain;
+        PoaError::unless(is_met, operation, "RETAIN")
     }
 
     pub(super) fn needs_system_id(&self, operation: &'static str) -> Result<(), PoaError> {
-        match self.0.policies.id_assignment {
-            IdAssignment::SystemId => Ok(()),
-            IdAssignment::UserId => {
-                let needed = "SYSTEM_ID; the operation with _with_id takes an id of yours";
-                Err(PoaError::WrongPolicy { operation, needed })
-            }
-        }
+        let is_met = self.0.policies.id_assignment == IdAssignment::SystemId;
+        let needed = "SYSTEM_ID; the operation with _with_id takes an id of yours";
+        PoaError::unless(is_met, operation, needed)
     }
 }
 
@@ -116,8 +108,8 @@ impl PoaInner {
         let next = self.next_system_id.load(Ordering::Relaxed);
         match <[u8; 8]>::try_from(id) {
             Ok(octets) if u64::from_be_bytes(octets) < next => Ok(()),
-            _ => Err(SystemException::bad_param(minor::BAD_PARAM_OBJECT_ID, CompletionStatus::No)
-                .with_detail("the POA has SYSTEM_ID, and the id is not one that it gave")
+            _ => Err(minor::BAD_PARAM_OBJECT_ID
+                .no("the POA has SYSTEM_ID, and the id is not one that it gave")
                 .into()),
         }
     }

@@ -13,10 +13,11 @@ use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchroniza
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_threads::lock::RankedRw;
+use corbie_types::{SystemException, minor};
 use corbie_upcall::{Gate, Owner};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, OnceLock, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// The longest path of names that fits into a persistent object key, in octets.
 const MAX_PATH_OCTETS: usize = u16::MAX as usize;
@@ -43,11 +44,9 @@ impl Poa {
             policies.collocation = orb.settings().collocation_strategy.into();
         }
         let gate = Arc::new(Gate::new().ok_or(PoaError::Full)?);
-        let mut begin = 0;
         if policies.synchronization == Synchronization::NullLock {
-            begin |= closed::ONE_THREAD;
+            gate.change(closed::ONE_THREAD, 0);
         }
-        gate.change(begin, 0);
         let shape = MapShape::of(&policies);
         let inner = Arc::new_cyclic(|myself: &Weak<PoaInner>| PoaInner {
             myself: Weak::clone(myself),
@@ -67,7 +66,7 @@ impl Poa {
             cleanup_in_progress: AtomicBool::new(false),
             family: Family::default(),
             servants: Servants::default(),
-            activator: RwLock::new(None),
+            activator: RankedRw::default(),
             next_system_id: AtomicU64::new(first_system_id(policies.lifespan)),
             life: Life::default(),
             locates_shown: AtomicBool::new(false),
@@ -184,9 +183,8 @@ impl Poa {
         let made = Made { parent: &self.0, name };
         let answer = activator.unknown_adapter(self, name);
         let is_there = answer.map_err(|exception| {
-            let minor = minor::OBJ_ADAPTER_UNKNOWN_ADAPTER;
-            SystemException::obj_adapter(minor, CompletionStatus::No)
-                .with_detail(format!("the adapter activator failed for {name:?}: {exception}"))
+            minor::OBJ_ADAPTER_UNKNOWN_ADAPTER
+                .no(format!("the adapter activator failed for {name:?}: {exception}"))
         })?;
         drop(made);
         let child = || self.0.family.lock().children.get(name).cloned();
@@ -214,9 +212,8 @@ impl Drop for Made<'_> {
 
 #[cold]
 fn being_destroyed(name: &str) -> SystemException {
-    let minor = minor::BAD_INV_ORDER_POA_BEING_DESTROYED;
-    SystemException::bad_inv_order(minor, CompletionStatus::No)
-        .with_detail(format!("the POA {name:?} is being destroyed and gets no more children"))
+    minor::BAD_INV_ORDER_POA_BEING_DESTROYED
+        .no(format!("the POA {name:?} is being destroyed and gets no more children"))
 }
 
 /// Ids of transient POAs count from zero. A persistent one must not give an id that it gave in a

@@ -6,15 +6,14 @@
 //! upcall, or the one that ends the last child.
 
 use super::{Poa, PoaError, PoaInner, Registry};
-use crate::active_object_map::Removed;
 use crate::closed;
 use crate::poa_manager::Managed;
-use crate::policies::{RequestProcessing, ServantRetention};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_threads::lock::{Ranked, Signal, rank};
+use corbie_types::{SystemException, minor};
 use corbie_upcall::Activation;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// How far the end of a POA is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -33,16 +32,22 @@ enum Stage {
     Gone,
 }
 
-/// Lock "life": before "family"; never held across an upcall.
 #[derive(Default)]
 pub(super) struct Life {
-    stage: Mutex<Stage>,
-    gone: Condvar,
+    stage: Ranked<rank::Leaf, Stage>,
+    gone: Signal,
 }
 
 impl Life {
-    fn lock(&self) -> MutexGuard<'_, Stage> {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Goes from one stage to the next; `false` when it was not at the first, as another thread was
+    /// faster.
+    fn advance(&self, from: Stage, to: Stage) -> bool {
+        let mut stage = self.stage.lock();
+        let is_first = *stage == from;
+        if is_first {
+            *stage = to;
+        }
+        is_first
     }
 }
 
@@ -77,15 +82,11 @@ impl Poa {
 
 impl PoaInner {
     pub(crate) fn begin_destruction(self: &Arc<Self>, etherealize: bool) {
-        {
-            let mut stage = self.life.lock();
-            if *stage != Stage::Alive {
-                return;
-            }
-            *stage = Stage::Closing;
+        if !self.life.advance(Stage::Alive, Stage::Closing) {
+            return;
         }
         self.gate.change(closed::ENDING, 0);
-        *self.life.lock() = Stage::Closed { etherealize };
+        *self.life.stage.lock() = Stage::Closed { etherealize };
         for child in self.family.children() {
             child.begin_destruction(etherealize);
         }
@@ -94,15 +95,15 @@ impl PoaInner {
 
     /// Completes the destruction if it has begun, no request is being served and no child is left.
     pub(super) fn try_complete_destruction(&self) {
-        let etherealize = {
-            let mut stage = self.life.lock();
-            let Stage::Closed { etherealize } = *stage else { return };
-            if !self.family.lock().is_empty() || self.gate.count_inside() > 0 {
-                return;
-            }
-            *stage = Stage::Ending;
-            etherealize
-        };
+        let closed = *self.life.stage.lock();
+        let Stage::Closed { etherealize } = closed else { return };
+        // A closed POA gets neither children nor requests, so what is not there does not come.
+        if !self.family.lock().is_empty() || self.gate.count_inside() > 0 {
+            return;
+        }
+        if !self.life.advance(closed, Stage::Ending) {
+            return;
+        }
         self.disappear();
         {
             let _ending = self.registry.ends_objects();
@@ -110,8 +111,8 @@ impl PoaInner {
             self.forget_servant_sources();
             self.set_activator(None);
         }
-        *self.life.lock() = Stage::Gone;
-        self.life.gone.notify_all();
+        *self.life.stage.lock() = Stage::Gone;
+        self.life.gone.wake_all();
         if let Some(parent) = self.parent.as_ref().and_then(Weak::upgrade) {
             parent.family.lock().ending -= 1;
             parent.family.note_change();
@@ -142,33 +143,18 @@ impl PoaInner {
             map.take()
         });
         // A NULL_LOCK map of another thread ends with that thread.
-        let Ok(mut objects) = taken else { return };
-        if etherealize
-            && self.policies.servant_retention == ServantRetention::Retain
-            && self.policies.request_processing == RequestProcessing::ServantManager
-        {
-            let indices: Vec<u32> =
-                objects.iter().map(|object| object.activation().index()).collect();
-            for index in indices {
-                if let Some(removed) = objects.remove(index) {
-                    self.etherealize(removed, self.servant_activator(), true);
-                }
-            }
+        let Ok(objects) = taken else { return };
+        let activator = self.servant_activator().filter(|_| etherealize);
+        // With no lock held: destructors of servants are application code.
+        for ended in objects.drain() {
+            self.etherealize(ended, activator.clone(), true);
         }
-        self.forget_servants(objects.drain());
-    }
-
-    /// Servants are dropped with no lock held: their destructors are application code.
-    fn forget_servants(&self, objects: impl Iterator<Item = Removed>) {
-        let dropped = objects.map(drop).count();
-        tracing::debug!(poa = %self.name, dropped, "a POA was destroyed");
+        tracing::debug!(poa = %self.name, "a POA was destroyed");
     }
 
     /// Waits for the end of a destruction that has begun.
     fn wait_until_gone(&self) {
-        let stage = self.life.lock();
-        let gone = self.life.gone.wait_while(stage, |stage| *stage != Stage::Gone);
-        drop(gone.unwrap_or_else(PoisonError::into_inner));
+        drop(self.life.gone.wait_while(self.life.stage.lock(), |stage| *stage != Stage::Gone));
     }
 
     /// The handle that application code gets.
@@ -212,8 +198,7 @@ impl Drop for EndsObjects {
 
 #[cold]
 fn would_deadlock(name: &str) -> SystemException {
-    let minor = minor::BAD_INV_ORDER_WOULD_DEADLOCK;
-    SystemException::bad_inv_order(minor, CompletionStatus::No).with_detail(format!(
+    minor::BAD_INV_ORDER_WOULD_DEADLOCK.no(format!(
         "the POA {name:?} cannot be destroyed with wait_for_completion from inside a request: it \
          would wait for this one"
     ))

@@ -3,14 +3,14 @@
 
 use super::PoaInner;
 use crate::map_lock::this_thread;
+use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-/// Lock "family": before the registry's table; never held across an upcall.
 #[derive(Default)]
 pub(super) struct Family {
-    state: Mutex<FamilyState>,
-    changed: Condvar,
+    state: Ranked<rank::PoaFamily, FamilyState>,
+    changed: Signal,
 }
 
 #[derive(Default)]
@@ -22,22 +22,21 @@ pub(super) struct FamilyState {
     pub(super) ending: usize,
 }
 
+type FamilyGuard<'f> = Guard<'f, rank::PoaFamily, FamilyState>;
+
 impl Family {
-    pub(super) fn lock(&self) -> MutexGuard<'_, FamilyState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> FamilyGuard<'_> {
+        self.state.lock()
     }
 
     /// Waits until something has changed.
-    pub(super) fn wait<'f>(
-        &'f self,
-        state: MutexGuard<'f, FamilyState>,
-    ) -> MutexGuard<'f, FamilyState> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn wait<'f>(&self, state: FamilyGuard<'f>) -> FamilyGuard<'f> {
+        self.changed.wait(state)
     }
 
     pub(super) fn note_change(&self) {
         drop(self.lock());
-        self.changed.notify_all();
+        self.changed.wake_all();
     }
 
     pub(super) fn children(&self) -> Vec<Arc<PoaInner>> {

@@ -10,8 +10,8 @@ use crate::policies::{
     IdUniqueness, ImplicitActivation, Lifespan, RequestProcessing, ServantDemux, ServantRetention,
 };
 use crate::slots::SlotName;
-use corbie_core::Object;
-use corbie_core::server::Servant;
+use corbie_core::server::{Servant, TypedServant};
+use corbie_core::{Interface, Object};
 use std::sync::Arc;
 
 impl Poa {
@@ -157,11 +157,9 @@ impl Poa {
 
     fn needs_servants(&self, operation: &'static str) -> Result<(), PoaError> {
         let policies = &self.0.policies;
-        let retains = policies.servant_retention == ServantRetention::Retain;
-        if retains || policies.request_processing == RequestProcessing::DefaultServant {
-            return Ok(());
-        }
-        Err(PoaError::WrongPolicy { operation, needed: "RETAIN or USE_DEFAULT_SERVANT" })
+        let is_met = policies.servant_retention == ServantRetention::Retain
+            || policies.request_processing == RequestProcessing::DefaultServant;
+        PoaError::unless(is_met, operation, "RETAIN or USE_DEFAULT_SERVANT")
     }
 
     fn servant_of(&self, id: &ObjectId) -> Result<Arc<dyn Servant>, PoaError> {
@@ -223,3 +221,24 @@ impl super::PoaInner {
         }
     }
 }
+
+/// `_this` for every servant with a generated skeleton.
+pub trait This: TypedServant + Sized {
+    /// The typed reference of the object that this servant stands for. Inside a request that it
+    /// serves: the object of the request. Otherwise as `default_poa` has it, which may activate the
+    /// servant ([`crate::ImplicitActivation`]).
+    ///
+    /// # Errors
+    /// As [`Poa::servant_to_reference`].
+    fn _this(self: &Arc<Self>, default_poa: &Poa) -> Result<Self::Reference, PoaError> {
+        let servant: Arc<dyn Servant> = Arc::<Self>::clone(self);
+        let serving = upcall_context::current();
+        let poa = match &serving {
+            Some(current) if current.is_served_by(&servant) => &current.poa,
+            _ => default_poa,
+        };
+        poa.servant_to_reference(&servant).map(Self::Reference::from_object)
+    }
+}
+
+impl<S: TypedServant> This for S {}

@@ -9,17 +9,18 @@ use crate::object_key::KeyHint;
 use crate::poa_manager::Managers;
 use crate::policies::Lifespan;
 use crate::slots::{SlotName, Slots};
+use corbie_threads::lock::{RankedRw, ReadGuard, rank};
 use hashbrown::HashMap;
 use std::collections::HashMap as StdHashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock};
 
-/// All POAs of one ORB. Lock order: `table` before any POA's map, after "life" and "family".
+/// All POAs of one ORB.
 pub(crate) struct Registry {
     /// Differs from one life of the process to the next, so that transient references of a former
     /// life are recognised.
     pub(crate) incarnation: u32,
-    table: RwLock<Table>,
+    table: RankedRw<rank::PoaTable, Table>,
     pub(crate) managers: Arc<Managers>,
     /// Where the root stands. Not the root itself, which holds the ORB, which holds the adapter.
     root: OnceLock<SlotName>,
@@ -56,7 +57,7 @@ impl Registry {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Registry {
             incarnation: incarnation(),
-            table: RwLock::new(Table::default()),
+            table: RankedRw::default(),
             managers: Arc::default(),
             root: OnceLock::new(),
         })
@@ -68,7 +69,7 @@ impl Registry {
     /// [`PoaError::Full`].
     pub(crate) fn add(&self, poa: &Arc<PoaInner>) -> Result<(), PoaError> {
         upcall_context::add(poa);
-        let mut table = self.write();
+        let mut table = self.table.write();
         let place = table.poas.insert(Arc::clone(poa)).ok_or(PoaError::Full)?;
         table.gates.insert(poa.gate.number(), place);
         poa.set_place(place);
@@ -78,7 +79,7 @@ impl Registry {
     /// Lets requests with persistent keys find the POA.
     pub(crate) fn publish(&self, poa: &PoaInner) {
         if poa.policies.lifespan == Lifespan::Persistent {
-            let mut table = self.write();
+            let mut table = self.table.write();
             table.persistent.insert(poa.path().into(), poa.place());
             poa.set_published();
         }
@@ -87,7 +88,7 @@ impl Registry {
     /// The POA is found no longer.
     pub(crate) fn remove(&self, poa: &PoaInner) {
         upcall_context::remove(poa.gate.number());
-        let mut table = self.write();
+        let mut table = self.table.write();
         let removed = table.poas.remove(poa.place());
         if table.persistent.get(poa.path()) == Some(&poa.place()) {
             table.persistent.remove(poa.path());
@@ -121,14 +122,9 @@ impl Registry {
         })
     }
 
-    /// A panic in another thread leaves the table whole: every change is a single insertion or
-    /// removal. So a poisoned lock is used on.
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Table> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    #[inline]
+    pub(crate) fn read(&self) -> ReadGuard<'_, rank::PoaTable, Table> {
+        self.table.read()
     }
 }
 

@@ -1,9 +1,9 @@
-//! Servant managers: application code that is asked for a servant when a request needs one
-//! (CORBA 3.3 P1 §15.3.5 to §15.3.7).
+//! Application code that is asked for what a request needs: servant managers for a servant
+//! (CORBA 3.3 P1 §15.3.5 to §15.3.7), adapter activators for a POA (§15.3.3).
 //!
-//! Set with [`crate::Poa::set_servant_manager`] in POAs with `USE_SERVANT_MANAGER`: an activator
-//! under `RETAIN`, a locator under `NON_RETAIN`. Called by `dispatch` and when objects are
-//! deactivated, with no lock held.
+//! A POA with `USE_SERVANT_MANAGER` is given an activator under `RETAIN`, a locator under
+//! `NON_RETAIN`; [`crate::Poa::set_the_activator`] takes an adapter activator. All are called with
+//! no lock held, an adapter activator by one thread at a time for a name.
 
 use super::Poa;
 use crate::object_id::ObjectId;
@@ -161,4 +161,32 @@ impl std::fmt::Debug for ServantManager {
             ServantManager::Locator(_) => "ServantManager::Locator",
         })
     }
+}
+
+/// Makes child POAs on demand.
+///
+/// ```
+/// use corbie_poa::{AdapterActivator, Poa, PoaPolicy};
+/// use corbie_types::SystemException;
+///
+/// struct Accounts;
+///
+/// impl AdapterActivator for Accounts {
+///     fn unknown_adapter(&self, parent: &Poa, name: &str) -> Result<bool, SystemException> {
+///         if name != "accounts" {
+///             return Ok(false);
+///         }
+///         let manager = parent.the_poa_manager();
+///         parent.create_poa(name, Some(&manager), &PoaPolicy::PERSISTENT_USER_ID)?;
+///         Ok(true)
+///     }
+/// }
+/// ```
+pub trait AdapterActivator: Send + Sync {
+    /// `parent` has no child `name`: makes it with [`Poa::create_poa`] and says `true`, or says
+    /// `false`, and the object does not exist. Requests for the new POA wait until this returns.
+    ///
+    /// # Errors
+    /// The caller gets `OBJ_ADAPTER`, minor 1, instead.
+    fn unknown_adapter(&self, parent: &Poa, name: &str) -> Result<bool, SystemException>;
 }

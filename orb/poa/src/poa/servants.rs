@@ -6,16 +6,15 @@ use super::{Poa, PoaError, PoaInner};
 use crate::policies::{RequestProcessing, ServantRetention};
 use corbie_core::collocation::shows_itself;
 use corbie_core::server::Servant;
+use corbie_threads::lock::{RankedRw, rank};
 use corbie_types::{CompletionStatus, SystemException, minor};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default)]
 pub(super) struct Servants {
-    /// Lock "servant manager": held for a look.
-    manager: RwLock<Option<ServantManager>>,
-    /// Lock "default servant": held for a look.
-    default: RwLock<Option<Arc<dyn Servant>>>,
+    manager: RankedRw<rank::Leaf, Option<ServantManager>>,
+    default: RankedRw<rank::Leaf, Option<Arc<dyn Servant>>>,
 }
 
 impl Poa {
@@ -25,11 +24,7 @@ impl Poa {
     /// # Errors
     /// [`PoaError::WrongPolicy`] without `USE_SERVANT_MANAGER`.
     pub fn get_servant_manager(&self) -> Result<Option<ServantManager>, PoaError> {
-        self.needs(
-            RequestProcessing::ServantManager,
-            "get_servant_manager",
-            "USE_SERVANT_MANAGER",
-        )?;
+        self.needs_manager("get_servant_manager")?;
         Ok(self.0.servant_manager())
     }
 
@@ -41,18 +36,13 @@ impl Poa {
     /// under `RETAIN` or an activator under `NON_RETAIN`, `BAD_INV_ORDER` minor 6 the second time;
     /// both `COMPLETED_NO`.
     pub fn set_servant_manager(&self, manager: ServantManager) -> Result<(), PoaError> {
-        self.needs(
-            RequestProcessing::ServantManager,
-            "set_servant_manager",
-            "USE_SERVANT_MANAGER",
-        )?;
+        self.needs_manager("set_servant_manager")?;
         let retains = self.0.policies.servant_retention == ServantRetention::Retain;
         if retains != matches!(manager, ServantManager::Activator(_)) {
             let text = "RETAIN takes a servant activator, NON_RETAIN a servant locator";
             return Err(no_servant_manager().with_detail(text).into());
         }
-        let slot = &self.0.servants.manager;
-        let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.0.servants.manager.write();
         if slot.is_some() {
             let minor = minor::BAD_INV_ORDER_SERVANT_MANAGER_SET;
             let exception = SystemException::bad_inv_order(minor, CompletionStatus::No);
@@ -68,7 +58,7 @@ impl Poa {
     /// [`PoaError::WrongPolicy`] without `USE_DEFAULT_SERVANT`, [`PoaError::NoServant`] when none
     /// was set.
     pub fn get_servant(&self) -> Result<Arc<dyn Servant>, PoaError> {
-        self.needs(RequestProcessing::DefaultServant, "get_servant", "USE_DEFAULT_SERVANT")?;
+        self.needs_default("get_servant")?;
         self.0.default_servant().ok_or(PoaError::NoServant)
     }
 
@@ -78,45 +68,41 @@ impl Poa {
     /// # Errors
     /// [`PoaError::WrongPolicy`] without `USE_DEFAULT_SERVANT`.
     pub fn set_servant(&self, servant: Arc<dyn Servant>) -> Result<(), PoaError> {
-        self.needs(RequestProcessing::DefaultServant, "set_servant", "USE_DEFAULT_SERVANT")?;
-        let slot = &self.0.servants.default;
-        let before = slot.write().unwrap_or_else(PoisonError::into_inner).replace(servant);
+        self.needs_default("set_servant")?;
+        let before = self.0.servants.default.write().replace(servant);
         // After the lock: its destructor is application code.
         drop(before);
         Ok(())
     }
 
-    fn needs(
-        &self,
-        processing: RequestProcessing,
-        operation: &'static str,
-        needed: &'static str,
-    ) -> Result<(), PoaError> {
-        match self.0.policies.request_processing == processing {
-            true => Ok(()),
-            false => Err(PoaError::WrongPolicy { operation, needed }),
-        }
+    #[cfg(feature = "servant-managers")]
+    fn needs_manager(&self, operation: &'static str) -> Result<(), PoaError> {
+        let is_met = self.0.policies.request_processing == RequestProcessing::ServantManager;
+        PoaError::unless(is_met, operation, "USE_SERVANT_MANAGER")
+    }
+
+    fn needs_default(&self, operation: &'static str) -> Result<(), PoaError> {
+        let is_met = self.0.policies.request_processing == RequestProcessing::DefaultServant;
+        PoaError::unless(is_met, operation, "USE_DEFAULT_SERVANT")
     }
 }
 
 impl PoaInner {
     pub(crate) fn default_servant(&self) -> Option<Arc<dyn Servant>> {
-        self.servants.default.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.servants.default.read().clone()
     }
 
     fn servant_manager(&self) -> Option<ServantManager> {
         if cfg!(not(feature = "servant-managers")) {
             return None;
         }
-        self.servants.manager.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.servants.manager.read().clone()
     }
 
     /// Lets go of servant manager and default servant, which may hold this POA.
     pub(super) fn forget_servant_sources(&self) {
-        let manager = &self.servants.manager;
-        let manager = manager.write().unwrap_or_else(PoisonError::into_inner).take();
-        let default = &self.servants.default;
-        let default = default.write().unwrap_or_else(PoisonError::into_inner).take();
+        let manager = self.servants.manager.write().take();
+        let default = self.servants.default.write().take();
         // After the locks: their destructors are application code.
         drop((manager, default));
     }
@@ -150,13 +136,13 @@ impl PoaInner {
 /// For requests to a POA whose servant manager is missing (CORBA 3.3 P1 §15.3.8.6).
 #[cold]
 pub(crate) fn no_servant_manager() -> SystemException {
-    SystemException::obj_adapter(minor::OBJ_ADAPTER_NO_SERVANT_MANAGER, CompletionStatus::No)
-        .with_detail("the POA has USE_SERVANT_MANAGER and no servant manager: set_servant_manager")
+    minor::OBJ_ADAPTER_NO_SERVANT_MANAGER
+        .no("the POA has USE_SERVANT_MANAGER and no servant manager: set_servant_manager")
 }
 
 /// For requests to a POA whose default servant is missing (CORBA 3.3 P1 §15.3.8.6).
 #[cold]
 pub(crate) fn no_default_servant() -> SystemException {
-    SystemException::obj_adapter(minor::OBJ_ADAPTER_NO_DEFAULT_SERVANT, CompletionStatus::No)
-        .with_detail("the POA has USE_DEFAULT_SERVANT and no default servant: set_servant")
+    minor::OBJ_ADAPTER_NO_DEFAULT_SERVANT
+        .no("the POA has USE_DEFAULT_SERVANT and no default servant: set_servant")
 }

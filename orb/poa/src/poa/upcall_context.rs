@@ -8,10 +8,11 @@
 use super::{Poa, PoaInner};
 use crate::object_id::ObjectId;
 use corbie_core::server::Servant;
+use corbie_threads::lock::{RankedRw, rank};
 use corbie_upcall::Upcall;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 
 /// The request that this thread serves.
 pub(crate) struct UpcallContext {
@@ -29,17 +30,15 @@ impl UpcallContext {
     }
 }
 
-/// All POAs of the process, by the number of their gate. Lock "gates": held for a look.
-static POAS: RwLock<Option<HashMap<u32, Weak<PoaInner>>>> = RwLock::new(None);
+/// All POAs of the process, by the number of their gate.
+static POAS: RankedRw<rank::Leaf, Option<HashMap<u32, Weak<PoaInner>>>> = RankedRw::new(None);
 
 pub(crate) fn add(poa: &Arc<PoaInner>) {
-    let mut poas = POAS.write().unwrap_or_else(PoisonError::into_inner);
-    poas.get_or_insert_default().insert(poa.gate.number(), Arc::downgrade(poa));
+    POAS.write().get_or_insert_default().insert(poa.gate.number(), Arc::downgrade(poa));
 }
 
 pub(crate) fn remove(gate: u32) {
-    let mut poas = POAS.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(poas) = &mut *poas {
+    if let Some(poas) = &mut *POAS.write() {
         poas.remove(&gate);
     }
 }
@@ -83,10 +82,7 @@ impl Drop for ServesUnlisted {
 /// The request that the calling thread serves; `None` outside of requests.
 pub(crate) fn current() -> Option<UpcallContext> {
     let Upcall { gate, index } = corbie_upcall::current()?;
-    let poa = {
-        let poas = POAS.read().unwrap_or_else(PoisonError::into_inner);
-        poas.as_ref()?.get(&gate)?.upgrade()?
-    };
+    let poa = POAS.read().as_ref()?.get(&gate)?.upgrade()?;
     if index == Upcall::UNLISTED {
         let (object_id, servant) = UNLISTED.with_borrow(|unlisted| {
             let (start, servant) = unlisted.requests.last()?;

@@ -3,10 +3,12 @@
 //! One an ORB, reached by [`crate::Poa::the_poa_manager_factory`]. `create_poa` without a manager
 //! makes one here, too, with a name of its own.
 
-use super::{ManagerInner, PoaManager, PoaManagerError};
+use super::{ManagerInner, PoaManager};
+use crate::error::PoaManagerError;
 use corbie_core::Orb;
+use corbie_threads::lock::{Ranked, rank};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// The name of the root POA's manager (CORBA 3.3 P1 §15.3.3.7).
 const ROOT: &str = "RootPOAManager";
@@ -23,8 +25,7 @@ pub enum PoaManagerPolicy {
 /// The managers of one ORB, by name.
 #[derive(Default)]
 pub(crate) struct Managers {
-    /// Lock "POA managers": held for a look or a change, never with another one.
-    names: Mutex<Names>,
+    names: Ranked<rank::PoaManagers, Names>,
 }
 
 #[derive(Default)]
@@ -38,7 +39,7 @@ struct Names {
 impl Managers {
     /// A manager for a POA that is created without one; the first is the root's.
     pub(crate) fn make_unnamed(&self, orb: &Orb) -> PoaManager {
-        let mut names = self.lock();
+        let mut names = self.names.lock();
         let id = loop {
             let id = match names.next {
                 0 => ROOT.to_owned(),
@@ -53,10 +54,6 @@ impl Managers {
         names.all.retain(|_, manager| manager.strong_count() > 0);
         names.all.insert(id, manager.downgrade());
         manager
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -89,7 +86,7 @@ impl PoaManagerFactory {
         policies: &[PoaManagerPolicy],
     ) -> Result<PoaManager, PoaManagerError> {
         let held_max = held_max(policies)?;
-        let mut names = self.managers.lock();
+        let mut names = self.managers.names.lock();
         if names.has(id) {
             return Err(PoaManagerError::ManagerAlreadyExists(id.to_owned()));
         }
@@ -102,13 +99,13 @@ impl PoaManagerFactory {
     /// All managers: the root's, those made here, and those that `create_poa` made.
     #[must_use]
     pub fn list(&self) -> Vec<PoaManager> {
-        self.managers.lock().all.values().filter_map(Weak::upgrade).map(PoaManager).collect()
+        self.managers.names.lock().all.values().filter_map(Weak::upgrade).map(PoaManager).collect()
     }
 
     /// The manager `id`, if there is one.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<PoaManager> {
-        self.managers.lock().all.get(id).and_then(Weak::upgrade).map(PoaManager)
+        self.managers.names.lock().all.get(id).and_then(Weak::upgrade).map(PoaManager)
     }
 }
 

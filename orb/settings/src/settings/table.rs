@@ -3,8 +3,9 @@
 //!
 //! Used once, by `settings`; read by `arguments`, `environment`, `file` and `reference`.
 
+use corbie_types::{SystemException, minor};
+
 use super::{PartialSettings, Settings};
-use crate::refusal::Refusal;
 
 /// From which sources a setting may come, beside the builder, which may set everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,18 +50,23 @@ impl Setting {
         format!("CORBIE_{}", self.key.to_ascii_uppercase())
     }
 
+    /// The setting with this key.
+    pub(crate) fn of_key(key: &str) -> Option<&'static Self> {
+        Settings::TABLE.iter().find(|setting| setting.key == key)
+    }
+
     /// Takes `text` for this setting, or says in a sentence that begins with `source` why not.
     pub(crate) fn parse(
         &self,
         into: &mut PartialSettings,
         text: &str,
         source: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SystemException> {
         (self.take)(into, text).map_err(|why| {
             let range = (self.range)();
             let range = if range.is_empty() { range } else { format!(" ({range})") };
             let kind = self.kind;
-            Refusal::parameter(format!(
+            minor::BAD_PARAM_ARGUMENT.no(format!(
                 "{source} has the value `{text}`, which cannot be used: {why}; \
                  expected {kind}{range}"
             ))

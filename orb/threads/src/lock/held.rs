@@ -1,4 +1,4 @@
-//! Which ranks this thread holds, in debug builds: a bit for each, in one word. Each lock and each
+//! Which ranks this thread holds, in debug builds: a bit for each. Each lock and each
 //! wait of `lock` asks here; release builds keep nothing.
 
 use super::Rank;
@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 
 #[cfg(debug_assertions)]
 thread_local! {
-    /// Bit n: a lock of rank 10 n is held.
-    static HELD: std::cell::Cell<u16> = const { std::cell::Cell::new(0) };
+    /// Bit n: a lock of rank n is held.
+    static HELD: std::cell::Cell<u128> = const { std::cell::Cell::new(0) };
 }
 
 /// A lock of rank `R` is held, or about to be, until this is dropped.
@@ -15,7 +15,7 @@ pub(super) struct Held<R: Rank>(PhantomData<*const R>);
 
 impl<R: Rank> Held<R> {
     #[cfg(debug_assertions)]
-    const BIT: u16 = 1 << (R::RANK / 10);
+    const BIT: u128 = 1 << R::RANK;
 
     /// This thread is about to wait for the lock.
     #[inline]
@@ -73,7 +73,7 @@ pub fn assert_none_held(what: &str) {
 }
 
 #[cfg(debug_assertions)]
-fn list(held: u16) -> String {
-    let ranks = (0..u16::BITS).filter(|bit| held >> bit & 1 == 1).map(|bit| (bit * 10).to_string());
+fn list(held: u128) -> String {
+    let ranks = (0..u128::BITS).filter(|bit| held >> bit & 1 == 1).map(|bit| bit.to_string());
     ranks.collect::<Vec<_>>().join(", ")
 }

@@ -3,7 +3,7 @@
 
 /// The rank of a lock.
 pub trait Rank: 'static {
-    /// From 10 to 100, in steps of 10.
+    /// From 1 to 100.
     const RANK: u8;
     /// What it guards, for messages.
     const NAME: &'static str;
@@ -23,10 +23,26 @@ macro_rules! ranks {
 }
 
 ranks! {
-    /// State of POAs and their managers.
+    /// The root POA of an ORB, while it is made.
+    RootPoa = 2, "root POA";
+    /// The children of a POA.
+    PoaFamily = 6, "children of a POA";
+    /// The POA managers of an ORB.
+    PoaManagers = 8, "POA managers";
+    /// The state of a POA manager; the turn of a POA that makes one upcall at a time.
     Poa = 10, "POA";
+    /// The POAs of an ORB.
+    PoaTable = 12, "table of POAs";
+    /// The active objects of a POA.
+    ObjectMap = 14, "active object map";
+    /// Threads that sleep until their ORB has work for them.
+    Sleepers = 18, "sleepers";
     /// Requests that are held.
     HeldLine = 20, "held line";
+    /// The pollables of a set.
+    PollableSet = 24, "pollable set";
+    /// Dynamic requests whose answers are asked for in any order.
+    DeferredRequests = 26, "deferred requests";
     /// The connections of a server, and other lists of an ORB.
     Registry = 30, "registry";
     /// Connections of a client that are kept.
@@ -35,7 +51,9 @@ ranks! {
     ReplyTable = 50, "reply table";
     /// What one connection has to send.
     Sender = 60, "sender";
-    /// Sources of an event loop, and who leads it.
+    /// The event loop of an ORB, while it is made.
+    EventLoop = 66, "event loop";
+    /// Sources of an event loop, and the thread that leads it.
     Reactor = 70, "reactor";
     /// The place of one call that waits for its reply.
     ReplySlot = 80, "reply slot";

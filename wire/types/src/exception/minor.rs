@@ -9,7 +9,7 @@ mod omg;
 pub use corbie::*;
 pub use omg::*;
 
-use super::SystemExceptionKind;
+use super::{CompletionStatus, SystemException, SystemExceptionKind};
 use std::fmt;
 
 /// The minor code of a system exception: a vendor id in the upper 20 bits, a number in the lower
@@ -26,7 +26,11 @@ use std::fmt;
 /// let nothing = corbie_types::Minor::of::<0>();
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Minor(u32);
+pub struct Minor {
+    code: u32,
+    /// The exception that a code of the OMG's or Corbie's belongs to.
+    kind: Option<SystemExceptionKind>,
+}
 
 impl Minor {
     /// The code `CODE` of an application or another ORB. 0 does not compile. The OMG leaves codes
@@ -34,30 +38,55 @@ impl Minor {
     #[must_use]
     pub const fn of<const CODE: u32>() -> Self {
         const { assert!(CODE != 0, "the minor code 0 says nothing") };
-        Minor(CODE)
+        Minor { code: CODE, kind: None }
     }
 
-    /// The code that a peer sent, which may be 0.
-    pub(super) const fn received(code: u32) -> Self {
-        Minor(code)
+    /// The code that a peer sent with an exception of this kind; it may be 0.
+    pub(super) fn received(code: u32, kind: SystemExceptionKind) -> Self {
+        let is_it = |known: &&MinorCode| known.minor.code == code && known.kind == kind;
+        all().find(is_it).map_or(Minor { code, kind: None }, |known| known.minor)
+    }
+
+    /// The exception of this code of the OMG's or Corbie's, with `detail`: why it is raised.
+    ///
+    /// ```
+    /// use corbie_types::{CompletionStatus, SystemException, minor};
+    /// let e = minor::TRANSIENT_CONNECT_FAILED.raise(CompletionStatus::No, "refused");
+    /// let minor = minor::TRANSIENT_CONNECT_FAILED;
+    /// let same = SystemException::transient(minor, CompletionStatus::No).with_detail("refused");
+    /// assert_eq!(e, same);
+    /// ```
+    #[cold]
+    #[must_use]
+    pub fn raise(self, completed: CompletionStatus, detail: impl Into<String>) -> SystemException {
+        debug_assert!(self.kind.is_some(), "{self} belongs to no exception");
+        let kind = self.kind.unwrap_or(SystemExceptionKind::Internal);
+        SystemException::new(kind, self, completed).with_detail(detail)
+    }
+
+    /// As [`Minor::raise`], with `COMPLETED_NO`.
+    #[cold]
+    #[must_use]
+    pub fn no(self, detail: impl Into<String>) -> SystemException {
+        self.raise(CompletionStatus::No, detail)
     }
 
     /// The whole number, vendor id included.
     #[must_use]
     pub const fn code(self) -> u32 {
-        self.0
+        self.code
     }
 
     /// The vendor id: the upper 20 bits, in their place.
     #[must_use]
     pub const fn vendor(self) -> u32 {
-        self.0 & VENDOR_MASK
+        self.code & VENDOR_MASK
     }
 
     /// The number that the vendor gave: the lower 12 bits.
     #[must_use]
     pub const fn number(self) -> u32 {
-        self.0 & !VENDOR_MASK
+        self.code & !VENDOR_MASK
     }
 
     /// The vendor whose code it is, when known; `None` for 0 and unknown vendors.
@@ -78,7 +107,7 @@ impl Minor {
 
 impl PartialEq<u32> for Minor {
     fn eq(&self, code: &u32) -> bool {
-        self.0 == *code
+        self.code == *code
     }
 }
 
@@ -91,7 +120,7 @@ impl fmt::Debug for Minor {
 impl fmt::Display for Minor {
     /// All eight hexadecimal digits: `0x4f4d0002`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#010x}", self.0)
+        write!(f, "{:#010x}", self.code)
     }
 }
 
@@ -135,7 +164,10 @@ macro_rules! minor_codes {
     })+) => {
         $($(
             #[doc = concat!($meaning, ".")]
-            pub const $name: super::Minor = super::Minor::of::<{ $vendor | $number }>();
+            pub const $name: super::Minor = super::Minor {
+                code: $vendor | $number,
+                kind: Some(crate::SystemExceptionKind::$kind),
+            };
         )+)+
 
         pub(super) const TABLE: &[super::MinorCode] = &[$($(

@@ -66,9 +66,10 @@ impl TypeCode {
         }
         if matches!(part.kind(), TcKind::Null | TcKind::Void | TcKind::Except) {
             let (minor, completed) = (minor::BAD_TYPECODE_MEMBER, CompletionStatus::No);
-            return Err(SystemException::bad_typecode(minor, completed).with_detail(format!(
-                "a part of {self} has the type {part}, which has no values"
-            )));
+            return Err(minor.raise(
+                completed,
+                format!("a part of {self} has the type {part}, which has no values"),
+            ));
         }
         part.check_parts()
     }
@@ -189,5 +190,5 @@ fn is_identifier(name: &str) -> bool {
 
 #[cold]
 fn refused(minor: Minor, text: String) -> SystemException {
-    SystemException::bad_param(minor, CompletionStatus::No).with_detail(text)
+    minor.no(text)
 }

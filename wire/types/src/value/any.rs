@@ -202,7 +202,7 @@ impl Any {
         if !self.holds::<M>() {
             let text = format!("the any holds {}, not {}", self.type_code, M::type_code());
             let (minor, completed) = (minor::BAD_PARAM_WRONG_TYPE, CompletionStatus::No);
-            return Err(SystemException::bad_param(minor, completed).with_detail(text));
+            return Err(minor.raise(completed, text));
         }
         Ok(self.read(context, |d| {
             if exception_id(&self.type_code).is_some() {

@@ -4,8 +4,8 @@
 //! (with and without repository ids, a list of them, codebase URL, indirections) and of the state
 //! (plain or in chunks). CORBA 3.3 P2 §9.3.4.
 
-use corbie_cdr::ErrorKind::{InvalidValue, LimitExceeded};
-use corbie_cdr::{Decoder, Encoder, Error};
+use crate::ErrorKind::{InvalidValue, LimitExceeded};
+use crate::{Decoder, Encoder, Error};
 
 /// The tag of a value without anything else; flags are added to it.
 const VALUE: u32 = 0x7fff_ff00;
@@ -28,7 +28,7 @@ const LONGEST_ID: u32 = 16 << 10;
 ///
 /// # Errors
 /// The encoder's.
-pub(crate) fn write_header(repository_id: &str, e: &mut Encoder<'_>) -> Result<(), Error> {
+pub fn write_header(repository_id: &str, e: &mut Encoder<'_>) -> Result<(), Error> {
     e.write_ulong(VALUE | ONE_ID);
     e.write_str(repository_id)
 }
@@ -39,7 +39,7 @@ pub(crate) fn write_header(repository_id: &str, e: &mut Encoder<'_>) -> Result<(
 /// # Errors
 /// `InvalidValue` for a null value, a type that does not fit, and anything malformed; what `state`
 /// returns.
-pub(crate) fn read_value<'d, T>(
+pub fn read_value<'d, T>(
     d: &mut Decoder<'d>,
     fits: &dyn Fn(&str) -> bool,
     state: &dyn Fn(&mut StateReader<'_, 'd>) -> Result<T, Error>,
@@ -87,7 +87,7 @@ fn read_tagged<'d, T>(
         return Err(d.invalid("value", found, needed));
     }
     let mut reader =
-        StateReader { d, chunk: if is_chunked { Chunk::Between } else { Chunk::None } };
+        StateReader { d, chunk: if is_chunked { Chunking::Between } else { Chunking::None } };
     let value = state(&mut reader)?;
     reader.finish(is_exact)?;
     Ok(value)
@@ -184,12 +184,12 @@ fn wrong_type(d: &Decoder<'_>, id: &str) -> Error {
 }
 
 /// Reads the state of a value, whether it is in chunks or not.
-pub(crate) struct StateReader<'r, 'd> {
+pub struct StateReader<'r, 'd> {
     d: &'r mut Decoder<'d>,
-    chunk: Chunk,
+    chunk: Chunking,
 }
 
-enum Chunk {
+enum Chunking {
     /// The value is not in chunks.
     None,
     /// A chunk is to begin.
@@ -203,7 +203,7 @@ impl<'d> StateReader<'_, 'd> {
     ///
     /// # Errors
     /// `InvalidValue` when there is no further chunk.
-    pub(crate) fn primitive(&mut self) -> Result<&mut Decoder<'d>, Error> {
+    pub fn primitive(&mut self) -> Result<&mut Decoder<'d>, Error> {
         self.left()?;
         Ok(self.d)
     }
@@ -212,7 +212,7 @@ impl<'d> StateReader<'_, 'd> {
     ///
     /// # Errors
     /// `UnexpectedEnd`; `InvalidValue` when the chunks end before.
-    pub(crate) fn octets(&mut self, length: usize) -> Result<Vec<u8>, Error> {
+    pub fn octets(&mut self, length: usize) -> Result<Vec<u8>, Error> {
         // The length is checked against what is there before anything is reserved for it.
         let mut octets = Vec::with_capacity(length.min(self.d.remaining()));
         while octets.len() < length {
@@ -225,10 +225,10 @@ impl<'d> StateReader<'_, 'd> {
     /// Octets left in the present chunk, the next one begun if need be; at least one.
     fn left(&mut self) -> Result<usize, Error> {
         match self.chunk {
-            Chunk::None => return Ok(self.d.remaining().max(1)),
-            Chunk::Until(end) if end > self.d.position() => return Ok(end - self.d.position()),
-            Chunk::Until(end) if end < self.d.position() => return Err(cut(self.d)),
-            Chunk::Until(_) | Chunk::Between => {}
+            Chunking::None => return Ok(self.d.remaining().max(1)),
+            Chunking::Until(end) if end > self.d.position() => return Ok(end - self.d.position()),
+            Chunking::Until(end) if end < self.d.position() => return Err(cut(self.d)),
+            Chunking::Until(_) | Chunking::Between => {}
         }
         let size = self.d.read_long()?;
         if size <= 0 || size.cast_unsigned() >= VALUE {
@@ -236,7 +236,7 @@ impl<'d> StateReader<'_, 'd> {
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let end = self.d.position().saturating_add(size);
-        self.chunk = Chunk::Until(end);
+        self.chunk = Chunking::Until(end);
         Ok(size)
     }
 
@@ -244,16 +244,16 @@ impl<'d> StateReader<'_, 'd> {
     fn finish(self, is_exact: bool) -> Result<(), Error> {
         let d = self.d;
         match self.chunk {
-            Chunk::None => return Ok(()),
-            Chunk::Until(end) if end < d.position() => return Err(cut(d)),
-            Chunk::Until(end) => {
+            Chunking::None => return Ok(()),
+            Chunking::Until(end) if end < d.position() => return Err(cut(d)),
+            Chunking::Until(end) => {
                 let rest = end - d.position();
                 if rest > 0 && is_exact {
                     return Err(d.invalid("value", format!("{rest} octets too many"), "its state"));
                 }
                 d.read_octets(rest)?;
             }
-            Chunk::Between => {}
+            Chunking::Between => {}
         }
         loop {
             let tag = d.read_long()?;
