@@ -590,8 +590,9 @@ fn policies_hold_for_asynchronous_calls_too() {
 
 #[test]
 fn a_late_request_of_an_asynchronous_call_is_not_served() {
-    // The servant is busy with the first request when the second has its end.
-    let (server, echo, noted) = serve(&[]);
+    // The servant, for which there is one thread, is busy with the first request when the second
+    // has its end.
+    let (server, echo, noted) = serve(&["-ORBPoolThreadsMax", "1", "-ORBPoolThreadsMin", "1"]);
     let orb = loopback_orb(&[]);
     let echo = as_client(&orb, &echo);
     std::thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! The server half of a call: from an accepted connection to the servant and back.
 //!
-//! `listener` accepts; `thread_per_connection`, `thread_pool`, `thread_per_request` and `reactors`
+//! `listener` accepts; `turn`, `thread_pool`, `thread_per_request` and `reactors`
 //! say which thread serves what (paper POA §2.5); all take messages from a `connection` (all but
 //! the first by `event_driven`) and give them to `dispatch`, which asks the [`Adapter`] (the POA)
 //! for the servant. `registry` keeps the open connections, `due_responses` counts deferred answers.
@@ -10,7 +10,6 @@ mod adapter;
 mod admission;
 mod answer;
 mod connection;
-mod connection_threads;
 pub(crate) mod dispatch;
 mod due_responses;
 mod event_driven;
@@ -30,10 +29,9 @@ mod response_handler;
 mod sending;
 mod servant;
 mod shutdown;
-pub(crate) mod stand_in;
-mod thread_per_connection;
 mod thread_per_request;
 mod thread_pool;
+pub(crate) mod turn;
 mod typed_response;
 
 pub use adapter::{ActiveObject, Adapter, LocalRefusal, Location, Reach};
@@ -71,6 +69,7 @@ pub(crate) struct Server {
     pool: OnceLock<ThreadPool>,
     thread_per_request: ThreadPerRequest,
     reactors: Reactors,
+    stand_ins: OnceLock<Arc<turn::StandIns>>,
     pub(crate) closing: AtomicBool,
     due_responses: DueResponses,
     held: held::HeldLimits,

@@ -69,7 +69,7 @@ choice! {
     ServerConcurrency, "`thread-per-connection`, `thread-pool`, `thread-per-request`, \
         `reactive` or `reactor-per-thread`" {
         /// One thread reads, dispatches and answers everything of one connection: the least
-        /// latency. There are at most as many threads as connections.
+        /// latency. Others take over reading during long upcalls, `pool_threads_max` at most.
         ThreadPerConnection = "thread-per-connection",
         /// A pool takes turns (leader/followers): many connections, few threads.
         ThreadPool = "thread-pool",

@@ -145,8 +145,9 @@ settings! {
     pool_threads_min: u32 = 2, "-ORBPoolThreadsMin", within (1, 10_000);
 
     /// Threads that a pool grows to while all are inside servants. A servant that calls back
-    /// through the same server needs a second thread, so 1 can deadlock. Bounds, too, the threads
-    /// of one connection whose servants wait for calls of their own.
+    /// through the same server needs a second thread, so 1 can deadlock. With
+    /// `thread-per-connection` it bounds the threads of one connection, and those that read for
+    /// others during long upcalls on all connections; 1: a connection has one thread.
     pool_threads_max: u32 = 64, "-ORBPoolThreadsMax", within (1, 10_000);
 
     /// How many upcalls of one thread may be nested, each served while the one before waits for a

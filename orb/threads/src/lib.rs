@@ -4,9 +4,10 @@
 //! sources are generic over the context that they work for, which is the ORB. Used by `orb/core`
 //! and `orb/poa`. Papers: AMI §3.1 (wait-on-reactor, leader/followers), POA §2.5.
 #![deny(unsafe_code)]
-// layers: lock < flusher < thread < reactor
+// layers: lock < lookout < flusher < thread < reactor
 
 pub mod flusher;
 pub mod lock;
+pub mod lookout;
 pub mod reactor;
 pub mod thread;

@@ -17,7 +17,7 @@ mod token;
 pub use held::assert_none_held;
 pub use rank::Rank;
 pub use signal::Signal;
-pub use token::{Taken, Token};
+pub use token::{PlainToken, Taken, Token};
 
 use held::Held;
 use std::fmt;

@@ -27,7 +27,7 @@ const ATOMICS: usize = 8;
 /// What stands behind these is elsewhere.
 const POINTERS: [&str; 5] = ["Arc", "Rc", "Weak", "Box", "PhantomData"];
 /// What stands behind these is seen by one thread at a time, and counts as one field.
-const LOCKS: [&str; 5] = ["Mutex", "RwLock", "Ranked", "RankedRw", "Token"];
+const LOCKS: [&str; 6] = ["Mutex", "RwLock", "Ranked", "RankedRw", "Token", "PlainToken"];
 
 /// A struct as the rule sees it.
 struct Shape<'p> {

@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::connection::muxed::{self, Dispatch};
 use crate::connection::{ConnectionPool, Lease, MuxedConnection, NotInLine};
 use crate::policy::{CallPolicies, Effective, SyncScope, has_thread_overrides};
-use crate::server::stand_in;
+use crate::server::turn;
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
 use corbie_connection::When;
@@ -153,7 +153,7 @@ impl<'a> Invocation<'_, 'a> {
         let call = || {
             ReplySlot::with_one(|slot| {
                 self.send(ReplySink::slot(slot), lease, Wish::Wait)?;
-                let _stand_in = stand_in::before_waiting();
+                let _stand_in = turn::before_waiting();
                 slot.wait_for_reply(orb, lease);
                 slot.take()
             })

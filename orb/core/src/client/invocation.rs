@@ -14,7 +14,7 @@ use crate::client::{BindingRef, PendingReply, Reply, ReplySink, ReplySlot, Targe
 use crate::clock::Clock;
 use crate::connection::{ClientConnection, ConnectionFault, Lease, PooledConnection};
 use crate::policy::{CachedPolicies, CallPolicies, Effective, SyncScope, has_thread_overrides};
-use crate::server::stand_in;
+use crate::server::turn;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder};
 use corbie_connection::ReceiveFailure;
@@ -379,7 +379,7 @@ impl Exchange<'_> {
         id: u32,
         read: impl Fn(&Message<'_>) -> Option<Result<(u32, A), GiopError>>,
     ) -> Result<A, ConnectionFault> {
-        let _stand_in = stand_in::before_waiting();
+        let _stand_in = turn::before_waiting();
         loop {
             let connection = self.connection.get()?;
             if let Err(failure) = receive(connection, self.clock) {

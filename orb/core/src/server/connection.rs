@@ -6,26 +6,27 @@
 
 use crate::Orb;
 use crate::server::activity::Activity;
-use crate::server::connection_threads::ConnectionThreads;
 use crate::server::sending;
+use crate::server::turn::ConnectionThreads;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_connection::{ReceiveFailure, Received, Sender, WhatComes, WhatIsHere, receive};
 use corbie_giop::{
     Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, close_connection,
 };
 use corbie_settings::ServerConcurrency;
+use corbie_threads::lock::PlainToken;
 use corbie_threads::thread::{Patience, Registration};
 use corbie_transport::{Link, PeerAddress, Waiter};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 pub(crate) struct ServerConnection {
     pub(crate) id: u64,
     pub(crate) link: Link,
-    /// Lock "reading": held while a thread waits for and takes one message.
-    reading: Mutex<Reading>,
+    /// Of the thread that waits for and takes one message.
+    pub(crate) reading: PlainToken<Reading>,
     pub(crate) sender: Sender,
     /// What the threads that serve it do about a peer that takes nothing: they wait where they are
     /// its own, and not where an event loop tells when the peer takes more.
@@ -37,7 +38,7 @@ pub(crate) struct ServerConnection {
     /// How far it is, and how many requests are in service.
     pub(crate) life: Life,
     /// The threads that serve it, where it has its own.
-    pub(crate) threads: ConnectionThreads,
+    pub(crate) threads: Option<Box<ConnectionThreads>>,
     /// What the client was last heard to say. What we say on our own account is said in its
     /// version.
     pub(crate) activity: Activity,
@@ -68,14 +69,12 @@ impl ServerConnection {
         // No receive time-out is set: the timer costs every call 0.2 µs. Silent connections are
         // closed by housekeeping, which wakes the thread that waits here.
         link.set_send_timeout(settings.message_timeout)?;
-        let patience = match has_own_threads(orb, &link) {
-            true => Patience::Block,
-            false => Patience::Queue,
-        };
+        let has_own_threads = has_own_threads(orb, &link);
+        let patience = if has_own_threads { Patience::Block } else { Patience::Queue };
         Ok(ServerConnection {
             id,
             link,
-            reading: Mutex::new(Reading {
+            reading: PlainToken::new(Reading {
                 reader: orb.reader(Roles::SERVER, protocol),
                 waiter: Waiter::new(orb.server_wait()),
             }),
@@ -84,7 +83,7 @@ impl ServerConnection {
             is_batching: AtomicBool::new(false),
             code_sets: AtomicU64::new(pack(CodeSets::DEFAULT)),
             life: Life::new(),
-            threads: ConnectionThreads::default(),
+            threads: has_own_threads.then(|| Box::new(ConnectionThreads::new(orb.stand_ins()))),
             activity: Activity::new(orb.tick(), protocol.version()),
             deferred: AtomicU32::new(0),
             is_paused: AtomicBool::new(false),
@@ -101,9 +100,11 @@ impl ServerConnection {
     /// # Errors
     /// Why none came.
     #[inline]
-    pub(crate) fn receive(self: &Arc<Self>, orb: &Orb) -> Result<OwnedMessage, ReceiveFailure> {
-        let mut guard = self.lock_reading();
-        let reading = &mut *guard;
+    pub(crate) fn receive(
+        self: &Arc<Self>,
+        orb: &Orb,
+        reading: &mut Reading,
+    ) -> Result<OwnedMessage, ReceiveFailure> {
         if self.is_closing() {
             return Err(ReceiveFailure::Closed);
         }
@@ -144,8 +145,9 @@ impl ServerConnection {
         orb: &Orb,
         has_end: bool,
     ) -> Result<Taken, ReceiveFailure> {
-        let mut guard = self.lock_reading();
-        let reader = &mut guard.reader;
+        // Of several threads that serve it, only the one that has the turn comes here.
+        let Some(mut reading) = self.reading.try_take() else { return Ok(Taken::NotYet) };
+        let reader = &mut reading.reader;
         let received = receive(reader, &mut WhatIsHere::of(&self.link, has_end))?;
         let Received::Message { is_drained } = received else {
             if reader.is_mid_message() {
@@ -219,7 +221,9 @@ impl ServerConnection {
 
     fn say_last(&self, last_words: Option<Control>) {
         self.send_last(last_words);
-        self.threads.dismiss();
+        if let Some(threads) = &self.threads {
+            threads.dismiss();
+        }
     }
 
     /// Closes without a word, also when last words wait to be taken.
@@ -240,10 +244,6 @@ impl ServerConnection {
 
     pub(crate) fn set_code_sets(&self, code_sets: CodeSets) {
         self.code_sets.store(pack(code_sets), Ordering::Relaxed);
-    }
-
-    fn lock_reading(&self) -> MutexGuard<'_, Reading> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,9 +7,7 @@
 use crate::Orb;
 use crate::reactor::{Reactor, Turn};
 use crate::server::connection::Taken;
-use crate::server::{
-    ServerConnection, dispatch, due_responses, held, thread_per_connection, thread_per_request,
-};
+use crate::server::{ServerConnection, dispatch, due_responses, held, thread_per_request, turn};
 use corbie_giop::OwnedMessage;
 use corbie_settings::ServerConcurrency;
 use corbie_threads::reactor::{Next, Source};
@@ -62,7 +60,7 @@ impl Source<Orb> for ServerConnection {
                 }
             }
             Err(failure) => {
-                thread_per_connection::end(&self, &failure);
+                turn::end(&self, &failure);
                 if self.sender.has_last_word() {
                     self.end_of_closing(orb, turn)
                 } else {

@@ -7,12 +7,10 @@ use crate::Orb;
 use crate::neighbours;
 use crate::server::listening::{self, Listening};
 use crate::server::{
-    ServerConnection, event_driven, reactors, thread_per_connection, thread_per_request,
-    thread_pool,
+    ServerConnection, event_driven, reactors, thread_per_request, thread_pool, turn,
 };
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
-use corbie_threads::thread::Patience;
 use corbie_transport::Link;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
@@ -155,8 +153,7 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
 /// Gives `connection` to those who serve it.
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
     let server = orb.server();
-    if connection.patience == Patience::Block {
-        thread_per_connection::spawn(orb, connection);
+    if turn::begin(orb, connection) {
         return Ok(());
     }
     let gone = || std::io::Error::other("the ORB shuts down");

@@ -49,6 +49,9 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     }
     server.thread_per_request.close();
     server.reactors.close();
+    if let Some(stand_ins) = server.stand_ins.get() {
+        stand_ins.close();
+    }
     // Reply handlers of this ORB learn that no reply will come while their objects are still there.
     orb.connections().close();
     if let Some(adapter) = server.adapter.get() {

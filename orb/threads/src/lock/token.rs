@@ -3,7 +3,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A right that at most one thread has, with what belongs to it. As no thread waits for it, the one
 /// that has it may enter a blocking system call.
@@ -69,5 +69,26 @@ impl Drop for GivesBack<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+/// A token that costs what a lock costs: no thread asks whether it is taken, but by trying.
+#[derive(Debug, Default)]
+pub struct PlainToken<T>(Mutex<T>);
+
+impl<T> PlainToken<T> {
+    /// A token that no thread has.
+    pub const fn new(value: T) -> Self {
+        PlainToken(Mutex::new(value))
+    }
+
+    /// Takes the token, unless a thread has it. It is given back when what is returned is dropped.
+    #[inline]
+    pub fn try_take(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(taken) => Some(taken),
+            Err(TryLockError::Poisoned(taken)) => Some(taken.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }

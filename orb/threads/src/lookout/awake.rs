@@ -1,9 +1,9 @@
-//! Whether the flusher is awake: how a thread that keeps something back and the flusher that falls
-//! asleep never miss each other. `loom` tries all interleavings of it in the tests here.
+//! Whether a lookout is awake: how a thread that makes something to look at and the lookout that
+//! falls asleep never miss each other. `loom` tries all interleavings of it in the tests here.
 //!
 //! ```text
-//! thread:  keep something back │ read the word: awake → done, else set it and wake the flusher
-//! flusher: clear the word │ look at all that is kept back: some → set the word, else sleep
+//! thread:  make something │ read the word: awake → done, else set it and wake the lookout
+//! lookout: clear the word │ look at all that there is: some → set the word, else sleep
 //! ```
 //! Both steps of either side are in one order for all threads (SeqCst): at least one of the two
 //! sees what the other did first.
@@ -42,12 +42,12 @@ impl<W: Word> Awake<W> {
         self.0.load()
     }
 
-    /// The flusher is awake from now on; whether this thread is the one that has to wake it.
+    /// The lookout is awake from now on; whether this thread is the one that has to wake it.
     pub(super) fn begin(&self) -> bool {
         !self.0.swap(true)
     }
 
-    /// The flusher falls asleep, unless `look` finds something; whether it may sleep.
+    /// The lookout falls asleep, unless `look` finds something; whether it may sleep.
     pub(super) fn end(&self, look: impl FnOnce() -> bool) -> bool {
         self.0.store(false);
         let finds = look();
@@ -57,7 +57,7 @@ impl<W: Word> Awake<W> {
         !finds
     }
 
-    /// The flusher could not be woken.
+    /// The lookout could not be woken.
     pub(super) fn end_at_once(&self) {
         self.0.store(false);
     }

@@ -1,0 +1,84 @@
+//! Keeps a connection served while its thread waits for a call of its own.
+//!
+//! With a thread per connection, a servant that calls back its client while the client, inside that
+//! call, calls the server again over the same connection would wait for itself. So before a serving
+//! thread waits for a reply, another one of the [`ConnectionThreads`] reads in its place. Costs the
+//! ordinary call one look at a thread-local.
+//!
+//! [`ConnectionThreads`]: super::threads::ConnectionThreads
+
+use super::per_connection;
+use super::threads::ConnectionThreads;
+use crate::Orb;
+use crate::server::{ServerConnection, held};
+use corbie_threads::reactor;
+use corbie_threads::thread::begin_serving;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+struct Duty {
+    orb: Orb,
+    connection: Arc<ServerConnection>,
+}
+
+thread_local! {
+    /// The connection that this thread serves, if any.
+    static DUTY: RefCell<Option<Duty>> = const { RefCell::new(None) };
+    /// The oneway that this thread serves, which nothing of the connection overtakes; 0: none.
+    static ONEWAY: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From now on this thread serves `connection`.
+pub(super) fn begin_duty(orb: &Orb, connection: &Arc<ServerConnection>) {
+    begin_serving();
+    DUTY.set(Some(Duty { orb: orb.clone(), connection: Arc::clone(connection) }));
+}
+
+/// This thread serves no connection any more.
+pub(super) fn end_duty() {
+    DUTY.set(None);
+}
+
+/// Nothing overtakes the message that this thread took until [`end_oneway`], or until this thread
+/// waits for a call of its own.
+pub(super) fn begin_oneway(threads: &ConnectionThreads) {
+    ONEWAY.set(threads.keep_turn());
+}
+
+/// The upcall of a oneway has ended.
+pub(super) fn end_oneway(threads: &ConnectionThreads) {
+    threads.end_keeping(ONEWAY.take());
+}
+
+/// To be held while this thread waits for a reply.
+pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
+
+/// This thread is about to wait for a reply: sees to it that its connection stays served.
+#[inline]
+pub(crate) fn before_waiting() -> WhileWaiting {
+    reactor::before_waiting();
+    held::let_go();
+    WhileWaiting(DUTY.with_borrow(|duty| duty.as_ref().map(call_stand_in)))
+}
+
+#[cold]
+fn call_stand_in(Duty { orb, connection }: &Duty) -> Arc<ServerConnection> {
+    connection.flush();
+    if let Some(threads) = &connection.threads {
+        // Order gives way to progress.
+        end_oneway(threads);
+        if threads.begin_waiting(&connection.reading, orb.settings().pool_threads_max) {
+            per_connection::start(orb, connection, threads);
+        }
+    }
+    Arc::clone(connection)
+}
+
+impl Drop for WhileWaiting {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(threads) = self.0.as_ref().and_then(|connection| connection.threads.as_ref()) {
+            threads.end_waiting();
+        }
+    }
+}

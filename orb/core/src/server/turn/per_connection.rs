@@ -1,0 +1,114 @@
+//! One thread reads, dispatches and answers everything of one connection: no hand-over between
+//! threads and, in steady state, one receive and one send for each request (paper POA §2.5).
+//!
+//! More threads read while upcalls are long, or wait for calls of their own: see `threads`.
+
+use super::nested::{begin_duty, begin_oneway, end_duty, end_oneway};
+use super::threads::ConnectionThreads;
+use crate::Orb;
+use crate::server::{ServerConnection, dispatch, due_responses};
+use corbie_connection::ReceiveFailure;
+use std::sync::Arc;
+
+/// Starts the first thread that serves `connection`, until it closes; `false` when it is not for
+/// threads of its own.
+pub(crate) fn begin(orb: &Orb, connection: &Arc<ServerConnection>) -> bool {
+    let Some(threads) = &connection.threads else { return false };
+    threads.expect_first();
+    start(orb, connection, threads);
+    true
+}
+
+/// Starts a thread that serves `connection` and is expected by its `threads`.
+pub(super) fn start(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThreads) {
+    let thread = std::thread::Builder::new().name("corbie-connection".to_owned());
+    let started = thread.spawn({
+        let (orb, connection) = (orb.clone(), Arc::clone(connection));
+        move || connection.threads.as_ref().is_some_and(|threads| serve(&orb, &connection, threads))
+    });
+    if let Err(error) = started {
+        tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
+        threads.arrive();
+        if threads.leave() {
+            connection.close_when_served();
+            orb.server().forget(connection.id);
+        }
+    }
+}
+
+/// Serves `connection` until it closes, or needs this thread no longer; whether it is closed.
+fn serve(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThreads) -> bool {
+    threads.arrive();
+    begin_duty(orb, connection);
+    while serve_one(orb, connection, threads) {}
+    end_duty();
+    let is_last = threads.leave();
+    if is_last {
+        connection.finish();
+        orb.server().forget(connection.id);
+    }
+    is_last
+}
+
+/// Serves one message; whether the connection is still open, and needs this thread.
+#[inline]
+fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThreads) -> bool {
+    connection.wait_until_taken();
+    due_responses::wait_for_room(orb, connection);
+    let Some(mut reading) = threads.take_turn(&connection.reading) else { return false };
+    let message = match connection.receive(orb, &mut reading) {
+        Ok(message) => message,
+        Err(failure) => {
+            drop(reading);
+            end(connection, &failure);
+            return false;
+        }
+    };
+    threads.note_message();
+    let mut is_oneway = false;
+    // Not before the connection has what it needs of the message.
+    let give_turn_back = |may_be_overtaken| {
+        if may_be_overtaken {
+            drop(reading);
+            if threads.begin_upcall() {
+                start(orb, connection, threads);
+            }
+        } else {
+            is_oneway = true;
+            begin_oneway(threads);
+            drop(reading);
+        }
+    };
+    dispatch::message(orb, connection, &message, give_turn_back);
+    if is_oneway {
+        end_oneway(threads);
+    }
+    drop(message);
+    connection.flush_batch();
+    !connection.life.has_declined() && !connection.is_closing()
+}
+
+/// Says why the connection ends, and ends it.
+#[cold]
+pub(crate) fn end(connection: &ServerConnection, failure: &ReceiveFailure) {
+    if connection.is_closing() {
+        return; // We closed it ourselves, and said why.
+    }
+    let peer = connection.peer();
+    match failure {
+        ReceiveFailure::Closed => connection.close(None),
+        ReceiveFailure::NothingCame => {
+            tracing::debug!(%peer, "idle connection closed");
+            connection.close_when_served();
+        }
+        ReceiveFailure::TooSlow => {
+            tracing::warn!(%peer, "connection closed: a message took too long to arrive");
+            connection.close(None);
+        }
+        ReceiveFailure::Giop(error) => connection.refuse(error),
+        ReceiveFailure::Io(error) => {
+            tracing::debug!(%peer, %error, "connection broke");
+            connection.close(None);
+        }
+    }
+}
