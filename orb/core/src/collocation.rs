@@ -13,7 +13,7 @@ mod object;
 pub use crate::handles::View;
 pub(crate) use call::ask;
 
-use crate::server::{Servant, dispatch};
+use crate::server::{Servant, panic};
 use crate::{Object, Operation};
 use call::Called;
 use corbie_types::SystemException;
@@ -116,7 +116,7 @@ fn guarded<R, E: From<SystemException>>(
     match catch_unwind(AssertUnwindSafe(upcall)) {
         Ok(Ok(results)) => Ok(results),
         Ok(Err(exception)) => Err(exception),
-        Err(panic) => Err(dispatch::panicked(operation.name(), None, &*panic).into()),
+        Err(payload) => Err(panic::panicked(operation.name(), None, &*payload).into()),
     }
 }
 

@@ -22,6 +22,7 @@ mod locality;
 mod object_keys;
 mod operation_name;
 pub mod operation_table;
+pub(crate) mod panic;
 mod reactors;
 mod registry;
 mod request;

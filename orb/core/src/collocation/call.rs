@@ -11,7 +11,7 @@ use crate::client::attempts::{self, Answer};
 use crate::handles::{Lent, View};
 use crate::neighbours::Here;
 use crate::policy::has_thread_overrides;
-use crate::server::{LocalRefusal, Reach, Servant, dispatch};
+use crate::server::{LocalRefusal, Reach, Servant, panic};
 use crate::{Object, Operation, Orb};
 use corbie_types::{SystemException, SystemExceptionKind};
 use std::any::TypeId;
@@ -153,7 +153,7 @@ fn attempt(
         Ok(Err(LocalRefusal::Forward(target))) => Answer::forward(target.ior().clone()),
         Ok(Err(LocalRefusal::Raised(_))) if is_closing() => Answer::Done(Called::Elsewhere),
         Ok(Err(LocalRefusal::Raised(exception))) => refused(&orb, key, exception),
-        Err(panic) => Answer::Raised(dispatch::panicked(operation.name(), None, &*panic)),
+        Err(payload) => Answer::Raised(panic::panicked(operation.name(), None, &*payload)),
     }
 }
 

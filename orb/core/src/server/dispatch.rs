@@ -7,7 +7,7 @@
 
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
-use crate::server::{Location, Server, ServerConnection, ServerRequest, admission};
+use crate::server::{Location, Server, ServerConnection, ServerRequest, admission, panic};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
 use corbie_giop::{
@@ -15,7 +15,6 @@ use corbie_giop::{
     ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
 };
 use corbie_threads::thread::serve_for_a_while;
-use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -200,7 +199,7 @@ fn serve(server: &Server, request: &mut ServerRequest<'_>) -> Result<(), SystemE
             by_plain_key(server, request, exception)
         }
         Ok(outcome) => outcome,
-        Err(panic) => Err(panicked(request.operation(), Some(request.peer()), &*panic)),
+        Err(payload) => Err(panic::panicked(request.operation(), Some(request.peer()), &*payload)),
     }
 }
 
@@ -217,23 +216,6 @@ fn by_plain_key(
         None if server.closing.load(Ordering::Acquire) => Err(held::given_up()),
         None => Err(otherwise),
     }
-}
-
-/// The exception for a servant that panicked; `peer`: who called it, if that was another process.
-#[cold]
-pub(crate) fn panicked(
-    operation: &str,
-    peer: Option<PeerAddress>,
-    panic: &(dyn std::any::Any + Send),
-) -> SystemException {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_default();
-    tracing::error!(operation, ?peer, text, "a servant panicked");
-    SystemException::unknown(minor::UNKNOWN_SERVANT_PANIC, CompletionStatus::Maybe)
-        .with_detail(format!("the servant panicked in {operation}: {text}"))
 }
 
 /// Everything but a Request.

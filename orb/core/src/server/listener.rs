@@ -7,7 +7,7 @@ use crate::Orb;
 use crate::neighbours;
 use crate::server::listening::{self, Listening};
 use crate::server::{
-    ServerConnection, event_driven, reactors, thread_per_request, thread_pool, turn,
+    ServerConnection, event_driven, panic, reactors, thread_per_request, thread_pool, turn,
 };
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
@@ -40,6 +40,7 @@ pub(crate) fn start(
     if orb.server().closing.load(Ordering::Acquire) {
         return Err(orb.already_shut_down("listening"));
     }
+    panic::note_places();
     // All or none: a later attempt finds nothing half done.
     let opened = listening::open_all(orb)?;
     set_adapter()?;

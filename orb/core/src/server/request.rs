@@ -14,7 +14,7 @@ use corbie_cdr::{Decoder, Encoder, Marshal as _};
 use corbie_giop::{Message, RequestHeader, ResponseFlags, service_context_id};
 use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -321,7 +321,13 @@ impl<'r> ServerRequest<'r> {
     #[cold]
     fn raise(&mut self, exception: &SystemException) {
         let (peer, operation) = (self.peer(), self.operation());
-        tracing::debug!(%peer, operation, %exception, "a request failed");
+        if exception.kind == SystemExceptionKind::Marshal
+            && exception.completed == CompletionStatus::No
+        {
+            tracing::warn!(%peer, operation, %exception, "a request was refused");
+        } else {
+            tracing::debug!(%peer, operation, %exception, "a request failed");
+        }
         let outcome = Outcome::SystemException(exception);
         let answered = self.answer(outcome, &|e| exception.encode_reply(e));
         if let Err(second) = answered {

@@ -1,0 +1,46 @@
+//! A servant that panicked: which exception its caller gets, and what the log says.
+//!
+//! What a panic leaves behind does not say where it was. So a hook, put before the one that the
+//! application has, writes the place down for the thread that panics.
+
+use corbie_transport::PeerAddress;
+use corbie_types::{CompletionStatus, SystemException, minor};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic;
+use std::sync::Once;
+
+thread_local! {
+    /// Where this thread panicked last.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Has the places of panics written down from now on. The hook that the application has set is
+/// called as before; one that it sets later replaces this one, and places are unknown then.
+pub(super) fn note_places() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // A thread that ends has no record any more.
+            let _ = PLACE.try_with(|place| place.replace(info.location().map(ToString::to_string)));
+            before(info);
+        }));
+    });
+}
+
+/// The exception for a servant that panicked; `peer`: the caller, if that was another process.
+#[cold]
+pub(crate) fn panicked(
+    operation: &str,
+    peer: Option<PeerAddress>,
+    panic: &(dyn Any + Send),
+) -> SystemException {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or_default();
+    let place = PLACE.take().unwrap_or_else(|| "a place that is not known".to_owned());
+    tracing::error!(operation, ?peer, place, text, "a servant panicked");
+    SystemException::unknown(minor::UNKNOWN_SERVANT_PANIC, CompletionStatus::Maybe)
+        .with_detail(format!("the servant panicked in {operation} at {place}: {text}"))
+}
