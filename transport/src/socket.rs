@@ -53,20 +53,23 @@ impl SocketLink {
 
     #[inline]
     pub(crate) fn send_one(&self, octets: &[u8]) -> io::Result<()> {
-        match send(&self.socket, octets, self.flags) {
+        match send(&self.socket, octets, self.flags | SendFlags::DONTWAIT) {
             Ok(sent) if sent == octets.len() => Ok(()),
             outcome => self.send_rest(&mut [IoSlice::new(octets)], outcome),
         }
     }
 
+    /// The first attempt does not wait, so that the send time-out of what the peer does not take at
+    /// once begins before the first wait, without a look at the clock for all other messages.
     pub(crate) fn send(&self, segments: &mut [IoSlice<'_>]) -> io::Result<()> {
         let mut control = SendAncillaryBuffer::default();
-        let outcome = sendmsg(&self.socket, segments, &mut control, self.flags);
+        let flags = self.flags | SendFlags::DONTWAIT;
+        let outcome = sendmsg(&self.socket, segments, &mut control, flags);
         self.send_rest(segments, outcome)
     }
 
-    /// The first attempt at sending ended thus. One system call takes at most the send time-out,
-    /// and returns early only by a signal or an error; so the whole takes at most twice of it.
+    /// The first attempt at sending ended thus. The rest takes at most the send time-out: one
+    /// system call waits no longer, and returns early only by a signal or an error.
     fn send_rest(
         &self,
         segments: &mut [IoSlice<'_>],
@@ -75,31 +78,31 @@ impl SocketLink {
         let mut rest = segments;
         let mut deadline = None;
         loop {
-            let is_full = outcome == Err(Errno::AGAIN);
             match outcome {
                 Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if self.never_waits() => {}
-                Err(Errno::AGAIN) => return Err(not_taken()),
+                Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(error) => return Err(error.into()),
             }
             if rest.is_empty() {
                 return Ok(());
             }
-            let mut left = None;
-            if let timeout @ 1.. = self.send_timeout.load(Ordering::Relaxed) {
-                let now = Instant::now();
-                let end = *deadline.get_or_insert(now + Duration::from_nanos(timeout));
-                left = Some(end.saturating_duration_since(now));
-                if now >= end {
-                    return Err(not_taken());
-                }
+            let now = Instant::now();
+            let timeout = self.send_timeout.load(Ordering::Relaxed);
+            let is_first = deadline.is_none();
+            let end = *deadline.get_or_insert_with(|| {
+                (timeout != FOREVER).then(|| now + Duration::from_nanos(timeout))
+            });
+            if end.is_some_and(|end| now >= end) {
+                return Err(not_taken());
             }
-            if is_full {
-                self.room(left)?;
+            // The first wait is one of the system's, which knows the time-out.
+            let mut flags = self.flags;
+            if !is_first || self.never_waits() {
+                self.room(end.map(|end| end.saturating_duration_since(now)))?;
+                flags |= SendFlags::DONTWAIT;
             }
             let mut control = SendAncillaryBuffer::default();
-            outcome = sendmsg(&self.socket, rest, &mut control, self.flags);
+            outcome = sendmsg(&self.socket, rest, &mut control, flags);
         }
     }
 

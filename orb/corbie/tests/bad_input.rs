@@ -339,6 +339,25 @@ fn one_octet_after_the_other_is_ended_by_the_message_timeout() {
 }
 
 #[test]
+fn a_message_in_fragments_has_its_own_time_whatever_else_comes() {
+    with_all_strategies_at_once(&["-ORBMessageTimeout", "2s"], |scene, strategy| {
+        let mut peer = scene.peer();
+        peer.send(&fragment_of_1_2(MessageKind::Request, 7, &[0; 1000])).unwrap();
+        let begun = Instant::now();
+        let tiny = scene.request("double", &21i64.to_be_bytes());
+        // A whole request now and then, each of which is answered.
+        while peer.send(&tiny).is_ok() && peer.receive_message(PATIENCE).is_ok() {
+            assert!(begun.elapsed() < PATIENCE, "{strategy}: other messages give it more time");
+            // tidy: sleep: the peer takes its time
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert!(begun.elapsed() >= Duration::from_secs(2), "{strategy}: {:?}", begun.elapsed());
+        scene.logged(&peer, &["took too long"]);
+        scene.still_serves();
+    });
+}
+
+#[test]
 fn half_a_message_and_then_the_end_is_noticed_at_once() {
     for strategy in STRATEGIES {
         let scene = Scene::new(strategy, &[]);
@@ -425,8 +444,10 @@ fn many_connections_with_half_messages_stay_within_the_bound() {
 
 #[test]
 fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
-    with_all_strategies_at_once(&["-ORBMessageTimeout", "500ms"], |scene, strategy| {
+    const SAID: Duration = Duration::from_secs(4);
+    with_all_strategies_at_once(&["-ORBMessageTimeout", "4s"], |scene, strategy| {
         let mut peer = scene.peer();
+        let begun = Instant::now();
         let request = scene.request("much", b"");
         // Replies of 4 MiB each, which the client does not take.
         for _ in 0..10 {
@@ -438,6 +459,8 @@ fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
         let address = peer.name();
         let line = scene.log.line_with(&[address, "could not be sent"], PATIENCE);
         assert!(line.is_some(), "{strategy}: {:#?}", scene.log.lines_with(address));
+        // An event loop looks once a second; twice the time it must not be.
+        assert!(begun.elapsed() < SAID.mul_f64(1.05) + Duration::from_secs(3), "{strategy}");
         scene.still_serves();
     });
 }

@@ -6,11 +6,13 @@
 //! the address; the rest of a profile is alike.
 
 use crate::machine;
-use corbie_cdr::{ByteOrder, Version};
+use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop as giop;
 use corbie_settings::{ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings};
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
-use corbie_types::ior::{GIOPLITE, MessagesProfile, ProfileExtent, component_tag, profile_tag};
+use corbie_types::ior::{
+    GIOPLITE, MessagesProfile, ProfileExtent, component_tag, orb_type, profile_tag,
+};
 use corbie_types::{
     Address, CodeSetComponentInfo, CompletionStatus, Component, IiopProfile, SystemException,
     TaggedComponent, TaggedProfile, UiopProfile, minor,
@@ -255,14 +257,30 @@ impl Profile {
         }
     }
 
-    /// What its server says about code sets, if anything; a malformed component counts as none.
+    /// What its server says about code sets, if anything.
     pub(crate) fn code_sets(&self) -> Option<CodeSetComponentInfo> {
-        let mut components =
-            self.components.iter().filter(|component| component.tag == component_tag::CODE_SETS);
-        components.find_map(|component| match component.parse() {
-            Ok(Component::CodeSets(info)) => Some(info),
+        match self.component(component_tag::CODE_SETS)? {
+            Component::CodeSets(info) => Some(info),
             _ => None,
-        })
+        }
+    }
+
+    /// The largest message that its server takes, as far as is known: Corbie says so where it is
+    /// not the default.
+    pub(crate) fn message_octets_max(&self) -> Option<usize> {
+        match self.component(component_tag::CORBIE_MESSAGE_OCTETS) {
+            Some(Component::MessageOctets(most)) => usize::try_from(most).ok(),
+            _ => match self.component(component_tag::ORB_TYPE)? {
+                Component::OrbType(orb_type::CORBIE) => Some(Limits::DEFAULT.message_octets),
+                _ => None,
+            },
+        }
+    }
+
+    /// The first component with this tag; a malformed one counts as none.
+    fn component(&self, tag: u32) -> Option<Component> {
+        let mut components = self.components.iter().filter(|component| component.tag == tag);
+        components.find_map(|component| component.parse().ok())
     }
 }
 

@@ -27,7 +27,8 @@ pub use octets::{
 };
 pub use waits::{
     a_slow_reader_does_not_hold_a_sender, every_way_of_waiting_gets_what_comes,
-    receiving_ends_in_time_and_goes_on, sending_ends_in_time, sending_goes_on_when_there_is_room,
+    receiving_ends_in_time_and_goes_on, sending_ends_in_time, sending_ends_when_it_was_said,
+    sending_goes_on_when_there_is_room,
 };
 
 use corbie_transport::{Acceptor, Endpoint, Link};
@@ -151,6 +152,7 @@ macro_rules! transport_suite {
                 octets_come_before_the_end,
                 receiving_ends_in_time_and_goes_on,
                 sending_ends_in_time,
+                sending_ends_when_it_was_said,
                 sending_goes_on_when_there_is_room,
                 sending_to_a_closed_peer_is_an_error,
                 shutdown_wakes_a_thread_that_receives,

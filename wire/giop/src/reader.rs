@@ -11,6 +11,7 @@ mod limits;
 mod reassembly;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use corbie_cdr::payload::{PayloadAllocator, PayloadMemory};
 use corbie_cdr::{ByteOrder, buffers};
@@ -70,6 +71,8 @@ pub struct MessageReader {
     usual: usize,
     /// Messages in a row that needed less.
     small_messages: u32,
+    /// The driver's clock: when messages in fragments began.
+    clock: Option<Arc<AtomicU64>>,
     /// Gives the memory of large messages.
     allocator: Option<Arc<dyn PayloadAllocator>>,
     /// After CloseConnection, MessageError or an error nothing more is read.
@@ -106,6 +109,7 @@ impl MessageReader {
             large: None,
             usual: Self::FIRST_OCTETS,
             small_messages: 0,
+            clock: None,
             allocator: None,
             ended: false,
         }
@@ -130,6 +134,24 @@ impl MessageReader {
     /// Has `allocator` give the memory of messages with more than 128 KiB from now on.
     pub fn set_allocator(&mut self, allocator: Option<Arc<dyn PayloadAllocator>>) {
         self.allocator = allocator;
+    }
+
+    /// Has the driver's `clock` say when messages in fragments begin; it counts what the driver
+    /// likes, seconds for example.
+    pub fn set_clock(&mut self, clock: Arc<AtomicU64>) {
+        self.clock = Some(clock);
+    }
+
+    /// When the oldest message began of which fragments are still missing, by the driver's clock.
+    #[inline]
+    #[must_use]
+    pub fn oldest_incomplete(&self) -> Option<u64> {
+        self.reassembly.oldest()
+    }
+
+    /// What the driver's clock shows.
+    fn now(&self) -> u64 {
+        self.clock.as_ref().map_or(0, |clock| clock.load(Ordering::Relaxed))
     }
 
     /// What this end of the connection does.
@@ -369,10 +391,11 @@ impl MessageReader {
         }
         let start = self.start;
         if fragmented {
+            let now = self.now();
             self.start += total;
             self.total = 0;
             let octets = &self.buffer[start..start + total];
-            if let Some(header) = self.reassembly.add(&header, octets)? {
+            if let Some(header) = self.reassembly.add(&header, octets, now)? {
                 self.current = Some((header, MessagePlace::Reassembled));
             }
             return Ok(true);
@@ -410,7 +433,8 @@ impl MessageReader {
         let Some(large) = &self.large else { return Ok(false) };
         let Some(header) = self.decode_header(large.octets())? else { return Ok(false) };
         if header.more_fragments || header.kind == MessageKind::Fragment {
-            let complete = self.reassembly.add(&header, large.octets())?;
+            let now = self.now();
+            let complete = self.reassembly.add(&header, large.octets(), now)?;
             self.large = None;
             self.current = complete.map(|header| (header, MessagePlace::Reassembled));
             return Ok(true);

@@ -309,7 +309,11 @@ impl From<Error> for SystemException {
         let (kind, minor) = match error.kind() {
             ErrorKind::UnexpectedEnd => (Kind::Marshal, minor::MARSHAL_UNEXPECTED_END),
             ErrorKind::InvalidValue => (Kind::Marshal, minor::MARSHAL_INVALID_VALUE),
-            ErrorKind::LimitExceeded => (Kind::ImpLimit, minor::IMP_LIMIT_DECODING),
+            ErrorKind::LimitExceeded => match error.direction() {
+                Direction::Reading => (Kind::ImpLimit, minor::IMP_LIMIT_DECODING),
+                // Nothing is sent that the receiver is known not to take.
+                Direction::Writing => (Kind::ImpLimit, minor::IMP_LIMIT_MESSAGE_SIZE),
+            },
             ErrorKind::DataConversion => (Kind::DataConversion, minor::DATA_CONVERSION_CHARACTER),
             ErrorKind::BadParameter => (Kind::BadParam, minor::BAD_PARAM_NOT_SENDABLE),
             ErrorKind::CodeSetIncompatible => {

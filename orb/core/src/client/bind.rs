@@ -42,6 +42,8 @@ pub(crate) struct Target {
     /// Whether a new connection begins with the CodeSets service context: the server has said
     /// which code sets it knows (CORBA 3.3 P2 §7.10.2.6).
     pub(crate) announces_code_sets: bool,
+    /// Octets of the largest message that the server takes; the largest number: not known.
+    pub(crate) message_octets_max: usize,
     /// Index of the profile within the reference, for `AddressingDisposition::Reference`.
     pub(crate) profile: u32,
     /// Place of its protocol in `protocol_preference`.
@@ -188,6 +190,7 @@ fn add_targets(
     };
     let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
     let rank = profile.protocol.rank(&orb.settings().protocol_preference);
+    let message_octets_max = profile.message_octets_max().unwrap_or(usize::MAX);
     let object_key: Arc<[u8]> = profile.object_key.as_slice().into();
     let template = RequestTemplate::new(version, ByteOrder::NATIVE, giop::Target::Key(&object_key));
     for endpoint in &profile.endpoints {
@@ -197,6 +200,7 @@ fn add_targets(
             version,
             object_key: Arc::clone(&object_key),
             template: template.clone(),
+            message_octets_max,
             announces_code_sets: negotiated.is_some(),
             profile: u32::try_from(index).unwrap_or(0),
             rank,

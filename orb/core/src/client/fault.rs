@@ -45,7 +45,7 @@ impl CallFault {
                 C::Unreachable(_) | C::CannotBeWatched => Fault::Unreachable,
                 C::Lost(_) | C::LostInQueue(_) | C::Protocol(_) | C::Unexpected(_) => Fault::Lost,
                 C::TimedOut(_) | C::ShutDown => Fault::Stopped,
-                C::MayNotOpen | C::Full => Fault::Refused,
+                C::MayNotOpen | C::Full | C::NotUnderstood(_) => Fault::Refused,
             },
             CallFault::Raised(_) => Fault::Refused,
         }
@@ -80,6 +80,7 @@ fn plain(fault: &ConnectionFault, completed: CompletionStatus) -> SystemExceptio
         C::MayNotOpen => E::rebind(minor::REBIND_RECONNECT, completed),
         C::CannotBeWatched => E::imp_limit(minor::IMP_LIMIT_TRANSPORT, completed),
         C::Full => E::transient(minor::TRANSIENT_OVERLOAD, completed),
+        C::NotUnderstood(_) => E::comm_failure(minor::COMM_FAILURE_MESSAGE_ERROR, completed),
         C::NotSent(_) | C::LostInQueue(_) => E::comm_failure(minor::COMM_FAILURE_SEND, completed),
         C::ClosedInOrder => E::transient(minor::TRANSIENT_CLOSE_CONNECTION, completed),
         C::TimedOut(Awaited::Connection | Awaited::OneOf(_)) => {
@@ -122,6 +123,11 @@ fn detail(fault: &ConnectionFault, call: &CallContext<'_>) -> String {
         C::NotSent(error) => {
             format!("the request {operation} could not be sent to {endpoint}: {error}")
         }
+        C::NotUnderstood(octets) => format!(
+            "{endpoint} answered the request {operation} of {octets} octets with MessageError \
+             before it had taken all of it: it takes no message of this size, or of this form; \
+             its limit is not known here"
+        ),
         C::LostInQueue(error) => format!(
             "the connection to {endpoint} broke while {operation} was sent with other requests: \
              {error}; the server may have got it"

@@ -460,9 +460,8 @@ fn send_in_time(
 ) -> Result<(), ConnectionFault> {
     let timeout = clock.next_wait().or(orb.settings().message_timeout);
     let fragment_octets = orb.fragment_octets(target.version);
-    let set = connection.link.set_send_timeout(timeout);
-    set.and_then(|()| connection.send(encoder, fragment_octets))
-        .map_err(ConnectionFault::sending)?;
+    connection.link.set_send_timeout(timeout).map_err(ConnectionFault::sending)?;
+    connection.send(encoder, fragment_octets)?;
     if encoder.len() > LARGE_OCTETS {
         clock.note_long_wait();
     }

@@ -4,7 +4,7 @@
 
 use crate::client::{Invocation, Target};
 use crate::policy::InvocationContext;
-use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Version};
+use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, ErrorKind, Version};
 use corbie_giop::{
     self as giop, AddressingDisposition, CodeSetContext, MessageHeader, RequestHeader, Tagged,
     TaggedList, finish_message, write_request,
@@ -87,7 +87,23 @@ fn write_plain<'a>(
         write_request(encoder, &header)?
     };
     (invocation.arguments)(encoder)?;
-    finish_message(encoder, start)
+    finish_message(encoder, start)?;
+    if encoder.len() > target.message_octets_max {
+        return Err(too_large(encoder, target, operation));
+    }
+    Ok(())
+}
+
+/// The server would answer with MessageError and close the connection.
+#[cold]
+fn too_large(encoder: &Encoder<'_>, target: &Target, operation: &str) -> corbie_cdr::Error {
+    let what = format!("the request {operation}");
+    let found = format!("{} octets", encoder.len());
+    let needed = format!(
+        "at most {}, which is what the server takes (its message_octets_max)",
+        target.message_octets_max
+    );
+    encoder.error(ErrorKind::LimitExceeded, what, found, needed)
 }
 
 /// The profiles of the reference in the form of a request header.

@@ -3,10 +3,11 @@
 //! One call at a time uses it (the exclusive transport strategy, paper AMI §3.1): the calling
 //! thread owns it from sending to the last octet of the reply, so nothing here is shared or locked.
 
+use crate::connection::ConnectionFault;
 use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{CodeSets, Encoder};
 use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive, writing};
-use corbie_giop::{Incoming, Message, MessageReader};
+use corbie_giop::{Incoming, Message, MessageKind, MessageReader};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
 use std::sync::Arc;
@@ -67,8 +68,25 @@ impl ClientConnection {
         &mut self,
         encoder: &Encoder<'_>,
         fragment_octets: Option<usize>,
-    ) -> io::Result<()> {
-        writing::send_message(&self.link, encoder, fragment_octets)
+    ) -> Result<(), ConnectionFault> {
+        let sent = writing::send_message(&self.link, encoder, fragment_octets);
+        sent.map_err(|error| self.not_sent(error, encoder.len()))
+    }
+
+    /// Why a message of so many octets was not sent: a server that refuses it says so before it
+    /// closes, and would refuse it again.
+    #[cold]
+    fn not_sent(&mut self, error: io::Error, octets: usize) -> ConnectionFault {
+        let all_there_is = &mut WhatIsHere::of(&self.link, true);
+        while let Ok(Received::Message { .. }) = receive(&mut self.reader, all_there_is) {
+            if self
+                .message()
+                .is_some_and(|message| message.header.kind == MessageKind::MessageError)
+            {
+                return ConnectionFault::NotUnderstood(octets);
+            }
+        }
+        ConnectionFault::sending(error)
     }
 
     /// Receives the next message; [`ClientConnection::message`] is it then. The link's receive

@@ -21,6 +21,8 @@ pub(crate) enum ConnectionFault {
     /// The server has surely not got the whole request, so `COMPLETED_NO` is right
     /// (CORBA 3.3 P1 §8.11), and sending it again is safe.
     NotSent(io::Error),
+    /// The server answered a request of so many octets with MessageError before it had taken them.
+    NotUnderstood(usize),
     /// The server closed in order and served nothing of what was pending (CORBA 3.3 P2 §9.4.7).
     ClosedInOrder,
     /// The time of the call is over.
@@ -58,6 +60,7 @@ impl ConnectionFault {
         match self {
             ConnectionFault::Unreachable(error) => ConnectionFault::Unreachable(copy(error)),
             ConnectionFault::NotSent(error) => ConnectionFault::NotSent(copy(error)),
+            ConnectionFault::NotUnderstood(octets) => ConnectionFault::NotUnderstood(*octets),
             ConnectionFault::LostInQueue(error) => ConnectionFault::LostInQueue(copy(error)),
             ConnectionFault::Lost(error) => ConnectionFault::Lost(copy(error)),
             ConnectionFault::Protocol(error) => ConnectionFault::Protocol(error.clone()),

@@ -64,7 +64,7 @@ impl HasPolicies for OrbInner {
 pub(crate) struct Housekeeping {
     pub(crate) started: AtomicBool,
     /// Seconds, roughly, since housekeeping began.
-    pub(crate) ticks: AtomicU64,
+    pub(crate) ticks: Arc<AtomicU64>,
 }
 
 impl Orb {
@@ -173,6 +173,7 @@ impl Orb {
     pub(crate) fn reader(&self, roles: Roles, protocol: Protocol) -> MessageReader {
         let reader = MessageReader::new(self.reader_limits(), roles);
         let mut reader = reader.with_protocol(protocol, ByteOrder::NATIVE);
+        reader.set_clock(Arc::clone(&self.0.housekeeping.ticks));
         reader.set_allocator(self.payload_allocator());
         reader
     }

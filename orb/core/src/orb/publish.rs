@@ -4,7 +4,7 @@
 use crate::profile::Profile;
 use crate::server::PublishedProfile;
 use crate::{Object, Orb};
-use corbie_cdr::{ByteOrder, CodeSets, Version};
+use corbie_cdr::{ByteOrder, CodeSets, Limits, Version};
 use corbie_types::ior::{CodeSetComponent, orb_type};
 use corbie_types::{
     CodeSetComponentInfo, CompletionStatus, Ior, SystemException, TaggedComponent, TaggedProfile,
@@ -38,6 +38,11 @@ impl Orb {
         if version > Version::V1_0 {
             components.push(TaggedComponent::orb_type(orb_type::CORBIE)?);
             components.push(TaggedComponent::code_sets(&self.code_sets())?);
+            let most = self.settings().message_octets_max;
+            if most != Limits::DEFAULT.message_octets {
+                let most = u32::try_from(most).unwrap_or(u32::MAX);
+                components.push(TaggedComponent::message_octets(most)?);
+            }
         }
         let mut profiles = Vec::with_capacity(published.len());
         for PublishedProfile { protocol, endpoints } in published {

@@ -30,11 +30,14 @@ impl Activity {
         Activity(AtomicU64::new(pack(tick, version.minor, Heard::Nothing)))
     }
 
-    /// A message came at `tick`; `more`: with a part of the next, which has a time of its own.
+    /// A message came at `tick`; `awaited`: a part of another is here, which began then.
     #[inline]
-    pub(crate) fn note_message(&self, tick: u64, version: Version, more: bool) {
-        let heard = if more { Heard::Part } else { Heard::Message };
-        self.0.store(pack(tick, version.minor, heard), Ordering::Relaxed);
+    pub(crate) fn note_message(&self, tick: u64, version: Version, awaited: Option<u64>) {
+        let (since, heard) = match awaited {
+            Some(begun) => (begun, Heard::Part),
+            None => (tick, Heard::Message),
+        };
+        self.0.store(pack(since, version.minor, heard), Ordering::Relaxed);
     }
 
     /// A part of a message is here, and more is awaited.
@@ -91,11 +94,12 @@ mod tests {
         activity.note_part(8);
         activity.note_part(9);
         assert_eq!((activity.heard(), activity.since()), (Heard::Part, 8));
-        activity.note_message(10, Version::V1_0, false);
+        activity.note_message(10, Version::V1_0, None);
         assert_eq!((activity.heard(), activity.since()), (Heard::Message, 10));
         assert_eq!(activity.version(), Version::V1_0);
-        activity.note_message(11, Version::V1_1, true);
-        assert_eq!(activity.heard(), Heard::Part);
+        activity.note_message(11, Version::V1_1, Some(9));
+        activity.note_part(12);
+        assert_eq!((activity.heard(), activity.since()), (Heard::Part, 9));
         activity.excuse_peer();
         assert_eq!((activity.heard(), activity.version()), (Heard::Message, Version::V1_1));
     }

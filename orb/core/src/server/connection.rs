@@ -116,7 +116,8 @@ impl ServerConnection {
             }
         }
         let message = reading.reader.take_message().ok_or(ReceiveFailure::Closed)?;
-        self.activity.note_message(orb.tick(), message.header().version, false);
+        let awaited = reading.reader.oldest_incomplete();
+        self.activity.note_message(orb.tick(), message.header().version, awaited);
         self.note_following(reading.reader.holds_message());
         Ok(message)
     }
@@ -160,7 +161,10 @@ impl ServerConnection {
         };
         let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
         let follows = reader.is_mid_message();
-        self.activity.note_message(orb.tick(), message.header().version, follows);
+        let tick = orb.tick();
+        // Other messages give one that is in fragments no more time.
+        let awaited = follows.then(|| reader.oldest_incomplete().unwrap_or(tick));
+        self.activity.note_message(tick, message.header().version, awaited);
         self.note_following(follows && reader.holds_message());
         Ok(Taken::Message(message, follows || !is_drained))
     }

@@ -7,6 +7,27 @@ use std::io::ErrorKind;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// A peer that reads nothing is waited for as long as was said, not twice as long.
+///
+/// # Panics
+/// When sending ends too early, or takes more than 5 % longer each time.
+pub fn sending_ends_when_it_was_said(subject: &dyn TransportSubject) {
+    const SAID: Duration = Duration::from_millis(500);
+    let octets = vec![7; subject.too_much()];
+    let taken = || {
+        let (ours, _theirs) = subject.pair();
+        ours.set_send_timeout(Some(SAID)).expect("a time-out");
+        let begun = Instant::now();
+        let error = ours.send_one(&octets).expect_err("the peer reads nothing");
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        begun.elapsed()
+    };
+    // A busy machine may wake the thread late.
+    let times: Vec<_> = (0..5).map(|_| taken()).collect();
+    assert!(times.iter().all(|time| *time >= SAID), "{times:?}");
+    assert!(times.iter().any(|time| *time < SAID.mul_f64(1.05)), "{times:?}");
+}
+
 /// A peer that reads nothing ends a send in time, and a last word is not waited for.
 ///
 /// # Panics

@@ -18,6 +18,8 @@ struct Incomplete {
     /// The header of the first fragment.
     header: MessageHeader,
     fragments: u32,
+    /// When it began, as the driver counts.
+    begun: u64,
     /// The octets so far, the first header included; each Fragment's header is left out.
     octets: Vec<u8>,
 }
@@ -43,6 +45,11 @@ impl Reassembly {
 
     pub(super) fn len(&self) -> usize {
         self.incomplete.len()
+    }
+
+    /// When the oldest incomplete message began.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.incomplete.iter().map(|message| message.begun).min()
     }
 
     pub(super) fn memory_octets(&self) -> usize {
@@ -132,10 +139,11 @@ impl Reassembly {
         &mut self,
         header: &MessageHeader,
         octets: &[u8],
+        now: u64,
     ) -> Result<Option<MessageHeader>, GiopError> {
         let FragmentHeader { request_id } = FragmentHeader::decode(header, octets)?;
         if header.kind != MessageKind::Fragment {
-            self.begin(request_id, header, octets);
+            self.begin(request_id, header, octets, now);
             return Ok(None);
         }
         let index = self.find(request_id).ok_or_else(|| unknown(request_id))?;
@@ -157,13 +165,14 @@ impl Reassembly {
         Ok(Some(header))
     }
 
-    fn begin(&mut self, request_id: Option<u32>, header: &MessageHeader, first: &[u8]) {
+    fn begin(&mut self, request_id: Option<u32>, header: &MessageHeader, first: &[u8], begun: u64) {
         // The buffer of the last completed message is used again.
         let mut octets = std::mem::take(&mut self.complete);
         octets.clear();
         append(&mut octets, first);
         self.held += octets.len();
-        self.incomplete.push(Incomplete { request_id, header: *header, fragments: 1, octets });
+        let (header, fragments) = (*header, 1);
+        self.incomplete.push(Incomplete { request_id, header, fragments, begun, octets });
     }
 }
 

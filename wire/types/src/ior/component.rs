@@ -42,6 +42,8 @@ pub enum Component {
     SslSecTrans(SslSecTrans),
     /// `TAG_JAVA_CODEBASE`: where classes can be loaded from; shown, never used.
     JavaCodebase(String),
+    /// `CORBIE_MESSAGE_OCTETS`: octets of the largest message that the server takes.
+    MessageOctets(u32),
     /// `TAG_NULL_TAG`: nothing.
     Null,
     /// Any other, `TAG_CSI_SEC_MECH_LIST` among them: kept as octets.
@@ -68,6 +70,18 @@ impl TaggedComponent {
     pub fn code_sets(info: &CodeSetComponentInfo) -> Result<Self, Error> {
         let data = encapsulated(|e| info.write(e))?;
         Ok(Self { tag: component_tag::CODE_SETS, data })
+    }
+
+    /// Says how large a message the server takes, in octets with the header.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn message_octets(most: u32) -> Result<Self, Error> {
+        let data = encapsulated(|e| {
+            e.write_ulong(most);
+            Ok(())
+        })?;
+        Ok(Self { tag: component_tag::CORBIE_MESSAGE_OCTETS, data })
     }
 
     /// Names another address of the server.
@@ -130,6 +144,9 @@ impl TaggedComponent {
             }
             component_tag::JAVA_CODEBASE => {
                 Component::JavaCodebase(decoder()?.read_string()?.into_owned())
+            }
+            component_tag::CORBIE_MESSAGE_OCTETS => {
+                Component::MessageOctets(decoder()?.read_ulong()?)
             }
             component_tag::NULL_TAG => Component::Null,
             _ => Component::Other,

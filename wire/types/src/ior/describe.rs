@@ -169,6 +169,7 @@ fn component(component: &TaggedComponent) -> Description {
             ],
         ),
         Ok(Component::JavaCodebase(place)) => Description::leaf(name, place),
+        Ok(Component::MessageOctets(most)) => Description::leaf(name, format!("{most} octets")),
         Ok(Component::Null) => Description::leaf(name, "(nothing)"),
         Ok(Component::Other) => octets(&name, &component.data),
     }

@@ -67,6 +67,8 @@ pub mod component_tag {
     pub const GROUP: u32 = 39;
     /// Corbie: which machine the profile is for.
     pub const CORBIE_MACHINE: u32 = 0x4342_0001;
+    /// Corbie: the largest message that the server takes, where that is not Corbie's default.
+    pub const CORBIE_MESSAGE_OCTETS: u32 = 0x4342_0002;
 
     const NAMES: &[(u32, &str)] = &[
         (ORB_TYPE, "TAG_ORB_TYPE"),
@@ -114,6 +116,7 @@ pub mod component_tag {
         (0x4154_5404, "omniORB restricted connection"),
         (0x5441_4f00, "TAO endpoints"),
         (CORBIE_MACHINE, "Corbie machine"),
+        (CORBIE_MESSAGE_OCTETS, "Corbie largest message"),
     ];
 
     /// The name of a tag, when known.
