@@ -7,8 +7,8 @@ mod echo;
 
 use corbie::{Any, Marshal, Orb, Servant, ServerRequest, SystemException, TypedServant, buffers};
 use corbie_testkit::{
-    Answered, CapturedLog, CountingAllocator, MessageKind, RawPeer, RawRequest, Seed,
-    fragment_of_1_2, message_header, object_key_in,
+    AllocationCounts, Answered, CapturedLog, CountingAllocator, MessageKind, RawPeer, RawRequest,
+    Seed, fragment_of_1_2, message_header, object_key_in,
 };
 use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,7 +98,7 @@ impl Scene {
 
     /// Without the stage for itself.
     fn among_others(strategy: &str, more: &[&str]) -> Self {
-        let log = CapturedLog::install();
+        let log = CapturedLog::install().with_panics();
         let options = [&["-ORBServerConcurrency", strategy][..], more].concat();
         let server = loopback_orb(&options);
         lend_a_thread(&server);
@@ -139,6 +139,10 @@ impl Drop for Scene {
     fn drop(&mut self) {
         self.server.shutdown(true);
         self.client.shutdown(true);
+        // A test that fails says so itself.
+        if !std::thread::panicking() {
+            assert_eq!(self.log.lines_with("panic of corbie-"), [""; 0]);
+        }
     }
 }
 
@@ -375,42 +379,34 @@ fn half_a_message_and_then_the_end_is_noticed_at_once() {
 
 #[test]
 fn a_peer_that_vanishes_in_a_large_message_leaves_nothing_behind() {
-    /// What peers leave behind grows in each of so many rounds; other memory of the process does
-    /// so once at most.
-    const ROUNDS: usize = 4;
     for strategy in STRATEGIES {
         let scene = Scene::new(strategy, &[]);
-        let mut grown = Vec::new();
-        while grown.last().is_none_or(|octets| *octets >= 4 << 20) {
-            assert!(grown.len() < ROUNDS, "{strategy}: {grown:?} octets more in use");
-            grown.push(octets_left_by_vanishing_peers(&scene));
+        let arguments = vec![0; 8 << 20];
+        let request = scene.request("octets", &arguments);
+        let before = CountingAllocator::of_all_threads();
+        for _ in 0..4 {
+            let mut peer = scene.peer();
+            peer.send(&request[..6 << 20]).unwrap();
+            drop(peer);
         }
+        nothing_is_left(before, || scene.still_serves());
     }
 }
 
-/// Has four peers vanish in a message of 8 MiB; how many octets the process holds more, once they
-/// are few, or after ten seconds.
-fn octets_left_by_vanishing_peers(scene: &Scene) -> i64 {
-    let before = CountingAllocator::of_all_threads();
-    let arguments = vec![0; 8 << 20];
-    let request = scene.request("octets", &arguments);
-    for _ in 0..4 {
-        let mut peer = scene.peer();
-        peer.send(&request[..6 << 20]).unwrap();
-        drop(peer);
-    }
-    let deadline = Instant::now() + PATIENCE / 6;
+/// Waits until the process holds hardly more than `before`, while the test does `meanwhile`.
+#[track_caller]
+fn nothing_is_left(before: AllocationCounts, meanwhile: impl Fn()) {
+    let deadline = Instant::now() + PATIENCE;
     loop {
         // What the pools hold for other requests is nothing that was left behind. A thread trims
         // its own pool when it next gives a buffer back.
         buffers::trim();
-        scene.still_serves();
-        let now = CountingAllocator::of_all_threads().since(before);
-        // The request of this test itself is among what was counted.
-        let grown = now.held_octets() - (request.capacity() + arguments.capacity()) as i64;
-        if grown < 4 << 20 || Instant::now() >= deadline {
-            return grown;
+        meanwhile();
+        let grown = CountingAllocator::of_all_threads().since(before).held_octets();
+        if grown < 4 << 20 {
+            return;
         }
+        assert!(Instant::now() < deadline, "{grown} octets more in use");
         // tidy: sleep: the server notices the end of the stream in its own time
         std::thread::sleep(Duration::from_millis(20));
     }

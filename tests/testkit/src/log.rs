@@ -4,7 +4,7 @@
 //! address of their peer.
 
 use std::fmt::{self, Write as _};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tracing::field::{Field, Visit};
@@ -51,6 +51,21 @@ impl CapturedLog {
             let waited = self.has_grown.wait_timeout(lines, left);
             lines = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Has a panic of any thread of the process from now on be a line here, with the word `panic`.
+    /// Threads of an ORB, whose panics fail no test, are seen so.
+    pub fn with_panics(&'static self) -> &'static Self {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                let thread = std::thread::current();
+                self.push(format!("panic of {}: {panic}", thread.name().unwrap_or("a thread")));
+                before(panic);
+            }));
+        });
+        self
     }
 
     /// All lines with this part, for the message of a failed assertion.

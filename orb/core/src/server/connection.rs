@@ -173,7 +173,7 @@ impl ServerConnection {
     /// again elsewhere. Keep it until the reply was sent.
     #[inline]
     pub(crate) fn begin_request(&self) -> Option<InService<'_>> {
-        self.life.begin().then_some(InService(self))
+        self.life.begin().then(|| InService(self))
     }
 
     /// A request is not in service any more; the last one ends a connection that is to close.
