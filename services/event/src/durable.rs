@@ -22,6 +22,7 @@ use keep::Keeper;
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -228,7 +229,7 @@ impl Store {
 /// Makes a folder, and those that it is in; their names are on the disk then.
 fn make_folder(folder: &Path) -> std::io::Result<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-    std::fs::create_dir_all(folder)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     for made in missing {
         match made.parent() {
             Some(parent) if parent != Path::new("") => sync_folder(parent)?,
@@ -273,7 +274,7 @@ fn remove_folder(folder: &Path) {
 
 fn lock(folder: &Path) -> Result<File, LogError> {
     let path = folder.join("lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let file = file.map_err(|error| LogError::io("open", &path, error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -7,6 +7,7 @@ use crate::StoreFailure;
 use redb::backends::InMemoryBackend;
 use redb::{Database, ReadTransaction, ReadableDatabase as _, StorageBackend, WriteTransaction};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
@@ -61,6 +62,10 @@ impl StoreFile {
     pub fn create(path: impl AsRef<Path>) -> Result<Self, redb::Error> {
         let path = path.as_ref().to_owned();
         let name = path.display().to_string();
+        // The names and keys in it are for the user of the service alone.
+        let mut options = std::fs::File::options();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        drop(options.open(&path).map_err(redb::Error::Io)?);
         let database = Database::create(&path)?;
         // Not `create`: a file that has gone must not come back empty.
         Ok(Self::holding(database, name, move || Ok(Database::open(&path)?)))

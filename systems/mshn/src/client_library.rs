@@ -14,6 +14,7 @@ use rustix::process::{
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -160,7 +161,8 @@ pub fn print_to(command: &mut Command, output: Option<&Path>) -> io::Result<()> 
         command.stdout(Stdio::null()).stderr(Stdio::null());
         return Ok(());
     };
-    let file = std::fs::File::options().append(true).create(true).open(path);
+    let mut options = std::fs::File::options();
+    let file = options.append(true).create(true).mode(0o600).open(path);
     let file = file.map_err(|error| {
         io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
     })?;

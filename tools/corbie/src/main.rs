@@ -6,13 +6,15 @@
 
 #![forbid(unsafe_code)]
 
-// layers: failure near_names tree < idl_files json session terminal < call name_service reference
+// layers: escapes failure near_names < log tree < idl_files json session terminal < call name_service reference
 //    < command
 mod call;
 mod command;
+mod escapes;
 mod failure;
 mod idl_files;
 mod json;
+mod log;
 mod name_service;
 mod near_names;
 mod reference;
@@ -46,7 +48,8 @@ fn main() -> ExitCode {
             };
         }
     };
-    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
+    let output = escapes::Escaping::new(std::io::stdout().lock());
+    let mut output = std::io::BufWriter::new(output);
     let outcome = command::run(&matches, &mut output);
     let outcome = outcome.and_then(|()| output.flush().map_err(Failure::from));
     match outcome {

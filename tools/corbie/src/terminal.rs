@@ -5,6 +5,7 @@
 use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
+use crate::escapes::{lines, one_line};
 use crate::failure::{Failure, Report};
 
 const RED_BOLD: &str = "\x1b[1;31m";
@@ -16,11 +17,11 @@ pub(crate) fn report(failure: &Failure) {
     // If standard error is closed no reader is left.
     let _ = match &failure.report {
         Report::Silent => Ok(()),
-        Report::Text(text) => writeln!(stderr, "{}", text.trim_end()),
+        Report::Text(text) => writeln!(stderr, "{}", lines(text.trim_end())),
         Report::Sentence(sentence) if colours(&stderr) => {
-            writeln!(stderr, "{RED_BOLD}corbie:{PLAIN} {sentence}")
+            writeln!(stderr, "{RED_BOLD}corbie:{PLAIN} {}", one_line(sentence))
         }
-        Report::Sentence(sentence) => writeln!(stderr, "corbie: {sentence}"),
+        Report::Sentence(sentence) => writeln!(stderr, "corbie: {}", one_line(sentence)),
     };
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Used by `corbie ior dump`; the content comes from `corbie_types`.
 
+use crate::escapes::one_line;
 use corbie::types::Description;
 
 /// Draws a node and everything below it, one line for each.
@@ -13,9 +14,9 @@ pub(crate) fn draw(node: &Description) -> String {
 
 fn line(node: &Description) -> String {
     if node.value.is_empty() {
-        format!("{}\n", node.name)
+        format!("{}\n", one_line(&node.name))
     } else {
-        format!("{}: {}\n", node.name, node.value)
+        format!("{}: {}\n", one_line(&node.name), one_line(&node.value))
     }
 }
 

@@ -4,7 +4,7 @@
 use super::LogError;
 use super::format::{SEGMENT_HEADER, SegmentHeader};
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// A segment that is written.
@@ -31,7 +31,9 @@ impl SegmentFile {
     /// Those of the file system.
     pub(super) fn create(path: &Path, header: &SegmentHeader) -> Result<Self, LogError> {
         let failed = |error| LogError::io("make", path, error);
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let file = options.open(path).map_err(failed)?;
         let written = write_at(&file, &header.write(), 0)
             .and_then(|()| sync(&file))
             .and_then(|()| sync_folder(path));

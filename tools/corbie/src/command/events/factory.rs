@@ -20,6 +20,7 @@ use super::{
     CHANNEL, channel_argument, channel_name, failed, is_nil, naming, no_channel, no_factory,
     refused, the_channel, the_factory, typed,
 };
+use crate::escapes::one_line;
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -207,7 +208,7 @@ pub(super) fn run_list(matches: &ArgMatches, output: &mut dyn Write) -> Result<(
     let session = Session::start(matches)?;
     let names = the_factory(&session, matches)?.list().map_err(|e| no_factory(&e))?;
     for name in names {
-        writeln!(output, "{name}")?;
+        writeln!(output, "{}", one_line(&name))?;
     }
     Ok(())
 }

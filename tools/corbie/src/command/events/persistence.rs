@@ -1,6 +1,8 @@
 //! Trying again: what `corbie events push`, `pull` and `tail` do with `--retry` when the channel
 //! does not answer, and what makes a subscription outlive the command (`--subscription`).
 
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches, value_parser};
@@ -196,7 +198,12 @@ impl<'m> Subscription<'m> {
     pub(super) fn keep(&self, proxy: &Object) -> Result<(), Failure> {
         let Some(file) = self.0 else { return Ok(()) };
         let beside = format!("{file}.new");
-        std::fs::write(&beside, format!("{proxy}\n"))
+        // Its key is all that is needed to use the proxy.
+        let mut options = std::fs::File::options();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options
+            .open(&beside)
+            .and_then(|mut file| file.write_all(format!("{proxy}\n").as_bytes()))
             .and_then(|()| std::fs::rename(&beside, file))
             .map_err(|e| Failure::path("write", file.as_ref(), &e))
     }

@@ -14,6 +14,7 @@ use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits, Reten
 
 use super::{naming, typed};
 use crate::failure::Failure;
+use crate::log;
 use crate::session::{self, Session};
 
 pub(super) fn table() -> Command {
@@ -73,6 +74,7 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    log::to_standard_error();
     let listen = matches
         .get_one::<String>("listen")
         .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);

@@ -6,6 +6,7 @@ use corbie_mshn::idl::{Outcome, Phase};
 use corbie_mshn::messages::Role;
 use corbie_mshn::{ClientLibrary, MechanismName, Peers, node};
 
+use crate::escapes::one_line;
 use crate::failure::Failure;
 use crate::session::{self, Session};
 
@@ -65,8 +66,8 @@ pub(super) fn failed(exception: corbie::SystemException) -> Failure {
 /// How a job is, in one line.
 pub(super) fn line(job: &Outcome) -> String {
     let state = match job.state {
-        Phase::UnknownJob => return format!("{}: nobody knows it", job.job),
-        Phase::Waiting => return format!("{}: waits", job.job),
+        Phase::UnknownJob => return one_line(&format!("{}: no component knows it", job.job)),
+        Phase::Waiting => return one_line(&format!("{}: waits", job.job)),
         Phase::Running => "runs",
         Phase::Done => "done",
         Phase::Failed => "failed",
@@ -81,5 +82,5 @@ pub(super) fn line(job: &Outcome) -> String {
     if !job.why.is_empty() {
         line.push_str(&format!(": {}", job.why));
     }
-    line
+    one_line(&line)
 }

@@ -9,6 +9,7 @@ use corbie_mshn::idl::{Scope, StatusReport};
 use corbie_mshn::messages::{Request, Role};
 
 use super::client::{self, Client};
+use crate::escapes::one_line;
 use crate::failure::Failure;
 
 pub(super) fn table() -> Command {
@@ -24,7 +25,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let request = Request::Status(Scope::default());
     let report: StatusReport = client.peers.ask(&to, &request).map_err(client::failed)?;
     for machine in &report.machines {
-        let (name, running, age) = (&machine.machine, machine.running, machine.age_s);
+        let (name, running, age) = (one_line(&machine.machine), machine.running, machine.age_s);
         writeln!(
             output,
             "{name}: {} processors, {:.0} % idle, load {:.2}, {} MiB free, {running} jobs, \
@@ -37,7 +38,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     }
     for role in [Role::Advisor, Role::StatusServer, Role::RequirementDatabase] {
         let names = client.peers.names(role).map_err(|e| Failure::new(e.to_string()))?;
-        writeln!(output, "{role}: {}", names.join(", "))?;
+        writeln!(output, "{role}: {}", one_line(&names.join(", ")))?;
     }
     Ok(())
 }

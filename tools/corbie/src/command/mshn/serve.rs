@@ -17,6 +17,7 @@ use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
 
 use crate::failure::Failure;
+use crate::log;
 use crate::session::{self, Session};
 
 const KINDS: [&str; 8] = [
@@ -99,6 +100,7 @@ fn given<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    log::to_standard_error();
     let listen = matches.get_one::<String>("listen").map_or("127.0.0.1:0", String::as_str);
     let own = ["-ORBListenEndpoints".to_owned(), format!("iiop://{listen}")];
     let session = Session::start_with(matches, &own)?;

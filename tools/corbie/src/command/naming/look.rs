@@ -11,6 +11,7 @@ use corbie_naming::store::Kind;
 use corbie_naming::{Bounds, Change, Node, Watch};
 
 use super::{connect, failure, name, name_of};
+use crate::escapes::one_line;
 use crate::failure::Failure;
 use crate::{session, tree as drawing};
 
@@ -101,13 +102,14 @@ fn describe(node: &Node) -> Description {
         (Kind::Context, None) => String::new(),
     };
     let children = node.children.iter().map(describe).collect();
-    Description::node(as_folder(&node.name, node.kind), value, children)
+    let mark = if node.kind == Kind::Context { "/" } else { "" };
+    Description::node(format!("{}{mark}", node.name), value, children)
 }
 
 fn as_folder(name: &str, kind: Kind) -> String {
     match kind {
-        Kind::Context => format!("{name}/"),
-        Kind::Object => name.to_owned(),
+        Kind::Context => format!("{}/", one_line(name)),
+        Kind::Object => one_line(name),
     }
 }
 
@@ -131,7 +133,7 @@ pub(super) fn run_watch(matches: &ArgMatches, output: &mut dyn Write) -> Result<
             }
             Err(error) if error.to_string() != trouble => {
                 trouble = error.to_string();
-                writeln!(output, "! {trouble}")?;
+                writeln!(output, "! {}", one_line(&trouble))?;
             }
             Err(_) => {}
         }
@@ -143,6 +145,6 @@ fn line(change: &Change) -> String {
     match change {
         Change::Bound { name, kind, .. } => format!("+ {}", as_folder(name, *kind)),
         Change::Rebound { name, kind, .. } => format!("~ {}", as_folder(name, *kind)),
-        Change::Unbound { name } => format!("- {name}"),
+        Change::Unbound { name } => format!("- {}", one_line(name)),
     }
 }

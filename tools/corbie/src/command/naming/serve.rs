@@ -15,6 +15,7 @@ use corbie_naming::{Limits, NamingServer};
 
 use super::flag;
 use crate::failure::Failure;
+use crate::log;
 use crate::session::{self, Session};
 
 /// How long etcd may take to answer one request.
@@ -45,6 +46,7 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    log::to_standard_error();
     let listen = matches
         .get_one::<String>("listen")
         .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
