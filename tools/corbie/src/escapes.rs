@@ -1,4 +1,4 @@
-//! What peers say may have octets that a terminal obeys: titles, colours, lines written over others.
+//! What peers say may have octets that a terminal obeys: titles, colours, lines over other lines.
 //!
 //! [`Escaping`] stands before standard output and standard error, so that no command can forget
 //! it. [`one_line`] is for names that are listed one a line.

@@ -6,8 +6,8 @@
 
 #![forbid(unsafe_code)]
 
-// layers: escapes failure near_names < log tree < idl_files json session terminal < call name_service reference
-//    < command
+// layers: escapes failure near_names < log tree < idl_files json session terminal <
+//    call name_service reference < command
 mod call;
 mod command;
 mod escapes;
