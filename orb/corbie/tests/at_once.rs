@@ -7,8 +7,8 @@ mod echo;
 
 use corbie::codegen::Marshal;
 use corbie::{
-    Interface as _, Operation, Orb, ReplySink, Servant, ServerRequest, SystemException,
-    TypedServant,
+    Interface as _, Operation, Orb, ReplySink, ResponseHandler, Servant, ServerRequest,
+    SystemException, TypedServant,
 };
 use echo::{Echo, as_client, loopback_orb};
 use std::collections::{BTreeSet, HashSet};
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 const STAY: Operation = Operation::twoway("stay");
 const SLEEP: Operation = Operation::twoway("sleep");
+const LATER: Operation = Operation::twoway("later");
 const NOTE: Operation = Operation::oneway("note");
 
 /// What is going on in the servant.
@@ -35,6 +36,7 @@ struct State {
     is_open: bool,
     peers: HashSet<String>,
     noted: Vec<i64>,
+    deferred: Vec<(ResponseHandler, i64)>,
 }
 
 impl Scene {
@@ -75,6 +77,11 @@ impl Servant for Stage {
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         let value = request.arguments().read_longlong()?;
+        if request.operation() == "later" {
+            let response = request.defer();
+            self.0.change(|state| state.deferred.push((response, value)));
+            return Ok(());
+        }
         self.0.enter(request.peer().to_string());
         match request.operation() {
             "stay" => drop(self.0.wait(|state| state.is_open)),
@@ -162,6 +169,21 @@ fn a_thousand_calls_of_100_ms_over_one_connection_end_with_the_defaults() {
     let state = scene.wait(|state| state.inside == 0);
     assert!(state.peers.len() == 1 && state.most >= 45, "{} at once", state.most);
     drop(state);
+    end(orbs);
+}
+
+#[test]
+fn a_thousand_calls_over_one_connection_wait_in_an_asynchronous_servant_at_once() {
+    let (orbs, echo, scene) = stage(&[]);
+    let (sender, ended) = mpsc::channel();
+    for value in 0..1000 {
+        send(&echo, &LATER, value, &sender);
+    }
+    let deferred = std::mem::take(&mut scene.wait(|state| state.deferred.len() == 1000).deferred);
+    for (response, value) in deferred {
+        response.reply(&|e| i64::encode(&value, e)).unwrap();
+    }
+    assert!(outcomes(&ended, 1000).into_iter().eq(0..1000));
     end(orbs);
 }
 

@@ -9,12 +9,13 @@ use corbie_giop as giop;
 use corbie_settings::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
+use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_transport::{Acceptor, Endpoint, ShmOptions};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// An endpoint that is listened on.
 pub(crate) struct Listening {
@@ -33,10 +34,9 @@ pub(crate) struct PublishedProfile {
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
-/// Lock "listeners".
 #[derive(Default)]
 pub(crate) struct Listeners {
-    listening: Mutex<Vec<Arc<Listening>>>,
+    listening: Ranked<rank::Listening, Vec<Arc<Listening>>>,
     /// What references carry; settled when listening begins.
     published: OnceLock<Vec<PublishedProfile>>,
 }
@@ -64,8 +64,8 @@ impl Listeners {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Listening>>> {
-        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> Guard<'_, rank::Listening, Vec<Arc<Listening>>> {
+        self.listening.lock()
     }
 }
 

@@ -25,6 +25,8 @@ macro_rules! ranks {
 ranks! {
     /// The root POA of an ORB, while it is made.
     RootPoa = 2, "root POA";
+    /// The listening sockets of a server.
+    Listening = 4, "listening sockets";
     /// The children of a POA.
     PoaFamily = 6, "children of a POA";
     /// The POA managers of an ORB.

@@ -10,11 +10,12 @@ use super::runner::Registered;
 use crate::Orb;
 use crate::handles::OrbInner;
 use crate::server::ServerRequest;
+use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_types::SystemException;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Why requests of a queue wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +46,9 @@ pub(crate) struct Shared {
     pub(super) orb: Weak<OrbInner>,
     pub(super) reason: Reason,
     watcher: OnceLock<Weak<dyn Watcher>>,
-    /// Lock "held": after the locks of the object adapter, before those of a reactor.
-    state: Mutex<State>,
+    state: Ranked<rank::HeldLine, State>,
     /// Where the queue is a source.
-    pub(super) registered: Mutex<Option<Registered>>,
+    pub(super) registered: Ranked<rank::HeldLine, Option<Registered>>,
 }
 
 #[derive(Default)]
@@ -78,8 +78,8 @@ impl HeldRequests {
             orb: orb.downgrade(),
             reason,
             watcher: OnceLock::new(),
-            state: Mutex::default(),
-            registered: Mutex::default(),
+            state: Ranked::default(),
+            registered: Ranked::default(),
         });
         orb.server().held_queues.add(&shared);
         HeldRequests(shared)
@@ -153,8 +153,8 @@ impl HeldRequests {
 }
 
 impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> Guard<'_, rank::HeldLine, State> {
+        self.state.lock()
     }
 
     fn put(self: &Arc<Self>, mut held: HeldRequest, at_head: bool) {

@@ -13,13 +13,14 @@ use crate::reactor::{Reactor, Turn};
 use crate::server::event_driven::is_too_deep;
 use crate::server::{Server, dispatch, thread_per_request};
 use corbie_settings::ServerConcurrency;
+use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Source};
 use corbie_threads::thread::{Registration, begin_serving, enter_upcall, serve_for_a_while};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Where a queue is a source; until dropped.
 pub(super) struct Registered(Registration);
@@ -50,7 +51,7 @@ impl Shared {
     }
 
     fn mark_ready(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
-        let mut registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registered = self.registered.lock();
         if registered.is_none() {
             let reactor = orb.server().reactor_for_held(orb)?;
             let source = reactor.add_unwatched(Arc::new(Runner(Arc::downgrade(self))));
@@ -212,21 +213,20 @@ impl Server {
 /// All queues of one ORB.
 #[derive(Default)]
 pub(crate) struct Queues {
-    /// Lock "queues of held requests".
-    all: Mutex<Vec<Weak<Shared>>>,
+    all: Ranked<rank::Registry, Vec<Weak<Shared>>>,
     /// Whether a request waits until its client takes replies.
     pub(super) wait_for_room: AtomicBool,
 }
 
 impl Queues {
     pub(super) fn add(&self, queue: &Arc<Shared>) {
-        let mut queues = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.all.lock();
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Shared>> {
-        let queues = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let queues = self.all.lock();
         queues.iter().filter_map(Weak::upgrade).collect()
     }
 }
@@ -243,7 +243,7 @@ impl Queues {
     /// list is made. A queue that is passed over as others end has its turn the next time.
     pub(crate) fn drop_orphans(&self) {
         for at in 0.. {
-            let queue = match self.all.lock().unwrap_or_else(PoisonError::into_inner).get(at) {
+            let queue = match self.all.lock().get(at) {
                 Some(queue) => queue.upgrade(),
                 None => return,
             };
