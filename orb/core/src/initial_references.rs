@@ -3,6 +3,7 @@
 //! In this order: what was registered in this process, `-ORBInitRef`, `-ORBDefaultInitRef`, and the
 //! services that the ORB has itself.
 
+use crate::handles::Part;
 use crate::{Object, Orb};
 use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_types::ior::{MessagesProfile, profile_tag};
@@ -34,6 +35,8 @@ impl InitialReferences {
         self.local.lock()
     }
 }
+
+impl Part for InitialReferences {}
 
 impl Orb {
     pub(crate) fn initial_references(&self) -> &InitialReferences {

@@ -32,10 +32,9 @@ pub mod server;
 
 pub use client::{Deliver, PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
-pub use handles::{Object, Orb};
+pub use handles::{Object, Orb, Part};
 pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
 pub use operation::{Operation, OperationName};
-pub use orb::OrbPart;
 pub use server::interceptor;
 
 /// What third-party transports are made of, and what servers learn of their peers.

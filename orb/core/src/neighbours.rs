@@ -5,28 +5,19 @@
 //! name. An ORB enters what it publishes when it begins to listen and is taken out when it shuts
 //! down; references ask once (`collocation/locality`), and keep the answer in a [`Locality`].
 
-use crate::handles::OrbInner;
-use crate::{Object, Orb};
+use crate::Orb;
+use crate::handles::{NEIGHBOURS, OrbInner};
 use corbie_settings::CollocationScope;
 use corbie_threads::lock::{RankedRw, rank};
 use corbie_transport::Endpoint;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, OnceLock, Weak};
 
 /// Lock "collocation table".
 static TABLE: LazyLock<RankedRw<rank::Leaf, HashMap<Endpoint, Vec<Entry>>>> =
     LazyLock::new(RankedRw::default);
-
-/// Changes with every change of the table; never 0.
-static GENERATION: AtomicU64 = AtomicU64::new(1);
-
-/// Changes whenever an ORB of the process begins or ends to listen.
-#[inline]
-pub(crate) fn generation() -> u64 {
-    GENERATION.load(Ordering::Acquire)
-}
 
 /// An endpoint that an ORB publishes.
 pub(crate) struct Listened {
@@ -61,7 +52,7 @@ pub(crate) fn enter(orb: &Orb, endpoints: Vec<Listened>) {
         entries.retain(|entry| entry.orb.strong_count() > 0);
         entries.push(Entry { orb: orb.downgrade(), group, is_shared_address });
     }
-    GENERATION.fetch_add(1, Ordering::Release);
+    NEIGHBOURS.fetch_add(1, Ordering::Release);
 }
 
 /// `orb` listens no more.
@@ -72,7 +63,7 @@ pub(crate) fn leave(orb: &Orb) {
         entries.retain(|entry| entry.orb.strong_count() > 0 && !entry.orb.ptr_eq(&gone));
         !entries.is_empty()
     });
-    GENERATION.fetch_add(1, Ordering::Release);
+    NEIGHBOURS.fetch_add(1, Ordering::Release);
 }
 
 /// The ORB that listens at `endpoint` and that `caller` may call without a connection.
@@ -113,13 +104,5 @@ impl Here {
             None => Some(Cow::Borrowed(caller)),
             Some(orb) => Orb::upgrade(orb).map(Cow::Owned),
         }
-    }
-}
-
-impl Object {
-    /// Whether the object is known not to be in this process: one look, for calls that go out.
-    #[inline]
-    pub(crate) fn is_surely_elsewhere(&self) -> bool {
-        self.elsewhere_as_of() == generation()
     }
 }

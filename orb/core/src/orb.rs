@@ -4,9 +4,9 @@
 //! `Orb::init` and `Orb::builder`, by the object adapter and by applications.
 
 mod event_loop;
-mod part;
 mod publish;
 
+use crate::handles::Part;
 use crate::server::{self, Adapter};
 use crate::{Object, Orb, housekeeping, memory};
 use corbie_settings::Settings;
@@ -16,8 +16,6 @@ use corbie_types::{CompletionStatus, SystemException, minor};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-
-pub use part::OrbPart;
 
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.
@@ -44,6 +42,14 @@ impl Orb {
         Ok(made(settings, registry))
     }
 
+    /// The part of this ORB that another crate brings along, made by the first call.
+    ///
+    /// # Panics
+    /// When the ORB has a part of another type: there is one place.
+    pub fn part<P: Part + Default>(&self) -> &P {
+        self.extensions().part.get()
+    }
+
     /// Stops serving and closes all connections. Requests that are in servants are finished, and
     /// answered; with `wait_for_completion` this returns after that (or after `request_timeout`).
     /// From inside a servant it never waits, as it would wait for itself.
@@ -55,7 +61,7 @@ impl Orb {
         self.connections().close();
         self.flusher().close();
         self.initial_references().lock().clear();
-        self.shut_down_part();
+        self.extensions().part.shut_down();
         self.note_shut_down();
         self.close_event_loop();
     }

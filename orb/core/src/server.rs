@@ -49,6 +49,7 @@ pub(crate) use object_keys::ObjectKeys;
 pub(crate) use shutdown::{close_silent, stop};
 
 use crate::Orb;
+use crate::handles::Part;
 use connection::ServerConnection;
 use due_responses::DueResponses;
 use listening::Listeners;
@@ -78,6 +79,8 @@ pub(crate) struct Server {
     pub(crate) main_thread: held::MainThread,
     pub(crate) interceptors: interceptor::Interceptors,
 }
+
+impl Part for Server {}
 
 impl Orb {
     /// What this ORB serves with.

@@ -2,7 +2,7 @@
 //! exception holders, pollers, pollable sets, futures; requests and servants without stubs.
 //!
 //! Generated code builds on it (`sendc_…`, `sendp_…`, `…_async`); the calls are those of
-//! `orb/core`, which knows this crate by its traits `Deliver` and `OrbPart` only.
+//! `orb/core`, which knows this crate by its traits `Deliver` and `Part` only.
 //! CORBA Messaging §22.6 to §22.10; CORBA 3.3 P1 §11, §12; paper AMI §1, §2.
 #![forbid(unsafe_code)]
 

@@ -8,6 +8,7 @@
 
 use crate::client::policies::reconciled_for;
 use crate::connection::{ConnectionPool, Opening};
+use crate::handles::Part;
 use crate::neighbours::Locality;
 use crate::policy::{CallPolicies, RebindMode, exposed_by};
 use crate::profile::{self, Profile};
@@ -220,6 +221,8 @@ struct Bindings {
     forwarded: Ranked<rank::Leaf, Option<Arc<Binding>>>,
 }
 
+impl Part for Bindings {}
+
 impl Object {
     /// The object key of the first profile that can be read.
     pub fn object_key(&self) -> Option<Vec<u8>> {
@@ -300,10 +303,10 @@ impl Deref for BindingRef<'_> {
 /// Whether a call of `object` may open a connection to `target`.
 #[inline]
 pub(crate) fn opening(object: &Object, policies: &CallPolicies, target: &Target) -> Opening {
-    if policies.rebind != RebindMode::NoReconnect {
-        return Opening::Free;
+    match policies.rebind {
+        RebindMode::NoReconnect => opening_once(object, target),
+        _ => Opening::Free,
     }
-    opening_once(object, target)
 }
 
 #[cold]
@@ -321,7 +324,7 @@ fn opening_once(object: &Object, target: &Target) -> Opening {
 #[inline]
 pub(crate) fn note_bound(object: &Object, policies: &CallPolicies, target: &Target) {
     object.note_bound();
-    if policies.rebind == RebindMode::NoReconnect {
+    if matches!(policies.rebind, RebindMode::NoReconnect) {
         target.note_bound();
     }
 }

@@ -1,11 +1,13 @@
 //! Whether the places that a reference leads to are of this process, found out once a binding.
 //!
 //! That they are not is believed until an ORB of the process begins or ends to listen
-//! ([`neighbours::generation`]).
+//! ([`NEIGHBOURS`]).
 
 use crate::Object;
 use crate::client::{Binding, BindingRef};
+use crate::handles::NEIGHBOURS;
 use crate::neighbours::{self, Here, Listening};
+use std::sync::atomic::Ordering;
 
 impl Here {
     /// The object's key there.
@@ -26,7 +28,7 @@ pub(super) fn here<'b>(object: &Object, binding: &'b BindingRef<'_>) -> Option<&
 #[cold]
 fn look<'b>(object: &Object, binding: &'b BindingRef<'_>) -> Option<&'b Here> {
     // Read first: an ORB that begins to listen meanwhile makes the answer out of date.
-    let generation = neighbours::generation();
+    let generation = NEIGHBOURS.load(Ordering::Acquire);
     let orb = object.orb();
     let found = binding.endpoints().enumerate().find_map(|(target, endpoint)| {
         let listening = neighbours::listening_at(endpoint, orb)?;

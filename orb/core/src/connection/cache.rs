@@ -8,6 +8,7 @@ use crate::Orb;
 use crate::connection::ConnectionPool;
 use crate::connection::connector::Connector;
 use crate::connection::line::LineClock;
+use crate::handles::Part;
 use corbie_cdr::CodeSets;
 use corbie_giop::Protocol;
 use corbie_transport::Endpoint;
@@ -32,6 +33,8 @@ struct Pools {
     /// The ORB was shut down: pools are closed from the beginning.
     closed: bool,
 }
+
+impl Part for ConnectionCache {}
 
 impl Orb {
     /// The connections that this ORB opened.

@@ -5,6 +5,7 @@
 //! its servers' requests. It is made at the first need.
 
 use crate::Orb;
+use crate::handles::Part;
 use crate::reactor::{self, Pollers, Reactor};
 use corbie_settings::EventLoop;
 use corbie_threads::lock::{Ranked, rank};
@@ -37,6 +38,8 @@ impl MainLoop {
         self.reactor.get()
     }
 }
+
+impl Part for MainLoop {}
 
 impl Orb {
     pub(super) fn main_loop(&self) -> &MainLoop {

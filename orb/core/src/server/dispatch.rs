@@ -72,8 +72,9 @@ fn request(
     // What the client does not wait for is not to be overtaken by what it sends next.
     begins(header.response == ResponseFlags::WithTarget);
     let object_key = object_key(orb, &header.target);
-    let mut request = ServerRequest::new(orb, Some(connection), header, object_key, arguments)
-        .in_message(*message);
+    let came_in = Some(*message);
+    let mut request =
+        ServerRequest::new(orb, Some(connection), header, object_key, arguments, came_in);
     let server = orb.server();
     let to_admit = to_admit | server.interceptors.exist();
     let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
@@ -96,7 +97,7 @@ pub fn serve_local(
     let (orb, object_key) = (object.orb(), object.local_key().unwrap_or_default());
     let header = local_header(object_key, operation);
     let key = Cow::Borrowed(object_key);
-    let mut request = ServerRequest::new(orb, None, header, key, arguments);
+    let mut request = ServerRequest::new(orb, None, header, key, arguments, None);
     let _serving = serve_for_a_while();
     serve(orb.server(), &mut request)
 }
@@ -146,8 +147,9 @@ fn with_held(
             arguments.set_limits(orb.limits());
             arguments.set_context(Some(&orb));
             let key = object_key(&orb, &header.target);
-            let mut request = ServerRequest::new(&orb, Some(&connection), header, key, arguments)
-                .in_message(message);
+            let came_in = Some(message);
+            let mut request =
+                ServerRequest::new(&orb, Some(&connection), header, key, arguments, came_in);
             request.was_held(queue, intercepted);
             let outcome = body(&mut request);
             request.conclude(outcome);
@@ -156,7 +158,7 @@ fn with_held(
             let arguments = arguments.decoder(&orb);
             let header = local_header(&object_key, &operation);
             let key = Cow::Borrowed(&object_key[..]);
-            let mut request = ServerRequest::new(&orb, None, header, key, arguments);
+            let mut request = ServerRequest::new(&orb, None, header, key, arguments, None);
             request.was_held(queue, intercepted);
             if let Err(exception) = body(&mut request) {
                 tracing::warn!(operation, %exception, "a call of this process that waited failed");

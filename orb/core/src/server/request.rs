@@ -45,7 +45,8 @@ enum Progress {
 }
 
 impl<'r> ServerRequest<'r> {
-    /// `arguments` stands at the first argument and has the version of the message.
+    /// `arguments` stands at the first argument and has the version of the message. `message`: in
+    /// which it came, so that it can be held.
     #[inline]
     pub(crate) fn new(
         orb: &'r Orb,
@@ -53,9 +54,10 @@ impl<'r> ServerRequest<'r> {
         header: RequestHeader<'r>,
         object_key: Cow<'r, [u8]>,
         arguments: Decoder<'r>,
+        message: Option<Message<'r>>,
     ) -> Self {
         let progress = Progress::Unanswered;
-        let (message, held_by, intercepted) = (None, 0, None);
+        let (held_by, intercepted) = (0, None);
         ServerRequest {
             orb,
             connection,
@@ -67,14 +69,6 @@ impl<'r> ServerRequest<'r> {
             held_by,
             intercepted,
         }
-    }
-
-    /// The message that it came in, so that it can be held.
-    #[inline]
-    #[must_use]
-    pub(crate) fn in_message(mut self, message: Message<'r>) -> Self {
-        self.message = Some(message);
-        self
     }
 
     /// It waited in `queue`.

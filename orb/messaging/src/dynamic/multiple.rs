@@ -6,7 +6,7 @@
 use super::{Flags, NvList, Request};
 use crate::pollable::{Membership, Pollable, Polled};
 use crate::pollable_set::PollableSet;
-use corbie_core::{Orb, OrbPart};
+use corbie_core::{Orb, Part};
 use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_types::{Any, SystemException, TypeCode, Typed, minor};
 use std::collections::{HashMap, VecDeque};
@@ -114,7 +114,7 @@ impl DeferredRequests {
     }
 }
 
-impl OrbPart for DeferredRequests {
+impl Part for DeferredRequests {
     /// Forgets all of them.
     fn shut_down(&self) {
         let mut forgotten = std::mem::take(&mut *self.0.outstanding.lock());

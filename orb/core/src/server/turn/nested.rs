@@ -12,7 +12,7 @@ use super::threads::ConnectionThreads;
 use crate::Orb;
 use crate::server::{ServerConnection, held};
 use corbie_threads::reactor;
-use corbie_threads::thread::begin_serving;
+use corbie_threads::thread::{begin_serving, is_serving};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -56,6 +56,12 @@ pub(crate) struct WhileWaiting(Option<Arc<ServerConnection>>);
 /// This thread is about to wait for a reply: sees to it that its connection stays served.
 #[inline]
 pub(crate) fn before_waiting() -> WhileWaiting {
+    // A thread that serves nothing has nothing that others wait for.
+    if is_serving() { let_others_serve() } else { WhileWaiting(None) }
+}
+
+#[cold]
+fn let_others_serve() -> WhileWaiting {
     reactor::before_waiting();
     held::let_go();
     WhileWaiting(DUTY.with_borrow(|duty| duty.as_ref().map(call_stand_in)))
