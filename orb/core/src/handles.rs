@@ -24,7 +24,7 @@ use corbie_settings::{Settings, WaitStrategy};
 use corbie_threads::flusher::Flusher;
 use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_transport::{Registry, WaitStrategy as Wait};
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{Ior, SystemException, minor};
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -253,8 +253,7 @@ impl Orb {
     /// The exception for work that a shut-down ORB is asked for (CORBA 3.3 P1 §8.2.3).
     #[cold]
     pub(crate) fn already_shut_down(&self, what: &str) -> SystemException {
-        SystemException::bad_inv_order(minor::BAD_INV_ORDER_ORB_SHUTDOWN, CompletionStatus::No)
-            .with_detail(format!("{what} after the ORB was shut down"))
+        minor::BAD_INV_ORDER_ORB_SHUTDOWN.no(format!("{what} after the ORB was shut down"))
     }
 
     /// The ORB has been shut down: wakes all that sleep until then.
@@ -299,11 +298,9 @@ impl Orb {
     /// The executor, which async servants cannot do without.
     pub(crate) fn executor_for_servants(&self) -> Result<Arc<dyn Executor>, SystemException> {
         self.executor().ok_or_else(|| {
-            SystemException::bad_inv_order(minor::BAD_INV_ORDER_NO_EXECUTOR, CompletionStatus::No)
-                .with_detail(
-                    "an async servant was called, but the ORB has no executor: call \
-                 Orb::set_executor with that of your runtime before activating the servant",
-                )
+            minor::BAD_INV_ORDER_NO_EXECUTOR
+                .no("an async servant was called, but the ORB has no executor: call \
+                 Orb::set_executor with that of your runtime before activating the servant")
         })
     }
 

@@ -8,9 +8,7 @@ use crate::{Object, Orb};
 use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_types::ior::{MessagesProfile, profile_tag};
 use corbie_types::url::{Corbaloc, ObjectAddress, parse_name};
-use corbie_types::{
-    CompletionStatus, Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor,
-};
+use corbie_types::{Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor};
 use std::collections::BTreeMap;
 
 /// What is known by a name.
@@ -194,8 +192,8 @@ impl Orb {
             _ => return Ok(None),
         };
         let transport = self.transports().by_scheme(protocol).ok_or_else(|| {
-            SystemException::bad_param(minor::BAD_PARAM_URL_ADDRESS, CompletionStatus::No)
-                .with_detail(format!("the protocol {protocol:?} of {corbaloc} is not known"))
+            minor::BAD_PARAM_URL_ADDRESS
+                .no(format!("the protocol {protocol:?} of {corbaloc} is not known"))
         })?;
         let profile = UiopProfile::new(version, address.clone(), corbaloc.key.clone());
         let (tag, data) = (transport.profile_tag(), transport.encode_profile(&profile)?);
@@ -205,8 +203,9 @@ impl Orb {
     fn object_of_ior(&self, ior: Option<Ior>) -> Result<Object, SystemException> {
         match ior.filter(|ior| !ior.is_nil()) {
             Some(ior) => Ok(Object::new(self, ior)),
-            None => Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
-                .with_detail("the string is a nil reference, which is no object")),
+            None => {
+                Err(minor::INV_OBJREF_NIL.no("the string is a nil reference, which is no object"))
+            }
         }
     }
 }
@@ -237,5 +236,5 @@ fn resolve_name(context: &Object, text: &str) -> Result<Object, SystemException>
 #[cold]
 fn bad_param(detail: String) -> SystemException {
     let minor = minor::BAD_PARAM_URL_SCHEME_SPECIFIC;
-    SystemException::bad_param(minor, CompletionStatus::No).with_detail(detail)
+    minor.no(detail)
 }

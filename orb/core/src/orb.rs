@@ -12,7 +12,7 @@ use crate::{Object, Orb, housekeeping, memory};
 use corbie_settings::Settings;
 use corbie_threads::thread::{self, Sleeper};
 use corbie_transport::{Endpoint, Registry, Transport};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,10 +32,7 @@ impl Orb {
         settings: Settings,
         transports: impl IntoIterator<Item = Arc<dyn Transport>>,
     ) -> Result<Self, SystemException> {
-        let refuse = |why: String| {
-            SystemException::bad_param(minor::BAD_PARAM_TRANSPORT, CompletionStatus::No)
-                .with_detail(why)
-        };
+        let refuse = |why: String| minor::BAD_PARAM_TRANSPORT.no(why);
         let mut registry = Registry::new();
         transports.into_iter().try_for_each(|one| registry.add(one)).map_err(refuse)?;
         settings.check_transports(&registry).map_err(refuse)?;
@@ -77,11 +74,7 @@ impl Orb {
         }
         server::start(self, || {
             self.server().adapter.set(adapter).map_err(|_| {
-                SystemException::bad_inv_order(
-                    minor::BAD_INV_ORDER_ADAPTER_EXISTS,
-                    CompletionStatus::No,
-                )
-                .with_detail("the ORB has an object adapter already")
+                minor::BAD_INV_ORDER_ADAPTER_EXISTS.no("the ORB has an object adapter already")
             })
         })?;
         self.ensure_housekeeping();

@@ -14,8 +14,8 @@ use corbie_types::ior::{
     GIOPLITE, MessagesProfile, ProfileExtent, component_tag, orb_type, profile_tag,
 };
 use corbie_types::{
-    Address, CodeSetComponentInfo, CompletionStatus, Component, IiopProfile, SystemException,
-    TaggedComponent, TaggedProfile, UiopProfile, minor,
+    Address, CodeSetComponentInfo, Component, IiopProfile, SystemException, TaggedComponent,
+    TaggedProfile, UiopProfile, minor,
 };
 use std::sync::Arc;
 
@@ -316,11 +316,9 @@ fn check_extent(
 /// The reference, or a part of it, is longer than the setting `name` allows.
 #[cold]
 pub(crate) fn too_long(what: String, most: usize, name: &str) -> SystemException {
-    SystemException::imp_limit(minor::IMP_LIMIT_REFERENCE, CompletionStatus::No)
-        .with_detail(format!("the reference has {what}; {name} is {most}"))
+    minor::IMP_LIMIT_REFERENCE.no(format!("the reference has {what}; {name} is {most}"))
 }
 
 fn malformed(error: &dyn std::fmt::Display) -> SystemException {
-    SystemException::inv_objref(minor::INV_OBJREF_MALFORMED, CompletionStatus::No)
-        .with_detail(format!("a profile of the reference cannot be read: {error}"))
+    minor::INV_OBJREF_MALFORMED.no(format!("a profile of the reference cannot be read: {error}"))
 }

@@ -181,8 +181,11 @@ fn place(binding: &BindingRef<'_>) -> Place {
 
 #[cold]
 fn too_many_forwards(operation: &Operation, completed: CompletionStatus) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_TOO_MANY_FORWARDS, completed).with_detail(format!(
-        "{} was forwarded {FORWARDS_MAX} times: the servers send it in a circle",
-        operation.name
-    ))
+    minor::TRANSIENT_TOO_MANY_FORWARDS.raise(
+        completed,
+        format!(
+            "{} was forwarded {FORWARDS_MAX} times: the servers send it in a circle",
+            operation.name
+        ),
+    )
 }

@@ -455,7 +455,7 @@ pub(crate) fn start_again(
 
 #[cold]
 fn not_kept(operation: &Operation) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_SENT_ON, CompletionStatus::No).with_detail(format!(
+    minor::TRANSIENT_SENT_ON.no(format!(
         "{} has to be sent to another place, for which its arguments have to be encoded anew; \
              call it again",
         operation.name()

@@ -17,7 +17,7 @@ use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::Endpoint;
-use corbie_types::{CompletionStatus, Ior, SystemException, TaggedProfile, minor};
+use corbie_types::{Ior, SystemException, TaggedProfile, minor};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicI16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -127,8 +127,7 @@ impl Target {
 /// all `COMPLETED_NO`.
 pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     if ior.is_nil() {
-        return Err(SystemException::inv_objref(minor::INV_OBJREF_NIL, CompletionStatus::No)
-            .with_detail("a nil reference cannot be called"));
+        return Err(minor::INV_OBJREF_NIL.no("a nil reference cannot be called"));
     }
     let mut targets = Vec::new();
     let mut unusable = None;
@@ -158,7 +157,7 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
             return Err(exception);
         }
         let minor = minor::IMP_LIMIT_NO_USABLE_PROFILE;
-        return Err(SystemException::imp_limit(minor, CompletionStatus::No).with_detail(format!(
+        return Err(minor.no(format!(
             "the reference of type {:?} has no profile that can be used from here, but {} of \
              protocols that this ORB does not speak, or of other machines{hint}",
             ior.type_id,
@@ -356,7 +355,7 @@ pub(crate) fn check_forward(
 
 #[cold]
 fn may_not_follow(policy: &str, where_to: &str) -> SystemException {
-    SystemException::rebind(minor::REBIND_FORWARD, CompletionStatus::No).with_detail(format!(
+    minor::REBIND_FORWARD.no(format!(
         "the server forwards to another reference, {where_to}, and the policy {policy} forbids to \
          follow; call validate_connection to bind it again"
     ))

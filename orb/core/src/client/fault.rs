@@ -5,7 +5,7 @@ use crate::Operation;
 use crate::connection::{Awaited, ConnectionFault};
 use corbie_giop::Fault;
 use corbie_transport::Endpoint;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{CompletionStatus, Minor, SystemException, minor};
 
 /// See the module.
 #[derive(Debug)]
@@ -63,37 +63,27 @@ impl CallFault {
             CallFault::Connection(ConnectionFault::Protocol(error)) => {
                 error.to_system_exception(completed)
             }
-            CallFault::Connection(fault) => {
-                let detail = detail(&fault, call);
-                plain(&fault, completed).with_detail(detail)
-            }
+            CallFault::Connection(fault) => code(&fault).raise(completed, detail(&fault, call)),
         }
     }
 }
 
-/// The exception without its detail.
-fn plain(fault: &ConnectionFault, completed: CompletionStatus) -> SystemException {
+/// Which exception it becomes.
+fn code(fault: &ConnectionFault) -> Minor {
     use ConnectionFault as C;
-    use SystemException as E;
     match fault {
-        C::Unreachable(_) => E::transient(minor::TRANSIENT_CONNECT_FAILED, completed),
-        C::MayNotOpen => E::rebind(minor::REBIND_RECONNECT, completed),
-        C::CannotBeWatched => E::imp_limit(minor::IMP_LIMIT_TRANSPORT, completed),
-        C::Full => E::transient(minor::TRANSIENT_OVERLOAD, completed),
-        C::NotUnderstood(_) => E::comm_failure(minor::COMM_FAILURE_MESSAGE_ERROR, completed),
-        C::NotSent(_) | C::LostInQueue(_) => E::comm_failure(minor::COMM_FAILURE_SEND, completed),
-        C::ClosedInOrder => E::transient(minor::TRANSIENT_CLOSE_CONNECTION, completed),
-        C::TimedOut(Awaited::Connection | Awaited::OneOf(_)) => {
-            E::timeout(minor::TIMEOUT_CONNECT, completed)
-        }
-        C::TimedOut(Awaited::Sending | Awaited::Reply(_)) => {
-            E::timeout(minor::TIMEOUT_CALL, completed)
-        }
-        C::Lost(_) => E::comm_failure(minor::COMM_FAILURE_CLOSED, completed),
-        C::Protocol(_) | C::Unexpected(_) => {
-            E::comm_failure(minor::COMM_FAILURE_PROTOCOL, completed)
-        }
-        C::ShutDown => E::bad_inv_order(minor::BAD_INV_ORDER_ORB_SHUTDOWN, completed),
+        C::Unreachable(_) => minor::TRANSIENT_CONNECT_FAILED,
+        C::MayNotOpen => minor::REBIND_RECONNECT,
+        C::CannotBeWatched => minor::IMP_LIMIT_TRANSPORT,
+        C::Full => minor::TRANSIENT_OVERLOAD,
+        C::NotUnderstood(_) => minor::COMM_FAILURE_MESSAGE_ERROR,
+        C::NotSent(_) | C::LostInQueue(_) => minor::COMM_FAILURE_SEND,
+        C::ClosedInOrder => minor::TRANSIENT_CLOSE_CONNECTION,
+        C::TimedOut(Awaited::Connection | Awaited::OneOf(_)) => minor::TIMEOUT_CONNECT,
+        C::TimedOut(Awaited::Sending | Awaited::Reply(_)) => minor::TIMEOUT_CALL,
+        C::Lost(_) => minor::COMM_FAILURE_CLOSED,
+        C::Protocol(_) | C::Unexpected(_) => minor::COMM_FAILURE_PROTOCOL,
+        C::ShutDown => minor::BAD_INV_ORDER_ORB_SHUTDOWN,
     }
 }
 

@@ -24,7 +24,7 @@ use corbie_giop::{
 };
 use corbie_settings::{ReplyWait, TransportMultiplexing};
 use corbie_threads::thread::{Wish, loop_to_run, runs_loop};
-use corbie_types::{CompletionStatus, Ior, SystemException, minor};
+use corbie_types::{Ior, SystemException, minor};
 use std::time::Duration;
 
 /// Sending more than this may take so long that the clock is looked at afterwards.
@@ -477,11 +477,8 @@ fn located(
     Ok(match status {
         LocateStatus::ObjectHere => Answer::Done(()),
         LocateStatus::UnknownObject => Answer::Raised(
-            SystemException::object_not_exist(
-                minor::OBJECT_NOT_EXIST_UNKNOWN,
-                CompletionStatus::No,
-            )
-            .with_detail(format!("{} does not know the object", target.pool.endpoint)),
+            minor::OBJECT_NOT_EXIST_UNKNOWN
+                .no(format!("{} does not know the object", target.pool.endpoint)),
         ),
         LocateStatus::SystemException => Answer::Raised(SystemException::decode_reply(decoder)?),
         LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {

@@ -9,7 +9,7 @@ use crate::policy::{
     CachedPolicies, CallPolicies, Effective, Policy, PolicyError, PolicySet, PolicyType,
     RebindMode, SetOverrideType, current, reconciled,
 };
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 
 impl Object {
     /// What calls go by that another thread may have made: as [`Object::call_policies`], without
@@ -143,7 +143,6 @@ pub(crate) fn reconciled_for(
 fn check_known(policy_type: PolicyType) -> Result<(), SystemException> {
     match policy_type.slot() {
         Some(_) => Ok(()),
-        None => Err(SystemException::inv_policy(minor::INV_POLICY_TYPE, CompletionStatus::No)
-            .with_detail(format!("{policy_type} is not known here"))),
+        None => Err(minor::INV_POLICY_TYPE.no(format!("{policy_type} is not known here"))),
     }
 }

@@ -241,6 +241,8 @@ fn unreadable(error: corbie_cdr::Error) -> SystemException {
 
 #[cold]
 fn unknown_user_exception(id: &str) -> SystemException {
-    SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, CompletionStatus::Yes)
-        .with_detail(format!("the user exception {id:?} is not in the IDL of the operation"))
+    minor::UNKNOWN_USER_EXCEPTION.raise(
+        CompletionStatus::Yes,
+        format!("the user exception {id:?} is not in the IDL of the operation"),
+    )
 }

@@ -299,11 +299,10 @@ impl ReplySlot {
                 outcome
             }
             None if state.is_taken => Err(taken_already()),
-            None => Err(SystemException::no_response(
-                minor::NO_RESPONSE_NOT_YET,
+            None => Err(minor::NO_RESPONSE_NOT_YET.raise(
                 CompletionStatus::Maybe,
-            )
-            .with_detail("the reply is not here yet; wait for it, or poll again later")),
+                "the reply is not here yet; wait for it, or poll again later",
+            )),
         }
     }
 
@@ -454,6 +453,6 @@ impl fmt::Debug for PendingReply {
 
 #[cold]
 fn taken_already() -> SystemException {
-    SystemException::bad_inv_order(minor::BAD_INV_ORDER_RESULT_TAKEN, CompletionStatus::Yes)
-        .with_detail("the reply was taken already; it is handed out once")
+    minor::BAD_INV_ORDER_RESULT_TAKEN
+        .raise(CompletionStatus::Yes, "the reply was taken already; it is handed out once")
 }

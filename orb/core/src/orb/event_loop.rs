@@ -10,7 +10,7 @@ use crate::reactor::{self, Pollers, Reactor};
 use corbie_settings::EventLoop;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::thread;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -139,10 +139,9 @@ impl Orb {
         }
         let _making = main.making.lock();
         let failed = |error: std::io::Error| {
-            SystemException::no_resources(minor::NO_RESOURCES_EVENT_LOOP, CompletionStatus::No)
-                .with_detail(format!(
-                    "no event loop: {error}; raise the limit of open descriptors (ulimit -n)"
-                ))
+            minor::NO_RESOURCES_EVENT_LOOP.no(format!(
+                "no event loop: {error}; raise the limit of open descriptors (ulimit -n)"
+            ))
         };
         if main.reactor.get().is_none() {
             let reactor = reactor::new(self, Pollers::OneAtATime).map_err(failed)?;
@@ -172,8 +171,7 @@ impl Orb {
         });
         started.map(|_| ()).map_err(|error| {
             main.has_thread.store(false, Ordering::Release);
-            SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
-                .with_detail(format!("no thread for the event loop: {error}"))
+            minor::NO_RESOURCES_THREAD.no(format!("no thread for the event loop: {error}"))
         })
     }
 

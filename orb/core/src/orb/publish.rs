@@ -7,8 +7,7 @@ use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Limits, Version};
 use corbie_types::ior::{CodeSetComponent, orb_type};
 use corbie_types::{
-    CodeSetComponentInfo, CompletionStatus, Ior, SystemException, TaggedComponent, TaggedProfile,
-    minor,
+    CodeSetComponentInfo, Ior, SystemException, TaggedComponent, TaggedProfile, minor,
 };
 
 impl Orb {
@@ -57,11 +56,7 @@ impl Orb {
             profiles.extend(profile.encode()?);
         }
         if profiles.is_empty() {
-            return Err(SystemException::obj_adapter(
-                minor::OBJ_ADAPTER_NO_ENDPOINT,
-                CompletionStatus::No,
-            )
-            .with_detail("the ORB does not listen on any address"));
+            return Err(minor::OBJ_ADAPTER_NO_ENDPOINT.no("the ORB does not listen on any address"));
         }
         Ok(profiles)
     }
@@ -92,8 +87,7 @@ impl Orb {
         let negotiated = self.code_sets().negotiate(Some(server));
         negotiated.map_err(|none_in_common| {
             let minor = minor::CODESET_INCOMPATIBLE_NEGOTIATION;
-            SystemException::codeset_incompatible(minor, CompletionStatus::No)
-                .with_detail(none_in_common.to_string())
+            minor.no(none_in_common.to_string())
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::policy::{
     SyncScope, UtcT,
 };
 use corbie_settings::Settings;
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{Minor, SystemException, minor};
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -157,10 +157,8 @@ impl CallPolicies {
         let whole = self.roundtrip_timeout.into_iter().chain(left(self.reply_end)).min();
         let sending = self.request_timeout.into_iter().chain(left(self.request_end)).min();
         let start = self.request_start.map_or(Duration::ZERO, |start| start.left());
-        let never = |minor, what: &str| {
-            Err(SystemException::timeout(minor, CompletionStatus::No)
-                .with_detail(format!("the request was not sent: {what}")))
-        };
+        let never =
+            |minor: Minor, what: &str| Err(minor.no(format!("the request was not sent: {what}")));
         let first = sending.into_iter().chain(self.sending_timeout).min();
         if first.is_some_and(|sending| sending <= start) {
             return never(minor::TIMEOUT_REQUEST_END, "its end time came before it could be");
@@ -216,10 +214,8 @@ pub(crate) fn reconciled(
 
 #[cold]
 fn irreconcilable(here: Option<Policy>, there: Policy) -> SystemException {
-    SystemException::inv_policy(minor::INV_POLICY_IRRECONCILABLE, CompletionStatus::No).with_detail(
-        format!(
-            "{} cannot be met: set here is {here:?}, but the reference says {there:?}",
-            there.policy_type()
-        ),
-    )
+    minor::INV_POLICY_IRRECONCILABLE.no(format!(
+        "{} cannot be met: set here is {here:?}, but the reference says {there:?}",
+        there.policy_type()
+    ))
 }

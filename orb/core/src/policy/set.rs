@@ -3,7 +3,7 @@
 //! Rules of `set_policy_overrides` (CORBA 3.3 P1 §8.9, PolicyManager).
 
 use crate::policy::{Policy, PolicyType};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::fmt;
 
 const KINDS: usize = PolicyType::ALL.len();
@@ -99,8 +99,7 @@ impl PolicySet {
 
 #[cold]
 fn duplicate(policy_type: PolicyType) -> SystemException {
-    SystemException::bad_param(minor::BAD_PARAM_DUPLICATE_POLICY, CompletionStatus::No)
-        .with_detail(format!("{policy_type} is in the list of policies twice"))
+    minor::BAD_PARAM_DUPLICATE_POLICY.no(format!("{policy_type} is in the list of policies twice"))
 }
 
 /// Why policies were not set.

@@ -15,7 +15,7 @@ use corbie_giop::{
     ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
 };
 use corbie_threads::thread::serve_for_a_while;
-use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
+use corbie_types::{Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -190,11 +190,7 @@ fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
 fn serve(server: &Server, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     let served = catch_unwind(AssertUnwindSafe(|| match server.adapter.get() {
         Some(adapter) => adapter.dispatch(request),
-        None => Err(SystemException::object_not_exist(
-            minor::OBJECT_NOT_EXIST_NO_ADAPTER,
-            CompletionStatus::No,
-        )
-        .with_detail("this ORB has no object adapter")),
+        None => Err(minor::OBJECT_NOT_EXIST_NO_ADAPTER.no("this ORB has no object adapter")),
     }));
     match served {
         Ok(Err(exception)) if exception.kind == SystemExceptionKind::ObjectNotExist => {

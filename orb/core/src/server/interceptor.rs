@@ -64,6 +64,7 @@ pub enum Outcome<'a> {
 
 impl Outcome<'_> {
     /// The status of the reply that says so.
+    #[inline]
     pub(crate) fn status(&self) -> ReplyStatus {
         match self {
             Outcome::Results | Outcome::NoReply => ReplyStatus::NoException,
@@ -160,6 +161,5 @@ impl Intercepted {
 #[cold]
 fn panicked() -> SystemException {
     tracing::error!("an interceptor panicked");
-    SystemException::unknown(minor::UNKNOWN_INTERCEPTOR_PANIC, CompletionStatus::No)
-        .with_detail("an interceptor of the server panicked before the upcall")
+    minor::UNKNOWN_INTERCEPTOR_PANIC.no("an interceptor of the server panicked before the upcall")
 }

@@ -11,7 +11,7 @@ use corbie_settings::{
 };
 use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_transport::{Acceptor, Endpoint, ShmOptions};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -80,11 +80,9 @@ pub(super) fn open_all(orb: &Orb) -> Result<Vec<Arc<Listening>>, SystemException
 
 fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemException> {
     let failed = |error: io::Error| {
-        SystemException::initialize(minor::INITIALIZE_LISTEN, CompletionStatus::No).with_detail(
-            format!(
-                "cannot listen on {configured}: {error}; choose another with -ORBListenEndpoints"
-            ),
-        )
+        minor::INITIALIZE_LISTEN.no(format!(
+            "cannot listen on {configured}: {error}; choose another with -ORBListenEndpoints"
+        ))
     };
     let protocol = Protocol::of_listener(orb.transports(), configured)
         .map_err(|why| failed(io::Error::new(io::ErrorKind::Unsupported, why)))?;

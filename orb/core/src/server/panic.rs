@@ -41,6 +41,8 @@ pub(crate) fn panicked(
     let text = text.unwrap_or_default();
     let place = PLACE.take().unwrap_or_else(|| "a place that is not known".to_owned());
     tracing::error!(operation, ?peer, place, text, "a servant panicked");
-    SystemException::unknown(minor::UNKNOWN_SERVANT_PANIC, CompletionStatus::Maybe)
-        .with_detail(format!("the servant panicked in {operation} at {place}: {text}"))
+    minor::UNKNOWN_SERVANT_PANIC.raise(
+        CompletionStatus::Maybe,
+        format!("the servant panicked in {operation} at {place}: {text}"),
+    )
 }

@@ -249,11 +249,10 @@ impl<'r> ServerRequest<'r> {
     #[cold]
     #[must_use]
     pub fn unknown_operation(&self) -> SystemException {
-        SystemException::bad_operation(minor::BAD_OPERATION_UNKNOWN, CompletionStatus::No)
-            .with_detail(format!(
-                "the object has no operation {:?}: client and server were built from different IDL",
-                self.operation()
-            ))
+        minor::BAD_OPERATION_UNKNOWN.no(format!(
+            "the object has no operation {:?}: client and server were built from different IDL",
+            self.operation()
+        ))
     }
 
     #[inline]
@@ -262,7 +261,8 @@ impl<'r> ServerRequest<'r> {
         ReplyTo { request_id, response, version: self.arguments.version() }
     }
 
-    #[inline]
+    /// Inlined always, so that the outcome of the usual answer is a constant.
+    #[inline(always)]
     fn answer(&mut self, outcome: Outcome<'_>, body: Body<'_, '_>) -> Result<(), SystemException> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
@@ -336,12 +336,14 @@ pub(crate) fn peer_of(connection: Option<&ServerConnection>) -> PeerAddress {
 
 #[cold]
 pub(crate) fn second_answer(operation: &str) -> SystemException {
-    SystemException::bad_inv_order(minor::BAD_INV_ORDER_ANSWERED, CompletionStatus::Yes)
-        .with_detail(format!("{operation} was answered already"))
+    minor::BAD_INV_ORDER_ANSWERED
+        .raise(CompletionStatus::Yes, format!("{operation} was answered already"))
 }
 
 #[cold]
 fn no_answer(operation: &str) -> SystemException {
-    SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, CompletionStatus::Maybe)
-        .with_detail(format!("the servant returned from {operation} without an answer"))
+    minor::NO_RESPONSE_UNANSWERED.raise(
+        CompletionStatus::Maybe,
+        format!("the servant returned from {operation} without an answer"),
+    )
 }

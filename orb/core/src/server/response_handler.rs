@@ -283,15 +283,18 @@ impl Drop for ResponseHandler {
 
 #[cold]
 fn dropped(operation: &str) -> SystemException {
-    SystemException::no_response(minor::NO_RESPONSE_UNANSWERED, CompletionStatus::Maybe)
-        .with_detail(format!(
+    minor::NO_RESPONSE_UNANSWERED.raise(
+        CompletionStatus::Maybe,
+        format!(
             "the response to {operation} was dropped unanswered: the server gave the request up"
-        ))
+        ),
+    )
 }
 
 #[cold]
 fn client_gone(operation: &str, peer: &PeerAddress) -> SystemException {
-    SystemException::comm_failure(minor::COMM_FAILURE_CLOSED, CompletionStatus::Yes).with_detail(
+    minor::COMM_FAILURE_CLOSED.raise(
+        CompletionStatus::Yes,
         format!(
             "the answer to {operation} reaches nobody: the connection of {peer} is closed; ask \
              is_client_gone() before work that only the client needs"

@@ -99,9 +99,8 @@ impl fmt::Debug for SharedResponse {
 
 #[cold]
 fn other_operation(asked: &str, answered: &str) -> SystemException {
-    SystemException::bad_operation(minor::BAD_OPERATION_UNKNOWN, CompletionStatus::No).with_detail(
-        format!("the client called {asked}, so results of {answered} cannot be the answer"),
-    )
+    minor::BAD_OPERATION_UNKNOWN
+        .no(format!("the client called {asked}, so results of {answered} cannot be the answer"))
 }
 
 /// The exception for one that the operation does not raise: `UNKNOWN`, as if the servant of a
@@ -109,8 +108,10 @@ fn other_operation(asked: &str, answered: &str) -> SystemException {
 #[cold]
 #[must_use]
 pub fn not_raised(operation: &str, exception: &dyn fmt::Display) -> SystemException {
-    SystemException::unknown(minor::UNKNOWN_USER_EXCEPTION, CompletionStatus::Maybe)
-        .with_detail(format!("{operation} does not raise {exception}: it is not in its IDL"))
+    minor::UNKNOWN_USER_EXCEPTION.raise(
+        CompletionStatus::Maybe,
+        format!("{operation} does not raise {exception}: it is not in its IDL"),
+    )
 }
 
 impl ServerRequest<'_> {

@@ -6,7 +6,7 @@
 
 use crate::Orb;
 use crate::server::{ServerConnection, due_responses};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -111,9 +111,8 @@ impl Drop for Charge {
 
 #[cold]
 fn full(key: &str) -> SystemException {
-    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
-        .with_detail(format!(
-            "the POA manager holds requests, and as many wait as {key} allows: try again when the \
+    minor::TRANSIENT_REQUEST_DISCARDED.no(format!(
+        "the POA manager holds requests, and as many wait as {key} allows: try again when the \
              server has activated it"
-        ))
+    ))
 }

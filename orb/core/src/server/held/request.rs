@@ -10,7 +10,7 @@ use crate::server::interceptor::Intercepted;
 use crate::server::{ServerConnection, dispatch};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Version};
 use corbie_giop::{Message, OwnedMessage, ResponseFlags};
-use corbie_types::{CompletionStatus, SystemException, minor};
+use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 
 /// What is called.
@@ -179,6 +179,6 @@ impl Drop for HeldRequest {
 
 #[cold]
 pub(crate) fn given_up() -> SystemException {
-    SystemException::transient(minor::TRANSIENT_REQUEST_DISCARDED, CompletionStatus::No)
-        .with_detail("the server shut down, or gave up the POA, before the request was served")
+    minor::TRANSIENT_REQUEST_DISCARDED
+        .no("the server shut down, or gave up the POA, before the request was served")
 }
