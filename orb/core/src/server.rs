@@ -51,6 +51,7 @@ pub(crate) use shutdown::{close_silent, stop};
 use crate::Orb;
 use crate::handles::Part;
 use connection::ServerConnection;
+use corbie_threads::connection_threads::StandIns;
 use due_responses::DueResponses;
 use listening::Listeners;
 use reactors::Reactors;
@@ -71,7 +72,7 @@ pub(crate) struct Server {
     pool: OnceLock<ThreadPool>,
     thread_per_request: ThreadPerRequest,
     reactors: Reactors,
-    stand_ins: OnceLock<Arc<turn::StandIns>>,
+    stand_ins: OnceLock<Arc<StandIns>>,
     pub(crate) closing: AtomicBool,
     due_responses: DueResponses,
     held: held::HeldLimits,

@@ -4,8 +4,9 @@
 //! sources are generic over the context that they work for, which is the ORB. Used by `orb/core`
 //! and `orb/poa`. Papers: AMI §3.1 (wait-on-reactor, leader/followers), POA §2.5.
 #![deny(unsafe_code)]
-// layers: lock < lookout < flusher < thread < reactor
+// layers: lock < lookout < flusher connection_threads < thread < reactor
 
+pub mod connection_threads;
 pub mod flusher;
 pub mod lock;
 pub mod lookout;

@@ -18,7 +18,7 @@ struct Shared {
     duty: Duty,
     /// Whether the thread looks every tick.
     awake: Awake<AtomicBool>,
-    state: Ranked<rank::Leaf, State>,
+    state: Ranked<rank::Leaf, Threading>,
     woken: Signal,
     look: Box<dyn Fn() -> bool + Send + Sync>,
 }
@@ -35,7 +35,7 @@ pub struct Duty {
 }
 
 #[derive(Default)]
-struct State {
+struct Threading {
     has_thread: bool,
     is_closed: bool,
 }
@@ -111,7 +111,7 @@ impl Shared {
     fn sleep(&self) {
         // This look is at all that there is now, also what came since the last tick.
         if self.awake.end(|| (self.look)()) {
-            let idle = |state: &mut State| !state.is_closed && !self.awake.holds();
+            let idle = |state: &mut Threading| !state.is_closed && !self.awake.holds();
             drop(self.woken.wait_while(self.state.lock(), idle));
         }
     }

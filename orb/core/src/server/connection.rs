@@ -7,13 +7,13 @@
 use crate::Orb;
 use crate::server::activity::Activity;
 use crate::server::sending;
-use crate::server::turn::ConnectionThreads;
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets};
 use corbie_connection::{ReceiveFailure, Received, Sender, WhatComes, WhatIsHere, receive};
 use corbie_giop::{
     Control, GiopError, Life, MessageReader, OwnedMessage, Protocol, Roles, Stage, close_connection,
 };
 use corbie_settings::ServerConcurrency;
+use corbie_threads::connection_threads::ConnectionThreads;
 use corbie_threads::lock::PlainToken;
 use corbie_threads::thread::{Patience, Registration};
 use corbie_transport::{Link, PeerAddress, Waiter};

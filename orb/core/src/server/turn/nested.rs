@@ -4,13 +4,11 @@
 //! call, calls the server again over the same connection would wait for itself. So before a serving
 //! thread waits for a reply, another one of the [`ConnectionThreads`] reads in its place. Costs the
 //! ordinary call one look at a thread-local.
-//!
-//! [`ConnectionThreads`]: super::threads::ConnectionThreads
 
 use super::per_connection;
-use super::threads::ConnectionThreads;
 use crate::Orb;
 use crate::server::{ServerConnection, held};
+use corbie_threads::connection_threads::ConnectionThreads;
 use corbie_threads::reactor;
 use corbie_threads::thread::{begin_serving, is_serving};
 use std::cell::{Cell, RefCell};

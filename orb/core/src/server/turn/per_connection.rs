@@ -1,13 +1,14 @@
 //! One thread reads, dispatches and answers everything of one connection: no hand-over between
 //! threads and, in steady state, one receive and one send for each request (paper POA §2.5).
 //!
-//! More threads read while upcalls are long, or wait for calls of their own: see `threads`.
+//! More threads read while upcalls are long, or wait for calls of their own: see
+//! [`ConnectionThreads`].
 
 use super::nested::{begin_duty, begin_oneway, end_duty, end_oneway};
-use super::threads::ConnectionThreads;
 use crate::Orb;
 use crate::server::{ServerConnection, dispatch, due_responses};
 use corbie_connection::ReceiveFailure;
+use corbie_threads::connection_threads::ConnectionThreads;
 use std::sync::Arc;
 
 /// Starts the first thread that serves `connection`, until it closes; `false` when it is not for

@@ -2,9 +2,9 @@
 //! behind upcalls, and sees to it that another thread reads them. It sleeps while no requests come.
 
 use super::per_connection;
-use super::threads::{Finding, StandIns};
 use crate::Orb;
 use crate::server::{ServerConnection, due_responses};
+use corbie_threads::connection_threads::{Finding, StandIns};
 use corbie_threads::lookout::{Duty, Lookout};
 use std::cell::Cell;
 use std::sync::Arc;
