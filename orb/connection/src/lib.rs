@@ -1,15 +1,26 @@
-//! Where GIOP meets the transport: how messages go over one link.
+//! Where GIOP meets the transport: connections, and how messages go over their links.
 //!
-//! [`Sender`] is the sending half of a connection that threads share, for requests and replies
-//! alike; [`receive`] takes the next whole message of a link. Both are generic over [`Octets`], the
-//! part of a link that never blocks, so the simulated network of the tests drives the code that
-//! ships. Used by `orb/core`.
+//! [`Connection`] is one state machine for clients and servers, which threads share; what its
+//! messages mean is up to its [`User`], which is `orb/core`, or a test. [`Sender`] is its sending
+//! half; [`receive`] takes the next whole message of a link. These two are generic over [`Octets`],
+//! the part of a link that never blocks.
 
-// layers: octets < receive < sender
+// layers: clock < octets < receive < sender < activity fault < connection
+mod activity;
+mod clock;
+mod connection;
+mod fault;
 mod octets;
 mod receive;
 mod sender;
 
+pub use activity::{Activity, Heard};
+pub use clock::Clock;
+pub use connection::{
+    Answer, AnswerStatus, Bounds, Call, Came, Connection, Context, Follower, InService, Reading,
+    Slot, User, WrittenRequest, copy_from,
+};
+pub use fault::{Awaited, ConnectionFault};
 pub use octets::Octets;
 pub use receive::{Arrivals, ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 pub use sender::{

@@ -31,16 +31,12 @@ pub use notices::Then;
 pub use queue::{Position, Release, When};
 pub use terms::{Limits, Look, Put, SendFault, Terms};
 
-/// A thread that must not wait may fill the queue to so many times its limit.
-const OVERDRAFT: usize = 4;
-
 /// See the module.
 #[derive(Debug)]
 pub struct Sender<M: Means = Threads> {
     word: SendWord<M::Word>,
     /// Lock "sender": held to add to the queue or to take from it, not while sending.
     lock: M::Lock,
-    limits: Limits,
 }
 
 impl Sender {
@@ -55,7 +51,7 @@ type Guard<'l, M> = <<M as Means>::Lock as QueueLock>::Guard<'l>;
 
 impl<M: Means> Sender<M> {
     fn with(limits: Limits) -> Self {
-        Sender { word: SendWord::new(), lock: M::Lock::new(SendQueue::default()), limits }
+        Sender { word: SendWord::new(), lock: M::Lock::new(SendQueue::new(limits)) }
     }
 
     /// Takes the finished message in `encoder` and sends it as `terms` say.
@@ -163,8 +159,7 @@ impl<M: Means> Sender<M> {
         if self.word.appended() == State::Sending {
             return Ok(Put::Waits(end));
         }
-        let Limits { batch_octets, queued_octets_max, .. } = self.limits;
-        if !queue.is_enough(terms.when, batch_octets, queued_octets_max) {
+        if !queue.is_enough(terms.when) {
             return Ok(Put::Kept { end, is_new });
         }
         self.resume(link, queue, terms.patience).map(|sent| put_until(end, sent))
@@ -180,7 +175,9 @@ impl<M: Means> Sender<M> {
             }
             // One message alone is taken, however large it is.
             let waiting = queue.octets();
-            if waiting == 0 || self.has_room(waiting.saturating_add(octets), octets, terms) {
+            if waiting == 0
+                || queue.has_room(waiting.saturating_add(octets), octets, terms.patience)
+            {
                 return Ok(queue);
             }
             if terms.patience != Patience::Block {
@@ -191,16 +188,6 @@ impl<M: Means> Sender<M> {
                 return Ok(queue);
             }
             queue = self.wait(queue, terms.until).ok_or(SendFault::TimedOut)?;
-        }
-    }
-
-    fn has_room(&self, after: usize, octets: usize, terms: &Terms) -> bool {
-        let most = self.limits.queued_octets_max;
-        match terms.patience {
-            Patience::Block | Patience::Refuse => after <= most,
-            Patience::RunLoop | Patience::Queue => {
-                after <= most.saturating_mul(OVERDRAFT) || octets <= self.limits.small_octets
-            }
         }
     }
 
@@ -296,11 +283,6 @@ impl<M: Means> Sender<M> {
         due.tell();
     }
 
-    /// What bounds the queue.
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
     /// Whether nothing can be sent any more.
     pub fn is_closed(&self) -> bool {
         self.word.state() == State::Closed
@@ -328,7 +310,10 @@ impl<M: Means> Sender<M> {
     /// Whether so much waits that nothing more shall be asked for.
     #[inline]
     pub fn is_over_half(&self) -> bool {
-        self.waiting() > self.limits.queued_octets_max / 2
+        match self.word.state() {
+            State::Idle | State::Closed => false,
+            _ => self.lock.lock().is_over_half(),
+        }
     }
 
     /// How many octets were sent from the queue so far.
@@ -441,11 +426,6 @@ impl<M: Means> Sender<M> {
         self.lock.lock().ends == Ends::WhenSent && !self.is_closed()
     }
 
-    /// Whether this is the first call: then the flusher does not know this sender yet.
-    pub fn is_first_look(&self) -> bool {
-        !std::mem::replace(&mut self.lock.lock().is_watched, true)
-    }
-
     /// `then` is told once whether what ends at `end` was handed to the transport, by the thread
     /// that sends it or that closes the sender; by this one if that is known now.
     pub fn when_sent(&self, end: Position, then: Then) {
@@ -478,8 +458,7 @@ impl<M: Means> Sender<M> {
     /// # Errors
     /// As [`Sender::wait_until_sent`].
     pub fn wait_until_half(&self, link: &impl Octets) -> Result<(), SendFault> {
-        let half = self.limits.queued_octets_max / 2;
-        self.wait_while(link, None, |queue| queue.waiting() > half)
+        self.wait_while(link, None, SendQueue::is_over_half)
     }
 
     #[cold]

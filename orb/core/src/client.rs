@@ -23,8 +23,6 @@ pub(crate) use bind::{Binding, BindingRef, Target};
 pub use deliver::{Deliver, ReplySink};
 pub(crate) use fault::CallFault;
 pub(crate) use invocation::Invocation;
-pub(crate) use reply::OwnedReply;
 pub use reply::Reply;
 pub use reply_slot::PendingReply;
 pub(crate) use reply_slot::ReplySlot;
-pub(crate) use write::copy_from;

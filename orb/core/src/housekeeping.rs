@@ -29,7 +29,7 @@ pub(crate) fn ensure_running(orb: &Orb) {
             let settings = orb.settings();
             memory::trim_now_and_then(settings, tick);
             orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
-            orb.connections().expire(&mut scratch);
+            orb.connections().expire(&orb, &mut scratch);
             server::close_silent(&orb);
             // Resting connections gave their buffers back here, where no call needs them.
             buffers::leave_to_others();

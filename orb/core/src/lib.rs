@@ -7,11 +7,10 @@
 // What only features use that are left out is for the linker to drop.
 #![cfg_attr(not(feature = "interceptors"), allow(dead_code, unreachable_pub, unused_imports))]
 
-// layers: clock executor machine memory operation < profile < policy < handles < neighbours reactor
+// layers: executor machine memory operation < profile < policy < handles < neighbours reactor
 //    < interface < generated_code initial_references < connection < server < client < collocation
 //    < housekeeping < orb
 mod client;
-mod clock;
 pub mod collocation;
 mod connection;
 mod executor;

@@ -4,6 +4,7 @@
 //! `Orb::init` and `Orb::builder`, by the object adapter and by applications.
 
 mod event_loop;
+mod peer;
 mod publish;
 
 use crate::handles::Part;

@@ -5,7 +5,6 @@
 //! the first by `event_driven`) and give them to `dispatch`, which asks the [`Adapter`] (the POA)
 //! for the servant. `registry` keeps the open connections, `due_responses` counts deferred answers.
 
-mod activity;
 mod adapter;
 mod admission;
 mod answer;
@@ -27,7 +26,6 @@ mod reactors;
 mod registry;
 mod request;
 mod response_handler;
-mod sending;
 mod servant;
 mod shutdown;
 mod thread_per_request;
@@ -43,14 +41,17 @@ pub use response_handler::ResponseHandler;
 pub use servant::{Servant, TypedServant};
 pub use typed_response::{SharedResponse, TypedResponse, not_raised};
 
+pub(crate) use connection::{Accepted, has_room, may_read, request};
 pub(crate) use listener::start;
 pub(crate) use listening::PublishedProfile;
 pub(crate) use object_keys::ObjectKeys;
 pub(crate) use shutdown::{close_silent, stop};
 
 use crate::Orb;
+use crate::connection::Connection as ServerConnection;
+use crate::connection::Connection as ServerConnection;
 use crate::handles::Part;
-use connection::ServerConnection;
+use crate::handles::Part;
 use corbie_threads::connection_threads::StandIns;
 use due_responses::DueResponses;
 use listening::Listeners;

@@ -71,7 +71,7 @@ pub trait Source<C: 'static>: Send + Sync {
     /// Waits for input of this source alone, `timeout` (until about `until`) at most, and handles
     /// it; `false`: it cannot, or another thread does. Spares the wait for many sources where there
     /// is one.
-    fn wait_here(&self, _context: &C, _timeout: Duration, _until: Instant) -> bool {
+    fn wait_here(self: Arc<Self>, _context: &C, _timeout: Duration, _until: Instant) -> bool {
         false
     }
 }

@@ -3,11 +3,16 @@
 
 use super::notices::SentNotices;
 use super::pieces::Pieces;
+use super::terms::Limits;
 use corbie_cdr::Encoder;
+use corbie_threads::thread::Patience;
 use std::time::{Duration, Instant};
 
 /// A peer that takes nothing is tried at every so manieth tick at last.
 const RARE_TICKS: u32 = 16;
+
+/// A thread that must not wait may fill the queue to so many times its limit.
+pub(super) const OVERDRAFT: usize = 4;
 
 /// Where a message ends among the octets of the queue. The rest of a message that went past the
 /// queue is put in front of it and counted backwards, so the first positions may be negative.
@@ -66,8 +71,9 @@ pub(super) enum Tick {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SendQueue {
+    limits: Limits,
     pieces: Pieces,
     /// An empty one, for what is added while that is sent.
     spare: Pieces,
@@ -86,8 +92,6 @@ pub struct SendQueue {
     stuck: Option<(Instant, u64)>,
     /// Threads that wait for a change.
     pub(super) waiters: u32,
-    /// Whether the flusher ticks for it.
-    pub(super) is_watched: bool,
     /// Whether the connection closes when all is sent.
     pub(super) ends: Ends,
     pub(super) notices: SentNotices,
@@ -102,6 +106,41 @@ pub(super) enum Ends {
 }
 
 impl SendQueue {
+    /// Nothing waits.
+    pub(super) fn new(limits: Limits) -> Self {
+        SendQueue {
+            limits,
+            pieces: Pieces::default(),
+            spare: Pieces::default(),
+            messages: 0,
+            release: Release::Flush,
+            end: Position::default(),
+            sent: Position::default(),
+            moved: 0,
+            ticks: 0,
+            stuck: None,
+            waiters: 0,
+            ends: Ends::NotYet,
+            notices: SentNotices::default(),
+        }
+    }
+
+    /// Whether there is room for a message of so many octets, `after` with all that waits.
+    pub(super) fn has_room(&self, after: usize, octets: usize, patience: Patience) -> bool {
+        let most = self.limits.queued_octets_max;
+        match patience {
+            Patience::Block | Patience::Refuse => after <= most,
+            Patience::RunLoop | Patience::Queue => {
+                after <= most.saturating_mul(OVERDRAFT) || octets <= self.limits.small_octets
+            }
+        }
+    }
+
+    /// Whether so much waits that nothing more shall be asked for.
+    pub(super) fn is_over_half(&self) -> bool {
+        self.waiting() > self.limits.queued_octets_max / 2
+    }
+
     /// Octets that no thread has taken to send them yet.
     pub(super) fn octets(&self) -> usize {
         self.pieces.octets()
@@ -163,12 +202,12 @@ impl SendQueue {
     }
 
     /// Whether a message that is to be sent `when`, and was queued, goes out now with all others.
-    pub(super) fn is_enough(&self, when: When, batch_octets: usize, octets_max: usize) -> bool {
+    pub(super) fn is_enough(&self, when: When) -> bool {
         match when {
             When::Now => true,
-            When::Later => self.octets() >= batch_octets,
+            When::Later => self.octets() >= self.limits.batch_octets,
             When::Held { octets, messages, .. } => {
-                self.octets() >= octets.min(octets_max)
+                self.octets() >= octets.min(self.limits.queued_octets_max)
                     || (messages > 0 && self.messages >= messages)
             }
         }

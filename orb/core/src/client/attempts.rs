@@ -5,10 +5,10 @@
 
 use crate::client::bind::{self, Binding, BindingRef};
 use crate::client::fault::{CallContext, CallFault};
-use crate::connection::ConnectionFault;
 use crate::policy::CallPolicies;
 use crate::{Object, Operation};
 use corbie_cdr::{Decoder, Marshal as _};
+use corbie_connection::ConnectionFault;
 use corbie_giop::AddressingDisposition;
 use corbie_giop::{Attempts, FORWARDS_MAX, Place, Step};
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};

@@ -10,22 +10,20 @@
 use crate::client::attempts::{self, Answer, after_fault};
 use crate::client::deliver::ReplySink;
 use crate::client::invocation::Invocation;
-use crate::client::write::{self, Arguments, copy_from, request_id_place};
+use crate::client::write::{self, Arguments, request_id_place};
 use crate::client::{CallFault, Reply, ReplySlot, Target, bind};
-use crate::clock::Clock;
-use crate::connection::muxed::{self, Dispatch};
-use crate::connection::{ConnectionPool, Lease, MuxedConnection, NotInLine};
+use crate::connection::{Connection, ConnectionPool, Lease, NotInLine};
 use crate::policy::{CallPolicies, Effective, SyncScope, has_thread_overrides};
 use crate::server::turn;
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
-use corbie_connection::When;
+use corbie_connection::Clock;
+use corbie_connection::{When, WrittenRequest, copy_from};
 use corbie_giop::{Attempts, FORWARDS_MAX, ResponseFlags};
 use corbie_threads::thread::Wish;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Arguments larger than this are not kept: such a call is not sent a second time.
@@ -48,8 +46,6 @@ pub(crate) struct AwaitedCall {
     /// What the call goes by, where its thread had policies of its own.
     policies: Option<Box<CallPolicies>>,
     pub(crate) kept: Kept,
-    /// How many requests without an end of their own were sent before it on its connection.
-    pub(crate) oneways_before: u64,
 }
 
 /// The arguments as they were written, in order to send them again, or later.
@@ -92,7 +88,7 @@ impl AwaitedCall {
 }
 
 /// The connection that a call which stood in a line was waiting for, and the pool that has it.
-pub(crate) type Opened<'o> = Option<(&'o ConnectionPool, &'o Arc<MuxedConnection>)>;
+pub(crate) type Opened<'o> = Option<(&'o ConnectionPool, &'o Arc<Connection>)>;
 
 /// A request in its encoder.
 struct Written {
@@ -138,7 +134,6 @@ impl<'a> Invocation<'_, 'a> {
             wish,
             policies: has_thread_overrides().then(|| Box::new(self.policies.clone())),
             kept: Kept::default(),
-            oneways_before: 0,
         };
         start(call, self, None).map_err(|(_call, exception)| exception)
     }
@@ -203,19 +198,22 @@ impl<'a> Invocation<'_, 'a> {
         connection.ensure_read(orb)?;
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
         let announces = announces(target, &connection, false);
-        let written = self.write(target, ior, connection.code_sets, announces, &mut encoder)?;
+        let written =
+            self.write(target, ior, connection.state().code_sets.get(), announces, &mut encoder)?;
         let may_be_held = policies.sync_scope == SyncScope::None;
         let held = policies.buffering.filter(|_| may_be_held);
-        let dispatch = Dispatch {
+        let request = WrittenRequest {
             version: target.version,
             fragment_octets: orb.fragment_octets(target.version),
             body_place: None,
             id_place: written.id_place,
-            when: held.map_or(When::Now, |held| muxed::held_oneway(held, clock.start)),
+            when: held.map_or(When::Now, |held| write::held_oneway(held, clock.start)),
+            wish: Wish::Wait,
+            is_deferred: may_be_held,
         };
-        connection.send_oneway(orb, &mut encoder, &dispatch, may_be_held, clock)?;
+        connection.send_oneway(orb, &mut encoder, &request, clock)?;
         if announces {
-            connection.code_sets_announced.store(true, Ordering::Relaxed);
+            connection.note_announced();
         }
         target.pool.note_shared_use();
         Ok(())
@@ -250,7 +248,7 @@ impl<'a> Invocation<'_, 'a> {
         call: &mut AwaitedCall,
         target: &Target,
         opened: Opened<'_>,
-    ) -> Result<Option<Arc<MuxedConnection>>, CallFault> {
+    ) -> Result<Option<Arc<Connection>>, CallFault> {
         let orb = self.object.orb();
         let is_there = |pool| std::ptr::eq(&raw const *target.pool, pool);
         let found = match opened {
@@ -274,7 +272,7 @@ impl<'a> Invocation<'_, 'a> {
     fn hand_over(
         &self,
         mut call: AwaitedCall,
-        connection: &MuxedConnection,
+        connection: &Arc<Connection>,
         target: &Target,
         ior: &Ior,
     ) -> Result<(), (AwaitedCall, CallFault)> {
@@ -287,7 +285,8 @@ impl<'a> Invocation<'_, 'a> {
         }
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
         let announces = announces(target, connection, call.kept.announces);
-        let written = self.write(target, ior, connection.code_sets, announces, &mut encoder);
+        let written =
+            self.write(target, ior, connection.state().code_sets.get(), announces, &mut encoder);
         let Written { id_place, position } = match written {
             Ok(written) => written,
             // Nothing was sent: the caller's arguments are at fault, not the connection.
@@ -298,22 +297,24 @@ impl<'a> Invocation<'_, 'a> {
         call.attempts.sent();
         let kept = std::mem::replace(&mut call.kept, Kept { position, announces, octets: None });
         let is_kept = !encoder.has_chunks() && encoder.len() <= position + KEPT_OCTETS;
-        let held = |held| muxed::held_call(held, sending.start);
-        let dispatch = Dispatch {
+        let held = |held| write::held_call(held, sending.start);
+        let request = WrittenRequest {
             version: target.version,
             fragment_octets: orb.fragment_octets(target.version),
             body_place: is_kept.then_some(position),
             id_place,
             when: self.policies.buffering.map_or(When::Now, held),
+            wish: call.wish,
+            is_deferred: call.sink.as_slot().is_some_and(|slot| slot.is_deferred()),
         };
-        match connection.send(orb, call, &mut encoder, &dispatch, &sending) {
+        match connection.send(orb, call, &mut encoder, &request, &sending) {
             Ok(()) => {}
             Err((call, fault)) => {
                 return Err((AwaitedCall { attempts, kept, ..call }, fault.into()));
             }
         }
         if announces {
-            connection.code_sets_announced.store(true, Ordering::Relaxed);
+            connection.note_announced();
         }
         if self.response == ResponseFlags::WithServer {
             // Its upcall may begin after the answer: nothing is to overtake it.
@@ -361,8 +362,8 @@ impl<'a> Invocation<'_, 'a> {
 
 /// Whether the next request over `connection` tells the server the code sets; `in_any_case`: as
 /// kept arguments that did.
-fn announces(target: &Target, connection: &MuxedConnection, in_any_case: bool) -> bool {
-    let is_announced = || connection.code_sets_announced.load(Ordering::Relaxed);
+fn announces(target: &Target, connection: &Connection, in_any_case: bool) -> bool {
+    let is_announced = || connection.has_announced();
     target.announces_code_sets && (in_any_case || !is_announced())
 }
 

@@ -10,9 +10,11 @@ use crate::client::attempts::{Answer, after_exception, after_fault, after_redire
 use crate::client::awaited_call::{AwaitedCall, Opened, start_again};
 use crate::client::reply::OwnedReply;
 use crate::client::{BindingRef, CallFault, Reply, ReplySlot};
-use crate::connection::{ConnectionFault, ConnectionPool, MuxedConnection};
+use crate::connection::{Connection, ConnectionPool};
 use crate::{Object, Orb};
-use corbie_giop::ReplyStatus;
+use corbie_connection::{self as connection, AnswerStatus, ConnectionFault};
+use corbie_giop::MessageKind;
+use corbie_threads::thread::enter_delivery;
 use corbie_types::SystemException;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -93,11 +95,15 @@ impl fmt::Debug for ReplySink {
 pub(crate) fn reply(
     orb: &Orb,
     call: AwaitedCall,
-    owned: OwnedReply,
-    status: ReplyStatus,
-    body: usize,
+    connection: Arc<Connection>,
+    answer: connection::Answer,
 ) {
-    let reply = Reply::owned(orb, owned, status, body);
+    let _delivery = enter_delivery();
+    let AnswerStatus::Reply(status) = answer.status else {
+        return failed(call, ConnectionFault::Unexpected(MessageKind::LocateReply));
+    };
+    let owned = OwnedReply::new(answer.message, connection);
+    let reply = Reply::owned(orb, owned, status, answer.body);
     let operation = call.operation.clone();
     match reply.into_answer(&operation) {
         Answer::Done(reply) => {
@@ -152,11 +158,7 @@ fn again(
 }
 
 /// A call that stood in the line of `pool` goes over the `connection` that was opened for it.
-pub(crate) fn send_over(
-    call: AwaitedCall,
-    pool: &ConnectionPool,
-    connection: &Arc<MuxedConnection>,
-) {
+pub(crate) fn send_over(call: AwaitedCall, pool: &ConnectionPool, connection: &Arc<Connection>) {
     send(call, Some((pool, connection)));
 }
 

@@ -2,7 +2,7 @@
 //! that.
 
 use crate::Operation;
-use crate::connection::{Awaited, ConnectionFault};
+use corbie_connection::{Awaited, ConnectionFault};
 use corbie_giop::Fault;
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Minor, SystemException, minor};
@@ -37,16 +37,8 @@ impl From<SystemException> for CallFault {
 impl CallFault {
     /// What [`Attempts`](crate::client::attempts::Attempts) makes of it.
     pub(crate) fn kind(&self) -> Fault {
-        use ConnectionFault as C;
         match self {
-            CallFault::Connection(fault) => match fault {
-                C::NotSent(_) => Fault::NotSent,
-                C::ClosedInOrder => Fault::ClosedInOrder,
-                C::Unreachable(_) | C::CannotBeWatched => Fault::Unreachable,
-                C::Lost(_) | C::LostInQueue(_) | C::Protocol(_) | C::Unexpected(_) => Fault::Lost,
-                C::TimedOut(_) | C::ShutDown => Fault::Stopped,
-                C::MayNotOpen | C::Full | C::NotUnderstood(_) => Fault::Refused,
-            },
+            CallFault::Connection(fault) => fault.kind(),
             CallFault::Raised(_) => Fault::Refused,
         }
     }

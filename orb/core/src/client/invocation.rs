@@ -11,13 +11,13 @@ use crate::client::fault::CallFault;
 use crate::client::policies::join_now;
 use crate::client::write::{self, Arguments, addressed, tagged_profiles};
 use crate::client::{BindingRef, PendingReply, Reply, ReplySink, ReplySlot, Target, bind};
-use crate::clock::Clock;
-use crate::connection::{ClientConnection, ConnectionFault, Lease, PooledConnection};
+use crate::connection::{ClientConnection, Lease, PooledConnection};
 use crate::policy::{CachedPolicies, CallPolicies, Effective, SyncScope, has_thread_overrides};
 use crate::server::turn;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder};
-use corbie_connection::ReceiveFailure;
+use corbie_connection::Clock;
+use corbie_connection::{ConnectionFault, ReceiveFailure};
 use corbie_giop::{
     Attempts, GiopError, LocateRequestHeader, LocateStatus, Message, MessageKind, ReplyHeader,
     ResponseFlags, cancel_request, finish_message, write_locate_request,

@@ -4,7 +4,7 @@
 //! A stub drops it as soon as it has the results.
 
 use crate::client::attempts::{Answer, redirected_to};
-use crate::connection::{MuxedConnection, PooledConnection};
+use crate::connection::{Connection, PooledConnection};
 use crate::{Operation, Orb};
 use corbie_cdr::payload::{self, PayloadMemory};
 use corbie_cdr::{ByteOrder, Decoder};
@@ -33,12 +33,12 @@ enum Source {
 /// A reply that was taken out of the connection's reader.
 pub(crate) struct OwnedReply {
     message: OwnedMessage,
-    pub(crate) connection: Arc<MuxedConnection>,
+    pub(crate) connection: Arc<Connection>,
 }
 
 impl OwnedReply {
     #[inline]
-    pub(crate) fn new(message: OwnedMessage, connection: Arc<MuxedConnection>) -> Self {
+    pub(crate) fn new(message: OwnedMessage, connection: Arc<Connection>) -> Self {
         OwnedReply { message, connection }
     }
 
@@ -183,7 +183,7 @@ impl Reply {
                 if exception.detail.is_none() {
                     exception = exception.with_detail(format!(
                         "raised by {} in answer to {}",
-                        self.endpoint(),
+                        self.server(),
                         operation.name
                     ));
                 }
@@ -208,11 +208,13 @@ impl Reply {
         }
     }
 
-    fn endpoint(&self) -> &Endpoint {
-        match &self.source {
-            Source::Exclusive(connection) => connection.endpoint(),
-            Source::Owned(owned) => &owned.connection.endpoint,
-        }
+    /// The server, for messages to people.
+    fn server(&self) -> String {
+        let endpoint = match &self.source {
+            Source::Exclusive(connection) => Some(connection.endpoint()),
+            Source::Owned(owned) => owned.connection.state().endpoint.as_ref(),
+        };
+        endpoint.map_or_else(String::new, Endpoint::to_string)
     }
 
     /// A decoder that stands at the body; `None` when the connection has given it up.
@@ -223,7 +225,7 @@ impl Reply {
                 let connection = connection.peek()?;
                 (connection.message()?, connection.code_sets)
             }
-            Source::Owned(owned) => (owned.message(), owned.connection.code_sets),
+            Source::Owned(owned) => (owned.message(), owned.connection.state().code_sets.get()),
         };
         let mut decoder = Decoder::with_position(message.octets, self.body, message.header.order);
         decoder.set_version(message.header.version);

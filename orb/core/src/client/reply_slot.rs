@@ -7,7 +7,7 @@
 //! Messaging §22.9.
 
 use crate::client::own_loop;
-use crate::connection::{Lease, MuxedConnection};
+use crate::connection::{Connection, Lease};
 use crate::{Orb, Reply};
 use corbie_settings::ReplyWait;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
@@ -59,7 +59,7 @@ struct State {
 /// Where a request is.
 #[derive(Clone)]
 struct Sent {
-    connection: Weak<MuxedConnection>,
+    connection: Weak<Connection>,
     id: u32,
     deadline: Option<Instant>,
 }
@@ -115,7 +115,7 @@ impl ReplySlot {
     /// The request is about to be sent over `connection`; whether the event loop has to read it.
     pub(crate) fn note_sent(
         &self,
-        connection: &Weak<MuxedConnection>,
+        connection: &Weak<Connection>,
         id: u32,
         deadline: Option<Instant>,
     ) -> bool {
@@ -132,7 +132,7 @@ impl ReplySlot {
     }
 
     /// Whether the request is pending on `connection`.
-    fn is_pending_on(&self, connection: &MuxedConnection) -> bool {
+    fn is_pending_on(&self, connection: &Connection) -> bool {
         let state = self.state.lock();
         let sent = state.sent.as_ref();
         sent.is_some_and(|sent| std::ptr::eq(sent.connection.as_ptr(), connection))
@@ -162,7 +162,7 @@ impl ReplySlot {
         if let Some(sent) = sent
             && let Some(connection) = sent.connection.upgrade()
         {
-            connection.read_available(orb);
+            connection.read_available(orb, false);
             if sent.deadline.is_some() {
                 connection.expire(Instant::now());
             }
@@ -341,7 +341,7 @@ impl ReplySlot {
     /// Has the event loop read the reply; `even_so`: also where only the application runs it.
     ///
     /// # Errors
-    /// As [`MuxedConnection::ensure_read`].
+    /// As [`Connection::ensure_read`].
     pub(crate) fn ensure_read(&self, orb: &Orb, even_so: bool) -> Result<(), SystemException> {
         let sent = self.state.lock().sent.clone();
         if let Some(connection) = sent.and_then(|sent| sent.connection.upgrade()) {
@@ -353,11 +353,11 @@ impl ReplySlot {
 
 /// A connection that a thread followed. Unless the thread reads it then, another one is called when
 /// this is dropped: the call may have been for this thread, and there is only one for each reading.
-struct Called(Option<Arc<MuxedConnection>>);
+struct Called(Option<Arc<Connection>>);
 
 impl Called {
     /// This thread tries to read `connection` now.
-    fn reads(&mut self, connection: &Arc<MuxedConnection>) {
+    fn reads(&mut self, connection: &Arc<Connection>) {
         self.0.take_if(|called| Arc::ptr_eq(called, connection));
     }
 }

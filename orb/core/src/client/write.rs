@@ -3,14 +3,16 @@
 //! Every request is written here, whether its thread waits for the reply or not.
 
 use crate::client::{Invocation, Target};
-use crate::policy::InvocationContext;
+use crate::policy::{BufferingConstraint, InvocationContext};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, ErrorKind, Version};
+use corbie_connection::{Release, When};
 use corbie_giop::{
     self as giop, AddressingDisposition, CodeSetContext, MessageHeader, RequestHeader, Tagged,
     TaggedList, finish_message, write_request,
 };
 use corbie_types::Ior;
 use std::borrow::Cow;
+use std::time::Instant;
 
 /// Writes the arguments of a call.
 pub(crate) type Arguments<'r, 'a> = &'r dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>;
@@ -153,12 +155,22 @@ pub(crate) fn request_id_place(
     Ok(decoder.position())
 }
 
-/// Copies what `encoder` wrote from `place` on: nothing without arguments, as the padding before
-/// them was taken back.
-pub(crate) fn copy_from(encoder: &Encoder<'_>, place: usize, to: &mut Vec<u8>) {
-    let mut skip = place;
-    for segment in encoder.segments() {
-        to.extend_from_slice(segment.get(skip..).unwrap_or_default());
-        skip = skip.saturating_sub(segment.len());
+/// When a request of a call that begins `now` is sent by policy. A thread waits for its reply:
+/// without a time it is not kept longer than others.
+pub(crate) fn held_call(constraint: BufferingConstraint, now: Instant) -> When {
+    held(constraint, now, Release::Flush)
+}
+
+/// When a oneway is sent by policy: without a time it is kept until all is flushed.
+pub(crate) fn held_oneway(constraint: BufferingConstraint, now: Instant) -> When {
+    held(constraint, now, Release::FlushAll)
+}
+
+fn held(constraint: BufferingConstraint, now: Instant, without_time: Release) -> When {
+    let until = constraint.time.and_then(|time| now.checked_add(time));
+    When::Held {
+        octets: constraint.octets.map_or(usize::MAX, |octets| octets as usize),
+        messages: constraint.count.unwrap_or(0),
+        until: until.map_or(without_time, Release::Time),
     }
 }

@@ -89,11 +89,11 @@ impl ConnectionCache {
 
     /// Ends the asynchronous calls whose time is over. `scratch` is empty, and again afterwards: it
     /// saves an allocation each second.
-    pub(crate) fn expire(&self, scratch: &mut Vec<Arc<ConnectionPool>>) {
+    pub(crate) fn expire(&self, orb: &Orb, scratch: &mut Vec<Arc<ConnectionPool>>) {
         scratch.extend(self.lock().by_endpoint.values().cloned());
         let now = Instant::now();
         for pool in scratch.drain(..) {
-            pool.expire(now);
+            pool.expire(orb, now);
         }
     }
 

@@ -3,10 +3,11 @@
 //! One call at a time uses it (the exclusive transport strategy, paper AMI §3.1): the calling
 //! thread owns it from sending to the last octet of the reply, so nothing here is shared or locked.
 
-use crate::connection::ConnectionFault;
 use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{CodeSets, Encoder};
-use corbie_connection::{ReceiveFailure, Received, WhatComes, WhatIsHere, receive, writing};
+use corbie_connection::{
+    ConnectionFault, ReceiveFailure, Received, WhatComes, WhatIsHere, receive, writing,
+};
 use corbie_giop::{Incoming, Message, MessageKind, MessageReader};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;

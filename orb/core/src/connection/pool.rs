@@ -8,9 +8,10 @@ mod shared;
 mod waiting;
 
 use crate::Orb;
-use crate::clock::Clock;
-use crate::connection::{Awaited, ClientConnection, ConnectionFault};
+use crate::connection::ClientConnection;
 use corbie_cdr::CodeSets;
+use corbie_connection::Clock;
+use corbie_connection::{Awaited, ConnectionFault};
 use corbie_giop::{Protocol, Roles};
 use corbie_threads::thread::is_serving;
 use corbie_transport::{Endpoint, Link};

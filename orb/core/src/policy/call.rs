@@ -5,11 +5,11 @@
 //! reference; again for each call only where the thread has policies of its own or the ORB's
 //! changed since.
 
-use crate::clock::Clock;
 use crate::policy::{
     BufferingConstraint, Policy, PolicySet, PolicyType, PriorityRange, QueueOrder, RebindMode,
     SyncScope, UtcT,
 };
+use corbie_connection::Clock;
 use corbie_settings::Settings;
 use corbie_types::{Minor, SystemException, minor};
 use std::ops::Deref;

@@ -58,7 +58,7 @@ pub(crate) fn send<'a>(
 ) -> Result<Sent, Error> {
     let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(to.version);
-    encoder.set_code_sets(connection.code_sets());
+    encoder.set_code_sets(connection.state().code_sets.get());
     let service_contexts = ServiceContexts::EMPTY;
     let header = ReplyHeader { request_id: to.request_id, status, service_contexts };
     let written = write_reply(&mut encoder, &header).and_then(|start| {
@@ -67,8 +67,8 @@ pub(crate) fn send<'a>(
     });
     written?;
     let fragment_octets = orb.fragment_octets(to.version);
-    let mut send = |patience| connection.send(orb, &mut encoder, fragment_octets, patience);
-    let own = connection.patience;
+    let mut send = |patience| connection.send_reply(orb, &mut encoder, fragment_octets, patience);
+    let own = connection.patience();
     let sent = match patience {
         Patience::Block | Patience::RunLoop => send(own),
         // No thread is left to send on what a client does not take.

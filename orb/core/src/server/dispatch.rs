@@ -10,9 +10,10 @@ use crate::server::held::{self, HeldCall, HeldRequest};
 use crate::server::{Location, Server, ServerConnection, ServerRequest, admission, panic};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
+use corbie_connection::ConnectionFault;
 use corbie_giop::{
     GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
-    ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
+    ResponseFlags, ServiceContexts, Target, finish_message, write_locate_reply,
 };
 use corbie_threads::thread::serve_for_a_while;
 use corbie_types::{Ior, SystemException, SystemExceptionKind, minor};
@@ -30,21 +31,21 @@ pub(crate) fn message(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
     message: &OwnedMessage,
+    incoming: Incoming,
     begins: impl FnOnce(bool),
 ) {
     let memory = message.memory();
     let message = message.as_message();
-    let handled = match Roles::SERVER.incoming(&message) {
-        Ok(Incoming::Request) if memory.is_some() => {
+    let handled = match incoming {
+        Incoming::Request if memory.is_some() => {
             // Servants may keep what they get where it is.
             payload::reading(memory, || request(orb, connection, &message, begins))
         }
-        Ok(Incoming::Request) => request(orb, connection, &message, begins),
-        Ok(incoming) => {
+        Incoming::Request => request(orb, connection, &message, begins),
+        incoming => {
             begins(true);
             other(orb, connection, &message, incoming)
         }
-        Err(error) => Err(error),
     };
     if let Err(error) = handled {
         connection.refuse(&error);
@@ -61,10 +62,10 @@ fn request(
     let (header, mut arguments) = message.request()?;
     let has_contexts = !header.service_contexts.is_empty();
     if has_contexts && let Some(code_sets) = header.service_contexts.code_sets()? {
-        connection.set_code_sets(code_sets);
+        connection.state().code_sets.set(code_sets);
     }
     let to_admit = has_contexts | (header.response == ResponseFlags::WithServer);
-    arguments.set_code_sets(connection.code_sets());
+    arguments.set_code_sets(connection.state().code_sets.get());
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
@@ -143,7 +144,7 @@ fn with_held(
             // It was decoded before it was held.
             let Ok((mut header, mut arguments)) = message.request() else { return };
             header.response = response;
-            arguments.set_code_sets(connection.code_sets());
+            arguments.set_code_sets(connection.state().code_sets.get());
             arguments.set_limits(orb.limits());
             arguments.set_context(Some(&orb));
             let key = object_key(&orb, &header.target);
@@ -235,7 +236,7 @@ fn other(
             let id = message.cancel_request()?.request_id;
             tracing::debug!(peer = %connection.peer(), id, "the client cancelled a request");
         }
-        _ => connection.close(None),
+        _ => {} // The connection itself handles it.
     }
     Ok(())
 }
@@ -267,10 +268,11 @@ fn locate(
     };
     if let Err(error) = written.and_then(|()| finish_message(&mut encoder, start)) {
         tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be written");
-        connection.close(None);
-    } else if let Err(fault) = connection.send(orb, &mut encoder, None, connection.patience) {
+        connection.close(&ConnectionFault::gone);
+    } else if let Err(fault) = connection.send_reply(orb, &mut encoder, None, connection.patience())
+    {
         tracing::debug!(peer = %connection.peer(), ?fault, "a LocateReply could not be sent");
-        connection.close(None);
+        connection.close(&ConnectionFault::gone);
     }
     Ok(())
 }

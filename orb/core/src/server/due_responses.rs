@@ -34,8 +34,8 @@ fn eased(limit: u32) -> u32 {
 /// A request of `connection` was deferred.
 #[inline]
 pub(crate) fn begin(orb: &Orb, connection: &ServerConnection) {
-    connection.life.keep();
-    connection.deferred.fetch_add(1, Ordering::AcqRel);
+    connection.life().keep();
+    connection.state().accepted.deferred.fetch_add(1, Ordering::AcqRel);
     orb.server().due_responses.total.fetch_add(1, Ordering::AcqRel);
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn begin(orb: &Orb, connection: &ServerConnection) {
 pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     let due = &orb.server().due_responses;
     let settings = orb.settings();
-    let of_connection = connection.deferred.fetch_sub(1, Ordering::AcqRel) - 1;
+    let of_connection = connection.state().accepted.deferred.fetch_sub(1, Ordering::AcqRel) - 1;
     let total = due.total.fetch_sub(1, Ordering::AcqRel) - 1;
     // Counts go through every number, so whoever waits is woken.
     if of_connection == eased(settings.pending_responses_max)
@@ -61,10 +61,10 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
 /// requests of `connection` shall be read.
 #[inline]
 pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
-    if connection.sender.is_over_half() {
+    if connection.sender().is_over_half() {
         return true;
     }
-    let of_connection = connection.deferred.load(Ordering::Acquire);
+    let of_connection = connection.state().accepted.deferred.load(Ordering::Acquire);
     // Who defers nothing is not asked about the others.
     of_connection > 0
         && (of_connection >= orb.settings().pending_responses_max
@@ -81,22 +81,16 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
 
 #[cold]
 fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
-    connection.registration.get_or_init(|| turn.registration());
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
-    connection.is_paused.store(true, Ordering::SeqCst);
-    connection.activity.excuse_peer();
-    // Who answers from here on sees the pause; what was answered before is seen now.
-    let stays = is_full(orb, connection);
-    if !stays {
-        connection.is_paused.store(false, Ordering::SeqCst);
-    }
-    stays
+    connection.pause(|| turn.registration());
+    // A thread that answers from here on sees the pause; what was answered before is seen now.
+    is_full(orb, connection) || !connection.read_on()
 }
 
 /// Has `connection` read on if it was paused and may: its peer took octets.
 #[inline]
 pub(crate) fn resume_if_eased(orb: &Orb, connection: &ServerConnection) {
-    if connection.is_paused.load(Ordering::SeqCst) && !is_full(orb, connection) {
+    if connection.is_paused() && !is_full(orb, connection) {
         resume(orb);
     }
 }
@@ -104,12 +98,9 @@ pub(crate) fn resume_if_eased(orb: &Orb, connection: &ServerConnection) {
 /// Has the connections read on that were paused and may.
 #[cold]
 pub(crate) fn resume(orb: &Orb) {
-    let is_due = |c: &ServerConnection| c.is_paused.load(Ordering::SeqCst) && !is_full(orb, c);
+    let is_due = |c: &ServerConnection| c.is_paused() && !is_full(orb, c);
     for connection in orb.server().registry.those(is_due) {
-        connection.is_paused.store(false, Ordering::SeqCst);
-        if let Some(registration) = connection.registration.get() {
-            registration.again();
-        }
+        connection.read_on();
     }
 }
 
@@ -132,14 +123,15 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
     let due = &orb.server().due_responses;
     let settings = orb.settings();
     tracing::debug!(peer = %connection.peer(), "{PAUSES}");
-    connection.activity.excuse_peer();
+    connection.activity().excuse_peer();
     let is_eased = || {
-        connection.deferred.load(Ordering::Acquire) <= eased(settings.pending_responses_max)
-            && !connection.sender.is_over_half()
+        connection.state().accepted.deferred.load(Ordering::Acquire)
+            <= eased(settings.pending_responses_max)
+            && !connection.sender().is_over_half()
             && due.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
     let mut guard = due.lock();
-    while !is_eased() && !connection.is_closing() {
+    while !is_eased() && !connection.is_ending() {
         let waited = due.eased.wait_timeout(guard, LOOK_AGAIN);
         guard = waited.unwrap_or_else(PoisonError::into_inner).0;
     }

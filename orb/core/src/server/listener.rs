@@ -5,10 +5,9 @@
 
 use crate::Orb;
 use crate::neighbours;
+use crate::server::connection::accept;
 use crate::server::listening::{self, Listening};
-use crate::server::{
-    ServerConnection, event_driven, panic, reactors, thread_per_request, thread_pool, turn,
-};
+use crate::server::{ServerConnection, panic, reactors, thread_per_request, thread_pool, turn};
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_transport::Link;
@@ -134,8 +133,8 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
         link.shutdown();
         return;
     }
-    let connection = match ServerConnection::new(orb, registry.next_id(), link, protocol) {
-        Ok(connection) => Arc::new(connection),
+    let connection = match accept(orb, registry.next_id(), link, protocol) {
+        Ok(connection) => connection,
         Err(error) => return tracing::debug!(%peer, %error, "connection lost at once"),
     };
     tracing::debug!(%peer, "connection accepted");
@@ -143,11 +142,11 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     // Shutdown closes what it finds in the registry; what came later sees that it came too late.
     if orb.server().closing.load(Ordering::Acquire) {
         connection.close_when_served();
-        return orb.server().forget(connection.id);
+        return orb.server().forget(connection.state().accepted.id);
     }
     if let Err(error) = serve(orb, &connection) {
         tracing::warn!(%peer, %error, "connection cannot be watched");
-        orb.server().forget(connection.id);
+        orb.server().forget(connection.state().accepted.id);
     }
 }
 
@@ -160,14 +159,14 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
     let gone = || std::io::Error::other("the ORB shuts down");
     match orb.settings().server_concurrency {
         ServerConcurrency::ThreadPerConnection | ServerConcurrency::ThreadPool => {
-            event_driven::add(&server.pool.get().ok_or_else(gone)?.reactor, connection)
+            connection.read_by(&server.pool.get().ok_or_else(gone)?.reactor)
         }
         ServerConcurrency::ThreadPerRequest => {
-            event_driven::add(server.thread_per_request.reactor().ok_or_else(gone)?, connection)
+            connection.read_by(server.thread_per_request.reactor().ok_or_else(gone)?)
         }
         ServerConcurrency::ReactorPerThread => server.reactors.add(connection),
         ServerConcurrency::Reactive => {
-            event_driven::add(orb.reactor().map_err(std::io::Error::other)?, connection)
+            connection.read_by(orb.reactor().map_err(std::io::Error::other)?)
         }
     }
 }
@@ -177,9 +176,9 @@ fn evict(orb: &Orb) -> bool {
     let registry = &orb.server().registry;
     let mut connections = registry.all();
     // Of those that were last heard of in the same second, the one opened first.
-    connections.sort_by_cached_key(|c| (c.activity.since(), c.id));
+    connections.sort_by_cached_key(|c| (c.activity().since(), c.state().accepted.id));
     let Some(oldest) = connections.iter().find(|c| c.close_if_idle()) else { return false };
     tracing::debug!(peer = %oldest.peer(), "idle connection closed to make room");
-    orb.server().forget(oldest.id);
+    orb.server().forget(oldest.state().accepted.id);
     true
 }

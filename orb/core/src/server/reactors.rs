@@ -8,7 +8,7 @@
 use crate::Orb;
 use crate::reactor::{self, Pollers, Reactor, Turn};
 use crate::server::listening::Listening;
-use crate::server::{ServerConnection, event_driven, listener};
+use crate::server::{ServerConnection, listener};
 use corbie_settings::WhenFull;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Source};
@@ -37,7 +37,7 @@ impl Reactors {
         let loops = self.loops.get().map_or(&[][..], Vec::as_slice);
         let next = self.next.fetch_add(1, Ordering::Relaxed);
         match loops.get(next % loops.len().max(1)) {
-            Some(reactor) => event_driven::add(reactor, connection),
+            Some(reactor) => connection.read_by(reactor),
             None => Err(io::Error::other("no event loop was started")),
         }
     }

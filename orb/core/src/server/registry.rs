@@ -27,7 +27,8 @@ impl Registry {
     }
 
     pub(crate) fn insert(&self, connection: Arc<ServerConnection>) {
-        self.lock().insert(connection.id, connection);
+        let id = connection.state().accepted.id;
+        self.lock().insert(id, connection);
     }
 
     pub(crate) fn remove(&self, id: u64) {

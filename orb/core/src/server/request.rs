@@ -84,7 +84,7 @@ impl<'r> ServerRequest<'r> {
 
     /// The number of its connection; calls of this process have one together.
     pub(crate) fn connection_id(&self) -> u64 {
-        self.connection.map_or(u64::MAX, |connection| connection.id)
+        self.connection.map_or(u64::MAX, |connection| connection.state().accepted.id)
     }
 
     /// Takes it out of the thread that serves it, to be served later.

@@ -113,7 +113,7 @@ impl ResponseHandler {
                 let told = move |sent| {
                     then(if sent { Ok(()) } else { Err(client_gone(&operation, &peer)) });
                 };
-                connection.sender.when_sent(end, Box::new(told));
+                connection.sender().when_sent(end, Box::new(told));
             }
             Ok(_) => then(Ok(())),
             Err(exception) => then(Err(exception)),
@@ -125,7 +125,7 @@ impl ResponseHandler {
     /// is what is known now.
     #[must_use]
     pub fn is_client_behind(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.sender.is_over_half())
+        self.connection.as_ref().is_some_and(|connection| connection.sender().is_over_half())
     }
 
     /// Answers with a user exception: `members` writes its members.
@@ -162,7 +162,7 @@ impl ResponseHandler {
     /// is for ever; `false` is what is known now.
     #[must_use]
     pub fn is_client_gone(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.is_closing())
+        self.connection.as_ref().is_some_and(|connection| connection.is_ending())
     }
 
     /// Whether the client waits for a reply. To a oneway, answers are accepted and not sent.
@@ -238,7 +238,7 @@ impl ResponseHandler {
         if self.to.response == ResponseFlags::None {
             return Ok(Sent::Out);
         }
-        if connection.is_closing() {
+        if connection.is_ending() {
             return Err(client_gone(self.operation(), &connection.peer()));
         }
         let sent = match answer::send(&self.orb, connection, &self.to, status, body, patience) {

@@ -3,9 +3,9 @@
 
 use crate::Orb;
 use crate::neighbours;
-use crate::server::activity::Heard;
 use crate::server::held::Reason;
 use crate::server::{Server, ServerConnection};
+use corbie_connection::Heard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     server.object_keys.clear();
     for connection in connections {
         connection.end_sending();
-        server.forget(connection.id);
+        server.forget(connection.state().accepted.id);
     }
 }
 
@@ -126,21 +126,20 @@ pub(crate) fn close_silent(orb: &Orb) {
         limit.is_some_and(|limit| now.saturating_sub(since) > ticks(limit))
     };
     let is_slow = |connection: &ServerConnection| {
-        let activity = &connection.activity;
+        let activity = connection.activity();
         activity.heard() == Heard::Part && passed(activity.since(), settings.message_timeout)
     };
-    let is_stuck = |connection: &ServerConnection| {
-        let stuck = connection.sender.stuck_for(Instant::now());
-        settings.message_timeout.is_some_and(|timeout| stuck > timeout)
-    };
+    let is_stuck = |connection: &ServerConnection| connection.is_stuck(orb, Instant::now());
     let is_silent = |connection: &ServerConnection| {
-        let activity = &connection.activity;
+        let activity = connection.activity();
         let limit = match activity.heard() {
             Heard::Nothing => settings.first_octet_timeout,
             Heard::Message => settings.server_idle_timeout,
             Heard::Part => None,
         };
-        !connection.is_busy() && !connection.sender.waits() && passed(activity.since(), limit)
+        connection.life().in_service() == 0
+            && !connection.sender().waits()
+            && passed(activity.since(), limit)
     };
     let registry = &orb.server().registry;
     orb.server().held_queues.drop_orphans();
@@ -155,6 +154,6 @@ pub(crate) fn close_silent(orb: &Orb) {
         } else if !connection.close_if_idle() {
             continue; // A request came just now.
         }
-        orb.server().forget(connection.id);
+        orb.server().forget(connection.state().accepted.id);
     }
 }

@@ -9,7 +9,8 @@ use crate::Orb;
 use crate::reactor::{self, Pollers, Reactor, Turn};
 use crate::server::held::{self, Flight, HeldRequest};
 use crate::server::{ServerConnection, dispatch, event_driven};
-use corbie_giop::OwnedMessage;
+use corbie_connection::ConnectionFault;
+use corbie_giop::{Incoming, OwnedMessage};
 use corbie_settings::ServerConcurrency;
 use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_threads::reactor::Next;
@@ -91,7 +92,7 @@ pub(crate) fn serve_held(orb: &Orb, held: HeldRequest, flight: Flight) -> Next {
 pub(crate) fn serve(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
-    message: OwnedMessage,
+    (message, incoming): (OwnedMessage, Incoming),
     more: bool,
     turn: &mut Turn<'_>,
 ) -> Next {
@@ -103,7 +104,7 @@ pub(crate) fn serve(
         move || {
             begin_serving();
             let mut held = Some(held);
-            dispatch::message(&orb, &connection, &message, |overtaken| {
+            dispatch::message(&orb, &connection, &message, incoming, |overtaken| {
                 if overtaken {
                     held = None;
                 }
@@ -117,7 +118,7 @@ pub(crate) fn serve(
     if let Err(error) = started {
         tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a request");
         orb.server().thread_per_request.give_place_back();
-        connection.close(None);
+        connection.close(&ConnectionFault::gone);
     }
     Next::Detached
 }

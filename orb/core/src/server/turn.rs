@@ -11,4 +11,4 @@ mod per_connection;
 mod watch;
 
 pub(crate) use nested::before_waiting;
-pub(crate) use per_connection::{begin, end};
+pub(crate) use per_connection::begin;

@@ -1,24 +1,30 @@
-//! One end of a simulated connection: the parts that ship (`Life`, `Roles`, `ReplyTable`,
-//! `receive`), joined as the connections of `orb/core` join them. An end asks, answers, or both.
+//! One end of a simulated connection: the `Connection` that ships, with a user that writes down
+//! what comes. An end asks, answers, or both.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_connection::{
-    Limits, ReceiveFailure, Received, SendFault, Sender, Terms, WhatIsHere, When, receive,
+    Answer, AnswerStatus, Bounds, Clock, Connection, ConnectionFault, Context, Limits, SendFault,
+    User, When, WrittenRequest,
 };
 use corbie_giop::{
-    Begun, Control, GiopError, Incoming, Life, LocateReplyHeader, LocateRequestHeader,
-    LocateStatus, MessageReader, NotBegun, OwnedMessage, Protocol, ReaderLimits, Replied,
-    ReplyHeader, ReplyStatus, ReplyTable, RequestHeader, ResponseFlags, Roles, ServiceContexts,
-    Stage, Target, cancel_request, close_connection, finish_message, write_locate_reply,
+    Fault, GiopError, Incoming, LocateReplyHeader, LocateRequestHeader, LocateStatus,
+    MessageReader, OwnedMessage, Protocol, ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader,
+    ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
     write_locate_request, write_reply, write_request,
 };
-use corbie_threads::thread::Patience;
+use corbie_settings::Settings;
+use corbie_threads::flusher::{Flush as _, Flusher};
+use corbie_threads::reactor::{Next, Reactor, Turn};
+use corbie_threads::thread::{Patience, Wish};
+use corbie_transport::{Link, WaitStrategy, Waiter};
+use corbie_types::{CompletionStatus, SystemException, minor};
 
-use super::wire::{Wire, WireEnd};
+use super::wire::{Wire, WireEnd, lock};
 
 /// How long a peer may take nothing of what waits.
 const MESSAGE_TIMEOUT: Duration = Duration::from_millis(20);
@@ -40,16 +46,6 @@ pub(super) struct Sending {
     pub(super) limits: Limits,
     /// How requests are sent.
     pub(super) when: When,
-    pub(super) patience: Patience,
-}
-
-/// Why a request was not put.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotAsked {
-    /// Too much waits already.
-    Full,
-    /// The connection is closed, or broke: the peer has not got all of it.
-    Closed,
 }
 
 /// How a request is asked.
@@ -82,25 +78,232 @@ pub(super) enum Came {
     Declined,
     /// The answer to a call, which waits no more.
     Reply(Call, AnsweredWith),
+    /// No answer will come to a call.
+    Failed(Call, Fault),
+    /// The time of a call is over.
+    Expired(Call),
     Late,
     Unasked,
     Cancel,
-    /// The peer closed in order: these calls were not begun.
-    Unserved(Vec<Call>),
-    /// The connection ended otherwise: nothing is known of these calls.
-    Lost(Vec<Call>),
 }
 
+/// What came to any end, with the numbers of connection and end.
+pub(super) type Log = Arc<Mutex<VecDeque<(usize, usize, Came)>>>;
+
+/// What one end works for.
+#[derive(Clone)]
+pub(super) struct Mind {
+    /// The numbers of its connection and of itself.
+    pub(super) place: (usize, usize),
+    pub(super) log: Log,
+    settings: Arc<Settings>,
+    /// Closed: ticks are events of the simulation.
+    flusher: Arc<Flusher>,
+}
+
+/// What the ends of all connections have in common.
+pub(super) struct Minds {
+    pub(super) log: Log,
+    settings: Arc<Settings>,
+    flusher: Arc<Flusher>,
+}
+
+impl Minds {
+    pub(super) fn new(sending: &Sending) -> Self {
+        let mut settings = Settings::default();
+        settings.message_timeout = Some(MESSAGE_TIMEOUT);
+        settings.batch_octets = sending.limits.batch_octets;
+        let flusher = Flusher::new(|| {});
+        flusher.close();
+        Minds { log: Log::default(), settings: Arc::new(settings), flusher: Arc::new(flusher) }
+    }
+
+    pub(super) fn of(&self, place: (usize, usize)) -> Mind {
+        let (log, settings) = (Arc::clone(&self.log), Arc::clone(&self.settings));
+        Mind { place, log, settings, flusher: Arc::clone(&self.flusher) }
+    }
+}
+
+impl Mind {
+    fn note(&self, came: Came) {
+        lock(&self.log).push_back((self.place.0, self.place.1, came));
+    }
+}
+
+impl Context for Mind {
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn flusher(&self) -> &Flusher {
+        &self.flusher
+    }
+
+    fn reactor(&self) -> Result<&Arc<Reactor<Self>>, SystemException> {
+        Err(SystemException::no_resources(minor::NO_RESOURCES_EVENT_LOOP, CompletionStatus::No))
+    }
+
+    fn ensure_event_loop(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    fn is_driven_by_application(&self) -> bool {
+        false
+    }
+
+    fn tick(&self) -> u64 {
+        0
+    }
+
+    fn reader(&self, roles: Roles, protocol: Protocol) -> MessageReader {
+        let reader = MessageReader::new(ReaderLimits::default(), roles);
+        reader.with_protocol(protocol, ByteOrder::NATIVE)
+    }
+}
+
+/// The simulation as a user of connections.
 #[derive(Debug)]
+pub(super) enum Simulated {}
+
+/// A call that waits for its answer.
+pub(super) struct Waits {
+    call: Call,
+    deadline: Option<Instant>,
+    mind: Mind,
+    slot: Arc<Slot>,
+}
+
+impl Waits {
+    pub(super) fn call(&self) -> Call {
+        self.call
+    }
+}
+
+/// The id under which a call waits.
+#[derive(Default)]
+pub(super) struct Slot(AtomicU32);
+
+impl corbie_connection::Slot for Slot {
+    fn wake(&self) {}
+
+    fn note_taken(&self) {}
+}
+
+impl corbie_connection::Call for Waits {
+    type Slot = Slot;
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn keep(&mut self, _arguments: Vec<u8>) {}
+
+    fn take_kept(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn slot(&self) -> Option<&Arc<Slot>> {
+        Some(&self.slot)
+    }
+}
+
+impl User for Simulated {
+    type Context = Mind;
+    type Call = Waits;
+    type State = Mind;
+
+    fn note_sent(
+        slot: &Slot,
+        _connection: &Arc<Connection<Self>>,
+        id: u32,
+        _deadline: Option<Instant>,
+    ) -> bool {
+        slot.0.store(id, Ordering::Relaxed);
+        false
+    }
+
+    fn request(
+        connection: &Arc<Connection<Self>>,
+        mind: &Mind,
+        message: OwnedMessage,
+        incoming: Incoming,
+        _turn: Option<(&mut Turn<'_, Mind>, bool)>,
+    ) -> Next {
+        match serve(connection, &message, incoming) {
+            Ok(came) => mind.note(came),
+            Err(error) => connection.refuse(&error),
+        }
+        Next::Wait
+    }
+
+    fn reply(_connection: &Arc<Connection<Self>>, mind: &Mind, waits: Waits, answer: Answer) {
+        let is_forward = match answer.status {
+            AnswerStatus::Reply(status) => status == ReplyStatus::LocationForward,
+            AnswerStatus::Locate(status) => status == LocateStatus::ObjectForward,
+        };
+        let body = answer.message.as_message().octets.get(answer.body..).unwrap_or_default();
+        mind.note(Came::Reply(
+            waits.call,
+            match is_forward {
+                true => AnsweredWith::Forward(body.first().copied().unwrap_or_default().into()),
+                false => AnsweredWith::Done,
+            },
+        ));
+    }
+
+    fn failed(waits: Waits, fault: ConnectionFault) {
+        waits.mind.note(match fault {
+            ConnectionFault::TimedOut(_) => Came::Expired(waits.call),
+            fault => Came::Failed(waits.call, fault.kind()),
+        });
+    }
+
+    fn ignored(connection: &Connection<Self>, _id: u32, is_late: bool) {
+        connection.state().note(if is_late { Came::Late } else { Came::Unasked });
+    }
+}
+
+/// Begins to serve a request, if it may be begun.
+fn serve(
+    connection: &Connection<Simulated>,
+    message: &OwnedMessage,
+    incoming: Incoming,
+) -> Result<Came, GiopError> {
+    let message = message.as_message();
+    let (id, target, asked) = match incoming {
+        Incoming::Request => {
+            let (header, _) = message.request()?;
+            let asked = match header.response {
+                ResponseFlags::None => Asked::Oneway,
+                _ => Asked::Twoway,
+            };
+            (header.request_id, header.target, asked)
+        }
+        Incoming::LocateRequest => {
+            let header = message.locate_request()?;
+            (header.request_id, header.target, Asked::Locate)
+        }
+        _ => {
+            message.cancel_request()?;
+            return Ok(Came::Cancel);
+        }
+    };
+    let Some(_in_service) = connection.begin_request() else { return Ok(Came::Declined) };
+    // The answer is deferred.
+    connection.life().keep();
+    let key = target.object_key().unwrap_or_default();
+    let number = |at: usize| {
+        let octets = key.get(at..).and_then(|rest| rest.first_chunk());
+        octets.map_or(u32::MAX, |octets| u32::from_le_bytes(*octets))
+    };
+    Ok(Came::Request { call: number(0) as Call, number: number(4), id, asked })
+}
+
 pub(super) struct End {
-    pub(super) roles: Roles,
-    pub(super) life: Life<Cell<u32>>,
-    pub(super) table: ReplyTable<Call>,
-    pub(super) sender: Sender,
+    pub(super) connection: Arc<Connection<Simulated>>,
     pub(super) link: WireEnd,
-    reader: MessageReader,
     dialect: Dialect,
-    sending: Sending,
+    when: When,
     /// Requests put so far.
     put: u32,
     /// A tick is planned.
@@ -109,72 +312,90 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn new(
-        wire: &Rc<Wire>,
-        end: usize,
+        wire: &Arc<Wire>,
         roles: Roles,
         dialect: Dialect,
         sending: Sending,
+        pending_requests_max: usize,
+        mind: Mind,
     ) -> Self {
-        let reader = MessageReader::new(ReaderLimits::default(), roles);
-        End {
-            roles,
-            life: Life::new(),
-            table: ReplyTable::new(roles.ids),
-            sender: Sender::new(sending.limits),
-            sending,
-            link: WireEnd { wire: Rc::clone(wire), end },
-            reader: reader.with_protocol(dialect.protocol, ByteOrder::NATIVE),
-            dialect,
-            put: 0,
-            is_ticking: false,
-        }
+        let link = WireEnd { wire: Arc::clone(wire), end: mind.place.1 };
+        let plugged = Link::Plugged(Box::new(link.clone()));
+        let bounds = Bounds { queue: sending.limits, pending_requests_max };
+        let speaks = (roles, dialect.protocol);
+        let waiter = Waiter::new(WaitStrategy::Block);
+        let connection = Connection::new(&mind, speaks, plugged, waiter, &bounds, mind.clone());
+        End { connection, link, dialect, when: sending.when, put: 0, is_ticking: false }
     }
 
-    /// Whether requests can be sent.
-    pub(super) fn is_open(&self) -> bool {
-        self.life.is_open() && !self.table.is_closed()
+    fn mind(&self) -> &Mind {
+        self.connection.state()
     }
 
-    /// Puts a request, which waits until `deadline`.
+    /// Puts a request, which waits until `deadline`, at `now`: its id, if it waits.
     pub(super) fn ask(
         &mut self,
         call: Call,
         asked: Asked,
         padding: usize,
-        deadline: u64,
-        most: usize,
-    ) -> Result<Option<Begun>, NotAsked> {
-        let begun = match asked {
-            Asked::Oneway if self.table.is_closed() => Err(NotBegun::Closed),
-            Asked::Oneway => Ok(None),
-            _ => self.table.begin(call, deadline, most).map(Some).map_err(|(_, reason)| reason),
-        };
-        let begun = begun.map_err(|reason| match reason {
-            NotBegun::Full => NotAsked::Full,
-            NotBegun::Closed => NotAsked::Closed,
-        })?;
+        deadline: Option<Instant>,
+        now: Instant,
+    ) -> Result<Option<u32>, ConnectionFault> {
         self.put += 1;
         let key = [(call as u32).to_le_bytes(), self.put.to_le_bytes()].concat();
-        // No request that waits has this number.
-        let oneway = self.roles.ids.id(u32::MAX >> 1);
-        let request_id = begun.map_or(oneway, |begun| begun.id);
+        let (mut e, other) = (self.written(asked, &key, 0, padding), u32::MAX);
+        let id_place = {
+            let other = self.written(asked, &key, other, padding).into_buffer();
+            let octets = e.to_vec();
+            octets.iter().zip(&other).position(|(a, b)| a != b).expect("an id")
+        };
+        let request = WrittenRequest {
+            version: self.dialect.version,
+            fragment_octets: self.dialect.fragment_octets,
+            body_place: None,
+            id_place,
+            when: self.when,
+            wish: Wish::NotWait,
+            is_deferred: false,
+        };
+        let mut clock = Clock::start(None);
+        clock.start = now;
+        let mind = self.mind().clone();
+        if asked == Asked::Oneway {
+            return match self.connection.send_oneway(&mind, &mut e, &request, &clock) {
+                // Where the link broke it may have gone out.
+                Ok(()) | Err(ConnectionFault::LostInQueue(_)) => Ok(None),
+                Err(fault) => Err(fault),
+            };
+        }
+        let slot = Arc::<Slot>::default();
+        let waits = Waits { call, deadline, mind: mind.clone(), slot: Arc::clone(&slot) };
+        let sent = self.connection.send(&mind, waits, &mut e, &request, &clock);
+        sent.map(|()| Some(slot.0.load(Ordering::Relaxed))).map_err(|(_, fault)| fault)
+    }
+
+    fn written<'e>(
+        &self,
+        asked: Asked,
+        key: &[u8],
+        request_id: u32,
+        padding: usize,
+    ) -> Encoder<'e> {
         let mut e = self.encoder();
-        let target = Target::Key(&key);
+        let target = Target::Key(key);
         let start = match asked {
             Asked::Locate => {
                 write_locate_request(&mut e, &LocateRequestHeader { request_id, target })
             }
             _ => {
-                let header = RequestHeader {
-                    request_id,
-                    response: match asked {
-                        Asked::Oneway => ResponseFlags::None,
-                        _ => ResponseFlags::WithTarget,
-                    },
-                    target,
-                    operation: "operation",
-                    service_contexts: ServiceContexts::EMPTY,
+                let response = match asked {
+                    Asked::Oneway => ResponseFlags::None,
+                    _ => ResponseFlags::WithTarget,
                 };
+                let service_contexts = ServiceContexts::EMPTY;
+                let operation = "operation";
+                let header =
+                    RequestHeader { request_id, response, target, operation, service_contexts };
                 write_request(&mut e, &header)
             }
         };
@@ -183,28 +404,7 @@ impl End {
             e.write_octets(&vec![7; padding]);
         }
         finish_message(&mut e, start).expect("a small message");
-        let Sending { when, patience, .. } = self.sending;
-        let fragment_octets = self.dialect.fragment_octets;
-        let terms = Terms { fragment_octets, when, patience, until: None };
-        let refused = match self.sender.put(&self.link, &mut e, &terms) {
-            // Where the link broke it may have gone out: what became of it is not known.
-            Ok(_) | Err(SendFault::Unknown(_)) => return Ok(begun),
-            Err(SendFault::Full(_) | SendFault::TimedOut) => NotAsked::Full,
-            Err(SendFault::Closed | SendFault::Failed(_)) => NotAsked::Closed,
-        };
-        if let Some(begun) = begun {
-            self.table.withdraw(begun.id);
-        }
-        Err(refused)
-    }
-
-    /// A tick of the flusher at `now`. A peer that takes nothing for long is given up: the calls
-    /// that waited.
-    pub(super) fn tick(&mut self, now: Instant) -> Option<Vec<Call>> {
-        self.is_ticking = false;
-        self.sender.tick(&self.link);
-        self.note_closed();
-        (self.sender.stuck_for(now) > MESSAGE_TIMEOUT).then(|| self.cut())
+        e
     }
 
     fn encoder<'e>(&self) -> Encoder<'e> {
@@ -213,29 +413,19 @@ impl End {
         e
     }
 
-    /// Gives a request up that still waits.
-    pub(super) fn cancel(&mut self, id: u32) -> Option<Call> {
-        let call = self.table.abandon(id)?;
-        self.post_cancel(id);
-        Some(call)
-    }
-
-    /// The calls whose time is over.
-    pub(super) fn expire(&mut self, now: u64) -> Vec<Call> {
-        let over = self.table.expire(now);
-        over.iter().for_each(|(id, _)| self.post_cancel(*id));
-        over.into_iter().map(|(_, call)| call).collect()
-    }
-
-    fn post_cancel(&mut self, id: u32) {
-        let word = cancel_request(self.dialect.version, ByteOrder::NATIVE, id);
-        self.sender.post(&self.link, &word);
+    /// A tick of the flusher at `now`. A peer that takes nothing for long is given up.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.is_ticking = false;
+        self.connection.flush_old();
+        if self.connection.is_stuck(self.mind(), now) {
+            self.connection.cut();
+        }
     }
 
     /// Puts the answer to a request in service. `times`: a server may answer twice.
     pub(super) fn answer(&mut self, id: u32, asked: Asked, answered: AnsweredWith, times: usize) {
         for _ in 0..times {
-            if self.life.stage() >= Stage::Ending || asked == Asked::Oneway {
+            if self.connection.is_ending() || asked == Asked::Oneway {
                 break;
             }
             let mut e = self.encoder();
@@ -262,146 +452,27 @@ impl End {
             }
             finish_message(&mut e, start).expect("a small message");
             let fragment_octets = self.dialect.fragment_octets;
-            let (when, patience) = (When::Now, Patience::Queue);
-            let terms = Terms { fragment_octets, when, patience, until: None };
-            // When it cannot be sent, the connection breaks, or its queue is full for ever.
-            if self.sender.put(&self.link, &mut e, &terms).is_err() {
-                self.sender.close(&self.link);
+            let (mind, patience) = (self.mind().clone(), Patience::Queue);
+            match self.connection.send_reply(&mind, &mut e, fragment_octets, patience) {
+                Ok(_) | Err(SendFault::Closed) => {}
+                Err(_) => self.connection.cut(),
             }
         }
-        if self.life.finish() {
-            self.say_close_connection();
-        }
+        self.connection.end_request();
     }
 
-    /// Closes in order: when what is in service is answered.
-    pub(super) fn close(&mut self) {
-        if self.life.close() {
-            self.say_close_connection();
-        }
-    }
-
-    /// Says it whatever is in service, which no server may.
+    /// Says CloseConnection whatever is in service, which no server may.
     #[cfg(test)]
     pub(super) fn lie(&mut self) {
-        if self.life.end() {
-            self.say_close_connection();
+        if self.connection.life().end() {
+            let word = corbie_giop::close_connection(self.dialect.version, ByteOrder::NATIVE);
+            self.connection.sender().last(self.connection.link(), &word);
         }
-    }
-
-    fn say_close_connection(&mut self) {
-        self.say_last(Some(close_connection(self.dialect.version, ByteOrder::NATIVE)));
-    }
-
-    fn say_last(&mut self, word: Option<Control>) {
-        match word {
-            Some(word) => self.sender.last(&self.link, &word),
-            None => self.sender.close(&self.link),
-        }
-        self.note_closed();
-    }
-
-    fn note_closed(&mut self) {
-        if self.sender.is_closed() {
-            self.life.gone();
-        }
-    }
-
-    /// Closes at once; the calls that waited.
-    pub(super) fn cut(&mut self) -> Vec<Call> {
-        self.life.gone();
-        self.sender.close(&self.link);
-        self.table.close()
     }
 
     /// The link tells of input or room: takes all that is here.
-    pub(super) fn look(&mut self) -> Vec<Came> {
-        let mut came = Vec::new();
-        // A sender that finds the link broken closes.
-        let _ = self.sender.flush(&self.link, Patience::Queue);
-        self.note_closed();
-        while self.life.stage() < Stage::Ending && (self.roles.asks || !self.life.has_declined()) {
-            let mut from = WhatIsHere::of(&self.link, self.link.has_end());
-            let next = match receive(&mut self.reader, &mut from) {
-                Ok(Received::Nothing) => break,
-                Ok(Received::Message { .. }) => match self.reader.take_message() {
-                    Some(message) => self.take(&message),
-                    None => break,
-                },
-                Err(ReceiveFailure::Giop(error)) => Err(error),
-                Err(_) => Ok(Came::Lost(self.cut())),
-            };
-            came.push(next.unwrap_or_else(|error| self.refuse(&error)));
-        }
-        // Nothing comes any more to the calls that wait here.
-        if self.life.stage() >= Stage::Ending && !self.table.is_closed() {
-            came.push(Came::Lost(self.table.close()));
-        }
-        came
-    }
-
-    fn refuse(&mut self, error: &GiopError) -> Came {
-        let word = self.roles.last_words(error, self.dialect.version);
-        if self.life.end() {
-            self.say_last(word);
-        }
-        Came::Lost(self.table.close())
-    }
-
-    fn take(&mut self, message: &OwnedMessage) -> Result<Came, GiopError> {
-        let message = message.as_message();
-        Ok(match self.roles.incoming(&message)? {
-            Incoming::Request => {
-                let (header, _) = message.request()?;
-                let asked = match header.response {
-                    ResponseFlags::None => Asked::Oneway,
-                    _ => Asked::Twoway,
-                };
-                self.begin(header.request_id, &header.target, asked)
-            }
-            Incoming::LocateRequest => {
-                let header = message.locate_request()?;
-                self.begin(header.request_id, &header.target, Asked::Locate)
-            }
-            Incoming::CancelRequest => {
-                message.cancel_request()?;
-                Came::Cancel
-            }
-            Incoming::Reply => {
-                let (header, body) = message.reply()?;
-                let is_forward = header.status == ReplyStatus::LocationForward;
-                self.replied(header.request_id, is_forward, body.rest())
-            }
-            Incoming::LocateReply => {
-                let (header, body) = message.locate_reply()?;
-                let is_forward = header.status == LocateStatus::ObjectForward;
-                self.replied(header.request_id, is_forward, body.rest())
-            }
-            Incoming::CloseConnection => Came::Unserved(self.cut()),
-        })
-    }
-
-    fn begin(&mut self, id: u32, target: &Target<'_>, asked: Asked) -> Came {
-        if !self.life.begin() {
-            return Came::Declined;
-        }
-        let key = target.object_key().unwrap_or_default();
-        let number = |at: usize| {
-            let octets = key.get(at..).and_then(|rest| rest.first_chunk());
-            octets.map_or(u32::MAX, |octets| u32::from_le_bytes(*octets))
-        };
-        Came::Request { call: number(0) as Call, number: number(4), id, asked }
-    }
-
-    fn replied(&mut self, id: u32, is_forward: bool, body: &[u8]) -> Came {
-        match self.table.replied(id) {
-            Replied::To(call) if is_forward => {
-                let server = body.first().copied().unwrap_or_default();
-                Came::Reply(call, AnsweredWith::Forward(server.into()))
-            }
-            Replied::To(call) => Came::Reply(call, AnsweredWith::Done),
-            Replied::Late => Came::Late,
-            Replied::Unasked => Came::Unasked,
-        }
+    pub(super) fn look(&mut self) {
+        self.connection.flush();
+        self.connection.read_available(&self.mind().clone(), self.link.has_end());
     }
 }

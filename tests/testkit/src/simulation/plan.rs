@@ -5,8 +5,6 @@ use corbie_cdr::Version;
 use corbie_connection::{Limits, When};
 use corbie_giop::{Protocol, ReplyTable};
 
-use corbie_threads::thread::Patience;
-
 use super::Seed;
 use super::end::{Asked, Dialect, Sending};
 use super::wire::Conditions;
@@ -190,6 +188,5 @@ fn sending(seed: &mut Seed) -> Sending {
     Sending {
         limits: Limits { queued_octets_max, batch_octets: 1_000, small_octets: 100 },
         when: [When::Now, When::Later][seed.below(2)],
-        patience: [Patience::Refuse, Patience::Queue][seed.below(2)],
     }
 }

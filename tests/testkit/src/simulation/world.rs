@@ -1,19 +1,19 @@
 //! A client, its servers and the network between them, in virtual time: a run is a sequence of
 //! events in the order of their times, the same for the same plan and seed.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use corbie_giop::{Attempts, Fault as CallFault, Place, ReplyTable, Roles, Step};
+use corbie_giop::{Attempts, Fault as CallFault, Place, Roles, Step};
 use corbie_types::CompletionStatus;
 
 use super::Seed;
 use super::checks::{Checks, Counts, Outcome};
-use super::end::{AnsweredWith, Asked, Call, Came, End, NotAsked};
+use super::end::{AnsweredWith, Asked, Call, Came, End, Minds};
 use super::plan::{Fault, Plan};
-use super::wire::Wire;
+use super::wire::{Wire, lock};
 
 /// The end that opened a connection, and the other one.
 const CLIENT: usize = 0;
@@ -47,7 +47,7 @@ enum Event {
 
 struct Connection {
     server: usize,
-    wire: Rc<Wire>,
+    wire: Arc<Wire>,
     ends: [End; 2],
     /// The number of the last request that each end has seen.
     seen: [u32; 2],
@@ -67,17 +67,16 @@ struct Progress {
 pub(super) struct World {
     plan: Plan,
     seed: Seed,
-    now_us: Rc<Cell<u64>>,
+    now_us: Arc<AtomicU64>,
     /// Stands for the virtual time 0, where times are `Instant`s.
     epoch: Instant,
     /// By time, then in the order in which they were planned.
     events: BTreeMap<(u64, u64), Event>,
     planned: u64,
     is_dead: Vec<bool>,
+    minds: Minds,
     connections: Vec<Connection>,
     calls: Vec<Progress>,
-    /// Calls whose attempt has ended so, to be carried on.
-    ended: VecDeque<(Call, CallFault)>,
     checks: Checks,
 }
 
@@ -85,14 +84,15 @@ impl World {
     pub(super) fn new(plan: Plan, seed: Seed) -> Self {
         let mut world = World {
             seed,
-            now_us: Rc::default(),
-            epoch: Instant::now(),
+            now_us: Arc::default(),
+            // Later than all that connections call now.
+            epoch: Instant::now() + Duration::from_secs(3600),
             events: BTreeMap::new(),
             planned: 0,
             is_dead: plan.servers.iter().map(|server| server.is_dead).collect(),
+            minds: Minds::new(&plan.sending),
             connections: Vec::new(),
             calls: vec![Progress::default(); plan.calls.len()],
-            ended: VecDeque::new(),
             checks: Checks::new(plan.calls.len()),
             plan,
         };
@@ -107,7 +107,7 @@ impl World {
 
     fn plan_event(&mut self, at_us: u64, event: Event) {
         self.planned += 1;
-        self.events.insert((at_us.max(self.now_us.get()), self.planned), event);
+        self.events.insert((at_us.max(self.now_us.load(Ordering::Relaxed)), self.planned), event);
     }
 
     /// Lets everything happen.
@@ -119,10 +119,12 @@ impl World {
             if self.planned > EVENTS_MAX {
                 return Err("the run does not end".to_owned());
             }
-            self.now_us.set(at_us);
+            self.now_us.store(at_us, Ordering::Relaxed);
             self.happens(event)?;
-            while let Some((call, fault)) = self.ended.pop_front() {
-                self.after_fault(call, fault)?;
+            loop {
+                let came = lock(&self.minds.log).pop_front();
+                let Some((connection, end, came)) = came else { break };
+                self.came(connection, end, came)?;
             }
             self.plan_looks();
             self.plan_ticks();
@@ -130,11 +132,11 @@ impl World {
         }
         for connection in &self.connections {
             for end in &connection.ends {
-                if !end.table.is_empty() {
-                    return Err(format!("requests wait for ever: {:?}", end.table));
+                if end.connection.pending() > 0 {
+                    return Err(format!("requests wait for ever: {:?}", end.connection));
                 }
-                if end.life.in_service() > 0 {
-                    return Err(format!("requests are in service for ever: {:?}", end.life));
+                if end.connection.life().in_service() > 0 {
+                    return Err(format!("requests are in service for ever: {:?}", end.connection));
                 }
             }
         }
@@ -155,8 +157,8 @@ impl World {
         for connection in 0..self.connections.len() {
             for end in [CLIENT, SERVER] {
                 let of = &mut self.connections[connection].ends[end];
-                if of.sender.waits() && !std::mem::replace(&mut of.is_ticking, true) {
-                    let at_us = self.now_us.get() + TICK_US;
+                if of.connection.sender().waits() && !std::mem::replace(&mut of.is_ticking, true) {
+                    let at_us = self.now_us.load(Ordering::Relaxed) + TICK_US;
                     self.plan_event(at_us, Event::Tick(connection, end));
                 }
             }
@@ -168,13 +170,15 @@ impl World {
         const MESSAGE: usize = 4_000;
         for connection in &self.connections {
             for end in &connection.ends {
-                if end.table.len() > self.plan.pending_max {
-                    return Err(format!("{} requests wait", end.table.len()));
+                // A thread that must not wait may have four times as many pending.
+                let (sender, pending) = (end.connection.sender(), end.connection.pending());
+                if pending > 4 * self.plan.pending_max {
+                    return Err(format!("{pending} requests wait"));
                 }
                 let limit = self.plan.sending.limits.queued_octets_max;
                 let most = 4 * limit + MESSAGE + 200 * self.plan.calls.len();
-                if end.sender.waiting() > most {
-                    return Err(format!("{} octets wait to be sent", end.sender.waiting()));
+                if sender.waiting() > most {
+                    return Err(format!("{} octets wait to be sent", sender.waiting()));
                 }
                 let under_way = connection.wire.under_way(end.link.end);
                 if under_way > self.plan.conditions.window_octets {
@@ -190,27 +194,16 @@ impl World {
             Event::Start(call) => self.start(call),
             Event::Cancel(call) => self.cancel(call),
             Event::Look(connection, end) => {
-                for came in self.connections[connection].ends[end].look() {
-                    self.came(connection, end, came)?;
-                }
+                self.connections[connection].ends[end].look();
                 Ok(())
             }
             Event::Expire(connection, end) => {
-                let now_us = self.now_us.get();
-                let table_of = &mut self.connections[connection].ends[end];
-                let over = table_of.expire(now_us);
-                let next = table_of.table.next_deadline();
-                if next != ReplyTable::<Call>::NEVER {
-                    self.plan_event(next, Event::Expire(connection, end));
-                }
-                self.checks.given_up += over.len() as u64;
-                self.all_ended(over, CallFault::Stopped);
+                self.connections[connection].ends[end].connection.expire(self.now());
                 Ok(())
             }
             Event::Tick(connection, end) => {
-                let now = self.epoch + Duration::from_micros(self.now_us.get());
-                let lost = self.connections[connection].ends[end].tick(now);
-                self.all_ended(lost.unwrap_or_default(), CallFault::Lost);
+                let now = self.now();
+                self.connections[connection].ends[end].tick(now);
                 Ok(())
             }
             Event::Answer { connection, end, id, asked, answered } => {
@@ -230,9 +223,10 @@ impl World {
 
     fn start(&mut self, call: Call) -> Result<(), String> {
         let planned = &self.plan.calls[call];
-        self.calls[call].deadline = self.now_us.get().saturating_add(planned.timeout_us);
+        self.calls[call].deadline =
+            self.now_us.load(Ordering::Relaxed).saturating_add(planned.timeout_us);
         if let Some(after_us) = planned.cancel_after_us {
-            self.plan_event(self.now_us.get() + after_us, Event::Cancel(call));
+            self.plan_event(self.now_us.load(Ordering::Relaxed) + after_us, Event::Cancel(call));
         }
         self.attempt(call)
     }
@@ -241,9 +235,12 @@ impl World {
     fn cancel(&mut self, call: Call) -> Result<(), String> {
         let Some((connection, end, id)) = self.calls[call].waits.take() else { return Ok(()) };
         self.checks.given_up += 1;
-        match self.connections[connection].ends[end].cancel(id) {
-            Some(waited) if waited == call => self.checks.end(call, Outcome::Cancelled),
-            found => Err(format!("call {call} waits as {id}, where {found:?} is")),
+        match self.connections[connection].ends[end].connection.cancel(id) {
+            Some(waits) if waits.call() == call => self.checks.end(call, Outcome::Cancelled),
+            found => {
+                let found = found.map(|waits| waits.call());
+                Err(format!("call {call} waits as {id}, where {found:?} is"))
+            }
         }
     }
 
@@ -280,34 +277,27 @@ impl World {
 
     /// Sends the call where it is to go now.
     fn send(&mut self, call: Call) -> Result<(), CallFault> {
-        let now_us = self.now_us.get();
+        let now_us = self.now_us.load(Ordering::Relaxed);
         if self.calls[call].deadline <= now_us {
             return Err(CallFault::Stopped);
         }
         let (connection, end) = self.connection_for(call).ok_or(CallFault::Unreachable)?;
-        let (deadline, most) = (self.calls[call].deadline, self.plan.pending_max);
-        let planned = &self.plan.calls[call];
+        let deadline_us = self.calls[call].deadline;
+        let deadline = self.epoch.checked_add(Duration::from_micros(deadline_us));
+        let deadline = deadline.filter(|_| deadline_us != u64::MAX);
+        let (planned, now) = (&self.plan.calls[call], self.now());
         let of = &mut self.connections[connection].ends[end];
-        let begun = match of.ask(call, planned.asked, planned.padding, deadline, most) {
-            Err(NotAsked::Closed) => {
-                // The connection broke. What else waits there learns it too.
-                let lost = of.cut();
-                self.all_ended(lost, CallFault::Lost);
-                return Err(CallFault::NotSent);
-            }
-            Err(NotAsked::Full) => return Err(CallFault::Refused),
-            Ok(begun) => begun,
-        };
-        match begun {
+        let asked = of.ask(call, planned.asked, planned.padding, deadline, now);
+        match asked.map_err(|fault| fault.kind())? {
             None => {
                 self.calls[call].attempts.answered();
                 self.checks.oneway(call);
             }
-            Some(begun) => {
+            Some(id) => {
                 self.calls[call].attempts.sent();
-                self.calls[call].waits = Some((connection, end, begun.id));
-                if begun.is_next_deadline {
-                    self.plan_event(deadline, Event::Expire(connection, end));
+                self.calls[call].waits = Some((connection, end, id));
+                if deadline.is_some() {
+                    self.plan_event(deadline_us, Event::Expire(connection, end));
                 }
             }
         }
@@ -321,7 +311,7 @@ impl World {
         let server =
             self.calls[call].forwarded.or_else(|| planned.servers.get(address).copied())?;
         let asks = if planned.is_callback { SERVER } else { CLIENT };
-        let is_usable = |c: &Connection| c.server == server && c.ends[asks].is_open();
+        let is_usable = |c: &Connection| c.server == server && c.ends[asks].connection.is_open();
         if let Some(found) = self.connections.iter().position(is_usable) {
             return Some((found, asks));
         }
@@ -339,23 +329,24 @@ impl World {
         let breaks = break_in > 0 && self.seed.below(break_in) == 0;
         let breaks_at = breaks.then(|| (self.seed.below(2), self.seed.next_u64() % 600));
         let seed = Seed::new(self.seed.next_u64());
-        let wire = Wire::new(Rc::clone(&self.now_us), self.plan.conditions, breaks_at, seed);
+        let wire = Wire::new(Arc::clone(&self.now_us), self.plan.conditions, breaks_at, seed);
         let roles = match self.plan.is_bidirectional {
             true => [Roles::both(true), Roles::both(false)],
             false => [Roles::CLIENT, Roles::SERVER],
         };
-        let end =
-            |end: usize| End::new(&wire, end, roles[end], self.plan.dialect, self.plan.sending);
+        let number = self.connections.len();
+        let Plan { dialect, sending, pending_max, .. } = self.plan;
+        let end = |end: usize| {
+            let mind = self.minds.of((number, end));
+            End::new(&wire, roles[end], dialect, sending, pending_max, mind)
+        };
         let ends = [end(CLIENT), end(SERVER)];
         self.checks.counts.connections += 1;
         Connection { server, wire, ends, seen: [0; 2] }
     }
 
-    fn all_ended(&mut self, calls: Vec<Call>, fault: CallFault) {
-        for call in calls {
-            self.calls[call].waits = None;
-            self.ended.push_back((call, fault));
-        }
+    fn now(&self) -> Instant {
+        self.epoch + Duration::from_micros(self.now_us.load(Ordering::Relaxed))
     }
 
     fn came(&mut self, connection: usize, end: usize, came: Came) -> Result<(), String> {
@@ -367,8 +358,15 @@ impl World {
             Came::Late => self.checks.unexpected(true)?,
             Came::Cancel => self.checks.counts.cancels += 1,
             Came::Unasked => self.checks.unexpected(false)?,
-            Came::Unserved(calls) => self.all_ended(calls, CallFault::ClosedInOrder),
-            Came::Lost(calls) => self.all_ended(calls, CallFault::Lost),
+            Came::Expired(call) => {
+                self.checks.given_up += 1;
+                self.calls[call].waits = None;
+                self.after_fault(call, CallFault::Stopped)?;
+            }
+            Came::Failed(call, fault) => {
+                self.calls[call].waits = None;
+                self.after_fault(call, fault)?;
+            }
             Came::Reply(call, AnsweredWith::Done) => {
                 self.calls[call].waits = None;
                 self.calls[call].attempts.answered();
@@ -409,32 +407,31 @@ impl World {
         }
         let after_us = self.seed.next_u64() % planned.service_us;
         let event = Event::Answer { connection, end, id, asked, answered };
-        self.plan_event(self.now_us.get() + after_us, event);
+        self.plan_event(self.now_us.load(Ordering::Relaxed) + after_us, event);
         Ok(())
     }
 
     fn fault(&mut self, fault: Fault) {
         self.checks.counts.faults += 1;
         match fault {
-            Fault::Close(server) => self.for_each_of(server, |c| c.ends[SERVER].close()),
+            Fault::Close(server) => self.for_each_of(server, |c| {
+                c.ends[SERVER].connection.close_when_served();
+            }),
             #[cfg(test)]
             Fault::Lie(server) => self.for_each_of(server, |c| c.ends[SERVER].lie()),
             Fault::Kill(server) => {
                 self.is_dead[server] = true;
-                let mut lost = Vec::new();
                 self.for_each_of(server, |c| {
-                    lost.extend(c.ends[SERVER].cut());
+                    c.ends[SERVER].connection.cut();
                     c.wire.break_now();
                 });
-                self.all_ended(lost, CallFault::Lost);
             }
             Fault::Revive(server) => self.is_dead[server] = self.plan.servers[server].is_dead,
             Fault::CloseIdle => {
                 for connection in &mut self.connections {
-                    let end = &mut connection.ends[CLIENT];
-                    let is_idle = end.is_open() && end.life.in_service() == 0;
-                    if is_idle && end.sender.waiting() == 0 && end.table.close_if_empty() {
-                        end.cut();
+                    let end = &connection.ends[CLIENT].connection;
+                    if end.idle_since().is_some() {
+                        end.close_if_idle();
                     }
                 }
             }
@@ -442,7 +439,7 @@ impl World {
                 let octets = [self.seed.next_u64().to_le_bytes(); 3].concat();
                 if let Some(connection) = self.connections.get_mut(number) {
                     let of = &mut connection.ends[end];
-                    of.sender.post(&of.link, &octets);
+                    of.connection.sender().post(of.connection.link(), &octets);
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Properties: whatever is put, flushed, taken and broken in whatever order, each message that was
 //! accepted arrives once, whole and in order, or is told to be lost.
 
+use super::super::queue::OVERDRAFT;
 use super::super::word::State;
-use super::super::{OVERDRAFT, Put, Release, SendFault, Sender, Terms, When};
+use super::super::{Put, Release, SendFault, Sender, Terms, When};
 use super::{LIMITS, Wire, message};
 use corbie_threads::thread::Patience;
 use proptest::prelude::*;

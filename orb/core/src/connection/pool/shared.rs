@@ -5,12 +5,14 @@
 
 use super::{ConnectionPool, Lease, Opening};
 use crate::Orb;
-use crate::clock::Clock;
+use crate::connection::Connection;
 use crate::connection::line::Line;
-use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
-use corbie_transport::Link;
+use corbie_connection::Clock;
+use corbie_connection::{Awaited, Bounds, ConnectionFault, Limits, ReceiveFailure};
+use corbie_giop::Roles;
+use corbie_transport::{Link, Waiter};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// What a pool has of connections that calls share.
@@ -28,9 +30,9 @@ pub(super) struct Sharing {
 #[derive(Default)]
 pub(super) struct Shared {
     /// The one that calls share.
-    pub(super) common: Option<Arc<MuxedConnection>>,
+    pub(super) common: Option<Arc<Connection>>,
     /// Those that one call uses at a time.
-    pub(super) own: Vec<Arc<MuxedConnection>>,
+    pub(super) own: Vec<Arc<Connection>>,
     /// A thread opens the common one, or sends what stands in its line.
     pub(super) is_opening: bool,
     /// Calls that wait for the common one.
@@ -40,12 +42,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn connections(&self) -> impl Iterator<Item = &Arc<MuxedConnection>> {
+    fn connections(&self) -> impl Iterator<Item = &Arc<Connection>> {
         self.common.iter().chain(&self.own)
     }
 
     /// One that can take a request now.
-    pub(super) fn find(&self, lease: Lease) -> Option<Arc<MuxedConnection>> {
+    pub(super) fn find(&self, lease: Lease) -> Option<Arc<Connection>> {
         let found = match lease {
             // While its line is being sent, nothing goes past that.
             Lease::Shared if self.is_opening => None,
@@ -65,7 +67,7 @@ impl Shared {
 
 impl ConnectionPool {
     /// A connection that calls can share: the one of this endpoint, or one that no request uses;
-    /// opened when there is none. To be given back with [`MuxedConnection::release`].
+    /// opened when there is none. To be given back with [`Connection::release`].
     ///
     /// # Errors
     /// As [`ConnectionPool::take`].
@@ -75,7 +77,7 @@ impl ConnectionPool {
         clock: &mut Clock,
         lease: Lease,
         opening: Opening,
-    ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
+    ) -> Result<Arc<Connection>, ConnectionFault> {
         let mut shared = self.lock_shared();
         loop {
             if let Some(connection) = shared.find(lease) {
@@ -102,7 +104,7 @@ impl ConnectionPool {
         shared: &mut Shared,
         opening: Opening,
     ) -> Result<(), ConnectionFault> {
-        let is_closed = |connection: &&Arc<MuxedConnection>| !connection.is_open();
+        let is_closed = |connection: &&Arc<Connection>| !connection.is_open();
         let lost = shared.connections().filter(is_closed).count();
         self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
         shared.forget_closed();
@@ -115,11 +117,11 @@ impl ConnectionPool {
         orb: &Orb,
         clock: &Clock,
         lease: Lease,
-    ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
+    ) -> Result<Arc<Connection>, ConnectionFault> {
         let opened = self.connect_link(orb, clock).and_then(|link| self.share(orb, link));
         match (lease, opened) {
             (Lease::Shared, Ok(connection)) => {
-                self.send_line(&connection);
+                self.send_line(orb, &connection);
                 Ok(connection)
             }
             (Lease::Shared, Err(fault)) => {
@@ -136,23 +138,26 @@ impl ConnectionPool {
     }
 
     /// The connection over `link`, for several calls.
-    pub(super) fn share(
-        &self,
-        orb: &Orb,
-        link: Link,
-    ) -> Result<Arc<MuxedConnection>, ConnectionFault> {
-        if link.descriptor().is_none() {
+    pub(super) fn share(&self, orb: &Orb, link: Link) -> Result<Arc<Connection>, ConnectionFault> {
+        if !link.can_be_watched() {
             return Err(ConnectionFault::CannotBeWatched);
         }
         // The thread that closes the pool looks here after that, for what is to be closed.
         if self.lock().closed {
             return Err(ConnectionFault::ShutDown);
         }
-        let connection =
-            MuxedConnection::new(orb, self.endpoint.clone(), self.code_sets, self.protocol, link);
-        let weak: Weak<MuxedConnection> = Arc::downgrade(&connection);
-        orb.flusher().add(weak);
-        Ok(connection)
+        let settings = orb.settings();
+        let bounds = Bounds {
+            queue: Limits {
+                queued_octets_max: settings.queued_octets_max,
+                batch_octets: settings.batch_octets,
+                small_octets: 0,
+            },
+            pending_requests_max: settings.pending_requests_max as usize,
+        };
+        let state = (self.endpoint.clone(), self.code_sets).into();
+        let (roles, waiter) = ((Roles::CLIENT, self.protocol), Waiter::new(orb.client_wait()));
+        Ok(Connection::new(orb, roles, link, waiter, &bounds, state))
     }
 
     /// Another thread opens the common connection: waits for that, as long as the call may take.
@@ -201,7 +206,7 @@ impl ConnectionPool {
 
     pub(super) fn purge_shared(&self, cutoff: Instant) -> u32 {
         let mut shared = self.lock_shared();
-        let is_old = |c: &Arc<MuxedConnection>| c.idle_since().is_some_and(|since| since < cutoff);
+        let is_old = |c: &Arc<Connection>| c.idle_since().is_some_and(|since| since < cutoff);
         let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
         shared.forget_closed();
         u32::try_from(closed).unwrap_or(0)
@@ -220,12 +225,14 @@ impl ConnectionPool {
     }
 
     /// Ends the asynchronous calls whose time is over at `now`.
-    pub(crate) fn expire(&self, now: Instant) {
+    pub(crate) fn expire(&self, orb: &Orb, now: Instant) {
         // One that is missed, as the list changes, has its turn the next time.
         for index in 0.. {
             let Some(connection) = self.shared_connection(index) else { return };
             connection.expire(now);
-            connection.break_if_stuck(now);
+            if connection.is_stuck(orb, now) {
+                connection.broke(&ReceiveFailure::TooSlow);
+            }
         }
     }
 
@@ -236,11 +243,11 @@ impl ConnectionPool {
         }
     }
 
-    fn shared_connection(&self, index: usize) -> Option<Arc<MuxedConnection>> {
+    fn shared_connection(&self, index: usize) -> Option<Arc<Connection>> {
         self.lock_shared().connections().nth(index).cloned()
     }
 
-    pub(super) fn shared_connections(&self) -> Vec<Arc<MuxedConnection>> {
+    pub(super) fn shared_connections(&self) -> Vec<Arc<Connection>> {
         self.lock_shared().connections().cloned().collect()
     }
 
@@ -252,11 +259,12 @@ impl ConnectionPool {
 #[cfg(test)]
 mod tests {
     use crate::Orb;
-    use crate::clock::Clock;
     use crate::connection::Lease;
+    use crate::connection::Opening;
     use crate::connection::cache::ConnectionCache;
-    use crate::connection::{Awaited, ConnectionFault, Opening};
     use corbie_cdr::CodeSets;
+    use corbie_connection::Clock;
+    use corbie_connection::{Awaited, ConnectionFault};
     use corbie_giop::Protocol;
     use corbie_settings::Settings;
     use corbie_transport::Endpoint;
@@ -269,10 +277,10 @@ mod tests {
         // As while another thread connects, which never ends here.
         pool.lock_shared().is_opening = true;
         cache.purge(Some(Duration::ZERO), 0);
-        cache.expire(&mut Vec::new());
+        let orb = Orb::new(Settings::default());
+        cache.expire(&orb, &mut Vec::new());
         cache.flush();
         assert_eq!(pool.open_connections(), 1, "the one that is being opened");
-        let orb = Orb::new(Settings::default());
         let mut clock = Clock::start(Some(Duration::from_millis(1)));
         let failed = pool.shared(&orb, &mut clock, Lease::Shared, Opening::Free).err();
         assert!(matches!(failed, Some(ConnectionFault::TimedOut(Awaited::Connection))));

@@ -6,7 +6,8 @@
 use super::{ConnectionPool, Lease, Opening};
 use crate::Orb;
 use crate::client::{AwaitedCall, deliver};
-use crate::connection::{Awaited, ConnectionFault, MuxedConnection};
+use crate::connection::Connection;
+use corbie_connection::{Awaited, ConnectionFault};
 use corbie_transport::Link;
 use std::io;
 use std::sync::Arc;
@@ -26,9 +27,9 @@ pub(crate) enum NotInLine {
 
 impl ConnectionPool {
     /// A connection that can take a request now, without waiting. To be given back with
-    /// [`MuxedConnection::release`].
+    /// [`Connection::release`].
     #[inline]
-    pub(crate) fn shared_now(&self, lease: Lease) -> Option<Arc<MuxedConnection>> {
+    pub(crate) fn shared_now(&self, lease: Lease) -> Option<Arc<Connection>> {
         self.lock_shared().find(lease)
     }
 
@@ -90,7 +91,7 @@ impl ConnectionPool {
             self.share(orb, link)
         });
         match (lease, opened) {
-            (Lease::Shared, Ok(connection)) => self.send_line(&connection),
+            (Lease::Shared, Ok(connection)) => self.send_line(orb, &connection),
             (Lease::Shared, Err(fault)) => self.fail_line(&fault),
             (Lease::Exclusive | Lease::Reserved, Ok(connection)) => self.send_own(&connection),
             (Lease::Exclusive | Lease::Reserved, Err(fault)) => {
@@ -101,7 +102,7 @@ impl ConnectionPool {
     }
 
     /// The common connection is open: sends what stands in its line; then it is there for all.
-    pub(super) fn send_line(&self, connection: &Arc<MuxedConnection>) {
+    pub(super) fn send_line(self: &Arc<Self>, orb: &Orb, connection: &Arc<Connection>) {
         let mut shared = self.lock_shared();
         // From here on the thread that closes the pool finds it.
         shared.common = Some(Arc::clone(connection));
@@ -110,6 +111,7 @@ impl ConnectionPool {
             connection.shut_down();
             return self.fail_line(&ConnectionFault::ShutDown);
         }
+        let mut has_sent = false;
         while connection.is_open() {
             let calls = shared.line.take();
             if calls.is_empty() {
@@ -120,9 +122,14 @@ impl ConnectionPool {
             for call in calls {
                 deliver::send_over(call, self, connection);
             }
+            has_sent = true;
             shared = self.lock_shared();
         }
         drop(shared);
+        if has_sent {
+            // What the server did not serve before it closed stands in line again.
+            return self.could_not_open(orb);
+        }
         self.fail_line(&ConnectionFault::closed());
     }
 
@@ -136,8 +143,8 @@ impl ConnectionPool {
         calls.into_iter().for_each(|call| deliver::failed(call, fault.again()));
     }
 
-    /// A thread could not open the common connection in the time of its own call: the connector
-    /// goes on for the calls in the line.
+    /// There is no common connection, as a thread could not open it in the time of its own call, or
+    /// it is closed again: the connector goes on for the calls in the line.
     pub(super) fn could_not_open(self: &Arc<Self>, orb: &Orb) {
         let mut shared = self.lock_shared();
         if shared.line.is_empty() {
@@ -149,7 +156,7 @@ impl ConnectionPool {
     }
 
     /// The call that waits longest for a connection of its own gets this one.
-    fn send_own(&self, connection: &Arc<MuxedConnection>) {
+    fn send_own(&self, connection: &Arc<Connection>) {
         connection.reserve();
         let mut shared = self.lock_shared();
         shared.own.push(Arc::clone(connection));

@@ -51,7 +51,7 @@ impl Charge {
         let requests = held.requests.fetch_add(1, Ordering::AcqRel);
         let all = held.octets.fetch_add(octets, Ordering::AcqRel);
         if let Some(connection) = connection {
-            connection.life.keep();
+            connection.life().keep();
         }
         // Dropped on the way out, it gives back what was taken.
         let connection = connection.cloned();

@@ -124,12 +124,12 @@ impl HeldRequest {
 
     /// The number of the connection; calls of this process have one together.
     pub(super) fn connection_id(&self) -> u64 {
-        self.connection().map_or(u64::MAX, |connection| connection.id)
+        self.connection().map_or(u64::MAX, |connection| connection.state().accepted.id)
     }
 
     /// Whether the client takes replies, or has gone.
     pub(super) fn has_room(&self) -> bool {
-        self.connection().is_none_or(|c| c.is_closing() || !c.sender.is_over_half())
+        self.connection().is_none_or(|c| c.is_ending() || !c.sender().is_over_half())
     }
 
     /// It is being served: its place in the queue is free. Its connection stays busy.
@@ -139,7 +139,7 @@ impl HeldRequest {
 
     /// Whether no client is left that could be answered.
     pub(crate) fn is_orphan(&self) -> bool {
-        self.connection().is_some_and(|connection| connection.is_closing())
+        self.connection().is_some_and(|connection| connection.is_ending())
     }
 
     /// See [`super::HeldRequests`].

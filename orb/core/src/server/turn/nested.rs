@@ -68,10 +68,10 @@ fn let_others_serve() -> WhileWaiting {
 #[cold]
 fn call_stand_in(Duty { orb, connection }: &Duty) -> Arc<ServerConnection> {
     connection.flush();
-    if let Some(threads) = &connection.threads {
+    if let Some(threads) = &connection.state().accepted.threads {
         // Order gives way to progress.
         end_oneway(threads);
-        if threads.begin_waiting(&connection.reading, orb.settings().pool_threads_max) {
+        if threads.begin_waiting(connection.reading(), orb.settings().pool_threads_max) {
             per_connection::start(orb, connection, threads);
         }
     }
@@ -81,7 +81,9 @@ fn call_stand_in(Duty { orb, connection }: &Duty) -> Arc<ServerConnection> {
 impl Drop for WhileWaiting {
     #[inline]
     fn drop(&mut self) {
-        if let Some(threads) = self.0.as_ref().and_then(|connection| connection.threads.as_ref()) {
+        if let Some(threads) =
+            self.0.as_ref().and_then(|connection| connection.state().accepted.threads.as_ref())
+        {
             threads.end_waiting();
         }
     }

@@ -7,14 +7,14 @@
 use super::nested::{begin_duty, begin_oneway, end_duty, end_oneway};
 use crate::Orb;
 use crate::server::{ServerConnection, dispatch, due_responses};
-use corbie_connection::ReceiveFailure;
+use corbie_connection::Came;
 use corbie_threads::connection_threads::ConnectionThreads;
 use std::sync::Arc;
 
 /// Starts the first thread that serves `connection`, until it closes; `false` when it is not for
 /// threads of its own.
 pub(crate) fn begin(orb: &Orb, connection: &Arc<ServerConnection>) -> bool {
-    let Some(threads) = &connection.threads else { return false };
+    let Some(threads) = &connection.state().accepted.threads else { return false };
     threads.expect_first();
     start(orb, connection, threads);
     true
@@ -25,14 +25,21 @@ pub(super) fn start(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Con
     let thread = std::thread::Builder::new().name("corbie-connection".to_owned());
     let started = thread.spawn({
         let (orb, connection) = (orb.clone(), Arc::clone(connection));
-        move || connection.threads.as_ref().is_some_and(|threads| serve(&orb, &connection, threads))
+        move || {
+            connection
+                .state()
+                .accepted
+                .threads
+                .as_ref()
+                .is_some_and(|threads| serve(&orb, &connection, threads))
+        }
     });
     if let Err(error) = started {
         tracing::warn!(peer = %connection.peer(), %error, "no thread to be had for a connection");
         threads.arrive();
         if threads.leave() {
             connection.close_when_served();
-            orb.server().forget(connection.id);
+            orb.server().forget(connection.state().accepted.id);
         }
     }
 }
@@ -46,7 +53,7 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThre
     let is_last = threads.leave();
     if is_last {
         connection.finish();
-        orb.server().forget(connection.id);
+        orb.server().forget(connection.state().accepted.id);
     }
     is_last
 }
@@ -56,16 +63,21 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThre
 fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThreads) -> bool {
     connection.wait_until_taken();
     due_responses::wait_for_room(orb, connection);
-    let Some(mut reading) = threads.take_turn(&connection.reading) else { return false };
-    let message = match connection.receive(orb, &mut reading) {
-        Ok(message) => message,
+    let Some(mut reading) = threads.take_turn(connection.reading()) else { return false };
+    let came = match connection.receive(orb, &mut reading) {
+        Ok(came) => came,
         Err(failure) => {
             drop(reading);
-            end(connection, &failure);
+            connection.broke(&failure);
             return false;
         }
     };
     threads.note_message();
+    let Came::Request(message, incoming) = came else {
+        drop(reading);
+        connection.handle(orb, came, None);
+        return !connection.has_stopped();
+    };
     let mut is_oneway = false;
     // Not before the connection has what it needs of the message.
     let give_turn_back = |may_be_overtaken| {
@@ -80,36 +92,11 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Connection
             drop(reading);
         }
     };
-    dispatch::message(orb, connection, &message, give_turn_back);
+    dispatch::message(orb, connection, &message, incoming, give_turn_back);
     if is_oneway {
         end_oneway(threads);
     }
     drop(message);
     connection.flush_batch();
-    !connection.life.has_declined() && !connection.is_closing()
-}
-
-/// Says why the connection ends, and ends it.
-#[cold]
-pub(crate) fn end(connection: &ServerConnection, failure: &ReceiveFailure) {
-    if connection.is_closing() {
-        return; // We closed it ourselves, and said why.
-    }
-    let peer = connection.peer();
-    match failure {
-        ReceiveFailure::Closed => connection.close(None),
-        ReceiveFailure::NothingCame => {
-            tracing::debug!(%peer, "idle connection closed");
-            connection.close_when_served();
-        }
-        ReceiveFailure::TooSlow => {
-            tracing::warn!(%peer, "connection closed: a message took too long to arrive");
-            connection.close(None);
-        }
-        ReceiveFailure::Giop(error) => connection.refuse(error),
-        ReceiveFailure::Io(error) => {
-            tracing::debug!(%peer, %error, "connection broke");
-            connection.close(None);
-        }
-    }
+    !connection.has_stopped()
 }

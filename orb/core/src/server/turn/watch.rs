@@ -8,7 +8,6 @@ use corbie_threads::connection_threads::{Finding, StandIns};
 use corbie_threads::lookout::{Duty, Lookout};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The watch sleeps when no upcall was seen for a second.
@@ -36,7 +35,9 @@ fn look(orb: &Orb) -> bool {
     };
     for connection in orb.server().registry.those(is_behind) {
         tracing::debug!(peer = %connection.peer(), "another thread reads during long upcalls");
-        if let Some(threads) = connection.threads.as_ref().filter(|threads| threads.call()) {
+        if let Some(threads) =
+            connection.state().accepted.threads.as_ref().filter(|threads| threads.call())
+        {
             per_connection::start(orb, &connection, threads);
         }
     }
@@ -44,10 +45,10 @@ fn look(orb: &Orb) -> bool {
 }
 
 fn look_at(orb: &Orb, connection: &ServerConnection) -> Finding {
-    let threads = connection.threads.as_ref().filter(|_| !connection.is_closing());
+    let threads = connection.state().accepted.threads.as_ref().filter(|_| !connection.is_ending());
     let Some(threads) = threads else { return Finding::Quiet };
-    threads.look(&connection.reading, || {
-        let comes = connection.is_batching.load(Ordering::Relaxed) || connection.link.is_stale();
+    threads.look(connection.reading(), || {
+        let comes = connection.is_batching() || connection.link().is_stale();
         comes && !due_responses::is_full(orb, connection)
     })
 }

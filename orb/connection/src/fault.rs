@@ -2,14 +2,14 @@
 //!
 //! Raised as a system exception in one place, `client/fault`; `client/attempts` reads the kind.
 
-use corbie_connection::ReceiveFailure;
-use corbie_giop::{GiopError, MessageKind};
+use crate::ReceiveFailure;
+use corbie_giop::{Fault, GiopError, MessageKind};
 use std::io;
 use std::time::Duration;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) enum ConnectionFault {
+pub enum ConnectionFault {
     /// No connection can be opened.
     Unreachable(io::Error),
     /// The policy `NO_RECONNECT` forbids to open one.
@@ -41,7 +41,7 @@ pub(crate) enum ConnectionFault {
 
 /// What a call waited for when its time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Awaited {
+pub enum Awaited {
     /// A connection being opened.
     Connection,
     /// One of so many connections that others used.
@@ -55,7 +55,7 @@ pub(crate) enum Awaited {
 impl ConnectionFault {
     /// The same, for another call.
     #[cold]
-    pub(crate) fn again(&self) -> Self {
+    pub fn again(&self) -> Self {
         let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
         match self {
             ConnectionFault::Unreachable(error) => ConnectionFault::Unreachable(copy(error)),
@@ -74,21 +74,34 @@ impl ConnectionFault {
         }
     }
 
+    /// What `Attempts` of a call make of it.
+    pub fn kind(&self) -> Fault {
+        use ConnectionFault as C;
+        match self {
+            C::NotSent(_) => Fault::NotSent,
+            C::ClosedInOrder => Fault::ClosedInOrder,
+            C::Unreachable(_) | C::CannotBeWatched => Fault::Unreachable,
+            C::Lost(_) | C::LostInQueue(_) | C::Protocol(_) | C::Unexpected(_) => Fault::Lost,
+            C::TimedOut(_) | C::ShutDown => Fault::Stopped,
+            C::MayNotOpen | C::Full | C::NotUnderstood(_) => Fault::Refused,
+        }
+    }
+
     /// The connection is used although it was given back.
     #[cold]
-    pub(crate) fn gone() -> Self {
+    pub fn gone() -> Self {
         ConnectionFault::Lost(io::ErrorKind::NotConnected.into())
     }
 
     /// The connection was closed before; another one may do.
     #[cold]
-    pub(crate) fn closed() -> Self {
+    pub fn closed() -> Self {
         ConnectionFault::NotSent(io::ErrorKind::NotConnected.into())
     }
 
     /// Sending failed, and the server has surely not got the whole request.
     #[cold]
-    pub(crate) fn sending(error: io::Error) -> Self {
+    pub fn sending(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::TimedOut => ConnectionFault::TimedOut(Awaited::Sending),
             _ => ConnectionFault::NotSent(error),
@@ -97,7 +110,7 @@ impl ConnectionFault {
 
     /// No reply came to a request that was sent, in the `time` that it had.
     #[cold]
-    pub(crate) fn receiving(failure: ReceiveFailure, time: Option<Duration>) -> Self {
+    pub fn receiving(failure: ReceiveFailure, time: Option<Duration>) -> Self {
         match failure {
             ReceiveFailure::NothingCame | ReceiveFailure::TooSlow => {
                 ConnectionFault::TimedOut(Awaited::Reply(time))
@@ -108,7 +121,7 @@ impl ConnectionFault {
 
     /// The connection is of no use any more, as `failure` says, while requests waited for replies.
     #[cold]
-    pub(crate) fn broken(failure: &ReceiveFailure) -> Self {
+    pub fn broken(failure: &ReceiveFailure) -> Self {
         let (kind, text) = match failure {
             ReceiveFailure::Giop(error) => return ConnectionFault::Protocol(error.clone()),
             ReceiveFailure::Io(error) => (error.kind(), error.to_string()),

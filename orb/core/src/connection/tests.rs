@@ -3,12 +3,12 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that the tests share
 
-use super::MuxedConnection;
-use crate::clock::Clock;
+use super::Connection;
 use crate::connection::Lease;
 use crate::connection::Opening;
 use crate::{Object, Operation, Orb, ReplySink};
 use corbie_cdr::{ByteOrder, Version};
+use corbie_connection::Clock;
 use corbie_giop::{ReplyHeader, ReplyStatus, ServiceContexts, close_connection, finish_message};
 use corbie_settings::{EventLoop, Settings};
 use corbie_types::{IiopProfile, Ior, SystemExceptionKind};
@@ -51,7 +51,7 @@ struct Scene {
     orb: Orb,
     /// One for each scene: what the scene before sent again must not come here.
     listener: TcpListener,
-    connection: Arc<MuxedConnection>,
+    connection: Arc<Connection>,
     server: Option<TcpStream>,
     outcomes: Outcomes,
     ids: [u32; REQUESTS],
@@ -77,7 +77,7 @@ fn object(orb: &Orb, listener: &TcpListener) -> Object {
     Object::new(orb, Ior::from_iiop("IDL:Test:1.0", &profile).unwrap())
 }
 
-fn connection(object: &Object) -> Arc<MuxedConnection> {
+fn connection(object: &Object) -> Arc<Connection> {
     let binding = object.binding().unwrap();
     let mut clock = Clock::start(None);
     binding
@@ -141,12 +141,12 @@ impl Scene {
         // Another thread of the ORB may have read it already.
         let deadline = Instant::now() + Duration::from_secs(1);
         while self.connection.is_open()
-            && !self.connection.link.is_stale()
+            && !self.connection.link().is_stale()
             && Instant::now() < deadline
         {
             std::thread::yield_now();
         }
-        self.connection.read_available(&self.orb);
+        self.connection.read_available(&self.orb, false);
     }
 }
 

@@ -5,12 +5,12 @@ use corbie_giop::Version;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module.
-pub(crate) struct Activity(AtomicU64);
+pub struct Activity(AtomicU64);
 
 /// What was heard last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Heard {
+pub enum Heard {
     /// Nothing since it was accepted.
     Nothing,
     /// A whole message.
@@ -26,13 +26,13 @@ const MINOR_SHIFT: u32 = 8;
 impl Activity {
     /// Of a connection that was accepted at `tick`. Until the first message, what we say on our own
     /// account is said in our highest `version`.
-    pub(crate) fn new(tick: u64, version: Version) -> Self {
+    pub fn new(tick: u64, version: Version) -> Self {
         Activity(AtomicU64::new(pack(tick, version.minor, Heard::Nothing)))
     }
 
     /// A message came at `tick`; `awaited`: a part of another is here, which began then.
     #[inline]
-    pub(crate) fn note_message(&self, tick: u64, version: Version, awaited: Option<u64>) {
+    pub fn note_message(&self, tick: u64, version: Version, awaited: Option<u64>) {
         let (since, heard) = match awaited {
             Some(begun) => (begun, Heard::Part),
             None => (tick, Heard::Message),
@@ -40,9 +40,18 @@ impl Activity {
         self.0.store(pack(since, version.minor, heard), Ordering::Relaxed);
     }
 
+    /// This end says something in `version`.
+    #[inline]
+    pub fn note_version(&self, version: Version) {
+        if self.version() != version {
+            let word = pack(self.since(), version.minor, self.heard());
+            self.0.store(word, Ordering::Relaxed);
+        }
+    }
+
     /// A part of a message is here, and more is awaited.
     #[inline]
-    pub(crate) fn note_part(&self, tick: u64) {
+    pub fn note_part(&self, tick: u64) {
         if self.heard() != Heard::Part {
             let minor = self.version().minor;
             self.0.store(pack(tick, minor, Heard::Part), Ordering::Relaxed);
@@ -50,7 +59,7 @@ impl Activity {
     }
 
     /// No message is awaited: that one is incomplete is not the peer's fault.
-    pub(crate) fn excuse_peer(&self) {
+    pub fn excuse_peer(&self) {
         if self.heard() == Heard::Part {
             let minor = self.version().minor;
             self.0.store(pack(self.since(), minor, Heard::Message), Ordering::Relaxed);
@@ -59,7 +68,7 @@ impl Activity {
 
     /// What was heard last.
     #[inline]
-    pub(crate) fn heard(&self) -> Heard {
+    pub fn heard(&self) -> Heard {
         match self.0.load(Ordering::Relaxed) as u8 {
             0 => Heard::Nothing,
             1 => Heard::Message,
@@ -68,12 +77,12 @@ impl Activity {
     }
 
     /// The tick at which that began.
-    pub(crate) fn since(&self) -> u64 {
+    pub fn since(&self) -> u64 {
         self.0.load(Ordering::Relaxed) >> TICK_SHIFT
     }
 
     /// The version of the peer's last message.
-    pub(crate) fn version(&self) -> Version {
+    pub fn version(&self) -> Version {
         let minor = (self.0.load(Ordering::Relaxed) >> MINOR_SHIFT) as u8;
         Version { minor, ..Version::V1_2 }
     }

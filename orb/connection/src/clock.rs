@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 /// The time of one call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    pub(crate) start: Instant,
+pub struct Clock {
+    /// When it began.
+    pub start: Instant,
     /// When what is being done now has to end, from `start`: sending, or the whole call.
     timeout: Option<Duration>,
     /// Whether anything was waited for since `start`.
-    pub(crate) has_waited: bool,
+    pub has_waited: bool,
     /// Where sending and receiving have times of their own.
     phases: Option<Phases>,
 }
@@ -41,7 +42,7 @@ impl Phases {
 impl Clock {
     /// A call begins now and may take `timeout`; `None`: for ever.
     #[inline]
-    pub(crate) fn start(timeout: Option<Duration>) -> Self {
+    pub fn start(timeout: Option<Duration>) -> Self {
         Clock { start: Instant::now(), timeout, has_waited: false, phases: None }
     }
 
@@ -49,7 +50,7 @@ impl Clock {
     /// and `whole` altogether; and `each_sending` for the first sending, and for each that follows
     /// one that went out.
     #[cold]
-    pub(crate) fn in_phases(
+    pub fn in_phases(
         sending: Option<Duration>,
         each_sending: Option<Duration>,
         whole: Option<Duration>,
@@ -63,7 +64,7 @@ impl Clock {
 
     /// The request is sent.
     #[inline]
-    pub(crate) fn sent(&mut self) {
+    pub fn sent(&mut self) {
         if let Some(phases) = &mut self.phases {
             phases.is_sent = true;
             let reply = phases.reply.map(|reply| self.start.elapsed().saturating_add(reply));
@@ -74,7 +75,7 @@ impl Clock {
 
     /// The request has to be sent again.
     #[inline]
-    pub(crate) fn sending_again(&mut self) {
+    pub fn sending_again(&mut self) {
         if let Some(phases) = &mut self.phases {
             if std::mem::take(&mut phases.is_sent) {
                 let again = |each: Duration| self.start.elapsed().saturating_add(each);
@@ -87,30 +88,30 @@ impl Clock {
 
     /// When what is being done now has to end.
     #[inline]
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.timeout.and_then(|timeout| self.start.checked_add(timeout))
     }
 
     /// How long what is being done now may take, from the start of the call.
-    pub(crate) fn timeout(&self) -> Option<Duration> {
+    pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
     /// What is left of the time.
-    pub(crate) fn left(&self) -> Option<Duration> {
+    pub fn left(&self) -> Option<Duration> {
         self.deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Something was done that may have taken long: notes it if it did. Less than an eighth of the
     /// time is no reason to set other time-outs, which costs a system call each.
-    pub(crate) fn note_long_wait(&mut self) {
+    pub fn note_long_wait(&mut self) {
         let is_long = |timeout: Duration| self.start.elapsed() > timeout / 8;
         self.has_waited |= self.timeout.is_some_and(is_long);
     }
 
     /// How long the next wait may take: all of the time, unless some of it has passed.
     #[inline]
-    pub(crate) fn next_wait(&self) -> Option<Duration> {
+    pub fn next_wait(&self) -> Option<Duration> {
         if self.has_waited { self.left() } else { self.timeout }
     }
 }
