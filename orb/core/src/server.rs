@@ -49,8 +49,6 @@ pub(crate) use shutdown::{close_silent, stop};
 
 use crate::Orb;
 use crate::connection::Connection as ServerConnection;
-use crate::connection::Connection as ServerConnection;
-use crate::handles::Part;
 use crate::handles::Part;
 use corbie_threads::connection_threads::StandIns;
 use due_responses::DueResponses;
