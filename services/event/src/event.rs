@@ -4,11 +4,13 @@
 //! decoded on the way unless sender and receiver disagree in byte order, alignment or code sets.
 //! An untyped event is the operation `push` with one `any`, a typed event any other operation.
 
+mod converted;
 pub(crate) mod properties;
 
 use crate::interfaces::Signature;
+use converted::{Converted, Form};
 use corbie::Operation;
-use corbie::cdr::{Direction, Error, ErrorKind};
+use corbie::cdr::{Direction, Error, ErrorKind, Limits};
 use corbie::{
     Any, ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal as _, SystemException, TypeCode,
     Version,
@@ -43,6 +45,10 @@ pub struct Event {
     order: ByteOrder,
     version: Version,
     code_sets: CodeSets,
+    /// Within which they are read, unless those are the defaults.
+    limits: Option<Arc<Limits>>,
+    /// In the forms that receivers needed.
+    converted: Converted,
     /// As one `any`, once a consumer needs it; none, when its arguments cannot be read.
     untyped: OnceLock<Option<Arc<Event>>>,
 }
@@ -62,6 +68,8 @@ impl Event {
             order: d.order(),
             version: d.version(),
             code_sets: d.code_sets(),
+            limits: (*d.limits() != Limits::DEFAULT).then(|| Arc::new(d.limits().clone())),
+            converted: Converted::default(),
             untyped: OnceLock::new(),
         }
     }
@@ -98,8 +106,18 @@ impl Event {
         write(&mut e)?;
         let octets = e.to_vec().into_boxed_slice();
         let (order, version) = (ByteOrder::NATIVE, Version::V1_2);
-        let untyped = OnceLock::new();
-        Ok(Self { operation, shape, octets, lead: 0, order, version, code_sets, untyped })
+        Ok(Self {
+            operation,
+            shape,
+            octets,
+            lead: 0,
+            order,
+            version,
+            code_sets,
+            limits: None,
+            converted: Converted::default(),
+            untyped: OnceLock::new(),
+        })
     }
 
     /// The operation that the event is a call of.
@@ -126,7 +144,9 @@ impl Event {
 
     /// What it counts as where memory is bounded.
     pub(crate) fn weight(&self) -> usize {
-        self.octets.len().saturating_add(Self::BESIDE)
+        // What came from another kind of machine is kept in the form of this one as well.
+        let forms = if self.is_as_written() { 1 } else { 2 };
+        self.octets.len().saturating_mul(forms).saturating_add(Self::BESIDE)
     }
 
     /// Whether it has no arguments.
@@ -182,24 +202,36 @@ impl Event {
         let mut d = Decoder::with_position(&self.octets, self.lead, self.order);
         d.set_version(self.version);
         d.set_code_sets(self.code_sets);
+        if let Some(limits) = &self.limits {
+            d.set_limits(limits);
+        }
         d
     }
 
     /// Writes its arguments: as they came, where the receiver reads the same octets in the same
-    /// way, else converted.
+    /// way, else converted, which is done once for all receivers of a kind.
     ///
     /// # Errors
     /// Those of reading them, when they have to be converted.
     pub fn write(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
-        let is_alike = self.order == e.order()
-            && self.lead == e.position() % 8
-            && self.code_sets == e.code_sets()
-            && self.version.of_values() == e.version().of_values();
-        if is_alike || self.is_empty() {
+        let form = Form::of(e);
+        if form == self.form() || self.is_empty() {
             e.write_octets(self.octets());
             return Ok(());
         }
-        self.convert(e)
+        let octets = self.converted.in_form(form, || self.convert(form))?;
+        e.write_octets(&octets);
+        Ok(())
+    }
+
+    /// The form in which its octets came.
+    fn form(&self) -> Form {
+        Form {
+            order: self.order,
+            lead: self.lead,
+            version: self.version.of_values(),
+            code_sets: self.code_sets,
+        }
     }
 
     /// Writes it as one `any`, whichever kind of event it is.
@@ -222,7 +254,7 @@ impl Event {
     }
 
     #[cold]
-    fn convert(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
+    fn convert(&self, form: Form) -> Result<Vec<u8>, Error> {
         let mut d = self.decoder();
         let values = match &self.shape {
             Shape::Any => vec![Any::decode(&mut d)?],
@@ -231,26 +263,78 @@ impl Event {
                 signature.types().iter().map(read).collect::<Result<Vec<Any>, Error>>()?
             }
         };
-        // What borrows from the values must end before they do; so it is copied from there.
-        let lead = e.position() % 8;
-        let mut own = Encoder::new(Vec::new(), e.order());
-        own.set_version(e.version());
-        own.set_code_sets(e.code_sets());
-        (0..lead).for_each(|_| own.write_octet(0));
+        let mut e = form.encoder();
         for value in &values {
             match &self.shape {
-                Shape::Any => Any::encode(value, &mut own)?,
-                Shape::Typed(_) => value.encode_value(&mut own)?,
+                Shape::Any => Any::encode(value, &mut e)?,
+                Shape::Typed(_) => value.encode_value(&mut e)?,
             }
         }
-        e.write_octets(own.to_vec().get(lead..).unwrap_or_default());
-        Ok(())
+        Ok(e.to_vec().split_off(form.lead))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn written_for(event: &Event, order: ByteOrder) -> (Vec<u8>, bool) {
+        let mut e = Encoder::new(Vec::new(), order);
+        e.set_version(Version::V1_2);
+        e.set_code_sets(CODE_SETS);
+        let is_written = event.write(&mut e).is_ok();
+        (e.to_vec(), is_written)
+    }
+
+    #[test]
+    fn a_value_is_converted_once_for_all_receivers_of_a_kind() {
+        let value = Any::from_value::<f64>(&2.5).expect("an any");
+        let event = Event::of_any(&value).expect("an event");
+        let other = if ByteOrder::NATIVE == ByteOrder::BigEndian {
+            ByteOrder::LittleEndian
+        } else {
+            ByteOrder::BigEndian
+        };
+        let mut e = Encoder::new(Vec::new(), other);
+        e.set_code_sets(CODE_SETS);
+        let form = Form::of(&e);
+        let (first, _) = written_for(&event, other);
+        let again = event.converted.in_form(form, || panic!("it was converted before"));
+        assert_eq!(&*again.expect("octets"), &*first);
+        assert_eq!(written_for(&event, other).0, first);
+        assert_ne!(written_for(&event, ByteOrder::NATIVE).0, first);
+        let mut d = Decoder::new(&first, other);
+        assert_eq!(Any::decode(&mut d).expect("an any"), value);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_read_once() {
+        // A TypeCode of a kind that there is not.
+        let octets = 4711_u32.to_be_bytes();
+        let d = Decoder::new(&octets, ByteOrder::BigEndian);
+        let event = Event::read(PUSH, Shape::Any, &d);
+        let receiver = ByteOrder::LittleEndian;
+        assert!(!written_for(&event, receiver).1);
+        let mut e = Encoder::new(Vec::new(), receiver);
+        e.set_code_sets(CODE_SETS);
+        let again = event.converted.in_form(Form::of(&e), || panic!("it was tried before"));
+        assert!(again.is_err());
+    }
+
+    #[test]
+    fn a_value_is_converted_within_the_limits_of_its_request() {
+        let texts = corbie::Value::List(vec![corbie::Value::String("text".to_owned()); 100]);
+        let any = Any::from_dynamic(TypeCode::sequence(TypeCode::string(0), 0), &texts);
+        let event = Event::of_any(&any.expect("an any")).expect("an event");
+        let few = Limits { dynamic_values: 50, ..Limits::DEFAULT };
+        let mut d = event.decoder();
+        d.set_limits(&few);
+        let event = Event::read(PUSH, Shape::Any, &d);
+        assert!(
+            !written_for(&event, ByteOrder::BigEndian).1,
+            "it has more values than are allowed"
+        );
+    }
 
     #[test]
     fn octets_that_began_anywhere_are_read_as_they_were_aligned() {

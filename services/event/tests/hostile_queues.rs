@@ -3,14 +3,18 @@
 
 mod fixture;
 
-use corbie::{Any, CompletionStatus, Object, Orb, SystemExceptionKind};
+use corbie::{
+    Any, CompletionStatus, Object, Orb, Servant, ServerRequest, SystemException,
+    SystemExceptionKind, TypeCode, Value,
+};
 use corbie_event::corbie_events::{self, event_channel_factory::CreateChannelError};
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier, ProxyPushConsumer};
-use corbie_event::cos_event_comm::push_consumer::PushError;
+use corbie_event::cos_event_comm::{PushConsumer, push_consumer::PushError};
 use corbie_event::{ChannelQos, Event, EventServer, Limits, Overflow};
 use corbie_testkit::{AllocationCounts, CountingAllocator};
 use fixture::{any, any_listener, until};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -243,4 +247,53 @@ fn what_small_events_take_is_counted() {
         drop(peer);
         scene.end();
     }
+}
+
+/// Takes events without looking into them.
+struct Blind;
+
+impl Servant for Blind {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:omg.org/CosEventComm/PushConsumer:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        request.reply(&|_| Ok(()))
+    }
+}
+
+/// From a machine of the other byte order: the channel reads it once, however many consumers.
+#[test]
+fn an_event_is_converted_once_and_not_for_each_consumer() {
+    let _alone = alone();
+    let scene = Scene::new(Limits::default());
+    let texts = Value::List(vec![Value::String("text".to_owned()); 50_000]);
+    let event = Any::from_dynamic(TypeCode::sequence(TypeCode::string(0), 0), &texts);
+    let event = event.expect("an any");
+    let poa = scene.clients.root_poa().expect("a POA");
+    let took = |name: &str, count: u64| {
+        let channel = scene.channel(name, ChannelQos::default());
+        let consumers = channel.for_consumers().expect("an answer").expect("not nil");
+        for _ in 0..count {
+            let id = poa.activate_object(Arc::new(Blind)).expect("active");
+            let consumer = PushConsumer::unchecked_narrow(poa.id_to_reference(&id).expect("it"));
+            let proxy = consumers.obtain_push_supplier().expect("an answer").expect("not nil");
+            proxy.connect_push_consumer(Some(&consumer)).expect("connected");
+        }
+        let supplier = supplier(&channel);
+        let message = fixture::raw_push(supplier.as_object(), &event, 1);
+        let mut peer = fixture::raw(supplier.as_object());
+        let began = Instant::now();
+        peer.send(&message).expect("sent");
+        let ours = scene.server.channel(name).expect("it");
+        until("all have it", || {
+            let delivered = ours.statistics().consumers.iter().map(|one| one.delivered).sum();
+            std::thread::yield_now();
+            count == delivered
+        });
+        began.elapsed()
+    };
+    let (one, many) = (took("one", 1), took("many", 40));
+    assert!(many < 10 * one + Duration::from_millis(500), "{one:?} for one, {many:?} for forty");
+    scene.end();
 }
