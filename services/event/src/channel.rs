@@ -231,6 +231,15 @@ impl Channel {
         sources
     }
 
+    /// Pulls of clients that are gone wait no more.
+    pub(crate) fn forget_gone_pulls(&self) {
+        for listed in self.listed().iter() {
+            if let Consumer::Pulling(consumer) = &listed.consumer {
+                consumer.forget_gone();
+            }
+        }
+    }
+
     /// Finds out whether its events come back to it. Does not wait.
     pub(crate) fn look_for_rings(&self) {
         let sources = self.sources();

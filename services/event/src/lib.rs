@@ -19,8 +19,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-// layers: budget exception workers < interfaces < event < bundle log ticket < qos < resources <
-//    durable < channel < bundled server supplier
+// layers: budget exception workers < interfaces waiters < event < bundle log ticket < qos <
+//    resources < durable < channel < bundled server supplier
 mod budget;
 mod bundle;
 mod bundled;
@@ -35,6 +35,7 @@ mod resources;
 pub mod server;
 mod supplier;
 mod ticket;
+mod waiters;
 mod workers;
 
 #[allow(

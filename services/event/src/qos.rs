@@ -206,6 +206,12 @@ pub struct Limits {
     pub name_octets: usize,
     /// Pulls that may wait at one proxy for events.
     pub waiting_pulls: usize,
+    /// Pulls that may wait at all proxies together. A peer (an address of the network, or a user of
+    /// this machine) may have one more only while it has fewer than are left.
+    pub waiting_pulls_of_server: usize,
+    /// Clients, each with a connection of its own, whose pulls may wait; by peer as well. At most
+    /// as many as the ORB takes connections (`server_connections_max`).
+    pub waiting_clients: usize,
     /// Interfaces that are handed over with one typed channel.
     pub interfaces: usize,
     /// Threads that make connections to consumers and suppliers.
@@ -233,6 +239,8 @@ impl Default for Limits {
             retain_octets: 16 << 30,
             name_octets: 1024,
             waiting_pulls: 64,
+            waiting_pulls_of_server: 100_000,
+            waiting_clients: 1000,
             interfaces: 100,
             workers: 4,
             idle_limit: Duration::from_secs(300),

@@ -4,6 +4,7 @@
 
 use crate::budget::{Budget, Seldom};
 use crate::qos::Limits;
+use crate::waiters::Waiters;
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
@@ -17,6 +18,10 @@ pub struct ServerStatistics {
     pub queued_octets: u64,
     /// How often a queue was refused room although it was within the limits of its channel.
     pub refused_events: u64,
+    /// Pulls that wait for events.
+    pub waiting_pulls: u64,
+    /// How often a pull was not allowed to wait, since its peer had too many.
+    pub refused_pulls: u64,
     /// Proxies, connected or not.
     pub proxies: u64,
     /// How often a proxy was refused since there were too many.
@@ -29,6 +34,8 @@ pub(crate) struct Resources {
     pub(crate) workers: Arc<Workers>,
     /// What waits in the queues of all consumers.
     pub(crate) queues: Arc<Budget>,
+    /// Who waits with a pull.
+    pub(crate) waiters: Arc<Waiters>,
     proxies: AtomicUsize,
     refused_proxies: Seldom,
 }
@@ -41,6 +48,7 @@ impl Resources {
         Arc::new(Self {
             workers: Workers::new(limits.workers),
             queues: Budget::new(limits.queues_octets),
+            waiters: Waiters::new(limits.waiting_clients, limits.waiting_pulls_of_server),
             limits,
             proxies: AtomicUsize::new(0),
             refused_proxies: Seldom::default(),
@@ -48,7 +56,10 @@ impl Resources {
     }
 
     pub(crate) fn statistics(&self) -> ServerStatistics {
+        let (waiting_pulls, refused_pulls) = self.waiters.counts();
         ServerStatistics {
+            waiting_pulls,
+            refused_pulls,
             queued_octets: self.queues.used() as u64,
             refused_events: self.queues.refusals(),
             proxies: self.proxies.load(Ordering::Relaxed) as u64,

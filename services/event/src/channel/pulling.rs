@@ -16,6 +16,7 @@ use crate::event::Event;
 use crate::interfaces::Signature;
 use crate::qos::{ChannelQos, Overflow};
 use crate::ticket::Ticket;
+use crate::waiters::{Place, Waiters};
 use crate::workers::Workers;
 use corbie::{CompletionStatus, Encoder, ResponseHandler, SystemException, minor};
 use std::collections::VecDeque;
@@ -35,9 +36,20 @@ pub(crate) struct Pull {
     /// It takes events of this kind alone.
     pub(crate) wanted: Option<Arc<Signature>>,
     pub(crate) write: WriteReply,
+    /// While it waits.
+    place: Option<Place>,
 }
 
 impl Pull {
+    /// That of `response`: it takes `wanted` events alone, and `write` writes its reply.
+    pub(crate) fn new(
+        response: ResponseHandler,
+        wanted: Option<Arc<Signature>>,
+        write: WriteReply,
+    ) -> Self {
+        Self { response, wanted, write, place: None }
+    }
+
     fn takes(&self, event: &Event) -> bool {
         let wanted = self.wanted.as_ref();
         wanted.is_none_or(|wanted| wanted.operation() == event.operation())
@@ -71,6 +83,7 @@ pub(crate) struct PullingConsumer {
     workers: Weak<Workers>,
     qos: ChannelQos,
     waiting_max: usize,
+    waiters: Arc<Waiters>,
     /// What is to be done when the consumer is to be disconnected.
     give_up: Box<dyn Fn() + Send + Sync>,
     pub(crate) counters: Counters,
@@ -119,6 +132,7 @@ impl PullingConsumer {
             workers: Arc::downgrade(channel.workers()),
             qos: channel.qos().of_queues(),
             waiting_max: channel.limits().waiting_pulls,
+            waiters: Arc::clone(&channel.resources().waiters),
             give_up: Box::new(give_up),
             counters: Counters::default(),
             state: Mutex::new(PullState {
@@ -217,7 +231,7 @@ impl PullingConsumer {
     }
 
     /// Answers `pull` with the next event that it takes, as soon as there is one.
-    pub(crate) fn wait(self: &Arc<Self>, pull: Pull) {
+    pub(crate) fn wait(self: &Arc<Self>, mut pull: Pull) {
         let mut state = self.lock();
         if state.is_ended {
             let is_suspended = state.is_suspended;
@@ -242,22 +256,38 @@ impl PullingConsumer {
             let _ = pull.response.raise(&exception.with_detail(text));
             return;
         }
+        pull.place = self.waiters.place(pull.response.peer());
+        if pull.place.is_none() {
+            self.release(state);
+            let exception =
+                SystemException::transient(minor::TRANSIENT_CHANNEL, CompletionStatus::No);
+            let text = "too many clients of this address wait for events: try again later";
+            let _ = pull.response.raise(&exception.with_detail(text));
+            return;
+        }
         state.waiting.push_back(pull);
         self.release(state);
         self.catch_up();
+    }
+
+    /// Pulls of clients that are gone leave their places to others.
+    pub(crate) fn forget_gone(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.set_gone_apart();
+        self.release(state);
     }
 
     /// Whether there was room for it; else pull and event wait again.
     fn give(self: &Arc<Self>, pull: Pull, out: Out) -> bool {
         let Out { event, number, released } = out;
         drop(released);
-        let Pull { response, wanted, write } = pull;
+        let Pull { response, wanted, write, place } = pull;
         let (consumer, given) = (Arc::clone(self), Arc::clone(&event));
         let then = move |outcome| consumer.given(given, number, outcome);
         match response.reply_if_room(&|e| write(&event, e), then) {
             Ok(()) => true,
             Err(response) => {
-                self.put_off(Pull { response, wanted, write }, event, number);
+                self.put_off(Pull { response, wanted, write, place }, event, number);
                 false
             }
         }

@@ -314,10 +314,10 @@ pub(super) fn pull(
     };
     let response = request.defer();
     if waits {
-        consumer.wait(Pull { response, wanted: None, write: Event::write_untyped });
+        consumer.wait(Pull::new(response, None, Event::write_untyped));
         return Some(Ok(()));
     }
-    let pull = Pull { response, wanted: None, write: write_found };
+    let pull = Pull::new(response, None, write_found);
     if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
         // The caller hears that there is nothing, or is gone.
         let _ = response.reply(&|e| {

@@ -80,6 +80,9 @@ impl ChannelRegistry {
     ) -> Result<Arc<Self>, SystemException> {
         let poa = orb.root_poa()?.create_poa("EventChannels", None, &POLICIES)?;
         poa.the_poa_manager().activate().map_err(SystemException::from)?;
+        let mut limits = limits;
+        let connections = orb.settings().server_connections_max as usize;
+        limits.waiting_clients = limits.waiting_clients.min(connections);
         let resources = Resources::new(limits);
         let (channels, next_channel) = (Mutex::default(), AtomicU64::new(1));
         let orb = orb.clone();

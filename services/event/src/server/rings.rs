@@ -82,6 +82,7 @@ pub(super) fn look_for(registry: &Arc<ChannelRegistry>) {
         if let Some(registry) = weak.upgrade() {
             for channel in registry.all() {
                 channel.look_for_rings();
+                channel.forget_gone_pulls();
             }
             look_for(&registry);
         }

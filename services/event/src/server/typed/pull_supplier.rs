@@ -85,12 +85,12 @@ fn serve(
     let wanted = Some(Arc::clone(signature));
     if waits {
         let response = request.defer();
-        consumer.wait(Pull { response, wanted, write: Event::write });
+        consumer.wait(Pull::new(response, wanted, Event::write));
         return Ok(());
     }
     let nothing = default_values::of(signature.types())?;
     let response = request.defer();
-    let pull = Pull { response, wanted, write: write_found };
+    let pull = Pull::new(response, wanted, write_found);
     if let Some(Pull { response, .. }) = consumer.answer_now(pull) {
         // The caller hears that there is nothing, or is gone.
         let _ = response.reply(&|e| {
