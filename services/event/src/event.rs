@@ -8,7 +8,7 @@ mod converted;
 pub(crate) mod properties;
 
 use crate::interfaces::Signature;
-use converted::{Converted, Form};
+use converted::{Converted, Layout};
 use corbie::Operation;
 use corbie::cdr::{Direction, Error, ErrorKind, Limits};
 use corbie::{
@@ -214,7 +214,7 @@ impl Event {
     /// # Errors
     /// Those of reading them, when they have to be converted.
     pub fn write(&self, e: &mut Encoder<'_>) -> Result<(), Error> {
-        let form = Form::of(e);
+        let form = Layout::of(e);
         if form == self.form() || self.is_empty() {
             e.write_octets(self.octets());
             return Ok(());
@@ -225,8 +225,8 @@ impl Event {
     }
 
     /// The form in which its octets came.
-    fn form(&self) -> Form {
-        Form {
+    fn form(&self) -> Layout {
+        Layout {
             order: self.order,
             lead: self.lead,
             version: self.version.of_values(),
@@ -254,7 +254,7 @@ impl Event {
     }
 
     #[cold]
-    fn convert(&self, form: Form) -> Result<Vec<u8>, Error> {
+    fn convert(&self, form: Layout) -> Result<Vec<u8>, Error> {
         let mut d = self.decoder();
         let values = match &self.shape {
             Shape::Any => vec![Any::decode(&mut d)?],
@@ -297,7 +297,7 @@ mod tests {
         };
         let mut e = Encoder::new(Vec::new(), other);
         e.set_code_sets(CODE_SETS);
-        let form = Form::of(&e);
+        let form = Layout::of(&e);
         let (first, _) = written_for(&event, other);
         let again = event.converted.in_form(form, || panic!("it was converted before"));
         assert_eq!(&*again.expect("octets"), &*first);
@@ -317,7 +317,7 @@ mod tests {
         assert!(!written_for(&event, receiver).1);
         let mut e = Encoder::new(Vec::new(), receiver);
         e.set_code_sets(CODE_SETS);
-        let again = event.converted.in_form(Form::of(&e), || panic!("it was tried before"));
+        let again = event.converted.in_form(Layout::of(&e), || panic!("it was tried before"));
         assert!(again.is_err());
     }
 

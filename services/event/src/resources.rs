@@ -34,7 +34,7 @@ pub(crate) struct Resources {
     pub(crate) workers: Arc<Workers>,
     /// What waits in the queues of all consumers.
     pub(crate) queues: Arc<Budget>,
-    /// Who waits with a pull.
+    /// Pulls that wait.
     pub(crate) waiters: Arc<Waiters>,
     proxies: AtomicUsize,
     refused_proxies: Seldom,

@@ -1,8 +1,8 @@
-//! Who waits for events with a pull: shares of the clients and pulls that may wait, by peer.
+//! Pulls that wait for events: shares of the clients and pulls that may wait, by peer.
 //!
 //! A client that waits keeps its connection, which the ORB cannot close for another one. So a peer
 //! (an address of the network, or a user of this machine) may have more clients wait only while it
-//! has fewer than are left: one alone has half of the places, and there is always room for the next.
+//! has fewer than are left: one alone has half of the places, and there is room for the next.
 
 use crate::budget::Seldom;
 use corbie::transport::PeerAddress;
@@ -42,12 +42,12 @@ pub(crate) struct Waiters {
     clients_max: usize,
     pulls_max: usize,
     /// Lock "waiters".
-    state: Mutex<State>,
+    state: Mutex<Seats>,
     refusals: Seldom,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Seats {
     clients: usize,
     pulls: usize,
     peers: HashMap<Peer, OfPeer>,
@@ -62,7 +62,7 @@ struct OfPeer {
 
 /// The place of one pull that waits.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Seat {
     waiters: Arc<Waiters>,
     client: PeerAddress,
 }
@@ -74,9 +74,9 @@ impl Waiters {
     }
 
     /// A place for a pull of `client`, if its peer may have one more.
-    pub(crate) fn place(self: &Arc<Self>, client: PeerAddress) -> Option<Place> {
+    pub(crate) fn place(self: &Arc<Self>, client: PeerAddress) -> Option<Seat> {
         let mut state = self.lock();
-        let State { clients, pulls, peers } = &mut *state;
+        let Seats { clients, pulls, peers } = &mut *state;
         let (clients_left, pulls_left) =
             (self.clients_max.saturating_sub(*clients), self.pulls_max.saturating_sub(*pulls));
         let peer = Peer::of(&client);
@@ -100,7 +100,7 @@ impl Waiters {
         *pulls += 1;
         *clients += usize::from(is_new);
         drop(state);
-        Some(Place { waiters: Arc::clone(self), client })
+        Some(Seat { waiters: Arc::clone(self), client })
     }
 
     /// How many pulls wait, and how many were refused a place.
@@ -108,15 +108,15 @@ impl Waiters {
         (self.lock().pulls as u64, self.refusals.count())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Seats> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
         let mut state = self.waiters.lock();
-        let State { clients, pulls, peers } = &mut *state;
+        let Seats { clients, pulls, peers } = &mut *state;
         let Entry::Occupied(mut peer) = peers.entry(Peer::of(&self.client)) else { return };
         let of_peer = peer.get_mut();
         if let Entry::Occupied(mut client) = of_peer.clients.entry(self.client.clone()) {

@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::interfaces::Signature;
 use crate::qos::{ChannelQos, Overflow};
 use crate::ticket::Ticket;
-use crate::waiters::{Place, Waiters};
+use crate::waiters::{Seat, Waiters};
 use crate::workers::Workers;
 use corbie::{CompletionStatus, Encoder, ResponseHandler, SystemException, minor};
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ pub(crate) struct Pull {
     pub(crate) wanted: Option<Arc<Signature>>,
     pub(crate) write: WriteReply,
     /// While it waits.
-    place: Option<Place>,
+    place: Option<Seat>,
 }
 
 impl Pull {

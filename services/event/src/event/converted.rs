@@ -8,12 +8,12 @@ use corbie::cdr::{Direction, Error, ErrorKind};
 use corbie::{ByteOrder, CodeSets, Encoder, Version};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Forms of one event. There are fewer: two alignments, and what we write of versions and code sets.
+/// Forms of one event. There are fewer: two alignments, and a few versions and code sets.
 const MOST: usize = 64;
 
 /// How octets are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct Layout {
     pub(super) order: ByteOrder,
     /// Where they begin in their message, modulo 8.
     pub(super) lead: usize,
@@ -21,10 +21,10 @@ pub(super) struct Form {
     pub(super) code_sets: CodeSets,
 }
 
-impl Form {
+impl Layout {
     /// What `e` writes where it stands.
     pub(super) fn of(e: &Encoder<'_>) -> Self {
-        Form {
+        Layout {
             order: e.order(),
             lead: e.position() % 8,
             version: e.version().of_values(),
@@ -50,7 +50,7 @@ type Outcome = Result<Arc<[u8]>, String>;
 pub(super) struct Converted {
     /// Most events never need it. Lock "converted": held while one is converted, so that others of
     /// the same form wait for it.
-    forms: OnceLock<Box<Mutex<Vec<(Form, Outcome)>>>>,
+    forms: OnceLock<Box<Mutex<Vec<(Layout, Outcome)>>>>,
 }
 
 impl Converted {
@@ -61,7 +61,7 @@ impl Converted {
     #[cold]
     pub(super) fn in_form(
         &self,
-        form: Form,
+        form: Layout,
         convert: impl FnOnce() -> Result<Vec<u8>, Error>,
     ) -> Result<Arc<[u8]>, Error> {
         let forms = self.forms.get_or_init(Box::default);

@@ -40,11 +40,11 @@ const MOST: usize = 1024;
 #[derive(Default)]
 pub(super) struct Neighbour {
     /// Lock "neighbour": not held in calls.
-    state: Mutex<State>,
+    state: Mutex<NeighbourState>,
 }
 
 #[derive(Default)]
-struct State {
+struct NeighbourState {
     other: Other,
     /// From where its events come, and when it said so.
     heard: Option<(Vec<u64>, Instant)>,
@@ -70,7 +70,7 @@ impl Neighbour {
         fresh.map_or_else(Vec::new, |(sources, _)| sources.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, NeighbourState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
