@@ -140,19 +140,39 @@ impl Scope<'_, '_> {
 
     /// An expression that reads a value to be stored, from `d: &mut Decoder`; ends in `?` or so.
     pub(crate) fn read_value(&self, ty: &Type, d: &Ident) -> TokenStream {
+        let (read, after) = self.read_call(ty, d);
+        quote!(#read? #after)
+    }
+
+    /// As [`Scope::read_value`], for the value of a member or parameter with this name, which
+    /// errors tell.
+    pub(crate) fn read_member(&self, ty: &Type, member: &str, d: &Ident) -> TokenStream {
+        let (read, after) = self.read_call(ty, d);
+        self.named(member, &read, &after)
+    }
+
+    fn named(&self, member: &str, read: &TokenStream, after: &TokenStream) -> TokenStream {
+        let (orb, member) = (self.orb(), member.trim_start_matches("r#"));
+        quote!(#orb::member!(#member, #read) #after)
+    }
+
+    /// A call of type `Result<_, Error>`, and what makes a value to be stored of what it gives.
+    fn read_call(&self, ty: &Type, d: &Ident) -> (TokenStream, TokenStream) {
         let orb = self.orb();
         let ty = self.model().resolve_alias(ty);
         if let Some(primitive) = ty.primitive() {
             let read = format_ident!("{}", primitive.read);
-            return quote!(#d.#read()?);
+            return (quote!(#d.#read()), quote!());
         }
         match ty {
-            Type::String { bound: None } => quote!(#d.read_string()?.into_owned()),
-            Type::WString { bound: None } => quote!(#d.read_wstring()?),
-            ty if is_octet_sequence(self, ty) => quote!(#d.read_octet_sequence()?.to_vec()),
+            Type::String { bound: None } => (quote!(#d.read_string()), quote!(.into_owned())),
+            Type::WString { bound: None } => (quote!(#d.read_wstring()), quote!()),
+            ty if is_octet_sequence(self, ty) => {
+                (quote!(#d.read_octet_sequence()), quote!(.to_vec()))
+            }
             ty => {
                 let marker = self.marker(ty);
-                quote!(<#marker as #orb::Marshal>::decode(#d)?)
+                (quote!(<#marker as #orb::Marshal>::decode(#d)), quote!())
             }
         }
     }
@@ -184,28 +204,27 @@ impl Scope<'_, '_> {
     ) -> (TokenStream, TokenStream) {
         let resolved = self.model().resolve_alias(ty);
         let marker = self.marker(ty);
-        let read = self.read_value(ty, d);
+        let named = |read: TokenStream| self.named(&name.to_string(), &read, &quote!());
+        let read = self.read_member(ty, &name.to_string(), d);
         match self.shape(ty) {
             Shape::Plain => (read, quote!(#name)),
             Shape::Text => match resolved {
-                Type::String { bound: None } => (quote!(#d.read_string()?), quote!(&#name)),
-                Type::String { .. } => (quote!(<#marker>::read(#d)?), quote!(&#name)),
+                Type::String { bound: None } => (named(quote!(#d.read_string())), quote!(&#name)),
+                Type::String { .. } => (named(quote!(<#marker>::read(#d))), quote!(&#name)),
                 _ => (read, quote!(&#name)),
             },
             Shape::Sequence if is_octet_sequence(self, resolved) => {
-                (quote!(#d.read_octet_sequence()?), quote!(#name))
+                (named(quote!(#d.read_octet_sequence())), quote!(#name))
             }
             Shape::Sequence if is_octets(self, resolved) => {
                 let marker = self.marker(resolved);
-                (quote!(<#marker>::read(#d)?), quote!(#name))
+                (named(quote!(<#marker>::read(#d))), quote!(#name))
             }
             Shape::Sequence | Shape::Whole => (read, quote!(&#name)),
             Shape::Reference | Shape::Shared => (read, quote!(#name.as_ref())),
         }
     }
-}
 
-impl Scope<'_, '_> {
     /// As [`Scope::read_argument`], but nothing is borrowed from the received message.
     pub(crate) fn read_owned_argument(
         &self,
@@ -218,7 +237,7 @@ impl Scope<'_, '_> {
             Shape::Reference | Shape::Shared => quote!(#name.as_ref()),
             Shape::Text | Shape::Sequence | Shape::Whole => quote!(&#name),
         };
-        (self.read_value(ty, d), pass)
+        (self.read_member(ty, &name.to_string(), d), pass)
     }
 }
 

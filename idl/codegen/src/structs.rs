@@ -64,7 +64,7 @@ impl<'m> Scope<'_, 'm> {
         let encoder = if members.is_empty() { quote!(_e) } else { quote!(e) };
         let decoder = if members.is_empty() { quote!(_d) } else { quote!(d) };
         let writing = body(self, steps);
-        let reads = members.iter().map(|(_, m)| self.read_value(&m.ty, &d));
+        let reads = members.iter().map(|(_, m)| self.read_member(&m.ty, &m.name, &d));
         let made = match members {
             [] => quote!(Self),
             _ => quote!(Self { #(#names: #reads),* }),

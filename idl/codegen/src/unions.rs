@@ -149,7 +149,7 @@ impl Scope<'_, '_> {
         });
         let reads = plan.cases().filter(|(case, _)| !is_default(case)).map(|(case, variant)| {
             let patterns = labels(case).map(|label| self.constant_value(label));
-            let value = self.read_value(&case.member.ty, &d);
+            let value = self.read_member(&case.member.ty, &case.member.name, &d);
             match keeps_discriminator(case) {
                 true => quote!(#(#patterns)|* => Self::#variant { discriminator, value: #value }),
                 false => quote!(#(#patterns)|* => Self::#variant(#value)),
@@ -232,7 +232,7 @@ impl Scope<'_, '_> {
     fn read_rest(&self, plan: &Plan<'_>, d: &Ident) -> TokenStream {
         let err = self.std("Err");
         if let Some((case, variant)) = plan.cases().find(|(case, _)| is_default(case)) {
-            let value = self.read_value(&case.member.ty, d);
+            let value = self.read_member(&case.member.ty, &case.member.name, d);
             return quote!(_ => Self::#variant { discriminator, value: #value });
         }
         if let Some(other) = &plan.other {

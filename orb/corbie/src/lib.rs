@@ -87,7 +87,9 @@ macro_rules! include_idl {
 /// What generated code uses: not for applications, and not stable.
 #[doc(hidden)]
 pub mod codegen {
-    pub use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar};
+    pub use corbie_cdr::{
+        Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar, member,
+    };
     pub use corbie_core::collocation::View;
     pub use corbie_core::generated_code::{
         AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,

@@ -5,9 +5,11 @@
 
 mod echo;
 
-use corbie::{SystemExceptionKind as Kind, minor};
+use corbie::codegen::{Decoder, Error, member};
+use corbie::{Servant, ServerRequest, SystemException, SystemExceptionKind as Kind};
+use corbie::{TypedServant, minor};
 use corbie_testkit::{CapturedLog, RawPeer, RawRequest, object_key_in};
-use echo::{STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
+use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,4 +62,54 @@ fn a_refused_request_is_a_warning_with_operation_and_octet() {
         assert!(log.line_with(&parts, PATIENCE).is_some(), "{:#?}", log.lines_with(address));
         server.shutdown(true);
     }
+}
+
+/// Reads as generated code does: a parameter that is a struct.
+struct Orders;
+
+struct Order {
+    price: i64,
+}
+
+impl Order {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, Error> {
+        Ok(Order { price: member!("price", d.read_longlong()) })
+    }
+}
+
+impl Servant for Orders {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Echo:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        let order = member!("order", Order::decode(&mut request.arguments()));
+        request.reply(&|e| {
+            e.write_longlong(order.price);
+            Ok(())
+        })
+    }
+}
+
+impl TypedServant for Orders {
+    type Reference = Echo;
+}
+
+#[test]
+fn the_warning_names_the_member() {
+    let log = CapturedLog::install();
+    let server = loopback_orb(&[]);
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let orders = poa.activate(Orders).unwrap();
+    let object_key = &object_key_in(&orders.0.to_string());
+    let mut peer = RawPeer::connect_to(&server.listen_endpoints()[0]).unwrap();
+    let (operation, request_id, arguments) = ("place", 1, &[0; 4][..]);
+    let request = RawRequest { object_key, operation, request_id, arguments };
+    peer.send(&request.octets()).unwrap();
+    peer.receive_message(PATIENCE).unwrap();
+    let address = peer.name();
+    let parts = ["WARN", address, "place", "long long of order.price at octet"];
+    assert!(log.line_with(&parts, PATIENCE).is_some(), "{:#?}", log.lines_with(address));
+    server.shutdown(true);
 }

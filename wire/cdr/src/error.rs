@@ -52,6 +52,8 @@ struct Report {
     direction: Direction,
     offset: usize,
     what: Cow<'static, str>,
+    /// Members and parameters that the value is of, outermost first: `order.price`; or nothing.
+    member: String,
     found: Cow<'static, str>,
     needed: Cow<'static, str>,
 }
@@ -79,9 +81,27 @@ impl Error {
             direction,
             offset,
             what: what.into(),
+            member: String::new(),
             found: found.into(),
             needed: needed.into(),
         }))
+    }
+
+    /// The value in question is, or is in, this member of a struct or parameter of an operation.
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub fn within(mut self, member: &str) -> Self {
+        let inner = std::mem::take(&mut self.0.member);
+        let dot = if inner.is_empty() { "" } else { "." };
+        self.0.member = format!("{member}{dot}{inner}");
+        self
+    }
+
+    /// Of which member or parameter the value is, as `order.price`; empty when that is not known.
+    #[must_use]
+    pub fn member(&self) -> &str {
+        &self.0.member
     }
 
     /// What went wrong.
@@ -121,14 +141,32 @@ impl Error {
     }
 }
 
+/// For generated code: the value that `$read`, a `Result<_, Error>`, gives. Its error names the
+/// member or parameter, and is returned.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! member {
+    ($member:literal, $read:expr) => {
+        match $read {
+            ::core::result::Result::Ok(value) => value,
+            ::core::result::Result::Err(error) => {
+                let error = $crate::Error::within(error, $member);
+                return ::core::result::Result::Err(::core::convert::From::from(error));
+            }
+        }
+    };
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { kind: _, direction, offset, what, found, needed } = &*self.0;
+        let Report { kind: _, direction, offset, what, member, found, needed } = &*self.0;
         let verb = match direction {
             Direction::Reading => "read",
             Direction::Writing => "write",
         };
-        write!(f, "cannot {verb} {what} at octet {offset}: found {found}, needed {needed}")
+        let of = if member.is_empty() { "" } else { " of " };
+        write!(f, "cannot {verb} {what}{of}{member} at octet {offset}: ")?;
+        write!(f, "found {found}, needed {needed}")
     }
 }
 
@@ -144,7 +182,8 @@ impl PartialEq for Error {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.0, &other.0);
         (a.kind, a.direction, a.offset) == (b.kind, b.direction, b.offset)
-            && (&a.what, &a.found, &a.needed) == (&b.what, &b.found, &b.needed)
+            && (&a.what, &a.member) == (&b.what, &b.member)
+            && (&a.found, &a.needed) == (&b.found, &b.needed)
     }
 }
 
