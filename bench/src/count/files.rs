@@ -12,13 +12,22 @@ const LEAST: f64 = 0.95;
 
 /// Folders whose files are counted.
 const COUNTED: [&str; 2] = ["orb/", "wire/giop/"];
-/// Codecs: what the octets of a message mean, and nothing of who sends or takes it.
-const CODECS: [&str; 3] =
-    ["wire/giop/src/message", "wire/giop/src/template", "wire/giop/src/writer"];
+/// Codecs: what the octets of a message or an object key mean, and nothing of who sends or takes
+/// them.
+const CODECS: [&str; 4] = [
+    "wire/giop/src/message",
+    "wire/giop/src/template",
+    "wire/giop/src/writer",
+    "orb/poa/src/object_key",
+];
 /// What counts as one file each, however many it is made of.
 const AS_ONE: [(&str, &[&str]); 2] = [
     ("upcall", &["orb/upcall/", "orb/core/src/server/upcall"]),
-    ("POA maps", &["orb/poa/src/active_object_map", "orb/poa/src/slots"]),
+    // From index or path to a POA, from index or id to a servant.
+    (
+        "POA maps",
+        &["orb/poa/src/active_object_map", "orb/poa/src/poa/registry", "orb/poa/src/slots"],
+    ),
 ];
 
 /// The files of the centre that run in each call, by their paths in the repository, or the name

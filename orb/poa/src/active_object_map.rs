@@ -6,6 +6,9 @@
 //! needs the way back. An object that is being deactivated stays until its last upcall has ended.
 
 mod indices;
+mod lock;
+
+pub(crate) use lock::{MapLock, this_thread};
 
 use crate::policies::{
     IdUniqueness, PoaPolicies, RequestProcessing, ServantDemux, ServantRetention,

@@ -190,10 +190,17 @@ impl PoaInner {
 /// The upcall itself.
 #[inline]
 fn serve(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-    if object_operations::is_object_operation(request.operation()) && !servant._forwards() {
+    if is_object_operation(request.operation()) && !servant._forwards() {
         return object_operations::answer(servant, request);
     }
     servant._dispatch(request)
+}
+
+/// Whether every object answers `operation` without its servant. `_get_` and `_set_` are the
+/// accessors of attributes.
+#[inline]
+fn is_object_operation(operation: &str) -> bool {
+    operation.starts_with('_') && !operation.starts_with("_get_") && !operation.starts_with("_set_")
 }
 
 #[cold]

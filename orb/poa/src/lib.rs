@@ -13,14 +13,13 @@
 )]
 
 // layers: closed object_id object_operations slots < error object_key < poa_manager < policies <
-//    active_object_map thread_model < map_lock < transitions < poa < current dispatch <
+//    active_object_map thread_model < transitions < poa < current dispatch <
 //    measure
 mod active_object_map;
 mod closed;
 mod current;
 mod dispatch;
 mod error;
-mod map_lock;
 #[doc(hidden)]
 pub mod measure;
 mod object_id;

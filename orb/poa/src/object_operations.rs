@@ -11,12 +11,6 @@ use corbie_types::{SystemException, minor};
 /// Every object is one of these, whatever its own interfaces are.
 const OBJECT_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
 
-/// Whether `operation` belongs here. `_get_` and `_set_` are the accessors of attributes.
-#[inline]
-pub(crate) fn is_object_operation(operation: &str) -> bool {
-    operation.starts_with('_') && !operation.starts_with("_get_") && !operation.starts_with("_set_")
-}
-
 /// Answers `request` on behalf of `servant`.
 ///
 /// # Errors

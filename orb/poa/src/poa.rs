@@ -21,9 +21,9 @@ pub use references::This;
 pub(crate) use registry::Registry;
 pub(crate) use servants::{no_default_servant, no_servant_manager};
 
+use crate::active_object_map::MapLock;
 use crate::closed;
 use crate::error::PoaError;
-use crate::map_lock::MapLock;
 use crate::poa_manager::{PoaManager, PoaManagerFactory};
 use crate::policies::PoaPolicies;
 use crate::slots::SlotName;

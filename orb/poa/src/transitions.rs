@@ -4,7 +4,7 @@
 //! One thread at a time calls the servant activator for an id; others wait here until something
 //! has changed, and look again.
 
-use crate::map_lock::this_thread;
+use crate::active_object_map::this_thread;
 use corbie_threads::lock::{Ranked, Signal, rank};
 use std::collections::HashMap;
 use std::time::Instant;

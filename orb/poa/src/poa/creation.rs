@@ -4,9 +4,8 @@
 //! (adapter activators, §15.3.3).
 
 use super::{AdapterActivator, Family, Life, Poa, PoaError, PoaInner, Registry, Servants};
-use crate::active_object_map::MapShape;
+use crate::active_object_map::{MapLock, MapShape, this_thread};
 use crate::closed;
-use crate::map_lock::{MapLock, this_thread};
 use crate::object_key::hash_of_path;
 use crate::poa_manager::{Managed, PoaManager};
 use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};

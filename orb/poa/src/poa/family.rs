@@ -2,7 +2,7 @@
 //! (CORBA 3.3 P1 §15.3.3). Used by `creation` and `destruction`.
 
 use super::PoaInner;
-use crate::map_lock::this_thread;
+use crate::active_object_map::this_thread;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! The map of a `NULL_LOCK` POA stands in a table of the thread that used the POA first, so that no
 //! other thread can reach it by mistake.
 
-use crate::active_object_map::{ActiveObjectMap, MapShape};
+use super::{ActiveObjectMap, MapShape};
 use crate::closed;
 use crate::error::PoaError;
 use crate::policies::Synchronization;
