@@ -15,6 +15,7 @@ mod replies;
 mod user;
 
 use crate::{Activity, Limits, Sender};
+use corbie_cdr::budget::Account;
 use corbie_giop::{Life, Protocol, Roles, Stage};
 use corbie_threads::flusher::Flush;
 use corbie_threads::lock::{PlainToken, Ranked, rank};
@@ -78,11 +79,15 @@ impl<U: User> Connection<U> {
         bounds: &Bounds,
         state: U::State,
     ) -> Arc<Self> {
-        let reader = context.reader(roles, protocol);
-        Arc::new(Connection {
+        let account = Account::new();
+        let mut reader = context.reader(roles, protocol);
+        reader.set_account(&account);
+        let sender = Sender::new(bounds.queue);
+        sender.set_account(&account);
+        let connection = Arc::new(Connection {
             roles,
             link,
-            sender: Sender::new(bounds.queue),
+            sender,
             reading: PlainToken::new(Reading::new(reader, waiter)),
             followers: Ranked::default(),
             notes: Notes::default(),
@@ -92,7 +97,21 @@ impl<U: User> Connection<U> {
             registration: OnceLock::new(),
             own_loop: Ranked::default(),
             state,
-        })
+        });
+        connection.end_when_refused(&account);
+        connection
+    }
+
+    /// Has the connection end when it holds most of a memory budget that is used up. The link is
+    /// shut down, so the thread that reads ends the rest.
+    fn end_when_refused(self: &Arc<Self>, account: &Account) {
+        let weak = Arc::downgrade(self);
+        account.on_refusal(move |why| {
+            if let Some(connection) = weak.upgrade() {
+                tracing::warn!(peer = %connection.peer(), "connection closed: {why}");
+                connection.link.shutdown();
+            }
+        });
     }
 
     /// What the user keeps with it.

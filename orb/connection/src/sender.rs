@@ -20,10 +20,12 @@ pub mod writing;
 
 use crate::Octets;
 use corbie_cdr::Encoder;
+use corbie_cdr::budget::{Account, Draw};
 use corbie_threads::thread::Patience;
 use means::{Means, QueueLock, Threads};
 use notices::Due;
 use queue::{Ends, SendQueue, Tick};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use word::{SendWord, State};
 
@@ -281,6 +283,11 @@ impl<M: Means> Sender<M> {
         let due = self.end(link, &mut queue);
         drop(queue);
         due.tell();
+    }
+
+    /// Has what waits draw on `account`.
+    pub fn set_account(&self, account: &Arc<Account>) {
+        self.lock.lock().draw = Some(Draw::of(account));
     }
 
     /// Whether nothing can be sent any more.

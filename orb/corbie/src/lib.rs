@@ -38,7 +38,7 @@ pub use corbie_core::server::{
 };
 pub use corbie_core::{
     Described, Executor, Interface, Object, Operation, OperationName, PendingReply, Reply,
-    ReplySink, Task,
+    ReplySink, Statistics, Task,
 };
 pub use corbie_core::{policy, transport};
 pub use corbie_messaging as messaging;

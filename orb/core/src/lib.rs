@@ -34,6 +34,7 @@ pub use executor::{Executor, Task};
 pub use handles::{Object, Orb, Part};
 pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
 pub use operation::{Operation, OperationName};
+pub use orb::Statistics;
 pub use server::interceptor;
 
 /// What third-party transports are made of, and what servers learn of their peers.

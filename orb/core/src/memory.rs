@@ -4,13 +4,15 @@
 //! The pools themselves are [`corbie_cdr::buffers`]; what is sent and received without a copy is
 //! [`corbie_cdr::payload`] (paper POA §3.2).
 
+use corbie_cdr::budget;
 use corbie_cdr::buffers::{self, BufferLimits};
 use corbie_cdr::payload::PayloadAllocator;
 use corbie_settings::Settings;
 use corbie_threads::lock::{Ranked, RankedRw, rank};
-use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 /// The allocator of an ORB, if it has one.
 #[derive(Default)]
@@ -29,6 +31,46 @@ pub(crate) fn set_limits(settings: &Settings) {
         thread_octets: settings.thread_buffer_octets_max,
         shared_octets: settings.shared_buffer_octets_max,
     });
+    budget::set_limit(settings.memory_max.unwrap_or(*OF_THE_MACHINE / 2));
+}
+
+/// Octets of memory that the machine has, or that the control group of the process may use, where
+/// that is less; without either, no limit.
+static OF_THE_MACHINE: LazyLock<usize> = LazyLock::new(|| {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let groups = text("/proc/self/cgroup");
+    let machine = total_of(&text("/proc/meminfo"));
+    let group = limit_files(&groups).filter_map(|path| text(&path).trim().parse().ok());
+    group.chain(machine).min().unwrap_or(usize::MAX)
+});
+
+/// `MemTotal` of `/proc/meminfo`, in octets.
+fn total_of(meminfo: &str) -> Option<usize> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1 << 10)
+}
+
+/// Where the limits of the control groups in the text of `/proc/self/cgroup` stand, those around
+/// them too: of version 2 (`0::/path`) and of version 1 (`4:memory:/path`).
+fn limit_files(groups: &str) -> impl Iterator<Item = String> {
+    let of_line = |line: &str| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (kinds, path) = (parts.next()?, parts.next()?);
+        let (root, file) = match kinds {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            kinds if kinds.split(',').any(|kind| kind == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => return None,
+        };
+        let around: Vec<_> = Path::new(path)
+            .ancestors()
+            .map(|group| format!("{root}{}/{file}", group.display()))
+            .collect();
+        Some(around)
+    };
+    groups.lines().filter_map(of_line).flatten().collect::<Vec<_>>().into_iter()
 }
 
 /// When the pools were trimmed last.
@@ -72,6 +114,25 @@ impl AllocatorSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_memory_of_the_machine_and_of_control_groups_is_found() {
+        assert_eq!(
+            total_of("MemTotal:       16303428 kB\nMemFree: 5 kB\n"),
+            Some(16_303_428 << 10)
+        );
+        assert_eq!(total_of("nothing"), None);
+        let files: Vec<_> = limit_files("4:cpu,memory:/a\n7:pids:/b\n0::/c/d\n").collect();
+        let expected = [
+            "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory//memory.limit_in_bytes",
+            "/sys/fs/cgroup/c/d/memory.max",
+            "/sys/fs/cgroup/c/memory.max",
+            "/sys/fs/cgroup//memory.max",
+        ];
+        assert_eq!(files, expected);
+        assert!(*OF_THE_MACHINE > 16 << 20, "{}", *OF_THE_MACHINE);
+    }
 
     #[test]
     fn what_one_orb_has_just_trimmed_no_other_trims() {

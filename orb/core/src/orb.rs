@@ -6,6 +6,7 @@
 mod event_loop;
 mod peer;
 mod publish;
+mod statistics;
 
 use crate::handles::Part;
 use crate::server::{self, Adapter};
@@ -17,6 +18,8 @@ use corbie_types::{SystemException, minor};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub use statistics::Statistics;
 
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.

@@ -102,6 +102,11 @@ impl Server {
         self.reactors.note_place();
     }
 
+    /// How many connections peers have open.
+    pub(crate) fn open_connections(&self) -> usize {
+        self.registry.len()
+    }
+
     /// What is listened on.
     pub(crate) fn endpoints(&self) -> Vec<corbie_transport::Endpoint> {
         self.listeners.endpoints()

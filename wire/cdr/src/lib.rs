@@ -10,8 +10,9 @@
 
 #![forbid(unsafe_code)]
 
-// layers: buffers codeset error limits long_double order payload wchar < decoder encoder <
+// layers: budget buffers codeset error limits long_double order payload wchar < decoder encoder <
 //    marshal value_header < fixed < idl
+pub mod budget;
 pub mod buffers;
 mod codeset;
 mod decoder;

@@ -86,6 +86,8 @@ error_kinds! {
     /// More octets in incomplete messages than the limit `reassembly_octets`.
     ReassemblyTooLarge, MessageError, IMP_LIMIT_FRAGMENTS,
         "incomplete messages hold more than the limit";
+    /// The memory budget of the process is used up, and this connection holds most of it.
+    OverBudget, MessageError, IMP_LIMIT_MEMORY, "the limit of what peers may hold is reached";
     /// The peer closed the connection in the middle of a message.
     Truncated, Nothing, COMM_FAILURE_CLOSED, "the connection ended in the middle of a message";
     /// The peer answered with MessageError.

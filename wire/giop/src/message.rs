@@ -18,6 +18,7 @@ mod target;
 
 use std::sync::Arc;
 
+use corbie_cdr::budget::{Draw, Reading};
 use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{ByteOrder, Decoder, Version};
 
@@ -165,19 +166,27 @@ pub struct OwnedMessage {
     /// The message is `memory[start..start + len]`.
     start: usize,
     len: usize,
+    /// What it has drawn of the memory budget, as long as it is there.
+    #[expect(dead_code, reason = "given back when dropped")]
+    draw: Option<Draw<Reading>>,
 }
 
 impl OwnedMessage {
     pub(crate) fn new(header: MessageHeader, memory: Memory, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= memory.octets().len());
-        Self { header, memory, start, len }
+        Self { header, memory, start, len, draw: None }
     }
 
     /// A copy of `message` that owns its octets.
     #[must_use]
     pub fn copy_of(message: &Message<'_>) -> Self {
         let (memory, len) = (Memory::Pooled(message.octets.to_vec()), message.octets.len());
-        Self { header: message.header, memory, start: 0, len }
+        Self { header: message.header, memory, start: 0, len, draw: None }
+    }
+
+    /// It, with what was drawn for it.
+    pub(crate) fn counted(self, draw: Option<Draw<Reading>>) -> Self {
+        Self { draw, ..self }
     }
 
     /// The decoded message header.

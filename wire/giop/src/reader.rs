@@ -7,12 +7,14 @@
 //! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
 
 mod large;
+mod lent;
 mod limits;
 mod reassembly;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
+use corbie_cdr::budget::Draw;
 use corbie_cdr::payload::{PayloadAllocator, PayloadMemory};
 use corbie_cdr::{ByteOrder, buffers};
 
@@ -129,29 +131,6 @@ impl MessageReader {
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         self.protocol
-    }
-
-    /// Has `allocator` give the memory of messages with more than 128 KiB from now on.
-    pub fn set_allocator(&mut self, allocator: Option<Arc<dyn PayloadAllocator>>) {
-        self.allocator = allocator;
-    }
-
-    /// Has the driver's `clock` say when messages in fragments begin; it counts what the driver
-    /// likes, seconds for example.
-    pub fn set_clock(&mut self, clock: Arc<AtomicU64>) {
-        self.clock = Some(clock);
-    }
-
-    /// When the oldest message began of which fragments are still missing, by the driver's clock.
-    #[inline]
-    #[must_use]
-    pub fn oldest_incomplete(&self) -> Option<u64> {
-        self.reassembly.oldest()
-    }
-
-    /// What the driver's clock shows.
-    fn now(&self) -> u64 {
-        self.clock.as_ref().map_or(0, |clock| clock.load(Ordering::Relaxed))
     }
 
     /// What this end of the connection does.
@@ -369,8 +348,8 @@ impl MessageReader {
             self.start = self.end;
             return Ok(false);
         }
-        if let Some(large) = &self.large {
-            return if large.wanted() == 0 { self.complete_large() } else { Ok(false) };
+        if self.large.is_some() {
+            return self.advance_large();
         }
         let octets = &self.buffer[self.start..self.end];
         let Some(header) = self.decode_header(octets)? else { return Ok(false) };
@@ -419,12 +398,24 @@ impl MessageReader {
     #[cold]
     fn begin_large(&mut self, total: usize) {
         let first = &self.buffer[self.start..self.end];
-        self.large = Some(Large::begin(first, total, self.allocator.as_deref()));
+        let draw = self.reassembly.draw.as_ref().map(Draw::another);
+        self.large = Some(Large::begin(first, total, self.allocator.as_deref(), draw));
         // The next one like it comes in one receive, unless it belongs elsewhere.
         let is_usual = total <= Self::MOST_USUAL && self.allocator.is_none();
         self.usual = if is_usual { total } else { Self::FIRST_OCTETS };
         buffers::give_filled(std::mem::take(&mut self.buffer));
         (self.start, self.end, self.total) = (0, 0, 0);
+    }
+
+    /// More of a large message is here.
+    #[cold]
+    fn advance_large(&mut self) -> Result<bool, GiopError> {
+        let Some(large) = &mut self.large else { return Ok(false) };
+        if let Err(exhausted) = large.count() {
+            let found = format_args!("{exhausted}");
+            return Err(GiopError::new(GiopErrorKind::OverBudget, 0, "message", found));
+        }
+        if large.wanted() == 0 { self.complete_large() } else { Ok(false) }
     }
 
     /// All of a large message is here, which was looked at when it began.
@@ -547,14 +538,17 @@ impl MessageReader {
         let (start, len) = match place {
             MessagePlace::Buffer { start, len } => (start, len),
             MessagePlace::Reassembled => {
+                let draw = self.reassembly.draw_complete();
                 let octets = self.reassembly.take_complete();
                 let len = octets.len();
-                return Some(OwnedMessage::new(header, Memory::Pooled(octets), 0, len));
+                let message = OwnedMessage::new(header, Memory::Pooled(octets), 0, len);
+                return Some(message.counted(draw));
             }
             MessagePlace::Large => {
                 let large = self.large.take()?;
                 let len = large.octets().len();
-                return Some(OwnedMessage::new(header, large.into_memory(), 0, len));
+                let (memory, draw) = large.into_parts();
+                return Some(OwnedMessage::new(header, memory, 0, len).counted(draw));
             }
         };
         let behind = self.end - self.start;

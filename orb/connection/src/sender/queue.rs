@@ -5,6 +5,7 @@ use super::notices::SentNotices;
 use super::pieces::Pieces;
 use super::terms::Limits;
 use corbie_cdr::Encoder;
+use corbie_cdr::budget::{Draw, Sending};
 use corbie_threads::thread::Patience;
 use std::time::{Duration, Instant};
 
@@ -95,6 +96,8 @@ pub struct SendQueue {
     /// Whether the connection closes when all is sent.
     pub(super) ends: Ends,
     pub(super) notices: SentNotices,
+    /// What waits has drawn of the memory budget.
+    pub(super) draw: Option<Draw<Sending>>,
 }
 
 /// Whether the last word is in the queue.
@@ -122,6 +125,7 @@ impl SendQueue {
             waiters: 0,
             ends: Ends::NotYet,
             notices: SentNotices::default(),
+            draw: None,
         }
     }
 
@@ -184,7 +188,18 @@ impl SendQueue {
         }
         self.messages += 1;
         self.end = self.end.after(self.octets() - before);
+        self.count();
         self.end
+    }
+
+    /// Draws what waits; a peer that takes nothing, and has most waiting, is given up.
+    fn count(&mut self) {
+        let waiting = self.waiting();
+        if let Some(draw) = &mut self.draw
+            && let Err(exhausted) = draw.resize(waiting)
+        {
+            draw.account().refuse(exhausted);
+        }
     }
 
     /// A message that is to be sent `when` was queued, behind others unless it is the first:
@@ -260,6 +275,7 @@ impl SendQueue {
     /// So many octets of what was taken out were sent; `rest` is what is left.
     pub(super) fn note_sent(&mut self, octets: usize, rest: Pieces) {
         self.sent = self.sent.after(octets);
+        self.count();
         self.note_moved(octets);
         if rest.octets() > 0 { self.put_in_front(rest) } else { self.spare = rest }
     }
@@ -280,6 +296,7 @@ impl SendQueue {
         rest.add_message(encoder, None, octets);
         let end = self.sent;
         self.sent = end.before(rest.octets());
+        self.count();
         self.messages += 1;
         self.put_in_front(rest);
         end
@@ -311,6 +328,7 @@ impl SendQueue {
 
     /// Forgets what waits.
     pub(super) fn clear(&mut self) {
+        self.draw = None;
         self.pieces.clear();
     }
 

@@ -5,6 +5,7 @@
 //! memory is small, and as soon as it is full a larger one takes its place.
 
 use crate::memory::Memory;
+use corbie_cdr::budget::{Draw, Exhausted, Reading};
 use corbie_cdr::buffers;
 use corbie_cdr::payload::PayloadAllocator;
 
@@ -23,6 +24,8 @@ pub(super) struct Large {
     filled: usize,
     /// Octets of the whole message.
     total: usize,
+    /// What it has drawn of the budget.
+    draw: Option<Draw<Reading>>,
 }
 
 impl Large {
@@ -31,18 +34,19 @@ impl Large {
         first: &[u8],
         total: usize,
         allocator: Option<&dyn PayloadAllocator>,
+        draw: Option<Draw<Reading>>,
     ) -> Self {
         let given = allocator.and_then(|allocator| given(allocator, total));
-        Self::of(given.unwrap_or_else(|| pooled(total, first.len())), first, total)
+        Self::of(given.unwrap_or_else(|| pooled(total, first.len())), first, total, draw)
     }
 
     /// Goes on in `memory` after `first`, which fits into it.
-    fn of(mut memory: Memory, first: &[u8], total: usize) -> Self {
+    fn of(mut memory: Memory, first: &[u8], total: usize, draw: Option<Draw<Reading>>) -> Self {
         let filled = first.len();
         if let Some(slots) = memory.octets_mut().get_mut(..filled) {
             slots.copy_from_slice(first);
         }
-        Large { memory, filled, total }
+        Large { memory, filled, total, draw }
     }
 
     /// Where to receive next.
@@ -50,7 +54,8 @@ impl Large {
         let have = self.memory.octets().len();
         if self.filled == have && have < self.total {
             let next = pooled(self.total, self.filled);
-            *self = Large::of(next, self.memory.octets(), self.total);
+            let draw = self.draw.take();
+            *self = Large::of(next, self.memory.octets(), self.total, draw);
         }
         let end = self.total.min(self.memory.octets().len());
         self.memory.octets_mut().get_mut(self.filled..end).unwrap_or_default()
@@ -59,6 +64,11 @@ impl Large {
     pub(super) fn received(&mut self, octets: usize) {
         let most = self.total.min(self.memory.octets().len());
         self.filled = self.filled.saturating_add(octets).min(most);
+    }
+
+    /// Draws what has come.
+    pub(super) fn count(&mut self) -> Result<(), Exhausted> {
+        self.draw.as_mut().map_or(Ok(()), |draw| draw.resize(self.filled))
     }
 
     pub(super) fn filled(&self) -> usize {
@@ -78,8 +88,8 @@ impl Large {
         &self.memory
     }
 
-    pub(super) fn into_memory(self) -> Memory {
-        self.memory
+    pub(super) fn into_parts(self) -> (Memory, Option<Draw<Reading>>) {
+        (self.memory, self.draw)
     }
 }
 

@@ -4,6 +4,7 @@
 //! grows with what arrived and is bounded by the limits. Called by the reader only.
 //! CORBA 3.3 P2 §9.4.9.
 
+use corbie_cdr::budget::{Draw, Reading};
 use corbie_cdr::buffers;
 
 use super::limits::ReaderLimits;
@@ -32,11 +33,13 @@ pub(super) struct Reassembly {
     held: usize,
     /// The message that was completed last, or an empty buffer to be used for the next.
     complete: Vec<u8>,
+    /// What `held` octets have drawn of the budget.
+    pub(super) draw: Option<Draw<Reading>>,
 }
 
 impl Reassembly {
     pub(super) const fn new() -> Self {
-        Self { incomplete: Vec::new(), held: 0, complete: Vec::new() }
+        Self { incomplete: Vec::new(), held: 0, complete: Vec::new(), draw: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -78,6 +81,7 @@ impl Reassembly {
     pub(super) fn clear(&mut self) {
         self.incomplete.clear();
         self.held = 0;
+        let _ = self.count(); // Less never fails.
     }
 
     /// Forgets the incomplete message with this id, when there is one.
@@ -85,7 +89,28 @@ impl Reassembly {
         if let Some(index) = self.find(Some(request_id)) {
             let message = self.incomplete.swap_remove(index);
             self.held -= message.octets.len();
+            let _ = self.count(); // Less never fails.
         }
+    }
+
+    /// Draws what is held.
+    fn count(&mut self) -> Result<(), GiopError> {
+        match self.draw.as_mut().map(|draw| draw.resize(self.held)) {
+            Some(Err(exhausted)) => {
+                Err(error(GiopErrorKind::OverBudget, 8, format_args!("{exhausted}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A draw for the message that was completed.
+    pub(super) fn draw_complete(&self) -> Option<Draw<Reading>> {
+        let mut draw = self.draw.as_ref().map(Draw::another);
+        if let Some(draw) = &mut draw {
+            // It was held already: at worst it is not counted while it is served.
+            let _ = draw.resize(self.complete.len());
+        }
+        draw
     }
 
     fn find(&self, request_id: Option<u32>) -> Option<usize> {
@@ -144,7 +169,7 @@ impl Reassembly {
         let FragmentHeader { request_id } = FragmentHeader::decode(header, octets)?;
         if header.kind != MessageKind::Fragment {
             self.begin(request_id, header, octets, now);
-            return Ok(None);
+            return self.count().map(|()| None);
         }
         let index = self.find(request_id).ok_or_else(|| unknown(request_id))?;
         let data = octets.get(FragmentHeader::octets(header.version)..).unwrap_or_default();
@@ -153,11 +178,12 @@ impl Reassembly {
         message.fragments += 1;
         self.held += data.len();
         if header.more_fragments {
-            return Ok(None);
+            return self.count().map(|()| None);
         }
         let message = self.incomplete.swap_remove(index);
         self.held -= message.octets.len();
         self.complete = message.octets;
+        self.count()?;
         let size = self.complete.len() - MessageHeader::OCTETS;
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let header = MessageHeader { more_fragments: false, size, ..message.header };

@@ -26,6 +26,8 @@ super::minor_codes! { super::VMCID;
             "remove entries that are not used, or raise the limit that the detail names";
         0x015 IMP_LIMIT_FRAGMENTS "incomplete messages exceed a limit of the receiver"
             "raise fragments_max, reassembly_messages_max or reassembly_octets_max";
+        0x016 IMP_LIMIT_MEMORY "the memory that peers may use is used up"
+            "raise memory_max, or send less at once";
         0x017 IMP_LIMIT_TRANSPORT "no event loop can watch connections of this transport"
             "make synchronous calls with transport_multiplexing = exclusive and reply_wait = read";
     }

@@ -1,0 +1,113 @@
+//! One budget for all that peers make the process hold: when it is used up, the connection that
+//! holds most is closed, and small honest clients notice nothing.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod echo;
+
+use corbie::Orb;
+use corbie_testkit::{
+    CapturedLog, CountingAllocator, MessageKind, RawPeer, RawRequest, fragment_of_1_2,
+    message_header, object_key_in,
+};
+use echo::{Echo, STRATEGIES, as_client, loopback_orb, serve};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+const MIB: usize = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn peer(server: &Orb) -> RawPeer {
+    RawPeer::connect_to(&server.listen_endpoints()[0]).unwrap()
+}
+
+/// Waits until nothing is drawn any more.
+#[track_caller]
+fn wait_until_given_back(server: &Orb) {
+    let deadline = Instant::now() + PATIENCE;
+    while {
+        let memory = server.statistics().memory;
+        memory.reading + memory.sending > 0
+    } {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+        // tidy: sleep: the server notices the end of the streams in its own time
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The honest client's worst time of a few calls.
+fn worst_call(echo: &Echo) -> Duration {
+    let call = || {
+        let begin = Instant::now();
+        assert_eq!(echo.double(21).unwrap(), 42);
+        begin.elapsed()
+    };
+    (0..20).map(|_| call()).max().unwrap()
+}
+
+/// Forty peers that begin 4 MiB each and go on no further, where 32 MiB may be held. The budget is
+/// one for the process, so all of it is one test.
+#[test]
+fn what_peers_make_the_process_hold_stays_within_the_budget() {
+    let log = CapturedLog::install();
+    for strategy in STRATEGIES.into_iter().filter(|strategy| *strategy != "reactive") {
+        let options = ["-ORBMemoryMax", "32MiB", "-ORBServerConcurrency", strategy];
+        let (server, echo, _noted) = serve(&options);
+        let echo = as_client(&loopback_orb(&options[..2]), &echo);
+        worst_call(&echo);
+        let claim = u32::try_from(8 * MIB).unwrap();
+        let plain = [&message_header(MessageKind::Request, false, claim)[..], &vec![0; 4 * MIB]];
+        let plain = plain.concat();
+        let fragments: Vec<u8> = (0..4)
+            .flat_map(|id| fragment_of_1_2(MessageKind::Request, id, &vec![0; MIB]))
+            .collect();
+        let refused = server.statistics().memory.refused;
+        let before = CountingAllocator::of_all_threads();
+        let (mut peers, mut most, mut worst) = (Vec::new(), 0, Duration::ZERO);
+        for number in 0..40 {
+            let mut peer = peer(&server);
+            // The server may close meanwhile.
+            let _ = peer.send(if number % 2 == 0 { &plain } else { &fragments });
+            peers.push(peer);
+            worst = worst.max(worst_call(&echo));
+            let memory = server.statistics().memory;
+            most = most.max(memory.reading + memory.sending);
+        }
+        let held = CountingAllocator::of_all_threads().since(before).held_octets();
+        // What a closed connection holds is on its way back for a moment. Beside what is drawn:
+        // memory of which no octet has come, and the free shares.
+        assert!(most <= 56 * MIB, "{strategy}: {most} octets drawn");
+        assert!(held < 160 * MIB as i64, "{strategy}: {held} octets more in use");
+        let closed = server.statistics().memory.refused - refused;
+        assert!(closed >= 20, "{strategy}: {closed} closed");
+        assert!(worst < Duration::from_secs(5), "{strategy}: {worst:?} for an honest call");
+        assert!(log.line_with(&["WARN", "memory_max"], PATIENCE).is_some());
+        drop(peers);
+        wait_until_given_back(&server);
+        replies_that_are_not_taken(&server, &echo, strategy);
+        server.shutdown(true);
+    }
+}
+
+/// Peers ask for much and take nothing.
+fn replies_that_are_not_taken(server: &Orb, echo: &Echo, strategy: &str) {
+    let object_key = object_key_in(&echo.0.to_string());
+    let octets = vec![7; 3 * MIB];
+    let length = u32::try_from(octets.len()).unwrap().to_be_bytes();
+    let arguments = [&length[..], &octets].concat();
+    let (operation, arguments) = ("octets", &arguments[..]);
+    let request = RawRequest { object_key: &object_key, operation, request_id: 1, arguments };
+    let request = request.octets();
+    let (mut peers, mut most) = (Vec::new(), 0);
+    for _ in 0..20 {
+        let mut peer = peer(server);
+        let _ = peer.send(&request);
+        peers.push(peer);
+        worst_call(echo);
+        most = most.max(server.statistics().memory.sending);
+    }
+    assert!(most <= 56 * MIB, "{strategy}: {most} octets wait for peers");
+    drop(peers);
+    wait_until_given_back(server);
+}
