@@ -5,11 +5,12 @@
 //! half; [`receive`] takes the next whole message of a link. These two are generic over [`Octets`],
 //! the part of a link that never blocks.
 
-// layers: clock < octets < receive < sender < activity fault < connection
+// layers: clock < octets < receive < sender < activity fault < connection < line
 mod activity;
 mod clock;
 mod connection;
 mod fault;
+mod line;
 mod octets;
 mod receive;
 mod sender;
@@ -21,6 +22,7 @@ pub use connection::{
     Slot, User, WrittenRequest, copy_from,
 };
 pub use fault::{Awaited, ConnectionFault};
+pub use line::Line;
 pub use octets::Octets;
 pub use receive::{Arrivals, ReceiveFailure, Received, WhatComes, WhatIsHere, receive};
 pub use sender::{

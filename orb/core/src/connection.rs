@@ -2,12 +2,13 @@
 //!
 //! A [`Connection`] is that of `orb/connection`, between [`Peer`]s. `client` is one that one call
 //! uses at a time. `pool` keeps those of one endpoint and `cache` all of them; calls without a
-//! connection stand in a `line`, and the `connector` opens one for them.
+//! connection stand in a line until the time of `line_clock`, and the `connector` opens one for
+//! them.
 
 mod cache;
 mod client;
 mod connector;
-mod line;
+mod line_clock;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,8 @@ pub(crate) use client::ClientConnection;
 pub(crate) use pool::{ConnectionPool, Lease, NotInLine, Opening, PooledConnection};
 
 use corbie_cdr::{CodeSet, CodeSets};
+use corbie_connection::User;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What uses connections, here and at the other end.
@@ -24,6 +27,15 @@ pub(crate) enum Peer {}
 
 /// A connection that threads share.
 pub(crate) type Connection = corbie_connection::Connection<Peer>;
+
+/// What waits for a reply, or for a connection.
+type Call = <Peer as User>::Call;
+
+/// A call that stood in a line.
+pub(crate) trait StoodInLine {
+    /// It goes over the `connection` that was opened for the line of `pool`.
+    fn send_over(self, pool: &ConnectionPool, connection: &Arc<Connection>);
+}
 
 /// The code sets of a connection.
 pub(crate) struct SharedCodeSets(AtomicU64);

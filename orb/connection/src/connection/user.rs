@@ -113,6 +113,9 @@ pub trait Call: Send + 'static {
     /// When its time is over.
     fn deadline(&self) -> Option<Instant>;
 
+    /// Octets of the arguments that are kept.
+    fn octets(&self) -> usize;
+
     /// Keeps its arguments as they were written.
     fn keep(&mut self, arguments: Vec<u8>);
 

@@ -66,11 +66,6 @@ impl AwaitedCall {
         self.clock.deadline()
     }
 
-    /// Octets that are kept.
-    pub(crate) fn octets(&self) -> usize {
-        self.kept.octets.as_ref().map_or(0, Vec::len)
-    }
-
     /// What it goes by on a thread that may not have made it: what was kept of its policies, else
     /// those of its reference.
     ///
@@ -349,7 +344,8 @@ impl<'a> Invocation<'_, 'a> {
         let kept = Kept { position, announces, octets: Some(octets) };
         let kept = std::mem::replace(&mut call.kept, kept);
         let opening = bind::opening(self.object, self.policies, target);
-        let stands = pool.stand_in_line(self.object.orb(), call, opening);
+        let lease = call.lease;
+        let stands = pool.stand_in_line(self.object.orb(), call, lease, opening);
         stands.map_err(|(call, why)| {
             let not_started = match why {
                 NotInLine::Opened => NotStarted::Opened,

@@ -7,7 +7,7 @@
 use crate::Orb;
 use crate::connection::ConnectionPool;
 use crate::connection::connector::Connector;
-use crate::connection::line::LineClock;
+use crate::connection::line_clock::LineClock;
 use crate::handles::Part;
 use corbie_cdr::CodeSets;
 use corbie_giop::Protocol;

@@ -132,6 +132,10 @@ impl Call for AwaitedCall {
         self.deadline()
     }
 
+    fn octets(&self) -> usize {
+        self.kept.octets.as_ref().map_or(0, Vec::len)
+    }
+
     fn keep(&mut self, arguments: Vec<u8>) {
         self.kept.octets = Some(arguments);
     }

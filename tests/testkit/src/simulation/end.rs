@@ -196,6 +196,10 @@ impl corbie_connection::Call for Waits {
         self.deadline
     }
 
+    fn octets(&self) -> usize {
+        0
+    }
+
     fn keep(&mut self, _arguments: Vec<u8>) {}
 
     fn take_kept(&mut self) -> Option<Vec<u8>> {

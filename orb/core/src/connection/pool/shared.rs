@@ -5,10 +5,10 @@
 
 use super::{ConnectionPool, Lease, Opening};
 use crate::Orb;
+use crate::connection::Call;
 use crate::connection::Connection;
-use crate::connection::line::Line;
 use corbie_connection::Clock;
-use corbie_connection::{Awaited, Bounds, ConnectionFault, Limits, ReceiveFailure};
+use corbie_connection::{Awaited, Bounds, ConnectionFault, Limits, Line, ReceiveFailure};
 use corbie_giop::Roles;
 use corbie_transport::{Link, Waiter};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,9 +36,9 @@ pub(super) struct Shared {
     /// A thread opens the common one, or sends what stands in its line.
     pub(super) is_opening: bool,
     /// Calls that wait for the common one.
-    pub(super) line: Line,
+    pub(super) line: Line<Call>,
     /// Calls that wait for a connection of their own; one is being opened for each.
-    pub(super) own_line: Line,
+    pub(super) own_line: Line<Call>,
 }
 
 impl Shared {

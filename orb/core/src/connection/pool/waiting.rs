@@ -5,9 +5,9 @@
 
 use super::{ConnectionPool, Lease, Opening};
 use crate::Orb;
-use crate::client::{AwaitedCall, deliver};
 use crate::connection::Connection;
-use corbie_connection::{Awaited, ConnectionFault};
+use crate::connection::{Call, Peer, StoodInLine as _};
+use corbie_connection::{Awaited, ConnectionFault, User as _};
 use corbie_transport::Link;
 use std::io;
 use std::sync::Arc;
@@ -42,10 +42,11 @@ impl ConnectionPool {
     pub(crate) fn stand_in_line(
         self: &Arc<Self>,
         orb: &Orb,
-        call: AwaitedCall,
+        call: Call,
+        lease: Lease,
         opening: Opening,
-    ) -> Result<(), (AwaitedCall, NotInLine)> {
-        let (lease, deadline) = (call.lease, call.deadline());
+    ) -> Result<(), (Call, NotInLine)> {
+        let deadline = call.deadline();
         let mut shared = self.lock_shared();
         if lease == Lease::Shared && shared.find(lease).is_some() {
             return Err((call, NotInLine::Opened));
@@ -96,7 +97,7 @@ impl ConnectionPool {
             (Lease::Exclusive | Lease::Reserved, Ok(connection)) => self.send_own(&connection),
             (Lease::Exclusive | Lease::Reserved, Err(fault)) => {
                 let call = self.lock_shared().own_line.pop();
-                call.into_iter().for_each(|call| deliver::failed(call, fault.again()));
+                call.into_iter().for_each(|call| Peer::failed(call, fault.again()));
             }
         }
     }
@@ -120,7 +121,7 @@ impl ConnectionPool {
             }
             drop(shared);
             for call in calls {
-                deliver::send_over(call, self, connection);
+                call.send_over(self, connection);
             }
             has_sent = true;
             shared = self.lock_shared();
@@ -140,7 +141,7 @@ impl ConnectionPool {
         self.shared.opened.notify_all();
         let calls = shared.line.take();
         drop(shared);
-        calls.into_iter().for_each(|call| deliver::failed(call, fault.again()));
+        calls.into_iter().for_each(|call| Peer::failed(call, fault.again()));
     }
 
     /// There is no common connection, as a thread could not open it in the time of its own call, or
@@ -164,7 +165,7 @@ impl ConnectionPool {
         let is_closed = self.lock().closed;
         drop(shared);
         match call {
-            Some(call) => deliver::send_over(call, self, connection),
+            Some(call) => call.send_over(self, connection),
             None => connection.release(),
         }
         if is_closed {
@@ -181,7 +182,7 @@ impl ConnectionPool {
         let next = lines.iter().filter_map(|line| line.next_deadline()).min();
         drop(shared);
         for call in expired {
-            deliver::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
+            Peer::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
         }
         next
     }
@@ -192,6 +193,6 @@ impl ConnectionPool {
         let mut calls = shared.line.take();
         calls.append(&mut shared.own_line.take());
         drop(shared);
-        calls.into_iter().for_each(|call| deliver::failed(call, ConnectionFault::ShutDown));
+        calls.into_iter().for_each(|call| Peer::failed(call, ConnectionFault::ShutDown));
     }
 }
