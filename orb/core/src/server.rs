@@ -1,9 +1,8 @@
 //! The server half of a call: from an accepted connection to the servant and back.
 //!
-//! `listener` accepts; `turn`, `thread_pool`, `thread_per_request` and `reactors`
-//! say which thread serves what (paper POA §2.5); all take messages from a `connection` (all but
-//! the first by `event_driven`) and give them to `dispatch`, which asks the [`Adapter`] (the POA)
-//! for the servant. `registry` keeps the open connections, `due_responses` counts deferred answers.
+//! `listener` accepts; `turn` says which thread serves what (paper POA §2.5), takes messages from a
+//! `connection` and gives them to `dispatch`, which asks the [`Adapter`] (the POA) for the servant.
+//! `registry` keeps the open connections, `due_responses` counts deferred answers.
 
 mod adapter;
 mod admission;
@@ -11,7 +10,6 @@ mod answer;
 mod connection;
 pub(crate) mod dispatch;
 mod due_responses;
-mod event_driven;
 mod forward_servant;
 pub mod held;
 pub mod interceptor;
@@ -22,14 +20,11 @@ mod object_keys;
 mod operation_name;
 pub mod operation_table;
 pub(crate) mod panic;
-mod reactors;
 mod registry;
 mod request;
 mod response_handler;
 mod servant;
 mod shutdown;
-mod thread_per_request;
-mod thread_pool;
 pub(crate) mod turn;
 mod typed_response;
 
@@ -53,12 +48,9 @@ use crate::handles::Part;
 use corbie_threads::connection_threads::StandIns;
 use due_responses::DueResponses;
 use listening::Listeners;
-use reactors::Reactors;
 use registry::Registry;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use thread_per_request::ThreadPerRequest;
-use thread_pool::ThreadPool;
 
 /// Everything that one ORB serves with. Lock order: "listeners", "connections" (registry), then a
 /// connection's "reading", then its "sending".
@@ -68,9 +60,7 @@ pub(crate) struct Server {
     pub(crate) object_keys: ObjectKeys,
     listeners: Listeners,
     registry: Registry,
-    pool: OnceLock<ThreadPool>,
-    thread_per_request: ThreadPerRequest,
-    reactors: Reactors,
+    loops: turn::Loops,
     stand_ins: OnceLock<Arc<StandIns>>,
     pub(crate) closing: AtomicBool,
     due_responses: DueResponses,
@@ -99,7 +89,7 @@ impl Server {
     /// A connection has gone: somebody may wait for its place.
     pub(crate) fn forget(&self, connection: u64) {
         self.registry.remove(connection);
-        self.reactors.note_place();
+        self.loops.note_place();
     }
 
     /// How many connections peers have open.

@@ -4,7 +4,7 @@
 use crate::Orb;
 use crate::connection::Connection;
 use crate::reactor::Turn;
-use crate::server::{dispatch, due_responses, event_driven, held, thread_per_request};
+use crate::server::{dispatch, due_responses, held, turn};
 use corbie_connection::{Bounds, Limits};
 use corbie_giop::{Incoming, OwnedMessage, Protocol, Roles};
 use corbie_settings::ServerConcurrency;
@@ -78,7 +78,7 @@ pub(crate) fn may_read(connection: &Connection, orb: &Orb, turn: &Turn<'_>) -> b
     if due_responses::pause_if_full(orb, connection, turn) {
         return false;
     }
-    if event_driven::is_too_deep(orb) {
+    if turn::is_too_deep(orb) {
         tracing::debug!("a request waits, as upcalls are nested nested_upcalls_max deep");
         turn.postpone();
         return false;
@@ -93,19 +93,15 @@ pub(crate) fn request(
     orb: &Orb,
     message: OwnedMessage,
     incoming: Incoming,
-    turn: Option<(&mut Turn<'_>, bool)>,
+    in_hand: Option<(&mut Turn<'_>, bool)>,
 ) -> Next {
-    let Some((turn, more)) = turn else {
+    let Some((in_hand, more)) = in_hand else {
         dispatch::message(orb, connection, &message, incoming, |_| {});
         drop(message);
         connection.flush_batch();
         return Next::Wait;
     };
-    if orb.settings().server_concurrency == ServerConcurrency::ThreadPerRequest {
-        thread_per_request::serve(orb, connection, (message, incoming), more, turn)
-    } else {
-        event_driven::serve(orb, connection, (message, incoming), more, turn)
-    }
+    turn::serve(orb, connection, (message, incoming), more, in_hand)
 }
 
 /// The peer may take more.

@@ -7,7 +7,7 @@ use crate::Orb;
 use crate::neighbours;
 use crate::server::connection::accept;
 use crate::server::listening::{self, Listening};
-use crate::server::{ServerConnection, panic, reactors, thread_per_request, thread_pool, turn};
+use crate::server::{ServerConnection, panic, turn};
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_transport::Link;
@@ -50,7 +50,7 @@ pub(crate) fn start(
     listening.extend(opened);
     let listened = listening::listened(orb.settings(), &published, &listening);
     listeners.publish(published);
-    start_threads(orb).map_err(|error| cannot_start(&"with the threads it needs", &error))?;
+    turn::start(orb).map_err(|error| cannot_start(&"with the threads it needs", &error))?;
     neighbours::enter(orb, listened);
     listening.iter().try_for_each(|one| listen(orb, one))
 }
@@ -62,22 +62,12 @@ fn listen(orb: &Orb, one: &Arc<Listening>) -> Result<(), SystemException> {
     let endpoint = one.acceptor.endpoint();
     tracing::info!(%endpoint, orb_id, server_id, "listening");
     if settings.server_concurrency == ServerConcurrency::Reactive {
-        return reactors::listen(orb, one);
+        return turn::listen(orb, one);
     }
     let thread = std::thread::Builder::new().name("corbie-listener".to_owned());
     let (orb, one) = (orb.clone(), Arc::clone(one));
     let started = thread.spawn(move || accept_all(&orb, &one));
     started.map(drop).map_err(|error| cannot_start(&endpoint, &error))
-}
-
-/// What the strategy needs beyond a thread for each listening socket.
-fn start_threads(orb: &Orb) -> std::io::Result<()> {
-    match orb.settings().server_concurrency {
-        ServerConcurrency::ThreadPerConnection | ServerConcurrency::Reactive => Ok(()),
-        ServerConcurrency::ThreadPool => thread_pool::start(orb),
-        ServerConcurrency::ThreadPerRequest => thread_per_request::start(orb),
-        ServerConcurrency::ReactorPerThread => reactors::start_threads(orb),
-    }
 }
 
 pub(crate) fn cannot_start(
@@ -150,25 +140,12 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     }
 }
 
-/// Gives `connection` to those who serve it.
+/// Has `connection` served: by threads of its own, or in an event loop.
 fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
-    let server = orb.server();
     if turn::begin(orb, connection) {
         return Ok(());
     }
-    let gone = || std::io::Error::other("the ORB shuts down");
-    match orb.settings().server_concurrency {
-        ServerConcurrency::ThreadPerConnection | ServerConcurrency::ThreadPool => {
-            connection.read_by(&server.pool.get().ok_or_else(gone)?.reactor)
-        }
-        ServerConcurrency::ThreadPerRequest => {
-            connection.read_by(server.thread_per_request.reactor().ok_or_else(gone)?)
-        }
-        ServerConcurrency::ReactorPerThread => server.reactors.add(connection),
-        ServerConcurrency::Reactive => {
-            connection.read_by(orb.reactor().map_err(std::io::Error::other)?)
-        }
-    }
+    connection.read_by(&*orb.server().loops.next(orb)?)
 }
 
 /// Closes the connection that was silent longest and has nothing under way; whether there was one.

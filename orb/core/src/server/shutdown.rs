@@ -44,11 +44,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
         connection.close_when_served();
     }
     let_clients_take(&connections);
-    if let Some(pool) = server.pool.get() {
-        pool.close();
-    }
-    server.thread_per_request.close();
-    server.reactors.close();
+    server.loops.close();
     if let Some(stand_ins) = server.stand_ins.get() {
         stand_ins.close();
     }

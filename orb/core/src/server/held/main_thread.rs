@@ -7,7 +7,7 @@
 use super::queue::{HeldRequests, Reason};
 use super::runner;
 use crate::Orb;
-use crate::server::event_driven::is_too_deep;
+use crate::server::turn::is_too_deep;
 use corbie_threads::thread::{Sleeper, enter_upcall, serve_for_a_while};
 use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;

@@ -9,13 +9,12 @@ use super::HeldRequest;
 use super::queue::{Flight, Reason, Shared};
 use super::request::given_up;
 use crate::Orb;
-use crate::reactor::{Reactor, Turn};
-use crate::server::event_driven::is_too_deep;
-use crate::server::{Server, dispatch, thread_per_request};
+use crate::reactor::Turn;
+use crate::server::{dispatch, turn};
 use corbie_settings::ServerConcurrency;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Source};
-use corbie_threads::thread::{Registration, begin_serving, enter_upcall, serve_for_a_while};
+use corbie_threads::thread::{Registration, begin_serving};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -53,7 +52,7 @@ impl Shared {
     fn mark_ready(self: &Arc<Self>, orb: &Orb) -> io::Result<()> {
         let mut registered = self.registered.lock();
         if registered.is_none() {
-            let reactor = orb.server().reactor_for_held(orb)?;
+            let reactor = orb.server().loops.next(orb)?;
             let source = reactor.add_unwatched(Arc::new(Runner(Arc::downgrade(self))));
             *registered = Some(Registered(source));
         }
@@ -114,33 +113,14 @@ impl Source<Orb> for Runner {
         None
     }
 
-    fn handle_input(self: Arc<Self>, orb: &Orb, turn: &mut Turn<'_>) -> Next {
+    fn handle_input(self: Arc<Self>, orb: &Orb, in_hand: &mut Turn<'_>) -> Next {
         let Some(queue) = self.0.upgrade() else { return Next::Remove };
-        if is_too_deep(orb) {
-            turn.postpone();
+        if turn::is_too_deep(orb) {
+            in_hand.postpone();
             return Next::Wait;
         }
         let Some((held, flight)) = queue.take() else { return Next::Wait };
-        if orb.settings().server_concurrency == ServerConcurrency::ThreadPerRequest {
-            return thread_per_request::serve_held(orb, held, flight);
-        }
-        let pool = orb.server().pool.get();
-        let mut has_begun = false;
-        {
-            let _serving = serve_for_a_while();
-            let _upcall = enter_upcall();
-            serve(orb, held, flight, |_| {
-                if let Some(pool) = pool {
-                    pool.leave_the_idle(orb);
-                    has_begun = true;
-                }
-                turn.release(false);
-            });
-        }
-        if let Some(pool) = pool.filter(|_| has_begun) {
-            pool.return_to_the_idle();
-        }
-        Next::Wait
+        turn::serve_held(orb, held, flight, in_hand)
     }
 }
 
@@ -189,25 +169,6 @@ impl Drop for Keeping {
 /// on, as the call may lead to one of these. Order gives way to progress.
 pub(crate) fn let_go() {
     drop(KEPT.take());
-}
-
-impl Server {
-    /// A loop whose threads serve requests.
-    fn reactor_for_held<'s>(&'s self, orb: &'s Orb) -> io::Result<Arc<Reactor>> {
-        let gone = || io::Error::other("the ORB shuts down");
-        match orb.settings().server_concurrency {
-            ServerConcurrency::ThreadPool => {
-                self.pool.get().map(|pool| Arc::clone(&pool.reactor)).ok_or_else(gone)
-            }
-            ServerConcurrency::ThreadPerRequest => {
-                self.thread_per_request.reactor().cloned().ok_or_else(gone)
-            }
-            ServerConcurrency::ReactorPerThread => self.reactors.any().ok_or_else(gone),
-            ServerConcurrency::Reactive | ServerConcurrency::ThreadPerConnection => {
-                orb.reactor().cloned().map_err(io::Error::other)
-            }
-        }
-    }
 }
 
 /// All queues of one ORB.

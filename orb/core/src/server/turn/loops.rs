@@ -1,15 +1,18 @@
-//! Reactive servers: event loops whose threads read, dispatch and answer, one request after the
-//! other (papers AMI §3.1, AMH §1).
+//! The event loops of a server and their threads: how every strategy but thread-per-connection
+//! serves (papers POA §2.5, AMI §3.1, AMH §1).
 //!
-//! `reactive`: the ORB's one loop, run by the threads that the application lends it; the listening
-//! sockets are sources of it, too. `reactor-per-thread`: several loops with a thread each, among
-//! which the connections are divided.
+//! `thread-pool`: one loop, at which all idle threads of the `pool` wait. `thread-per-request`: one
+//! loop, whose thread only reads (`in_loop`). `reactor-per-thread`: several loops with a thread
+//! each, among which the connections are divided. `reactive`: the ORB's one loop, run by the
+//! threads that the application lends it; the listening sockets are sources of it, too.
 
+use super::in_loop::Places;
+use super::pool::{self, Pool};
 use crate::Orb;
 use crate::reactor::{self, Pollers, Reactor, Turn};
+use crate::server::listener;
 use crate::server::listening::Listening;
-use crate::server::{ServerConnection, listener};
-use corbie_settings::WhenFull;
+use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Source};
 use corbie_threads::thread::{Registration, begin_serving};
@@ -19,33 +22,34 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The loops of `reactor-per-thread`.
+/// See the module.
 #[derive(Default)]
-pub(crate) struct Reactors {
+pub(crate) struct Loops {
+    /// Those with threads of the ORB.
     loops: OnceLock<Vec<Arc<Reactor>>>,
     next: AtomicUsize,
+    pub(super) pool: Pool,
+    pub(super) places: Places,
     /// The listening sockets of a reactive server.
     listening: Ranked<rank::Registry, Vec<Registration>>,
 }
 
-impl Reactors {
-    /// Serves `connection` in the next loop.
+impl Loops {
+    /// The first loop with threads of the ORB, if there is one.
+    pub(super) fn first(&self) -> Option<&Arc<Reactor>> {
+        self.loops.get()?.first()
+    }
+
+    /// The loop for the next connection, or for requests that were held.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn add(&self, connection: &Arc<ServerConnection>) -> io::Result<()> {
-        let loops = self.loops.get().map_or(&[][..], Vec::as_slice);
+    pub(crate) fn next(&self, orb: &Orb) -> io::Result<Arc<Reactor>> {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
-        match loops.get(next % loops.len().max(1)) {
-            Some(reactor) => connection.read_by(reactor),
-            None => Err(io::Error::other("no event loop was started")),
+        match self.loops.get() {
+            Some(loops) => Ok(Arc::clone(&loops[next % loops.len()])),
+            None => orb.reactor().cloned().map_err(io::Error::other),
         }
-    }
-
-    /// One of the loops.
-    pub(crate) fn any(&self) -> Option<Arc<Reactor>> {
-        let loops = self.loops.get()?;
-        loops.get(self.next.load(Ordering::Relaxed) % loops.len().max(1)).cloned()
     }
 
     /// A connection has gone: a listener that waited for a place has one.
@@ -55,7 +59,7 @@ impl Reactors {
         }
     }
 
-    /// The loops of threads end.
+    /// The loops of threads end, when they have served what they serve.
     pub(crate) fn close(&self) {
         for reactor in self.loops.get().into_iter().flatten() {
             reactor.close();
@@ -67,23 +71,34 @@ impl Reactors {
     }
 }
 
-/// Starts a loop and its thread for each processor, or as many as `reactor_threads` says.
+/// Makes the loops that the strategy needs, and starts their threads.
 ///
 /// # Errors
 /// What the system says when there are no descriptors or threads.
-pub(crate) fn start_threads(orb: &Orb) -> io::Result<()> {
-    let count = match orb.settings().reactor_threads {
-        0 => std::thread::available_parallelism()?.get(),
-        count => count as usize,
+pub(crate) fn start(orb: &Orb) -> io::Result<()> {
+    use ServerConcurrency as C;
+    let settings = orb.settings();
+    let (count, pollers) = match settings.server_concurrency {
+        C::ThreadPerConnection | C::Reactive => return Ok(()),
+        C::ThreadPool => (1, Pollers::Many),
+        C::ThreadPerRequest => (1, Pollers::OneAtATime),
+        C::ReactorPerThread => match settings.reactor_threads {
+            0 => (std::thread::available_parallelism()?.get(), Pollers::OneAtATime),
+            count => (count as usize, Pollers::OneAtATime),
+        },
     };
-    let new = |_| reactor::new(orb, Pollers::OneAtATime);
-    let loops: io::Result<Vec<_>> = (0..count).map(new).collect();
-    let loops = loops?;
-    let _ = orb.server().reactors.loops.set(loops.clone());
+    let made: io::Result<Vec<_>> = (0..count).map(|_| reactor::new(orb, pollers)).collect();
+    let loops = orb.server().loops.loops.get_or_init({
+        let made = made?;
+        || made
+    });
     for reactor in loops {
-        let thread = std::thread::Builder::new().name("corbie-loop".to_owned());
-        let orb = orb.clone();
-        thread.spawn(move || {
+        if pollers == Pollers::Many {
+            (0..settings.pool_threads_min).try_for_each(|_| pool::start(orb, reactor))?;
+            continue;
+        }
+        let (orb, reactor) = (orb.clone(), Arc::clone(reactor));
+        std::thread::Builder::new().name("corbie-loop".to_owned()).spawn(move || {
             begin_serving();
             reactor.run_until(&orb, &|| reactor.is_closed(), None);
         })?;
@@ -100,8 +115,7 @@ pub(crate) fn listen(orb: &Orb, one: &Arc<Listening>) -> Result<(), SystemExcept
     let failed = |error| listener::cannot_start(&one.acceptor.endpoint(), &error);
     one.acceptor.set_nonblocking().map_err(failed)?;
     let listener = reactor.add(Arc::new(Listener(Arc::clone(one)))).map_err(failed)?;
-    let mut listening = orb.server().reactors.listening.lock();
-    listening.push(listener);
+    orb.server().loops.listening.lock().push(listener);
     Ok(())
 }
 

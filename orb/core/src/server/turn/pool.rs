@@ -7,7 +7,7 @@
 //! oneways the connection waits, so that they keep their order.
 
 use crate::Orb;
-use crate::reactor::{self, Pollers, Reactor};
+use crate::reactor::Reactor;
 use corbie_cdr::buffers;
 use corbie_threads::thread::begin_serving;
 use std::io;
@@ -18,33 +18,28 @@ use std::time::Duration;
 /// A thread that was not needed for so long ends, as long as enough others stay.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The threads and what they wait on.
-pub(crate) struct ThreadPool {
-    pub(crate) reactor: Arc<Reactor>,
+/// How many threads there are.
+#[derive(Default)]
+pub(super) struct Pool {
     threads: AtomicU32,
     /// Threads that serve nothing: `idle <= threads`.
     idle: AtomicU32,
 }
 
-impl ThreadPool {
-    /// The threads end when they have served what they serve.
-    pub(crate) fn close(&self) {
-        self.reactor.close();
-    }
-
+impl Pool {
     /// This thread goes to work: sees to it that another one waits for events.
     #[inline]
-    pub(crate) fn leave_the_idle(&self, orb: &Orb) {
+    pub(super) fn leave_the_idle(&self, orb: &Orb) {
         if self.idle.fetch_sub(1, Ordering::AcqRel) == 1
             && self.threads.load(Ordering::Acquire) < orb.settings().pool_threads_max
-            && let Err(error) = start_thread(orb)
+            && let Some(Err(error)) = orb.server().loops.first().map(|first| start(orb, first))
         {
             tracing::warn!(%error, "the thread pool cannot grow");
         }
     }
 
     #[inline]
-    pub(crate) fn return_to_the_idle(&self) {
+    pub(super) fn return_to_the_idle(&self) {
         self.idle.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -56,35 +51,25 @@ impl ThreadPool {
     }
 }
 
-/// Makes the pool of `orb` and starts its first threads.
+/// Starts one more thread, which runs `reactor`.
 ///
 /// # Errors
-/// What the system says when there are no descriptors or threads.
-pub(crate) fn start(orb: &Orb) -> io::Result<()> {
-    let (threads, idle) = (AtomicU32::new(0), AtomicU32::new(0));
-    let reactor = reactor::new(orb, Pollers::Many)?;
-    let pool = ThreadPool { reactor, threads, idle };
-    if orb.server().pool.set(pool).is_ok() {
-        for _ in 0..orb.settings().pool_threads_min {
-            start_thread(orb)?;
-        }
-    }
-    Ok(())
-}
-
-fn start_thread(orb: &Orb) -> io::Result<()> {
-    let Some(pool) = orb.server().pool.get() else { return Ok(()) };
+/// What the system says.
+pub(super) fn start(orb: &Orb, reactor: &Arc<Reactor>) -> io::Result<()> {
+    let pool = &orb.server().loops.pool;
     pool.threads.fetch_add(1, Ordering::AcqRel);
     pool.idle.fetch_add(1, Ordering::AcqRel);
     let thread = std::thread::Builder::new().name("corbie-pool".to_owned());
-    let orb = orb.clone();
-    let started = thread.spawn(move || {
-        if let Some(pool) = orb.server().pool.get() {
-            run(&orb, pool);
-            pool.threads.fetch_sub(1, Ordering::AcqRel);
+    let started = thread.spawn({
+        let (orb, reactor) = (orb.clone(), Arc::clone(reactor));
+        move || {
+            begin_serving();
+            prepare_buffers();
+            run(&orb, &reactor);
+            orb.server().loops.pool.threads.fetch_sub(1, Ordering::AcqRel);
         }
     });
-    started.map(|_| ()).inspect_err(|_| {
+    started.map(drop).inspect_err(|_| {
         pool.threads.fetch_sub(1, Ordering::AcqRel);
         pool.idle.fetch_sub(1, Ordering::AcqRel);
     })
@@ -99,12 +84,11 @@ fn prepare_buffers() {
     replies.into_iter().for_each(buffers::give);
 }
 
-fn run(orb: &Orb, pool: &ThreadPool) {
-    begin_serving();
-    prepare_buffers();
+fn run(orb: &Orb, reactor: &Reactor) {
+    let pool = &orb.server().loops.pool;
     loop {
-        pool.reactor.run_while_busy(orb, PATIENCE);
-        if pool.reactor.is_closed() || pool.leave_unless_needed(orb.settings().pool_threads_min) {
+        reactor.run_while_busy(orb, PATIENCE);
+        if reactor.is_closed() || pool.leave_unless_needed(orb.settings().pool_threads_min) {
             return;
         }
     }
