@@ -7,7 +7,7 @@
 use corbie_frontend::model::{Exception, Member};
 use corbie_frontend::{DefId, Definition, DefinitionKind};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use crate::context::Scope;
 use crate::docs::docs_with;
@@ -119,15 +119,11 @@ impl Scope<'_, '_> {
         docs: &str,
     ) -> TokenStream {
         let orb = self.orb();
-        let (from, option) =
-            (self.std("From"), self.option(&quote!(&(dyn ::std::error::Error + 'static))));
-        let some = self.std("Some");
         let name = ident(name);
         let (variants, ids): (Vec<Ident>, Vec<DefId>) =
             self.error_variants(raises).into_iter().unzip();
         let types: Vec<TokenStream> = ids.iter().map(|&id| self.path(id)).collect();
         let docs = docs_with("", docs);
-        let all: Vec<Ident> = variants.iter().cloned().chain([format_ident!("System")]).collect();
         let each_docs = ids.iter().map(|&id| {
             docs_with(
                 "",
@@ -142,30 +138,7 @@ impl Scope<'_, '_> {
                 /// The call failed, or the servant raised a system exception.
                 System(#orb::SystemException),
             }
-            #(impl #from<#types> for #name {
-                fn from(exception: #types) -> Self {
-                    Self::#variants(exception)
-                }
-            })*
-            impl #from<#orb::SystemException> for #name {
-                fn from(exception: #orb::SystemException) -> Self {
-                    Self::System(exception)
-                }
-            }
-            impl ::std::fmt::Display for #name {
-                fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                    match self {
-                        #(Self::#all(exception) => ::std::fmt::Display::fmt(exception, f),)*
-                    }
-                }
-            }
-            impl ::std::error::Error for #name {
-                fn source(&self) -> #option {
-                    match self {
-                        #(Self::#all(exception) => #some(exception),)*
-                    }
-                }
-            }
+            #orb::raised!(#name: #(#variants(#types)),*);
         }
     }
 }

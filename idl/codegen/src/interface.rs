@@ -26,7 +26,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::context::Scope;
+use crate::docs::docs_with;
 use crate::names::Implied;
+use crate::rust_name::ident;
 
 impl Scope<'_, '_> {
     /// Everything that stands beside the interface's name.
@@ -64,23 +66,32 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// The error enums of the operations and attributes of an interface or valuetype; they stand in
-    /// its module.
+    /// The error types of the operations and attributes of an interface or valuetype; they stand in
+    /// its module. Those that raise the same exceptions have one enum: the others are names for it.
     pub(crate) fn emit_error_enums(&self, contents: &[DefId]) -> TokenStream {
         let mut enums = TokenStream::new();
+        let mut made: Vec<(Vec<DefId>, &str)> = Vec::new();
         for &id in contents {
             let definition = self.model().get(id);
-            for call in self.calls(definition) {
-                if let Some(error) = call.error {
-                    let name = self.cx.names.implied(id, error);
-                    enums.extend(self.emit_error_enum(name, &call.raises, definition));
-                }
+            let calls = self.calls(definition).into_iter();
+            let mut raising: Vec<(Implied, Vec<DefId>)> =
+                calls.filter_map(|call| Some((call.error?, call.raises))).collect();
+            if let DefinitionKind::Factory(x) = &definition.kind
+                && !x.raises.is_empty()
+            {
+                raising.push((Implied::Error, x.raises.clone()));
             }
-            if let DefinitionKind::Factory(x) = &definition.kind {
-                let raises: Vec<DefId> = x.raises.clone();
-                if !raises.is_empty() {
-                    let name = self.cx.names.implied(id, Implied::Error);
-                    enums.extend(self.emit_error_enum(name, &raises, definition));
+            for (which, raises) in raising {
+                let name = self.cx.names.implied(id, which);
+                let all = |others: &[DefId]| raises.iter().all(|raised| others.contains(raised));
+                let same =
+                    |(others, _): &&(Vec<DefId>, _)| others.len() == raises.len() && all(others);
+                match made.iter().find(same) {
+                    Some((_, same)) => enums.extend(error_alias(name, same, definition)),
+                    None => {
+                        enums.extend(self.emit_error_enum(name, &raises, definition));
+                        made.push((raises, name));
+                    }
                 }
             }
         }
@@ -96,4 +107,11 @@ impl Scope<'_, '_> {
             _ => self.implied(id, Implied::Servant),
         }
     }
+}
+
+/// Another name for an error enum.
+fn error_alias(name: &str, same: &str, of: &Definition) -> TokenStream {
+    let docs = docs_with("", &format!("What `{}` can fail with.", of.scoped_name));
+    let (name, same) = (ident(name), ident(same));
+    quote!(#docs pub type #name = #same;)
 }

@@ -10,9 +10,9 @@
 
 #![forbid(unsafe_code)]
 
-// layers: docs options perfect_hash rust_name < externs locals < names < context < enums tree
-//    type_codes types < abilities constants marshalling < interface structs unions < exceptions
-//    typedefs values
+// layers: docs layout options perfect_hash rust_name < externs locals < names < context < enums
+//    tree type_codes types < abilities constants marshalling < interface structs unions
+//    < exceptions typedefs values
 mod abilities;
 mod constants;
 mod context;
@@ -21,6 +21,7 @@ mod enums;
 mod exceptions;
 mod externs;
 mod interface;
+mod layout;
 mod locals;
 mod marshalling;
 mod names;

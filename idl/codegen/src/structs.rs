@@ -6,11 +6,10 @@
 use corbie_frontend::model::{Member, Struct};
 use corbie_frontend::{DefId, Definition, DefinitionKind};
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
 use crate::context::Scope;
 use crate::docs::{docs, docs_with};
-use crate::marshalling::{Step, ValuePlace, body};
 use crate::rust_name::{Case, ident};
 
 /// A member together with the definition that declares it (a base, perhaps).
@@ -42,59 +41,19 @@ impl<'m> Scope<'_, 'm> {
         quote!(#(#fields),*)
     }
 
-    /// `impl Marshal` for a type whose fields are these members.
+    /// How a type whose fields are these members is written and read.
     pub(crate) fn marshal_members(
         &self,
         name: &TokenStream,
         members: &[OwnedMember<'_>],
     ) -> TokenStream {
         let orb = self.orb();
-        let ok = self.std("Ok");
-        let (e, d) = (format_ident!("e"), format_ident!("d"));
-        let names: Vec<_> =
-            members.iter().map(|(owner, m)| self.member(owner, &m.name, Case::Snake)).collect();
-        let steps: Vec<Step> = members
-            .iter()
-            .zip(&names)
-            .map(|((_, m), name)| {
-                self.write_value(&m.ty, &ValuePlace::Direct(quote!(value.#name)), &e)
-            })
-            .collect();
-        let value = if members.is_empty() { quote!(_value) } else { quote!(value) };
-        let encoder = if members.is_empty() { quote!(_e) } else { quote!(e) };
-        let decoder = if members.is_empty() { quote!(_d) } else { quote!(d) };
-        let writing = body(self, steps);
-        let reads = members.iter().map(|(_, m)| self.read_member(&m.ty, &m.name, &d));
-        let made = match members {
-            [] => quote!(Self),
-            _ => quote!(Self { #(#names: #reads),* }),
-        };
-        let smallest = self.smallest_of(members);
-        let written = self.result(&quote!(()), &quote!(#orb::Error));
-        let read = self.result(&quote!(Self), &quote!(#orb::Error));
-        quote! {
-            impl #orb::Marshal for #name {
-                type Value = Self;
-                const MIN_OCTETS: usize = #smallest;
-                fn encode<'a>(#value: &'a Self, #encoder: &mut #orb::Encoder<'a>) -> #written {
-                    #writing
-                }
-                fn decode(#decoder: &mut #orb::Decoder<'_>) -> #read {
-                    #ok(#made)
-                }
-            }
-        }
-    }
-
-    fn smallest_of(&self, members: &[OwnedMember<'_>]) -> TokenStream {
-        let orb = self.orb();
-        let mut sum = TokenStream::new();
-        for (at, (_, member)) in members.iter().enumerate() {
-            let marker = self.marker(&member.ty);
-            let plus = (at > 0).then(|| quote!(+));
-            sum.extend(quote!(#plus <#marker as #orb::Marshal>::MIN_OCTETS));
-        }
-        if sum.is_empty() { quote!(0) } else { sum }
+        let fields = members.iter().map(|(owner, member)| {
+            let name = self.member(owner, &member.name, Case::Snake);
+            let (idl, marker) = (&member.name, self.marker(&member.ty));
+            quote!(#name #idl: #marker)
+        });
+        quote!(#orb::members!(#name { #(#fields),* });)
     }
 
     /// `impl Default` where `derive` cannot write it (arrays of more than 32 elements).

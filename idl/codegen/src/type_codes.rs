@@ -18,15 +18,7 @@ impl Scope<'_, '_> {
     pub(crate) fn emit_typed(&self, definition: &Definition, name: &TokenStream) -> TokenStream {
         let orb = self.orb();
         let code = self.type_code_of(definition, &mut vec![definition.id]);
-        quote! {
-            impl #orb::Typed for #name {
-                fn type_code() -> #orb::TypeCode {
-                    static CODE: ::std::sync::LazyLock<#orb::TypeCode> =
-                        ::std::sync::LazyLock::new(|| #code);
-                    CODE.clone()
-                }
-            }
-        }
+        quote!(#orb::typed!(#name, #code);)
     }
 
     /// The TypeCode of a type; `open` are the definitions around it, outermost first.

@@ -27,7 +27,6 @@ impl Scope<'_, '_> {
         let marker_docs =
             docs_with("", &format!("The IDL type `{idl_name}` for `Any` and TypeCodes."));
         let structural = self.marker(&x.ty);
-        let forwards = self.forward_marshal(&structural);
         let marker_tokens = quote!(#marker);
         let typed = self.emit_typed(definition, &marker_tokens);
         quote! {
@@ -36,40 +35,8 @@ impl Scope<'_, '_> {
             #marker_docs
             #[derive(Debug)]
             pub enum #marker {}
-            impl #orb::Marshal for #marker {
-                #forwards
-            }
+            #orb::alias!(#marker = #structural);
             #typed
-        }
-    }
-
-    /// The body of an `impl Marshal` that is that of another marker.
-    fn forward_marshal(&self, to: &TokenStream) -> TokenStream {
-        let orb = self.orb();
-        let vec = self.std("Vec");
-        let to = quote!(<#to as #orb::Marshal>);
-        let written = self.result(&quote!(()), &quote!(#orb::Error));
-        let one = self.result(&quote!(Self::Value), &quote!(#orb::Error));
-        let many = self.result(&quote!(#vec<Self::Value>), &quote!(#orb::Error));
-        let array = self.result(&quote!([Self::Value; N]), &quote!(#orb::Error));
-        quote! {
-            type Value = #to::Value;
-            const MIN_OCTETS: usize = #to::MIN_OCTETS;
-            fn encode<'a>(value: &'a Self::Value, e: &mut #orb::Encoder<'a>) -> #written {
-                #to::encode(value, e)
-            }
-            fn decode(d: &mut #orb::Decoder<'_>) -> #one {
-                #to::decode(d)
-            }
-            fn encode_slice<'a>(values: &'a [Self::Value], e: &mut #orb::Encoder<'a>) -> #written {
-                #to::encode_slice(values, e)
-            }
-            fn decode_vec(n: usize, d: &mut #orb::Decoder<'_>) -> #many {
-                #to::decode_vec(n, d)
-            }
-            fn decode_array<const N: usize>(d: &mut #orb::Decoder<'_>) -> #array {
-                #to::decode_array(d)
-            }
         }
     }
 

@@ -99,10 +99,12 @@ pub mod codegen {
         ResponseHandler, Servant, ServerRequest, SharedResponse, TypedResponse, TypedServant,
         not_raised,
     };
+    pub use corbie_core::stubs::{Both, Done, Request, answer, answer_later, call, finish, invoke};
     pub use corbie_core::{
         Described, Interface, Object, Operation, PendingReply, Reply, ReplySink, decode_reference,
         encode_object, encode_reference,
     };
+    pub use corbie_core::{alias, members, operation, raised, reference, typed};
     pub use corbie_messaging::ReplyFuture;
     #[cfg(feature = "messaging")]
     pub use corbie_messaging::{

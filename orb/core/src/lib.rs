@@ -9,7 +9,7 @@
 
 // layers: executor machine memory operation < profile < policy < handles < neighbours reactor
 //    < interface < generated_code initial_references < connection < server < client < collocation
-//    < housekeeping < orb
+//    < housekeeping stubs < orb
 mod client;
 pub mod collocation;
 mod connection;
@@ -28,6 +28,7 @@ pub mod policy;
 mod profile;
 mod reactor;
 pub mod server;
+pub mod stubs;
 
 pub use client::{Deliver, PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};

@@ -3,7 +3,9 @@
 //! The request was sent before the future is handed out, so it borrows nothing; the thread that
 //! reads the reply wakes it, under any executor. Paper AMI §1 (futures and promises).
 
-use corbie_core::{PendingReply, Reply};
+use corbie_cdr::Encoder;
+use corbie_core::stubs::{Raised, Results, finish};
+use corbie_core::{Object, Operation, PendingReply, Reply};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::future::Future;
@@ -40,6 +42,20 @@ impl<T, E> ReplyFuture<T, E> {
             Err(exception) => Progress::Failed(exception),
         };
         ReplyFuture { state, read }
+    }
+
+    /// Calls an operation whose results are `R`, as the synchronous stub does.
+    #[must_use]
+    pub fn send<'a, R>(
+        object: &Object,
+        operation: &Operation,
+        arguments: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
+    ) -> Self
+    where
+        R: Results<Value = T>,
+        E: Raised,
+    {
+        Self::new(object.invoke_deferred(operation, arguments), finish::<R, E>)
     }
 
     /// Gives the outcome up and tells the server so, as [`PendingReply::cancel`].

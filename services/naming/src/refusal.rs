@@ -7,9 +7,8 @@
 use crate::NameComponent;
 use crate::cos_naming::NamingContext;
 use crate::cos_naming::naming_context::{
-    AlreadyBound, BindContextError, BindError, BindNewContextError, CannotProceed, DestroyError,
-    InvalidName, NotEmpty, NotFound, NotFoundReason, RebindContextError, RebindError, ResolveError,
-    UnbindError,
+    AlreadyBound, BindError, CannotProceed, DestroyError, InvalidName, NotEmpty, NotFound,
+    NotFoundReason, RebindError,
 };
 use crate::cos_naming::naming_context_ext::ResolveStrError;
 use crate::store::{Kind, StoreError};
@@ -101,14 +100,10 @@ macro_rules! exceptions {
     )* };
 }
 
+// Operations that raise the same have one error type.
 exceptions! {
     BindError { NotFound, CannotProceed, InvalidName, AlreadyBound }
     RebindError { NotFound, CannotProceed, InvalidName }
-    BindContextError { NotFound, CannotProceed, InvalidName, AlreadyBound }
-    RebindContextError { NotFound, CannotProceed, InvalidName }
-    ResolveError { NotFound, CannotProceed, InvalidName }
-    UnbindError { NotFound, CannotProceed, InvalidName }
-    BindNewContextError { NotFound, AlreadyBound, CannotProceed, InvalidName }
     DestroyError { NotEmpty }
     ResolveStrError { NotFound, CannotProceed, InvalidName }
 }

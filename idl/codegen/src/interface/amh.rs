@@ -121,6 +121,7 @@ impl<'m> Scope<'_, 'm> {
                 None => self.dispatch_function(&call, &servant, &s),
             });
         }
+        let serve = self.serve_function(x, &quote!(#s));
         let served =
             self.served(of, |level| match self.model().implied(level, ImpliedKind::AmhServant) {
                 Some(amh) => self.implied(amh, Implied::Skeleton),
@@ -136,7 +137,11 @@ impl<'m> Scope<'_, 'm> {
                 pub fn new(servant: #s) -> Self {
                     Self(servant)
                 }
+            }
+            #[doc(hidden)]
+            impl<#s: #servant> #name<#s> {
                 #functions
+                #serve
             }
             #serving
         }
@@ -158,10 +163,8 @@ impl<'m> Scope<'_, 'm> {
         let method = &call.method;
         let response_name = response_name(call);
         let response = self.implied(operation, Implied::Response);
-        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
         quote! {
-            #[doc(hidden)]
-            pub fn #function(#object: &#s, #request: &mut #orb::ServerRequest<'_>) -> #done {
+            pub fn #function(#object: &#s, #request: &mut #orb::Request<'_>) -> #orb::Done {
                 #reads
                 let #response_name: #response = #orb::TypedResponse::from_handler(#request.defer());
                 #servant::#method(#object, #response_name #(, #passed)*);

@@ -8,7 +8,6 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 use super::call::{Call, tuple};
-use super::skeleton::Answering;
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
@@ -97,7 +96,9 @@ impl Scope<'_, '_> {
         let outcome = self.result(&tuple(&types), &self.error_type(call));
         let done = self.result(&quote!(()), &quote!(#orb::SystemException));
         let handler = format_ident!("handler");
-        let finish = self.answer(call, &quote!(outcome), &Answering::Handler(&handler));
+        let results = call.results(self);
+        let (marker, sent) = (&results.marker, results.sent());
+        let finish = quote!(#orb::answer_later::<#marker, _>(#handler, outcome #sent));
         let from = self.std("From");
         quote! {
             impl #orb::TypedResponse for #name {

@@ -23,13 +23,6 @@ pub(super) struct Forms {
     pub(super) pollers: bool,
 }
 
-impl Forms {
-    /// Whether the reply is read in more places than the synchronous stub.
-    pub(super) fn share_reading(self) -> bool {
-        self.futures || self.pollers
-    }
-}
-
 fn plain(name: &Ident) -> String {
     name.to_string().trim_start_matches("r#").to_owned()
 }
@@ -70,23 +63,6 @@ impl<'m> Scope<'_, 'm> {
         }
     }
 
-    /// `Self::_read_get_quote`: the function that reads the reply.
-    pub(super) fn reader_path(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
-        let name = format_ident!("_read_{}", self.shared_name(call));
-        let owner = self.shared_with(interface, call);
-        quote!(#owner::#name)
-    }
-
-    /// The same, named from beside the interface.
-    pub(super) fn poller_reader(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
-        let name = format_ident!("_read_{}", self.shared_name(call));
-        let owner = match self.is_shared(interface, call) {
-            true => self.shared_with(interface, call),
-            false => self.path(interface.id),
-        };
-        quote!(#owner::#name)
-    }
-
     /// `Self::_reply_stub_get_quote()`: what is done with the reply to a callback.
     fn reply_stub(&self, interface: &Definition, call: &Call<'_>) -> TokenStream {
         let name = format_ident!("_reply_stub_{}", self.shared_name(call));
@@ -106,27 +82,11 @@ impl<'m> Scope<'_, 'm> {
         }
         let forms = self.forms(interface);
         let is_shared = self.is_shared(interface, call);
-        let reader = (forms.share_reading() && !is_shared).then(|| self.reader_function(call));
         let reply_stub = (!is_shared).then(|| self.reply_stub_function(call)).flatten();
         let sendc = self.sendc(interface, call, name);
         let sendp = forms.pollers.then(|| self.sendp(interface, call, name)).flatten();
-        let future = forms.futures.then(|| self.future_stub(interface, call, name));
-        quote!(#reader #reply_stub #sendc #sendp #future)
-    }
-
-    /// The function that reads the reply.
-    fn reader_function(&self, call: &Call<'_>) -> TokenStream {
-        let orb = self.orb();
-        let name = format_ident!("_read_{}", self.shared_name(call));
-        let result = self.result_of(call);
-        let finish = self.finish_stub(call);
-        quote! {
-            #[doc(hidden)]
-            #[inline]
-            pub fn #name(reply: &mut #orb::Reply) -> #result {
-                #finish
-            }
-        }
+        let future = forms.futures.then(|| self.future_stub(call, name));
+        quote!(#reply_stub #sendc #sendp #future)
     }
 
     /// What the model has implied for a call.
@@ -242,9 +202,8 @@ impl<'m> Scope<'_, 'm> {
                 #handler: impl ::std::convert::Into<#orb::ReplyTo<'h, #handler_type>>
                 #parameters
             ) -> #done {
-                #operation
                 let #handler = #handler.into().sink(#stub);
-                self.0.invoke_async(&OPERATION, &#arguments, #handler)
+                self.as_object().invoke_async(#operation, &#arguments, #handler)
             }
         })
     }
@@ -272,13 +231,12 @@ impl<'m> Scope<'_, 'm> {
         Some(quote! {
             #docs
             pub fn #method(&self #parameters) -> #result {
-                #operation
                 let poller = #orb::Poller::new(
                     <#poller as #orb::TypedPoller>::TYPE_ID,
-                    &self.0,
+                    self.as_object(),
                     #wire_name,
                     #stub,
-                    self.0.invoke_deferred(&OPERATION, &#arguments)?,
+                    self.as_object().invoke_deferred(#operation, &#arguments)?,
                 );
                 #ok(<#poller as #orb::TypedPoller>::from_poller(poller))
             }
@@ -286,12 +244,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// `get_quote_async`: the reply as a future.
-    fn future_stub(
-        &self,
-        interface: &Definition,
-        call: &Call<'_>,
-        name: &mut dyn FnMut(String) -> Ident,
-    ) -> TokenStream {
+    fn future_stub(&self, call: &Call<'_>, name: &mut dyn FnMut(String) -> Ident) -> TokenStream {
         let orb = self.orb();
         let method = name(format!("{}_async", plain(&call.method).trim_end_matches('_')));
         let docs = asynchronous_docs(call, "as a future. The call is on its way already.");
@@ -299,21 +252,32 @@ impl<'m> Scope<'_, 'm> {
         let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
         let (value, error) = (tuple(&types), self.error_type(call));
         let (operation, arguments) = (self.operation_static(call), self.written_arguments(call));
-        let reader = self.reader_path(interface, call);
+        let results = call.results(self);
+        let marker = &results.marker;
+        let made = match results.returned() {
+            None => quote! {
+                #orb::ReplyFuture::send::<#marker>(self.as_object(), #operation, &#arguments)
+            },
+            Some(_) => {
+                let reader = self.finish_stub(call);
+                quote! {
+                    let sent = self.as_object().invoke_deferred(#operation, &#arguments);
+                    #orb::ReplyFuture::new(sent, #reader)
+                }
+            }
+        };
         quote! {
             #docs
             pub fn #method(&self #parameters) -> #orb::ReplyFuture<#value, #error> {
-                #operation
-                let sent = self.0.invoke_deferred(&OPERATION, &#arguments);
-                #orb::ReplyFuture::new(sent, #reader)
+                #made
             }
         }
     }
 
-    /// `static OPERATION: … = …;`
+    /// `orb::operation!("get_quote")`
     fn operation_static(&self, call: &Call<'_>) -> TokenStream {
         let (orb, wire_name) = (self.orb(), &call.wire_name);
-        quote!(static OPERATION: #orb::Operation = #orb::Operation::twoway(#wire_name);)
+        quote!(#orb::operation!(#wire_name))
     }
 }
 

@@ -151,7 +151,7 @@ impl<'m> Scope<'_, 'm> {
         let mut taken = HashSet::new();
         let methods = calls.iter().filter(|call| !call.oneway).map(|call| {
             let method = unique(request_name(self, call), &mut taken);
-            self.poll_method(origin, call, &method)
+            self.poll_method(call, &method)
         });
         let to_bases = self.poller_bases(poller, &name);
         quote! {
@@ -215,9 +215,10 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// `get_quote`: the results, once they are here.
-    fn poll_method(&self, origin: &Definition, call: &Call<'_>, method: &Ident) -> TokenStream {
+    fn poll_method(&self, call: &Call<'_>, method: &Ident) -> TokenStream {
+        let orb = self.orb();
         let wire_name = &call.wire_name;
-        let reader = self.poller_reader(origin, call);
+        let reader = self.finish_stub(call);
         let (duration, result) =
             (self.option(&quote!(::std::time::Duration)), self.result_of(call));
         let docs = docs_with(
@@ -231,7 +232,8 @@ impl<'m> Scope<'_, 'm> {
         quote! {
             #docs
             pub fn #method(&self, timeout: #duration) -> #result {
-                #reader(&mut self.0.reply(#wire_name, timeout)?)
+                let read: fn(&mut #orb::Reply) -> #result = #reader;
+                read(&mut self.0.reply(#wire_name, timeout)?)
             }
         }
     }

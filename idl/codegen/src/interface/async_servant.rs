@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::call::{Call, tuple};
-use super::skeleton::{Answering, dispatch_name};
+use super::skeleton::dispatch_name;
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
@@ -83,6 +83,7 @@ impl Scope<'_, '_> {
         );
         let calls = self.own_calls(x).into_iter();
         let functions = calls.map(|call| self.async_dispatch_function(&call, &servant, &s));
+        let serve = self.serve_function(x, &quote!(::std::sync::Arc<#s>));
         let served =
             self.served(definition, |level: DefId| self.implied(level, Implied::AsyncSkeleton));
         let serving =
@@ -96,7 +97,11 @@ impl Scope<'_, '_> {
                 pub fn new(servant: #s) -> Self {
                     Self(::std::sync::Arc::new(servant))
                 }
+            }
+            #[doc(hidden)]
+            impl<#s: #servant> #name<#s> {
                 #(#functions)*
+                #serve
             }
             #serving
         }
@@ -107,28 +112,23 @@ impl Scope<'_, '_> {
         let function = dispatch_name(call);
         let names = call.sent_names();
         let (object, request) = (local("servant", &names), local("request", &names));
-        // The results are bound where parameters are still in scope, and may be named like them.
         let response = local("response", &names);
-        let response = local(&response.to_string(), &output_names(call));
         let (reads, passed) = self.read_arguments(call, &request, true);
         let method = &call.method;
         let outcome = quote!(#servant::#method(&*#object #(, #passed)*).await);
-        let answer = self.answer(call, &outcome, &Answering::Handler(&response));
-        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        let results = call.results(self);
+        let (marker, sent) = (&results.marker, results.sent());
         quote! {
-            #[doc(hidden)]
             pub fn #function(
                 #object: &::std::sync::Arc<#s>,
-                #request: &mut #orb::ServerRequest<'_>,
-            ) -> #done {
+                #request: &mut #orb::Request<'_>,
+            ) -> #orb::Done {
                 #reads
                 let #object = ::std::sync::Arc::clone(#object);
-                #request.spawn(|#response| async move { #answer })
+                #request.spawn(|#response| async move {
+                    #orb::answer_later::<#marker, _>(#response, #outcome #sent)
+                })
             }
         }
     }
-}
-
-fn output_names(call: &Call<'_>) -> Vec<Ident> {
-    call.outputs().into_iter().map(|output| output.name).collect()
 }

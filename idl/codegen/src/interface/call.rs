@@ -7,7 +7,7 @@
 use corbie_frontend::model::{Attribute, Direction, Operation};
 use corbie_frontend::{DefId, Definition, DefinitionKind, Type};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 
 use crate::context::Scope;
 use crate::docs::{docs, docs_with};
@@ -100,7 +100,59 @@ impl Call<'_> {
     }
 }
 
+/// The results of a call: as they are on the wire, and as its method returns them.
+pub(crate) struct CallResults {
+    /// What the library takes for the types: `(i32, String)`.
+    pub(crate) marker: TokenStream,
+    /// A pattern, or value, of the results in the order of the wire.
+    wire: TokenStream,
+    /// The same as the method returns it.
+    method: TokenStream,
+    /// Whether the two are one.
+    same: bool,
+}
+
+impl CallResults {
+    /// Turns what the library returns into what the method returns.
+    pub(crate) fn returned(&self) -> Option<TokenStream> {
+        let (wire, method) = (&self.wire, &self.method);
+        (!self.same).then(|| quote!(.map(|#wire| #method)))
+    }
+
+    /// Turns what a servant returns into what the library takes.
+    pub(crate) fn sent(&self) -> Option<TokenStream> {
+        let (wire, method) = (&self.wire, &self.method);
+        (!self.same).then(|| quote!(.map(|#method| #wire)))
+    }
+}
+
 impl Call<'_> {
+    /// The results, with their markers.
+    pub(crate) fn results(&self, scope: &Scope<'_, '_>) -> CallResults {
+        /// The largest tuple that `corbie_core::stubs` has.
+        const MOST: usize = 8;
+        let (outputs, orb) = (self.outputs(), scope.orb());
+        let mut parts = outputs.chunks(MOST).rev().map(|part| {
+            let markers: Vec<TokenStream> = part.iter().map(|o| scope.marker(&o.ty)).collect();
+            let names: Vec<TokenStream> = part.iter().map(|o| o.name.to_token_stream()).collect();
+            let marker = match markers.as_slice() {
+                [only] => quote!((#only,)),
+                all => quote!((#(#all),*)),
+            };
+            (marker, tuple(&names))
+        });
+        let (mut marker, mut wire) = parts.next().unwrap_or_else(|| (quote!(()), quote!(())));
+        for (before, names) in parts {
+            marker = quote!(#orb::Both<#before, #marker>);
+            wire = quote!((#names, #wire));
+        }
+        let returned = self.returned();
+        let names: Vec<TokenStream> = returned.iter().map(|o| o.name.to_token_stream()).collect();
+        let in_order = outputs.iter().zip(&returned).all(|(a, b)| a.name == b.name);
+        let same = in_order && outputs.len() <= MOST;
+        CallResults { marker, wire, method: tuple(&names), same }
+    }
+
     /// The IDL comment, and what the results are where types alone do not say it.
     pub(crate) fn docs(&self) -> TokenStream {
         let comment = &self.definition.docs;

@@ -10,37 +10,36 @@ use corbie_frontend::{DefId, Definition, DefinitionKind, Type};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::call::Call;
+use super::call::{Call, CallResults};
 use crate::context::Scope;
 use crate::locals::local;
 use crate::names::Implied;
 use crate::types::Shape;
 
 impl Scope<'_, '_> {
-    /// The body of a stub that sends its call by `by_message`: without a message where that may be.
-    pub(super) fn collocated(
+    /// As what a stub sees the servant, and how it calls it straight; none where its call must be a
+    /// message.
+    pub(super) fn upcall(
         &self,
         definition: &Definition,
         call: &Call<'_>,
-        by_message: TokenStream,
-    ) -> TokenStream {
+        results: &CallResults,
+    ) -> Option<(TokenStream, TokenStream)> {
         // A oneway does not wait for its servant, so the caller must not run it either.
         if call.oneway || definition.is_implied() || !self.passes_unmarshalled(call) {
-            return by_message;
+            return None;
         }
         let declaring = call.definition.parent.unwrap_or(definition.id);
         let view = self.implied(definition.id, Implied::Servant);
         let operations = self.operations_trait(declaring);
         let names = call.sent_names();
         let servant = local("servant", &names);
-        let method = &call.on_servant;
-        quote! {
-            self.0.call(
-                &OPERATION,
-                |#servant: &dyn #view| #operations::#method(#servant #(, #names)*),
-                || { #by_message },
-            )
-        }
+        let (method, sent) = (&call.on_servant, results.sent());
+        let upcall = match (names.is_empty(), &sent) {
+            (true, None) => quote!(#operations::#method),
+            _ => quote!(|#servant| #operations::#method(#servant #(, #names)*) #sent),
+        };
+        Some((view, upcall))
     }
 
     /// How a skeleton shows its servant: as each interface that it serves.

@@ -1,17 +1,18 @@
 //! The client side of an interface: a typed reference with one method for each operation.
 //!
-//! A reference has the methods of its bases as well, and converts to each of them. Every method is
-//! one `Object::invoke` with two closures: one writes the arguments, one reads the results.
+//! A reference holds that of its first base and derefs to it, so it has its methods; it has methods
+//! of its own for what the other bases declare, and converts to each. What is the same for all is
+//! in `corbie_core::stubs`: a method is one call of it, with a closure that writes the arguments.
 
 use std::collections::HashSet;
 
-use corbie_frontend::Definition;
 use corbie_frontend::model::{Interface, InterfaceKind};
-use proc_macro2::{Ident, TokenStream};
+use corbie_frontend::{DefId, Definition, DefinitionKind};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::ami::unique;
-use super::call::{Call, tuple};
+use super::call::Call;
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
@@ -23,129 +24,55 @@ impl<'m> Scope<'_, 'm> {
     pub(super) fn emit_reference(&self, definition: &Definition, x: &Interface) -> TokenStream {
         let orb = self.orb();
         let name = ident(self.cx.names.name(definition.id));
-        let name = quote!(#name);
         let idl_name = &definition.scoped_name;
         let word = definition.kind.word();
         let docs = docs_with(
             &definition.docs,
             &format!("Reference to an object of the IDL {word} `{idl_name}`; nil is `None`."),
         );
-        let basics = self.reference_basics(definition, &name);
         let calls = self.stubs(definition);
-        let marshal = self.marshal_reference(&name, x.kind == InterfaceKind::Abstract);
-        let typed = self.emit_typed(definition, &name);
-        let bases = self.cx.all_bases(definition.id);
-        let from = self.std("From");
-        let to_bases = bases.iter().map(|&base| {
-            let base = self.path(base);
-            quote! {
-                impl #from<#name> for #base {
-                    fn from(derived: #name) -> Self {
-                        <Self as #orb::Interface>::from_object(derived.0)
-                    }
-                }
+        let methods = (!calls.is_empty()).then(|| quote!(impl #name { #calls }));
+        let kind = match (&definition.kind, x.kind) {
+            (DefinitionKind::Component(_), _) => quote!(component),
+            (DefinitionKind::Home(_), _) => quote!(home),
+            (_, InterfaceKind::Abstract) => quote!(abstract_interface),
+            _ => quote!(interface),
+        };
+        let (held, base) = match self.first_base(definition.id) {
+            Some(base) => {
+                let base = self.path(base);
+                (quote!(#base), Some(quote!((#base))))
             }
+            None => (quote!(#orb::Object), None),
+        };
+        let (id, idl) = (&definition.repository_id, &definition.name);
+        let bases = self.cx.all_bases(definition.id).into_iter().map(|base| {
+            let (path, id) = (self.path(base), &self.model().get(base).repository_id);
+            quote!(#path = #id)
         });
         quote! {
             #docs
             #[derive(Clone, Debug, PartialEq)]
-            pub struct #name(#orb::Object);
-            #basics
-            impl #name { #calls }
-            impl #from<#name> for #orb::Object {
-                fn from(reference: #name) -> Self {
-                    reference.0
-                }
-            }
-            #(#to_bases)*
-            #marshal
-            #typed
+            pub struct #name(#held);
+            #orb::reference!(#name #base: #id, #idl, #kind, [#(#bases),*]);
+            #methods
         }
     }
 
-    /// Narrowing, and the way to the untyped reference and back.
-    fn reference_basics(&self, definition: &Definition, name: &TokenStream) -> TokenStream {
-        let orb = self.orb();
-        let model = self.model();
-        let id = &definition.repository_id;
-        let bases = self.cx.all_bases(definition.id);
-        let base_ids = bases.iter().map(|&base| &model.get(base).repository_id);
-        let narrowed = self.option(&quote!(Self));
-        let result = self.result(&narrowed, &quote!(#orb::SystemException));
-        quote! {
-            impl #orb::Interface for #name {
-                const REPOSITORY_ID: &'static str = #id;
-                const BASES: &'static [&'static str] = &[#(#base_ids),*];
-                fn from_object(object: #orb::Object) -> Self {
-                    Self(object)
-                }
-                fn as_object(&self) -> &#orb::Object {
-                    &self.0
-                }
-                fn into_object(self) -> #orb::Object {
-                    self.0
-                }
-            }
-            impl #name {
-                /// What names this interface on the wire.
-                pub const REPOSITORY_ID: &'static str = #id;
-                /// This interface of `object`, `None` if it has no such interface. Asks the object
-                /// unless its reference says.
-                ///
-                /// # Errors
-                /// The system exception of asking.
-                pub fn narrow(object: &#orb::Object) -> #result {
-                    <Self as #orb::Interface>::narrow(object)
-                }
-                /// This interface of `object` on the caller's word.
-                pub fn unchecked_narrow(object: #orb::Object) -> Self {
-                    Self(object)
-                }
-                /// The reference without its type.
-                pub fn as_object(&self) -> &#orb::Object {
-                    &self.0
-                }
-                /// The reference without its type.
-                pub fn into_object(self) -> #orb::Object {
-                    self.0
-                }
-            }
-        }
+    /// The base whose reference a reference holds.
+    fn first_base(&self, id: DefId) -> Option<DefId> {
+        self.cx.interface(id)?.bases.first().copied().filter(|&base| base != id)
     }
 
-    fn marshal_reference(&self, name: &TokenStream, is_abstract: bool) -> TokenStream {
-        let orb = self.orb();
-        let ok = self.std("Ok");
-        let option = self.option(&quote!(Self));
-        let written = self.result(&quote!(()), &quote!(#orb::Error));
-        let read = self.result(&option, &quote!(#orb::Error));
-        let (smallest, encode, decode) = match is_abstract {
-            true => (
-                quote!(1),
-                quote! {
-                    let object = value.as_ref().map(#orb::Interface::as_object);
-                    #orb::encode_abstract(object, e)
-                },
-                quote!(#ok(#orb::decode_abstract(d)?.map(Self))),
-            ),
-            false => (
-                quote!(<#orb::Object as #orb::Marshal>::MIN_OCTETS),
-                quote!(#orb::encode_reference(value, e)),
-                quote!(#orb::decode_reference(d)),
-            ),
-        };
-        quote! {
-            impl #orb::Marshal for #name {
-                type Value = #option;
-                const MIN_OCTETS: usize = #smallest;
-                fn encode<'a>(value: &'a #option, e: &mut #orb::Encoder<'a>) -> #written {
-                    #encode
-                }
-                fn decode(d: &mut #orb::Decoder<'_>) -> #read {
-                    #decode
-                }
-            }
+    /// The bases whose methods a reference has by deref.
+    fn held_bases(&self, id: DefId) -> Vec<DefId> {
+        let mut held = Vec::new();
+        let mut at = self.first_base(id);
+        while let Some(base) = at.filter(|base| !held.contains(base)) {
+            held.push(base);
+            at = self.first_base(base);
         }
+        held
     }
 
     /// Every method of a reference: own operations first, then those of the bases.
@@ -167,16 +94,24 @@ impl<'m> Scope<'_, 'm> {
         calls
     }
 
-    /// The methods of a reference, synchronous and asynchronous.
+    /// The methods of a reference, synchronous and asynchronous, but for those that it has by
+    /// deref.
     fn stubs(&self, definition: &Definition) -> TokenStream {
-        let mut calls = self.all_calls(definition);
-        if definition.is_implied() {
-            // A reply handler is rarely called by applications: its bases have their own methods.
-            calls.retain(|call| call.definition.parent == Some(definition.id));
-        }
+        let calls = self.all_calls(definition);
+        let held = self.held_bases(definition.id);
         let mut taken: HashSet<String> = calls.iter().map(|call| call.method.to_string()).collect();
         let mut stubs = TokenStream::new();
         for call in &calls {
+            let parent = call.definition.parent;
+            let is_own = parent == Some(definition.id);
+            let is_held = parent.is_some_and(|parent| held.contains(&parent));
+            // One that is named otherwise here is hidden by a method of the interface itself.
+            let is_hidden = call.method != call.on_servant;
+            // A reply handler is rarely called by applications: its bases have their own methods.
+            let is_wanted = is_own || (!definition.is_implied() && (!is_held || is_hidden));
+            if !is_wanted {
+                continue;
+            }
             stubs.extend(self.stub(definition, call));
             stubs.extend(
                 self.asynchronous_stubs(definition, call, &mut |wanted| unique(wanted, &mut taken)),
@@ -208,83 +143,46 @@ impl<'m> Scope<'_, 'm> {
             return quote! {
                 #docs
                 pub #signature {
-                    static OPERATION: #orb::Operation = #orb::Operation::oneway(#wire_name);
-                    self.0.invoke_oneway(&OPERATION, &#arguments)
+                    self.as_object().invoke_oneway(#orb::operation!(oneway #wire_name), &#arguments)
                 }
             };
         }
-        let finish = match self.forms(definition).share_reading() {
-            true => {
-                let reader = self.reader_path(definition, call);
-                quote!(#reader(&mut reply))
-            }
-            false => self.finish_stub(call),
+        let results = call.results(self);
+        let marker = &results.marker;
+        let ordered = results.returned();
+        let made = match self.upcall(definition, call, &results) {
+            Some((view, upcall)) => quote! {
+                #orb::call::<#marker, _, dyn #view>(
+                    self.as_object(),
+                    #orb::operation!(#wire_name),
+                    #upcall,
+                    &#arguments,
+                )
+            },
+            None => quote! {
+                #orb::invoke::<#marker, _>(
+                    self.as_object(),
+                    #orb::operation!(#wire_name),
+                    &#arguments,
+                )
+            },
         };
-        let body = quote! {
-            let mut reply = self.0.invoke(&OPERATION, &#arguments)?;
-            #finish
-        };
-        let body = self.collocated(definition, call, body);
         quote! {
             #docs
             pub #signature {
-                static OPERATION: #orb::Operation = #orb::Operation::twoway(#wire_name);
-                #body
+                #made #ordered
             }
         }
     }
 
-    /// Reads results or a user exception.
+    /// A function that takes the results, or an exception, out of a reply.
     pub(super) fn finish_stub(&self, call: &Call<'_>) -> TokenStream {
         let orb = self.orb();
-        let results = self.read_results(call);
-        let Some(_) = call.error else {
-            return quote!(reply.results_only(#results));
-        };
-        let error = self.error_type(call);
-        let (ok, err) = (self.std("Ok"), self.std("Err"));
-        let (some, none) = (self.std("Some"), self.std("None"));
-        let arms = self.error_variants(&call.raises).into_iter().map(|(variant, id)| {
-            let exception = self.path(id);
-            quote! {
-                #some(#exception::REPOSITORY_ID) => {
-                    let exception = reply.results(<#exception as #orb::Marshal>::decode)?;
-                    #err(#error::#variant(exception))
-                }
-            }
-        });
-        quote! {
-            match reply.user_exception() {
-                #none => #ok(reply.results(#results)?),
-                #(#arms)*
-                #some(_) => #err(reply.unknown_user_exception().into()),
-            }
+        let results = call.results(self);
+        let (marker, error) = (&results.marker, self.error_type(call));
+        match results.returned() {
+            Some(ordered) => quote!(|reply| #orb::finish::<#marker, #error>(reply) #ordered),
+            None => quote!(#orb::finish::<#marker, #error>),
         }
-    }
-
-    /// The closure that reads the results.
-    fn read_results(&self, call: &Call<'_>) -> TokenStream {
-        let ok = self.std("Ok");
-        let on_wire = call.outputs();
-        let names: Vec<Ident> = on_wire.iter().map(|output| output.name.clone()).collect();
-        let d = local("d", &names);
-        let returned = call.returned();
-        match on_wire.as_slice() {
-            [] => return quote!(|_| #ok(())),
-            [only] => return self.reader(&only.ty),
-            _ => {}
-        }
-        let same_order = on_wire.iter().zip(&returned).all(|(a, b)| a.name == b.name);
-        if same_order {
-            let reads: Vec<_> = on_wire.iter().map(|o| self.read_value(&o.ty, &d)).collect();
-            let reads = tuple(&reads);
-            return quote!(|#d| #ok(#reads));
-        }
-        let reads = on_wire.iter().map(|output| {
-            let (name, read) = (&output.name, self.read_value(&output.ty, &d));
-            quote!(let #name = #read;)
-        });
-        let names = returned.iter().map(|output| &output.name);
-        quote!(|#d| { #(#reads)* #ok((#(#names),*)) })
     }
 }

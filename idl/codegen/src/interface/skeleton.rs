@@ -6,22 +6,23 @@
 use corbie_frontend::model::Interface;
 use corbie_frontend::{DefId, Definition};
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use quote::{format_ident, quote};
 
-use super::call::{Call, Output, tuple};
+use super::call::Call;
 use crate::context::Scope;
 use crate::docs::docs_with;
 use crate::locals::local;
-use crate::marshalling::{ValuePlace, closure};
 use crate::names::Implied;
 use crate::options::OperationDemux;
 use crate::perfect_hash;
 use crate::rust_name::ident;
 
-/// An operation that a skeleton serves: its name on the wire and the function for it.
+/// What a skeleton serves of one interface: its own, or a base.
 pub(super) struct Served {
-    wire_name: String,
-    function: TokenStream,
+    /// The skeleton whose functions serve it.
+    skeleton: TokenStream,
+    /// The names of the operations on the wire; the skeleton's `_serve` knows them by place.
+    wire_names: Vec<String>,
 }
 
 impl Scope<'_, '_> {
@@ -40,6 +41,7 @@ impl Scope<'_, '_> {
                 functions.extend(self.dispatch_function(&call, &servant, &s));
             }
         }
+        let serve = self.serve_function(x, &quote!(#s));
         let served = self.served(definition, |level| self.implied(level, Implied::Skeleton));
         let views = self.views(definition);
         let serving = self.emit_serving(definition, (&name, &servant), &served, &views);
@@ -52,7 +54,11 @@ impl Scope<'_, '_> {
                 pub fn new(servant: #s) -> Self {
                     Self(servant)
                 }
+            }
+            #[doc(hidden)]
+            impl<#s: #servant> #name<#s> {
                 #functions
+                #serve
             }
             #serving
         }
@@ -71,14 +77,13 @@ impl Scope<'_, '_> {
         let s = self.generic("S");
         let reference = ident(self.cx.names.name(definition.id));
         let ids = self.all_repository_ids(definition);
-        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
         let dispatch = self.dispatch(served);
         quote! {
             impl<#s: #servant> #orb::Servant for #skeleton<#s> {
                 fn _interfaces(&self) -> &'static [&'static str] {
                     &[#(#ids),*]
                 }
-                fn _dispatch(&self, request: &mut #orb::ServerRequest<'_>) -> #done {
+                fn _dispatch(&self, request: &mut #orb::Request<'_>) -> #orb::Done {
                     #dispatch
                 }
                 #views
@@ -98,20 +103,54 @@ impl Scope<'_, '_> {
     /// The body of `_dispatch`.
     fn dispatch(&self, served: &[Served]) -> TokenStream {
         let (err, some) = (self.std("Err"), self.std("Some"));
-        if served.is_empty() {
+        let (mut names, mut places) = (Vec::new(), 0usize..0);
+        let mut arms = TokenStream::new();
+        for Served { skeleton, wire_names } in served.iter().filter(|x| !x.wire_names.is_empty()) {
+            places = places.end..places.end + wire_names.len();
+            names.extend(wire_names.iter().map(String::as_str).zip(places.clone()));
+            let first = Literal::usize_unsuffixed(places.start);
+            let last = Literal::usize_unsuffixed(places.end - 1);
+            let within = (places.start > 0).then(|| quote!(- #first));
+            let range = if wire_names.len() == 1 { quote!(#first) } else { quote!(#first..=#last) };
+            arms.extend(quote! {
+                #some(at @ #range) => #skeleton::_serve(&self.0, at #within, request),
+            });
+        }
+        if names.is_empty() {
             return quote!(#err(request.unknown_operation()));
         }
-        let names: Vec<&str> = served.iter().map(|served| served.wire_name.as_str()).collect();
         let table = self.operation_table(&names);
-        let arms = served.iter().enumerate().map(|(at, served)| {
-            let (index, function) = (Literal::usize_unsuffixed(at), &served.function);
-            quote!(#some(#index) => #function(&self.0, request),)
-        });
         quote! {
             #table
             match OPERATIONS.lookup(request.operation()) {
-                #(#arms)*
+                #arms
                 _ => #err(request.unknown_operation()),
+            }
+        }
+    }
+
+    /// The function that serves the interface's own operations, by their place in it.
+    pub(super) fn serve_function(&self, x: &Interface, servant: &TokenStream) -> TokenStream {
+        let (orb, err) = (self.orb(), self.std("Err"));
+        let arms = self.own_calls(x).into_iter().enumerate().map(|(at, call)| {
+            let (at, function) = (Literal::usize_unsuffixed(at), dispatch_name(&call));
+            quote!(#at => Self::#function(servant, request),)
+        });
+        let arms: Vec<TokenStream> = arms.collect();
+        if arms.is_empty() {
+            return TokenStream::new();
+        }
+        quote! {
+            #[inline]
+            pub fn _serve(
+                servant: &#servant,
+                at: usize,
+                request: &mut #orb::Request<'_>,
+            ) -> #orb::Done {
+                match at {
+                    #(#arms)*
+                    _ => #err(request.unknown_operation()),
+                }
             }
         }
     }
@@ -123,29 +162,20 @@ impl Scope<'_, '_> {
         definition: &Definition,
         skeleton: impl Fn(DefId) -> TokenStream,
     ) -> Vec<Served> {
-        let s = self.generic("S");
-        let mut served: Vec<Served> = Vec::new();
         let levels = std::iter::once(definition.id).chain(self.cx.all_bases(definition.id));
-        for level in levels {
-            let contents = self.cx.interface(level).map(|x| x.contents).unwrap_or_default();
-            let skeleton = skeleton(level);
-            for operation in self.cx.own_operations(&contents) {
-                for call in self.calls(operation) {
-                    let function = dispatch_name(&call);
-                    let function = quote!(#skeleton::<#s>::#function);
-                    let wire_name = call.wire_name;
-                    if served.iter().all(|other| other.wire_name != wire_name) {
-                        served.push(Served { wire_name, function });
-                    }
-                }
-            }
-        }
-        served
+        let served = levels.filter_map(|level| {
+            let calls = self.own_calls(&self.cx.interface(level)?).into_iter();
+            let wire_names = calls.map(|call| call.wire_name).collect();
+            Some(Served { skeleton: skeleton(level), wire_names })
+        });
+        served.collect()
     }
 
     /// `static OPERATIONS: … = …;`
-    fn operation_table(&self, names: &[&str]) -> TokenStream {
+    fn operation_table(&self, operations: &[(&str, usize)]) -> TokenStream {
         let orb = self.orb();
+        let names: Vec<&str> = operations.iter().map(|(name, _)| *name).collect();
+        let names = names.as_slice();
         let perfect = match self.cx.options.operation_demux {
             OperationDemux::PerfectHash => perfect_hash::build(names),
             OperationDemux::LinearSearch => {
@@ -199,13 +229,12 @@ impl Scope<'_, '_> {
         let (reads, passed) = self.read_arguments(call, &request, false);
         let method = &call.method;
         let upcall = quote!(#servant::#method(#object #(, #passed)*));
-        let answer = self.answer(call, &upcall, &Answering::Request(&request));
-        let done = self.result(&quote!(()), &quote!(#orb::SystemException));
+        let results = call.results(self);
+        let (marker, sent) = (&results.marker, results.sent());
         quote! {
-            #[doc(hidden)]
-            pub fn #function(#object: &#s, #request: &mut #orb::ServerRequest<'_>) -> #done {
+            pub fn #function(#object: &#s, #request: &mut #orb::Request<'_>) -> #orb::Done {
                 #reads
-                #answer
+                #orb::answer::<#marker, _>(#request, #upcall #sent)
             }
         }
     }
@@ -239,74 +268,6 @@ impl Scope<'_, '_> {
         let decoder = (!reads.is_empty()).then(|| quote!(let #d = &mut #request.arguments();));
         (quote!(#decoder #reads), passed)
     }
-
-    /// Takes what the servant returns, `outcome`, and writes it.
-    pub(super) fn answer(
-        &self,
-        call: &Call<'_>,
-        outcome: &TokenStream,
-        through: &Answering<'_>,
-    ) -> TokenStream {
-        let orb = self.orb();
-        let (ok, err) = (self.std("Ok"), self.std("Err"));
-        let outputs = call.outputs();
-        let e = local("e", &outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>());
-        let write = |output: &Output| {
-            let name = &output.name;
-            self.write_value(&output.ty, &ValuePlace::Direct(quote!(#name)), &e)
-        };
-        let writes = closure(self, &e, outputs.iter().map(write).collect());
-        let returned: Vec<TokenStream> =
-            call.returned().iter().map(|output| output.name.to_token_stream()).collect();
-        let pattern = tuple(&returned);
-        let (target, raised) = match through {
-            Answering::Request(request) => (request, quote!(#err(exception))),
-            Answering::Handler(handler) => (handler, quote!(#handler.raise(&exception))),
-        };
-        if call.error.is_none() {
-            return match through {
-                Answering::Request(_) if returned.is_empty() => {
-                    quote!(#outcome?; #target.reply(&#writes))
-                }
-                Answering::Request(_) => {
-                    quote!(let #pattern = #outcome?; #target.reply(&#writes))
-                }
-                Answering::Handler(_) => quote! {
-                    match #outcome {
-                        #ok(#pattern) => #target.reply(&#writes),
-                        #err(exception) => #raised,
-                    }
-                },
-            };
-        }
-        let error = self.error_type(call);
-        let arms = self.error_variants(&call.raises).into_iter().map(|(variant, id)| {
-            let exception = self.path(id);
-            quote! {
-                #err(#error::#variant(exception)) => {
-                    let id = #exception::REPOSITORY_ID;
-                    #target.reply_exception(id, &|e| {
-                        <#exception as #orb::Marshal>::encode(&exception, e)
-                    })
-                }
-            }
-        });
-        quote! {
-            match #outcome {
-                #ok(#pattern) => #target.reply(&#writes),
-                #(#arms)*
-                #err(#error::System(exception)) => #raised,
-            }
-        }
-    }
-}
-
-/// Through what a skeleton answers.
-pub(super) enum Answering<'a> {
-    /// The request itself; a system exception is returned to the dispatcher.
-    Request(&'a Ident),
-    /// A response handler, which the answer consumes.
-    Handler(&'a Ident),
 }
 
 /// `dispatch_get_quote`, `dispatch_get_price` (of an attribute), `dispatch_set_price`.
