@@ -6,9 +6,10 @@
 mod echo;
 
 use corbie::codegen::Marshal;
+use corbie::policy::{Policy, SetOverrideType};
 use corbie::{
     Interface as _, Operation, Orb, ReplySink, ResponseHandler, Servant, ServerRequest,
-    SystemException, TypedServant,
+    SystemException, SystemExceptionKind, TypedServant,
 };
 use echo::{Echo, as_client, loopback_orb};
 use std::collections::{BTreeSet, HashSet};
@@ -206,6 +207,26 @@ fn a_connection_has_as_many_threads_as_the_pool_may_have_and_others_one_then() {
     assert!(outcomes(&ended, 50).into_iter().eq(0..50));
     assert_eq!(scene.wait(|state| state.inside == 0).most, 4);
     other.shutdown(true);
+    end(orbs);
+}
+
+#[test]
+fn a_call_that_waits_for_a_thread_in_vain_says_what_to_raise() {
+    let (orbs, echo, scene) = stage(&["-ORBPoolThreadsMin", "1", "-ORBPoolThreadsMax", "1"]);
+    let (sender, ended) = mpsc::channel();
+    send(&echo, &STAY, 1, &sender);
+    drop(scene.wait(|state| state.inside == 1));
+    let (outcome, why) = mpsc::channel();
+    let short = Policy::RelativeRoundtripTimeout(Duration::from_millis(100));
+    let hasty = echo.set_policy_overrides(&[short], SetOverrideType::Add).unwrap();
+    let sink = ReplySink::function(move |reply| outcome.send(reply.map(drop)).unwrap());
+    hasty.as_object().invoke_async(&STAY, &|e| i64::encode(&2, e), sink).unwrap();
+    let exception = why.recv_timeout(PATIENCE).unwrap().unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::Timeout);
+    let text = exception.to_string();
+    assert!(text.contains("request_timeout") && text.contains("pool_threads_max"), "{text}");
+    scene.change(|state| state.is_open = true);
+    assert_eq!(outcomes(&ended, 1).len(), 1);
     end(orbs);
 }
 

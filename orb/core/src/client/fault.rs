@@ -142,13 +142,16 @@ fn overdue(awaited: Awaited, call: &CallContext<'_>) -> String {
         Awaited::Sending => format!(
             "the request {operation} could not be sent to {endpoint}: it was not taken in time"
         ),
-        Awaited::Reply(None) => format!(
-            "{endpoint} gave no reply to {operation} in time; raise request_timeout if it may \
-             take longer"
-        ),
-        Awaited::Reply(Some(time)) => format!(
-            "{endpoint} gave no whole reply to {operation} within {time:?}; raise \
-             request_timeout, or the time that a policy sets, if it may take longer"
-        ),
+        Awaited::Reply(time) => {
+            let within = match time {
+                Some(time) => format!("no whole reply to {operation} within {time:?}"),
+                None => format!("no reply to {operation} in time"),
+            };
+            format!(
+                "{endpoint} gave {within}; allow more (request_timeout, or the policy that sets \
+                 the time), or see whether more requests are under way there than it has threads \
+                 (pool_threads_max of the server)"
+            )
+        }
     }
 }

@@ -212,3 +212,32 @@ fn nothing_overtakes_a_oneway_while_the_watch_looks() {
 fn a_thread_that_waits_for_a_call_has_another_one_read() {
     check(&[Message::Call, Message::Nested(2)], 0);
 }
+
+#[test]
+fn a_thread_that_is_not_called_ends_and_stand_ins_are_counted() {
+    use crate::connection_threads::StandIns;
+    use crate::lock::PlainToken;
+    use crate::lookout::{Duty, Lookout};
+    use std::time::{Duration, Instant};
+
+    let duty = Duty { thread: "watch", tick: Duration::from_secs(60), idle_ticks: 1 };
+    let stand_ins = std::sync::Arc::new(StandIns::new(2, Lookout::new(duty, || false)));
+    let new = || ConnectionThreads::new(std::sync::Arc::clone(&stand_ins));
+    let (threads, others) = (new(), new());
+    for connection in [&threads, &others] {
+        connection.expect_first();
+        connection.arrive();
+    }
+    let token = PlainToken::new(());
+    let turn = threads.take_turn(&token).expect("no other thread reads");
+    assert!(threads.call(), "one stand-in may be started");
+    assert!(!threads.call(), "it is on its way");
+    assert!(!others.call(), "there is one already");
+    threads.arrive();
+    let begun = Instant::now();
+    assert!(threads.take_turn(&token).is_none(), "the thread is not needed");
+    assert!(begun.elapsed() >= super::PATIENCE);
+    assert!(!threads.leave(), "the first thread stays");
+    assert!(others.call(), "the place is free again");
+    drop(turn);
+}

@@ -91,7 +91,7 @@ super::minor_codes! { super::VMCID;
         0x080 TIMEOUT_CONNECT "the connection was not made within the time allowed"
             "see whether the address can be reached, or raise connect_timeout";
         0x081 TIMEOUT_CALL "the reply did not come within the time allowed"
-            "allow more time; the server may still carry out the call";
+            "allow more time, or the server more threads; it may still carry out the call";
         0x083 TIMEOUT_JOB "the job did not end within the time allowed"
             "wait again: the job goes on";
     }
