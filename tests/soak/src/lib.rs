@@ -2,11 +2,12 @@
 //! suppliers and consumers of all four kinds, some of which are killed (SIGKILL) and replaced all
 //! the time. At the end every event is accounted for, and the server has to be as small as before.
 //!
-//! `cargo xtask soak` runs it for minutes, `tools/corbie/tests/soak.rs` for a few kills. Nothing of
-//! the library is used here: only the command, as anybody would.
+//! `cargo xtask soak` runs it for minutes, `tools/corbie/tests/soak.rs` for a few kills. The
+//! servers are the command's, as they are shipped. `--hostile` attacks them instead.
 
-// layers: account options vitals < participant report < server < system
+// layers: account options vitals < hostile participant report < server < system
 mod account;
+mod hostile;
 mod options;
 mod participant;
 mod report;
@@ -14,6 +15,7 @@ mod server;
 mod system;
 mod vitals;
 
+pub use hostile::{HostileOptions, HostileReport, run as run_hostile};
 pub use options::{Length, Options};
 pub use report::Report;
 

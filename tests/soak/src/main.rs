@@ -4,24 +4,27 @@
 // A program of the project's own: printing is its job.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use corbie_soak::{Length, Options, run};
+use corbie_soak::{HostileOptions, Length, Options, run, run_hostile};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 const USAGE: &str =
-    "corbie-soak [--minutes N | --kills N] [--seed N] [--durable] [--corbie PROGRAM] [--out DIR]
+    "corbie-soak [--minutes N | --kills N] [--seed N] [--durable | --hostile] [OPTIONS]
 
   --minutes N       how long [default: 10]
   --kills N         until so many processes were killed, as the short form in tests
   --seed N          by which victims are chosen [default: a new one, which is printed]
   --durable         a durable channel, and the server of the channels is killed, too
+  --hostile         attacks the servers, beside clients that behave
   --corbie PROGRAM  the command [default: beside this program]
   --out DIR         where report.md and vitals.svg go [default: target/soak]";
 
 struct Arguments {
     options: Options,
+    /// For how long servers are attacked, if they are.
+    hostile: Option<Duration>,
     folder: PathBuf,
 }
 
@@ -29,6 +32,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
     let beside = std::env::current_exe().map_err(|e| format!("where am I? {e}"))?;
     let mut corbie = beside.with_file_name("corbie");
     let (mut minutes, mut kills, mut seed, mut is_durable) = (10.0, None, None, false);
+    let mut is_hostile = false;
     let mut folder = PathBuf::from("target/soak");
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value\n\n{USAGE}"));
@@ -47,6 +51,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
                 seed = Some(text.parse::<u64>().map_err(|_| not(&text))?);
             }
             "--durable" => is_durable = true,
+            "--hostile" => is_hostile = true,
             "--corbie" => corbie = value()?.into(),
             "--out" => folder = value()?.into(),
             _ => return Err(format!("{argument} is not known\n\n{USAGE}")),
@@ -57,10 +62,16 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, Strin
     let seed = seed.unwrap_or(since.as_secs());
     let length = kills.map_or(Length::Time(time), Length::Kills);
     let options = Options { corbie, length, seed, is_durable };
-    Ok(Arguments { options, folder })
+    Ok(Arguments { options, hostile: is_hostile.then_some(time), folder })
 }
 
-fn soak(Arguments { options, folder }: &Arguments) -> Result<bool, String> {
+fn soak(Arguments { options, hostile, folder }: &Arguments) -> Result<bool, String> {
+    if let Some(length) = *hostile {
+        let options = HostileOptions { corbie: options.corbie.clone(), length };
+        let report = run_hostile(&options, &mut |line| say(line))?;
+        say(&format!("\n{report}"));
+        return Ok(report.faults().is_empty());
+    }
     say(&format!("seed {}", options.seed));
     let report = run(options, &mut |line| say(line))?;
     say(&format!("\n{report}"));

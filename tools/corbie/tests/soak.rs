@@ -1,7 +1,7 @@
 //! A short soak of channels: `corbie events` processes, some of which are killed, and every event
 //! accounted for. `cargo xtask soak` is the long one. What it says depends on no time.
 
-use corbie_soak::{Length, Options, run};
+use corbie_soak::{HostileOptions, Length, Options, run, run_hostile};
 
 fn soak(seed: u64, is_durable: bool) {
     let options = Options {
@@ -24,4 +24,12 @@ fn who_stays_gets_everything_while_others_are_killed() {
 #[test]
 fn durable_consumers_get_everything_while_they_and_the_server_are_killed() {
     soak(3, true);
+}
+
+#[test]
+fn honest_clients_are_served_while_servers_are_attacked() {
+    let corbie = env!("CARGO_BIN_EXE_corbie").into();
+    let options = HostileOptions { corbie, length: std::time::Duration::from_secs(40) };
+    let report = run_hostile(&options, &mut |_| {}).unwrap_or_else(|why| panic!("{why}"));
+    assert!(report.faults().is_empty(), "{report}");
 }
