@@ -17,6 +17,7 @@ mod names;
 mod offenders;
 mod places;
 pub(crate) mod project;
+mod promises;
 pub(crate) mod rust_file;
 mod sizes;
 mod specification;
@@ -33,7 +34,7 @@ use project::Project;
 use violation::Violation;
 
 /// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
-const RULES: [(&str, &str); 23] = [
+const RULES: [(&str, &str); 24] = [
     ("parse", "sources and manifests can be parsed"),
     (arrows::RULE, "a module imports only from those below it, as the crate's root states them"),
     (words::RULE, "comments and documents name the thread, connection or caller that acts"),
@@ -54,6 +55,7 @@ const RULES: [(&str, &str); 23] = [
     (calls::PRINTING_RULE, "a library never prints"),
     (calls::SLEEPING_RULE, "a test never sleeps without a reason"),
     (dependencies::RULE, "every dependency is argued for in the book"),
+    (promises::RULE, "each promise of SECURITY.md names a test that is there"),
     (stale_docs::RULE, "what the documentation names is there"),
     (specification::RULE, "docs/SPEC.md agrees with the citations in the code"),
     ("members", "every crate's folder is a member of the workspace"),
@@ -132,6 +134,7 @@ fn check(mut project: Project) -> Vec<Violation> {
     violations.extend(text::check(&project));
     violations.extend(calls::check(&project));
     violations.extend(dependencies::check(&project));
+    violations.extend(promises::check(&project));
     violations.extend(stale_docs::check(&project));
     violations.extend(specification::check(&project));
     violations.extend(members(&project));

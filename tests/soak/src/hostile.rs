@@ -1,6 +1,6 @@
 //! `--hostile`: clients that take what they can from a naming server, a server of event channels
-//! and an application server, all at once, beside clients that behave. Those have to be served as fast
-//! as before, or nearly; the servers may not grow, and have to say what they refuse.
+//! and an application server, all at once, beside clients that behave. Those have to be served as
+//! fast as before, or nearly; the servers may not grow, and have to say what they refuse.
 
 mod attacks;
 mod honest;
