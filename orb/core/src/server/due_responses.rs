@@ -7,8 +7,9 @@
 use crate::Orb;
 use crate::reactor::Turn;
 use crate::server::ServerConnection;
+use corbie_threads::lock::{Ranked, Signal, rank};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often a thread that waits for responses looks whether its connection closes.
@@ -20,10 +21,9 @@ const PAUSES: &str = "reading pauses: too many responses are due, or not taken";
 #[derive(Default)]
 pub(crate) struct DueResponses {
     total: AtomicU32,
-    /// Lock "due responses": the last of all server locks.
-    paused: Mutex<()>,
+    paused: Ranked<rank::DueResponses, ()>,
     /// Signalled when reading may go on.
-    eased: Condvar,
+    eased: Signal,
 }
 
 /// Below this many, reading goes on.
@@ -50,8 +50,8 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     if of_connection == eased(settings.pending_responses_max)
         || total == eased(settings.pending_responses_total_max)
     {
-        drop(due.lock());
-        due.eased.notify_all();
+        drop(due.paused.lock());
+        due.eased.wake_all();
         resume(orb);
     }
     connection.end_request();
@@ -104,12 +104,6 @@ pub(crate) fn resume(orb: &Orb) {
     }
 }
 
-impl DueResponses {
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.paused.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Waits, if [`is_full`], until reading may go on or the connection closes.
 #[inline]
 pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
@@ -130,9 +124,8 @@ fn wait(orb: &Orb, connection: &ServerConnection) {
             && !connection.sender().is_over_half()
             && due.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
-    let mut guard = due.lock();
+    let mut guard = due.paused.lock();
     while !is_eased() && !connection.is_ending() {
-        let waited = due.eased.wait_timeout(guard, LOOK_AGAIN);
-        guard = waited.unwrap_or_else(PoisonError::into_inner).0;
+        guard = due.eased.wait_for(guard, LOOK_AGAIN);
     }
 }

@@ -47,6 +47,8 @@ ranks! {
     DeferredRequests = 26, "deferred requests";
     /// The connections of a server, and other lists of an ORB.
     Registry = 30, "registry";
+    /// Responses that are due, while threads wait for some to be given.
+    DueResponses = 34, "due responses";
     /// Connections of a client that are kept.
     Pools = 40, "pools";
     /// Requests of one connection that wait for replies.
