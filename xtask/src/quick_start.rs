@@ -24,6 +24,13 @@ const TRANSPORT: &str = "cargo run --quiet --release --example transport";
 /// The same object over a transport of the application and over TCP.
 const CARRIED: [&str; 2] =
     ["a client with the transport: IBM costs 13245", "a client without it: IBM costs 13245"];
+const PROTOCOL: &str = "cargo run --quiet --release --example protocol";
+/// The same object in a message protocol of the application, over two transports, and in GIOP.
+const SPOKEN: [&str; 3] = [
+    "a client with the protocol, over a unix-domain socket: IBM costs 13245",
+    "a client with the protocol, over TCP: IBM costs 13245",
+    "a client without the protocol: IBM costs 13245",
+];
 const MIDDLE_TIER: &str =
     "cargo run --quiet --release --example middle_tier -- --clients 20 --calls 10 --delay 10";
 /// What 200 calls through three tiers must come to, by callbacks and as `async fn`.
@@ -48,6 +55,7 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     must_print(root, &format!("{MIDDLE_TIER} --async"), &[QUOTES])?;
     must_print(root, NAMING, &NAMED)?;
     must_print(root, TRANSPORT, &CARRIED)?;
+    must_print(root, PROTOCOL, &SPOKEN)?;
     Ok("the example, the command that it prints, three tiers in two ways, names, a transport"
         .to_string())
 }

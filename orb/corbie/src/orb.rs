@@ -2,6 +2,7 @@
 //!
 //! The only behaviour of the façade: it knows both `orb/core` and `orb/poa` (CORBA 3.3 P1 §8.5).
 
+use corbie_core::protocol::MessageProtocol;
 use corbie_core::transport::Transport;
 use corbie_poa::{Poa, PoaCurrent, RootPoa};
 use corbie_settings::{PartialSettings, Settings};
@@ -37,7 +38,12 @@ impl Orb {
 
     /// An ORB configured by calls first, then as by [`Orb::init`].
     pub fn builder<'a>() -> OrbBuilder<'a> {
-        OrbBuilder { settings: PartialSettings::new(), arguments: None, transports: Vec::new() }
+        OrbBuilder {
+            settings: PartialSettings::new(),
+            arguments: None,
+            transports: Vec::new(),
+            protocols: Vec::new(),
+        }
     }
 
     /// The root POA. The first call starts listening on the configured endpoints.
@@ -90,6 +96,7 @@ pub struct OrbBuilder<'a> {
     settings: PartialSettings,
     arguments: Option<&'a mut Vec<String>>,
     transports: Vec<Arc<dyn Transport>>,
+    protocols: Vec<&'static dyn MessageProtocol>,
 }
 
 impl<'a> OrbBuilder<'a> {
@@ -115,16 +122,25 @@ impl<'a> OrbBuilder<'a> {
         self
     }
 
+    /// Has the ORB speak `protocol`, too: endpoints `name+scheme://…` can be listened on, and
+    /// profiles that name it are understood. See `docs/src/message-protocols.md`.
+    #[must_use]
+    pub fn message_protocol(mut self, protocol: &'static dyn MessageProtocol) -> Self {
+        self.protocols.push(protocol);
+        self
+    }
+
     /// The ORB.
     ///
     /// # Errors
     /// See [`Orb::init`]; `BAD_PARAM` (`COMPLETED_NO`), too, when the scheme or the profile tag of
-    /// a transport is taken, or an endpoint is of a transport that was not given.
+    /// a transport is taken, the name of a message protocol is taken or cannot be used, or an
+    /// endpoint is of one that was not given.
     pub fn build(self) -> Result<Orb, SystemException> {
         let mut none = Vec::new();
         let arguments = self.arguments.unwrap_or(&mut none);
         let settings = Settings::from_process(self.settings, arguments)?;
-        let core = corbie_core::Orb::with_transports(settings, self.transports)?;
+        let core = corbie_core::Orb::with_plugins(settings, self.transports, self.protocols)?;
         PoaCurrent::register(&core)?;
         Ok(Orb { core, root: Arc::default() })
     }

@@ -182,7 +182,7 @@ fn a_client_reconnects_to_a_restarted_server() {
     let echo = as_client(&client, &echo);
     assert_eq!(echo.double(1).unwrap(), 2);
     first.shutdown(true);
-    let second = Orb::init(["-ORBListenEndpoints", &endpoint]).unwrap();
+    let second = echo::orb(&["-ORBListenEndpoints", &endpoint]);
     activate(&second);
     assert_eq!(echo.double(2).unwrap(), 4, "the same reference, after the restart");
     second.shutdown(true);

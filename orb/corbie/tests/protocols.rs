@@ -46,6 +46,7 @@ fn orb(more: &[&str]) -> Orb {
     let mut arguments: Vec<_> =
         ["-ORBCollocation", "none"].iter().chain(more).map(ToString::to_string).collect();
     let builder = Orb::builder().transport(Arc::new(Pipe) as Arc<dyn Transport>);
+    let builder = builder.message_protocol(&echo::crc::Crc);
     builder.arguments(&mut arguments).build().unwrap()
 }
 
@@ -115,62 +116,78 @@ fn the_preferred_protocol_is_used() {
 }
 
 #[test]
-fn gioplite_goes_over_every_transport() {
-    const LITE: &str = "giopl://127.0.0.1:0,giopl+uiop://,giopl+shmiop://,giopl+pipe://";
-    let (server, ior) = serve(&format!("iiop://127.0.0.1:0,{LITE}"), &[]);
-    let messages = profile_tag::CORBIE_MESSAGES;
-    let tcp = [profile_tag::CORBIE_GIOPLITE, profile_tag::INTERNET_IOP];
-    assert_eq!(tags(&ior), [[messages; 3].to_vec(), tcp.to_vec()].concat());
-    let spoken = "giopl+shmiop,giopl+uiop,giopl+pipe,giopl";
-    for (preferred, expected) in [
-        ("giopl+shmiop", "shm"),
-        ("giopl+uiop", "unix"),
-        ("giopl+pipe", "pipe"),
-        ("giopl", "tcp"),
-        ("iiop", "tcp"),
-    ] {
-        let client = orb(&["-ORBgioplite", "-ORBProtocolPreference", preferred]);
-        assert_eq!(whence(&client, &ior).unwrap(), expected, "{preferred}");
+fn message_protocols_go_over_every_transport() {
+    for (name, tcp) in
+        [("giopl", profile_tag::CORBIE_GIOPLITE), ("crc", profile_tag::CORBIE_MESSAGES)]
+    {
+        let over = |transport: &str| format!("{name}+{transport}");
+        let all = ["iiop://127.0.0.1:0", "uiop://", "shmiop://", "pipe://"].map(over).join(",");
+        let (server, ior) = serve(&format!("iiop://127.0.0.1:0,{all}"), &[]);
+        let tcp = [tcp, profile_tag::INTERNET_IOP];
+        assert_eq!(tags(&ior), [[profile_tag::CORBIE_MESSAGES; 3].to_vec(), tcp.to_vec()].concat());
+        for (preferred, expected) in [
+            (over("shmiop"), "shm"),
+            (over("uiop"), "unix"),
+            (over("pipe"), "pipe"),
+            (over("iiop"), "tcp"),
+            ("iiop".to_owned(), "tcp"),
+        ] {
+            let client = orb(&["-ORBgioplite", "-ORBProtocolPreference", &preferred]);
+            assert_eq!(whence(&client, &ior).unwrap(), expected, "{preferred}");
+            client.shutdown(true);
+        }
+        // One after the other, as the servers of the preferred ones go.
+        let preference = ["shmiop", "uiop", "pipe", "iiop"].map(over).join(",");
+        let client = orb(&["-ORBgioplite", "-ORBProtocolPreference", &preference]);
+        for (profiles, expected) in [(0, "shm"), (1, "unix"), (2, "pipe"), (3, "tcp")] {
+            let rest = Ior { profiles: ior.profiles[profiles..].to_vec(), ..ior.clone() };
+            assert_eq!(whence(&client, &rest).unwrap(), expected);
+        }
+        let text = format!("{:?}", ior.describe());
+        for part in ["message protocol", name, "SHMIOP", "rendezvous point"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        server.shutdown(true);
         client.shutdown(true);
-    }
-    // One after the other, as the servers of the preferred ones go.
-    let client = orb(&["-ORBgioplite", "-ORBProtocolPreference", spoken]);
-    for (profiles, expected) in [(0, "shm"), (1, "unix"), (2, "pipe"), (3, "tcp")] {
-        let rest = Ior { profiles: ior.profiles[profiles..].to_vec(), ..ior.clone() };
-        assert_eq!(whence(&client, &rest).unwrap(), expected);
-    }
-    let text = format!("{:?}", ior.describe());
-    for part in ["message protocol", "giopl", "SHMIOP", "rendezvous point"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    // A client without GIOPlite has the profile of IIOP, and says what it passed over.
-    let plain = orb(&[]);
-    assert_eq!(whence(&plain, &ior).unwrap(), "tcp");
-    let lite = Ior { profiles: ior.profiles[..4].to_vec(), ..ior.clone() };
-    let exception = whence(&plain, &lite).unwrap_err();
-    assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
-    assert!(exception.to_string().contains("-ORBgioplite"), "{exception}");
-    for orb in [server, client, plain] {
-        orb.shutdown(true);
     }
 }
 
 #[test]
+fn a_client_without_gioplite_says_what_it_passed_over() {
+    let endpoints = "iiop://127.0.0.1:0,giopl://127.0.0.1:0,giopl+uiop://,giopl+pipe://";
+    let (server, ior) = serve(endpoints, &[]);
+    let plain = orb(&[]);
+    assert_eq!(whence(&plain, &ior).unwrap(), "tcp");
+    let lite = Ior { profiles: ior.profiles[..3].to_vec(), ..ior.clone() };
+    let exception = whence(&plain, &lite).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
+    assert!(exception.to_string().contains("-ORBgioplite"), "{exception}");
+    server.shutdown(true);
+    plain.shutdown(true);
+}
+
+#[test]
 fn an_object_url_names_the_message_protocol() {
-    let (server, ior) = serve("giopl+uiop://,giopl+pipe://,giopl://127.0.0.1:0", &[]);
+    for name in ["giopl", "crc"] {
+        object_urls(name);
+    }
+}
+
+fn object_urls(name: &str) {
+    let over = |transport: &str| format!("{name}+{transport}");
+    let endpoints = ["uiop://", "pipe://", "iiop://127.0.0.1:0"].map(over).join(",");
+    let (server, ior) = serve(&endpoints, &[]);
     let key = corbie_testkit::object_key_in(&Object::new(&server, ior).to_string());
     let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
     let client = orb(&["-ORBgioplite"]);
     for endpoint in server.listen_endpoints() {
         let (url, expected) = match &endpoint {
-            Endpoint::Unix(name) => (format!("corbaloc:giopl+uiop:1.2@{name}|{key}"), "unix"),
-            Endpoint::Plugged(pipe) => {
-                (format!("corbaloc:giopl+pipe:1.2@{}|{key}", pipe.address()), "pipe")
-            }
-            Endpoint::Tcp { port, .. } => (format!("corbaloc:giopl::{port}/{key}"), "tcp"),
+            Endpoint::Unix(path) => (format!("uiop:1.2@{path}|{key}"), "unix"),
+            Endpoint::Plugged(pipe) => (format!("pipe:1.2@{}|{key}", pipe.address()), "pipe"),
+            Endpoint::Tcp { port, .. } => (format!("iiop:1.2@127.0.0.1:{port}/{key}"), "tcp"),
             other => panic!("{other}"),
         };
-        let url = url.replace("giopl::", "giopl:127.0.0.1:");
+        let url = format!("corbaloc:{name}+{url}");
         let ior = client.string_to_object(&url).unwrap().ior().clone();
         assert_eq!(whence(&client, &ior).unwrap(), expected, "{url}");
     }

@@ -17,9 +17,10 @@ use crate::memory::AllocatorSlot;
 use crate::policy::{
     self, CachedPolicies, HasPolicies, OrbPolicies, PolicyCurrent, PolicyManager, PolicySet,
 };
+use crate::profile::Known;
 use corbie_cdr::payload::PayloadAllocator;
 use corbie_cdr::{ByteOrder, Limits, Version, buffers};
-use corbie_giop::{MessageReader, Protocol, ReaderLimits, Roles};
+use corbie_giop::{MessageReader, Plugged, Protocol, ReaderLimits, Roles};
 use corbie_settings::{Settings, WaitStrategy};
 use corbie_threads::flusher::Flusher;
 use corbie_threads::lock::{Ranked, Signal, rank};
@@ -65,6 +66,7 @@ pub struct Orb(Arc<OrbInner>);
 pub(crate) struct OrbInner {
     settings: Settings,
     transports: Registry,
+    protocols: Vec<Plugged>,
     limits: Limits,
     policies: OrbPolicies,
     extensions: OrbExtensions,
@@ -108,11 +110,17 @@ pub(crate) struct Housekeeping {
 impl Orb {
     /// An ORB that nothing was done with yet. `keep_house` starts the thread of its housekeeping,
     /// unless it runs.
-    pub(crate) fn assemble(settings: Settings, transports: Registry, keep_house: fn(&Orb)) -> Self {
+    pub(crate) fn assemble(
+        settings: Settings,
+        transports: Registry,
+        protocols: Vec<Plugged>,
+        keep_house: fn(&Orb),
+    ) -> Self {
         let limits = settings.limits();
         Orb(Arc::new(OrbInner {
             settings,
             transports,
+            protocols,
             limits,
             policies: OrbPolicies::default(),
             extensions: OrbExtensions::default(),
@@ -166,6 +174,13 @@ impl Orb {
         &self.0.transports
     }
 
+    /// What this ORB reads references with.
+    #[inline]
+    pub(crate) fn known(&self) -> Known<'_> {
+        let OrbInner { settings, transports, protocols, .. } = &*self.0;
+        Known { settings, transports, protocols }
+    }
+
     /// The policies of this ORB.
     pub fn policy_manager(&self) -> PolicyManager {
         PolicyManager::new(Arc::<OrbInner>::clone(&self.0))
@@ -197,14 +212,12 @@ impl Orb {
         self.0.housekeeping.ticks.load(Ordering::Relaxed)
     }
 
-    /// Octets after which a message of this version is fragmented; GIOP 1.0 and GIOPlite have no
-    /// fragments.
+    /// Octets after which a message of this version is fragmented; GIOP 1.0 and other protocols
+    /// than GIOP have no fragments.
     #[inline]
     pub(crate) fn fragment_octets(&self, version: Version) -> Option<usize> {
-        match version {
-            Version::V1_0 | Version::GIOP_LITE => None,
-            _ => self.0.settings.fragment_octets,
-        }
+        let fragments = version.is_giop() && version != Version::V1_0;
+        if fragments { self.0.settings.fragment_octets } else { None }
     }
 
     /// A reader for a new connection.
@@ -421,8 +434,7 @@ impl Object {
     /// # Errors
     /// `MARSHAL` (`COMPLETED_NO`) when it cannot be read.
     pub(crate) fn exposed_policies(&self) -> Result<&PolicySet, SystemException> {
-        let read =
-            || policy::exposed_by(self.orb().settings(), self.orb().transports(), &self.0.ior);
+        let read = || policy::exposed_by(self.orb().known(), &self.0.ior);
         self.0.exposed_policies.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 

@@ -38,6 +38,16 @@ pub use operation::{Operation, OperationName};
 pub use orb::Statistics;
 pub use server::interceptor;
 
+/// What third-party message protocols are made of.
+pub mod protocol {
+    pub use corbie_cdr::{ByteOrder, Decoder, Encoder};
+    pub use corbie_giop::{
+        AddressingDisposition, CancelRequestHeader, Cut, Frame, GiopError, GiopErrorKind, Head,
+        LocateReplyHeader, LocateRequestHeader, LocateStatus, MessageKind, MessageProtocol,
+        ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContexts, Target,
+    };
+}
+
 /// What third-party transports are made of, and what servers learn of their peers.
 pub mod transport {
     pub use corbie_transport::{

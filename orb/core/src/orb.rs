@@ -11,6 +11,7 @@ mod statistics;
 use crate::handles::Part;
 use crate::server::{self, Adapter};
 use crate::{Object, Orb, housekeeping, memory};
+use corbie_giop::{MessageProtocol, Plugged};
 use corbie_settings::Settings;
 use corbie_threads::thread::{self, Sleeper};
 use corbie_transport::{Endpoint, Registry, Transport};
@@ -24,23 +25,33 @@ pub use statistics::Statistics;
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.
     pub fn new(settings: Settings) -> Self {
-        made(settings, Registry::default())
+        made(settings, Registry::default(), Vec::new())
     }
 
-    /// An ORB with these settings, which also speaks over `transports`.
+    /// An ORB with these settings, which also speaks over `transports`, and these message
+    /// protocols.
     ///
     /// # Errors
-    /// `BAD_PARAM` (`COMPLETED_NO`) when the scheme or the profile tag of a transport is taken, or
-    /// an endpoint is of a transport that is not among them or has an address of another form.
-    pub fn with_transports(
+    /// `BAD_PARAM` (`COMPLETED_NO`) when the scheme or the profile tag of a transport is taken, the
+    /// name of a message protocol is taken or cannot be used, or an endpoint is of one that is not
+    /// among them or has an address of another form.
+    pub fn with_plugins(
         settings: Settings,
         transports: impl IntoIterator<Item = Arc<dyn Transport>>,
+        protocols: impl IntoIterator<Item = &'static dyn MessageProtocol>,
     ) -> Result<Self, SystemException> {
         let refuse = |why: String| minor::BAD_PARAM_TRANSPORT.no(why);
         let mut registry = Registry::new();
         transports.into_iter().try_for_each(|one| registry.add(one)).map_err(refuse)?;
-        settings.check_transports(&registry).map_err(refuse)?;
-        Ok(made(settings, registry))
+        let protocols = protocols.into_iter().map(Plugged::register);
+        let protocols = protocols.collect::<Result<Vec<_>, _>>().map_err(refuse)?;
+        let names: Vec<_> = protocols.iter().map(|one| one.protocol().name()).collect();
+        let is_twice = |at: &usize| names[..*at].contains(&names[*at]);
+        if let Some(at) = (0..names.len()).find(is_twice) {
+            return Err(refuse(format!("two message protocols have the name {:?}", names[at])));
+        }
+        settings.check_plugins(&registry, &names).map_err(refuse)?;
+        Ok(made(settings, registry, protocols))
     }
 
     /// The part of this ORB that another crate brings along, made by the first call.
@@ -126,8 +137,8 @@ impl Orb {
     }
 }
 
-fn made(settings: Settings, transports: Registry) -> Orb {
+fn made(settings: Settings, transports: Registry, protocols: Vec<Plugged>) -> Orb {
     let settings = settings.with_what_they_imply();
     memory::set_limits(&settings);
-    Orb::assemble(settings, transports, housekeeping::ensure_running)
+    Orb::assemble(settings, transports, protocols, housekeeping::ensure_running)
 }

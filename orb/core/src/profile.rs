@@ -7,7 +7,7 @@
 
 use crate::machine;
 use corbie_cdr::{ByteOrder, Limits, Version};
-use corbie_giop as giop;
+use corbie_giop::{self as giop, Plugged};
 use corbie_settings::{ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings};
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
 use corbie_types::ior::{
@@ -18,6 +18,26 @@ use corbie_types::{
     TaggedProfile, UiopProfile, minor,
 };
 use std::sync::Arc;
+
+/// What an ORB reads profiles and endpoints with: its limits, and what was registered with it.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'o> {
+    pub(crate) settings: &'o Settings,
+    pub(crate) transports: &'o Registry,
+    pub(crate) protocols: &'o [Plugged],
+}
+
+impl Known<'_> {
+    /// The message protocol of this name; `None`: it was not registered.
+    fn messages(self, name: &str) -> Option<giop::Protocol> {
+        if name == GIOPLITE {
+            return Some(giop::Protocol::GiopLite);
+        }
+        let mut protocols = self.protocols.iter();
+        let found = protocols.find(|plugged| plugged.protocol().name() == name);
+        found.copied().map(giop::Protocol::Plugged)
+    }
+}
 
 /// What a profile is of: what is spoken, over which transport.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +67,7 @@ impl Protocol {
     /// # Errors
     /// What was not registered, in words.
     pub(crate) fn of_listener(
-        transports: &Registry,
+        known: Known<'_>,
         configured: &ListenEndpoint,
     ) -> Result<Protocol, &'static str> {
         let carrier = match &configured.at {
@@ -55,7 +75,7 @@ impl Protocol {
             ListenAt::Uiop(_) => Carrier::Unix,
             ListenAt::Shmiop(_) => Carrier::Shm,
             ListenAt::Plugged { scheme, .. } => {
-                let transport = transports.by_scheme(scheme).cloned().map(Carrier::Plugged);
+                let transport = known.transports.by_scheme(scheme).cloned().map(Carrier::Plugged);
                 transport
                     .ok_or("no transport of this name was registered with the ORB's builder")?
             }
@@ -63,7 +83,9 @@ impl Protocol {
         let messages = match &configured.messages {
             ListenMessages::Giop => giop::Protocol::Giop,
             ListenMessages::GiopLite => giop::Protocol::GiopLite,
-            ListenMessages::Plugged(_) => return Err("no message protocol of this name is known"),
+            ListenMessages::Plugged(name) => known
+                .messages(name)
+                .ok_or("no message protocol of this name was registered with the ORB's builder")?,
         };
         Ok(Protocol { messages, carrier })
     }
@@ -78,6 +100,7 @@ impl Protocol {
         match self.messages {
             giop::Protocol::Giop => None,
             giop::Protocol::GiopLite => Some(GIOPLITE),
+            giop::Protocol::Plugged(plugged) => Some(plugged.protocol().name()),
         }
     }
 }
@@ -134,17 +157,17 @@ impl Profile {
     /// `INV_OBJREF` when it cannot be read, `IMP_LIMIT` when it has a longer key or more addresses
     /// than `settings` allow; both `COMPLETED_NO`.
     pub(crate) fn decode(
-        settings: &Settings,
-        transports: &Registry,
+        known: Known<'_>,
         tag: u32,
         data: &[u8],
     ) -> Result<Option<Profile>, SystemException> {
+        let Known { settings, transports, .. } = known;
         let spoken = MessagesProfile::of(tag, data).map_err(|error| malformed(&error))?;
         let (messages, order, tag, data) = match &spoken {
             None => (giop::Protocol::Giop, ByteOrder::NATIVE, tag, data),
-            Some(MessagesProfile { protocol, order, carrier }) => match &**protocol {
-                GIOPLITE => (giop::Protocol::GiopLite, *order, carrier.tag, &*carrier.data),
-                _ => return Ok(None),
+            Some(MessagesProfile { protocol, order, carrier }) => match known.messages(protocol) {
+                Some(messages) => (messages, *order, carrier.tag, &*carrier.data),
+                None => return Ok(None),
             },
         };
         let Some(carrier) = Carrier::of_tag(transports, tag) else { return Ok(None) };
@@ -285,13 +308,22 @@ impl Profile {
 }
 
 /// The object key of a profile, if it can be read.
-pub(crate) fn object_key(
-    settings: &Settings,
-    transports: &Registry,
-    tag: u32,
-    data: &[u8],
-) -> Option<Vec<u8>> {
-    Some(Profile::decode(settings, transports, tag, data).ok()??.object_key)
+pub(crate) fn object_key(known: Known<'_>, tag: u32, data: &[u8]) -> Option<Vec<u8>> {
+    Some(Profile::decode(known, tag, data).ok()??.object_key)
+}
+
+/// What would help where a profile is passed over as its message protocol was not registered.
+#[cold]
+pub(crate) fn unregistered(known: Known<'_>, profile: &TaggedProfile) -> Option<String> {
+    let spoken = MessagesProfile::of(profile.tag, &profile.data).ok()??;
+    if known.messages(&spoken.protocol).is_some() {
+        return None;
+    }
+    let name = spoken.protocol.escape_debug().take(64).collect::<String>();
+    Some(format!(
+        "one is of the message protocol \"{name}\", which `Orb::builder().message_protocol(..)` \
+         would register"
+    ))
 }
 
 /// Measures a profile before memory is taken for its parts.

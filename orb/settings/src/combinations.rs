@@ -4,21 +4,32 @@
 
 use corbie_cdr::{CodeSet, Version};
 use corbie_transport::{BUILT_IN_SCHEMES, Registry};
+use corbie_types::ior::GIOPLITE;
 
 use corbie_types::{SystemException, minor};
 
 use crate::choice::{ReplyWait, ServerConcurrency, WaitStrategy};
 use crate::endpoint::check_object_url;
-use crate::listen::ListenAt;
+use crate::listen::{ListenAt, ListenMessages};
 use crate::settings::{Setting, Settings};
 
 impl Settings {
-    /// Whether there is a transport for each endpoint.
+    /// Whether there are a transport and a message protocol for each endpoint.
     ///
     /// # Errors
-    /// A sentence for people: the scheme is not registered, or its transport refuses the address.
-    pub fn check_transports(&self, transports: &Registry) -> Result<(), String> {
+    /// A sentence for people: the scheme or name is not registered, or the transport refuses the
+    /// address.
+    pub fn check_plugins(&self, transports: &Registry, protocols: &[&str]) -> Result<(), String> {
         for endpoint in &self.listen_endpoints {
+            if let ListenMessages::Plugged(name) = &endpoint.messages
+                && !protocols.contains(&&**name)
+            {
+                let known = [&[GIOPLITE], protocols].concat().join(", ");
+                return Err(format!(
+                    "the message protocol of `{endpoint}` is not known: there are {known}; others \
+                     are registered with `Orb::builder().message_protocol(..)`",
+                ));
+            }
             let ListenAt::Plugged { scheme, address } = &endpoint.at else { continue };
             let Some(transport) = transports.by_scheme(scheme) else {
                 let known: Vec<&str> =

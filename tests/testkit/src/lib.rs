@@ -1,16 +1,18 @@
 //! What tests of several crates share: a simulated network with virtual time, a counting
 //! allocator, a peer that sends raw octets over a real socket, the log as a test sees it, the
 //! servers of other people that tests start, the clients that they compile, a disk that fails, and
-//! the conformance suite of transports.
+//! the conformance suites of transports and of message protocols.
 //!
 //! Depends on the wire crates and the transport only, so that any crate may use it as a
 //! dev-dependency. Nothing that is shipped depends on it.
 
-// layers: allocations disk log octets peer servers simulation < clients transport_suite
+// layers: allocations disk log octets peer servers simulation < clients message_protocol_suite
+//    transport_suite
 mod allocations;
 pub mod clients;
 pub mod disk;
 mod log;
+pub mod message_protocol_suite;
 mod octets;
 mod peer;
 pub mod servers;

@@ -66,7 +66,8 @@ impl fmt::Display for ByteOrder {
 }
 
 /// GIOP version, also the version of an IIOP profile (CORBA 3.3 P2 §9.4.1, §9.7.2); or
-/// [`GIOP_LITE`](Version::GIOP_LITE), which is no version on the wire.
+/// [`GIOP_LITE`](Version::GIOP_LITE) or the protocol of an application, which are no versions on
+/// the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// Always 1 so far.
@@ -86,6 +87,40 @@ impl Version {
     /// know. Never read from the wire: a connection speaks it because its profile said so.
     pub const GIOP_LITE: Self = Self { major: 1, minor: 0xff };
 
+    /// How many message protocols of applications there can be in a process; see
+    /// [`of_plugged`](Self::of_plugged).
+    pub const PLUGGED: usize = 64;
+    const PLUGGED_FIRST: u8 = 64;
+    const PLUGGED_END: u8 = 128;
+
+    /// The message protocol that a process has registered under this number, below
+    /// [`PLUGGED`](Self::PLUGGED): values as in 1.2. No version on the wire either.
+    ///
+    /// # Panics
+    /// When the number is not below.
+    #[must_use]
+    pub const fn of_plugged(number: u8) -> Self {
+        assert!((number as usize) < Self::PLUGGED, "a number below 64");
+        Self { major: 1, minor: Self::PLUGGED_FIRST + number }
+    }
+
+    /// The number of the message protocol of an application; `None`: GIOP or GIOPlite.
+    #[inline]
+    #[must_use]
+    pub const fn plugged(self) -> Option<u8> {
+        match self.minor {
+            Self::PLUGGED_FIRST..Self::PLUGGED_END => Some(self.minor - Self::PLUGGED_FIRST),
+            _ => None,
+        }
+    }
+
+    /// Whether messages are GIOP's: neither GIOPlite's nor those of another protocol.
+    #[inline]
+    #[must_use]
+    pub const fn is_giop(self) -> bool {
+        self.minor < Self::PLUGGED_FIRST
+    }
+
     /// Whether this is [`Version::GIOP_LITE`].
     #[inline]
     #[must_use]
@@ -93,11 +128,11 @@ impl Version {
         self.minor == Self::GIOP_LITE.minor
     }
 
-    /// The version of GIOP that says how values are encoded: 1.2 for GIOPlite, else itself.
+    /// The version of GIOP that says how values are encoded: 1.2 for other protocols, else itself.
     #[inline]
     #[must_use]
     pub const fn of_values(self) -> Self {
-        if self.is_lite() { Self::V1_2 } else { self }
+        if self.is_giop() { self } else { Self::V1_2 }
     }
 }
 
@@ -112,6 +147,9 @@ impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::GIOP_LITE {
             return f.write_str("GIOPlite");
+        }
+        if let Some(number) = self.plugged() {
+            return write!(f, "message protocol {number}");
         }
         write!(f, "{}.{}", self.major, self.minor)
     }

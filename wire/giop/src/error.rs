@@ -56,6 +56,11 @@ error_kinds! {
     /// A GIOP message where GIOPlite was agreed.
     OtherProtocol, MessageError, COMM_FAILURE_PROTOCOL,
         "the peer speaks GIOP where GIOPlite was agreed";
+    /// Octets that the message protocol of an application does not know.
+    NotOfProtocol, MessageError, COMM_FAILURE_PROTOCOL,
+        "the octets are no message of the protocol agreed on";
+    /// A checksum or the like is wrong.
+    Damaged, MessageError, COMM_FAILURE_PROTOCOL, "the message was changed on its way";
     /// A version other than 1.0, 1.1 and 1.2.
     UnsupportedVersion, MessageError, COMM_FAILURE_PROTOCOL, "the GIOP version is not supported";
     /// A message type that the version does not have.
@@ -124,7 +129,8 @@ impl GiopError {
 
     /// Wraps an error of the CDR decoder, met while reading `what`.
     #[cold]
-    pub(crate) fn malformed(what: &'static str, error: &corbie_cdr::Error) -> Self {
+    #[must_use]
+    pub fn malformed(what: &'static str, error: &corbie_cdr::Error) -> Self {
         Self::new(GiopErrorKind::Malformed, error.offset(), what, error)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! `message` encodes and decodes the eight message types of GIOP 1.0, 1.1 and 1.2, and the seven of
 //! GIOPlite (paper POA §3.3), which is one more [`Protocol`] to the reader and one more version to
-//! the codecs;
+//! the codecs; a [`MessageProtocol`] is one that an application brings along;
 //! [`MessageReader`] turns received octets into whole messages; [`Fragments`] cuts an encoded
 //! message into fragments; `connection` has the rules of a connection as parts ([`Roles`],
 //! [`Life`], [`ReplyTable`]), and [`Attempts`] those of a call. Used by `orb/connection` and
@@ -16,7 +16,7 @@
 
 #![forbid(unsafe_code)]
 
-// layers: attempts error memory protocol < message < roles < reader split writer <
+// layers: attempts error memory < message < protocol roles < reader split writer <
 // connection template
 mod attempts;
 mod connection;
@@ -34,10 +34,10 @@ pub use attempts::{Attempts, FORWARDS_MAX, Fault, Place, Step};
 pub use connection::{Begun, Incoming, Life, NotBegun, Replied, ReplyTable, Stage, Word};
 pub use error::{Answer, GiopError, GiopErrorKind};
 pub use message::{
-    AddressingDisposition, CancelRequestHeader, CodeSetContext, FragmentHeader, LocateReplyHeader,
-    LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind, OwnedMessage,
-    ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContexts,
-    Tagged, TaggedIter, TaggedList, Target, service_context_id,
+    AddressingDisposition, CancelRequestHeader, CodeSetContext, Cut, FragmentHeader, Frame, Head,
+    LocateReplyHeader, LocateRequestHeader, LocateStatus, Message, MessageHeader, MessageKind,
+    MessageProtocol, OwnedMessage, Plugged, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags,
+    ServiceContext, ServiceContexts, Tagged, TaggedIter, TaggedList, Target, service_context_id,
 };
 pub use protocol::Protocol;
 pub use reader::{MessageReader, ReaderLimits};
@@ -45,8 +45,8 @@ pub use roles::{RequestIds, Roles};
 pub use split::{Fragment, Fragments};
 pub use template::RequestTemplate;
 pub use writer::{
-    Control, MessageStart, begin_message, cancel_request, close_connection, finish_message,
-    message_error, request_id_place, write_locate_reply, write_locate_request, write_reply,
+    Control, MessageStart, RequestIdPlace, begin_message, cancel_request, close_connection,
+    finish_message, message_error, write_locate_reply, write_locate_request, write_reply,
     write_request,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! The versions 1.0, 1.1 and 1.2 share one codec per header: a header differs by version in the
 //! order and presence of a few fields, and the codec branches on the version there. GIOPlite is one
-//! more such version.
+//! more such version; protocols of applications are behind one branch (`plugged`).
 //! Callers: the reader, the writers, `orb/core`. CORBA 3.3 P2 §9.4.
 
 mod cancel_request;
@@ -10,6 +10,7 @@ mod fragment;
 mod header;
 mod locate_reply;
 mod locate_request;
+mod plugged;
 mod reply;
 mod request;
 mod service_context;
@@ -31,6 +32,7 @@ pub(crate) use header::LITE_REQUEST_ID;
 pub use header::{MessageHeader, MessageKind};
 pub use locate_reply::{LocateReplyHeader, LocateStatus};
 pub use locate_request::LocateRequestHeader;
+pub use plugged::{Cut, Frame, Head, MessageProtocol, Plugged};
 pub use reply::{ReplyHeader, ReplyStatus};
 pub use request::{RequestHeader, ResponseFlags};
 pub use service_context::{CodeSetContext, ServiceContext, ServiceContexts, service_context_id};
@@ -122,6 +124,7 @@ impl<'a> Message<'a> {
         use MessageKind as K;
         match self.header.kind {
             K::CloseConnection | K::MessageError | K::Fragment => Ok(None),
+            kind if self.header.version.plugged().is_some() => self.plugged_id(kind),
             _ => {
                 let mut decoder = self.decoder_at_request_id()?;
                 let id = decoder.read_ulong();
@@ -136,6 +139,9 @@ impl<'a> Message<'a> {
     /// `Malformed`: the message is too short. The peer gets MessageError.
     #[inline]
     pub fn response_expected(&self) -> Result<bool, GiopError> {
+        if self.header.version.plugged().is_some() {
+            return Ok(self.request()?.0.response.response_expected());
+        }
         let malformed = |e| GiopError::malformed("response_flags", &e);
         let mut decoder = self.decoder_at_request_id()?;
         if !self.header.version.is_lite() {
@@ -143,6 +149,19 @@ impl<'a> Message<'a> {
         }
         let flags = decoder.read_octet().map_err(malformed)?;
         Ok(ResponseFlags::from_header_octet(flags, self.header.version).response_expected())
+    }
+
+    /// The request id in a protocol of an application.
+    #[cold]
+    fn plugged_id(&self, kind: MessageKind) -> Result<Option<u32>, GiopError> {
+        plugged::read(kind, &mut self.decoder(), |head| match head {
+            Head::Request(head) => Some(Some(head.request_id)),
+            Head::Reply(head) => Some(Some(head.request_id)),
+            Head::CancelRequest(head) => Some(Some(head.request_id)),
+            Head::LocateRequest(head) => Some(Some(head.request_id)),
+            Head::LocateReply(head) => Some(Some(head.request_id)),
+            Head::CloseConnection | Head::MessageError => Some(None),
+        })
     }
 
     #[inline]

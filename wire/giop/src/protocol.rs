@@ -1,11 +1,14 @@
 //! The message protocols: what the octets of a connection mean.
 //!
 //! An endpoint has one, its profiles say which, and a connection keeps to it. The reader and the
-//! codecs take it as data; there is one of each. Callers: `orb/core`. Paper POA §3.3.
+//! codecs take it as data; there is one of each. What an application brings along is behind a
+//! branch that GIOP does not take. Callers: `orb/core`. Paper POA §3.3.
 
 use std::fmt;
 
 use corbie_cdr::Version;
+
+use crate::message::Plugged;
 
 /// What is spoken on a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,6 +19,8 @@ pub enum Protocol {
     /// GIOPlite: messages say nothing of what the profile has said. Both ends are Corbie of the
     /// same byte order.
     GiopLite,
+    /// One that an application brought along.
+    Plugged(Plugged),
 }
 
 impl Protocol {
@@ -26,14 +31,18 @@ impl Protocol {
         match self {
             Self::Giop => Version::V1_2,
             Self::GiopLite => Version::GIOP_LITE,
+            Self::Plugged(plugged) => plugged.version(),
         }
     }
 
     /// The protocol whose messages have this version.
     #[inline]
     #[must_use]
-    pub const fn of(version: Version) -> Self {
-        if version.is_lite() { Self::GiopLite } else { Self::Giop }
+    pub fn of(version: Version) -> Self {
+        match version.is_giop() {
+            true => Self::Giop,
+            false => Plugged::of(version).map_or(Self::GiopLite, Self::Plugged),
+        }
     }
 }
 
@@ -42,6 +51,7 @@ impl fmt::Display for Protocol {
         f.write_str(match self {
             Self::Giop => "GIOP",
             Self::GiopLite => "GIOPlite",
+            Self::Plugged(plugged) => plugged.protocol().name(),
         })
     }
 }

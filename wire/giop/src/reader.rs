@@ -6,6 +6,7 @@
 //! room for them since others like them have come before.
 //! Caller: [`crate::Connection`], `orb/core/connection`. CORBA 3.3 P2 §9.4.1, §9.4.9, §9.5.1.
 
+mod framing;
 mod large;
 mod lent;
 mod limits;
@@ -23,6 +24,7 @@ use crate::memory::Memory;
 use crate::message::{Message, MessageHeader, MessageKind, OwnedMessage};
 use crate::protocol::Protocol;
 use crate::roles::Roles;
+use framing::Framing;
 use large::Large;
 use reassembly::Reassembly;
 
@@ -54,16 +56,15 @@ enum MessagePlace {
 #[derive(Debug)]
 pub struct MessageReader {
     roles: Roles,
-    protocol: Protocol,
-    /// The byte order of GIOPlite.
-    order: ByteOrder,
+    framing: Framing,
     limits: ReaderLimits,
     /// All of it is initialised; received octets are `buffer[start..end]`.
     buffer: Vec<u8>,
     /// `0 <= start <= end <= buffer.len()`; the first octet that no message was made of yet.
     start: usize,
     end: usize,
-    /// All octets of the message that begins at `start`, once its header was checked; else 0.
+    /// All octets of the message that begins at `start`, once its header was checked; before that
+    /// 0, or how many the header takes.
     total: usize,
     current: Option<(MessageHeader, MessagePlace)>,
     reassembly: Reassembly,
@@ -99,8 +100,7 @@ impl MessageReader {
     pub fn new(limits: ReaderLimits, roles: Roles) -> Self {
         Self {
             roles,
-            protocol: Protocol::Giop,
-            order: ByteOrder::NATIVE,
+            framing: Framing { protocol: Protocol::Giop, order: ByteOrder::NATIVE },
             reassembly: Reassembly::new(),
             limits,
             buffer: Vec::new(),
@@ -121,8 +121,7 @@ impl MessageReader {
     /// says in every message instead.
     #[must_use]
     pub fn with_protocol(mut self, protocol: Protocol, order: ByteOrder) -> Self {
-        self.protocol = protocol;
-        self.order = order;
+        self.framing = Framing { protocol, order };
         self
     }
 
@@ -130,7 +129,7 @@ impl MessageReader {
     #[inline]
     #[must_use]
     pub fn protocol(&self) -> Protocol {
-        self.protocol
+        self.framing.protocol
     }
 
     /// What this end of the connection does.
@@ -249,7 +248,7 @@ impl MessageReader {
             self.forget_current();
         }
         self.current = None;
-        if let Some(header) = self.decode_plain(&self.buffer[self.start..self.end])
+        if let Some(header) = self.framing.decode_plain(&self.buffer[self.start..self.end])
             && !self.ended
             && self.roles.accepts(header.kind)
         {
@@ -261,24 +260,6 @@ impl MessageReader {
             }
         }
         self.next_of_any_kind()
-    }
-
-    /// The header of a message of the usual kinds.
-    #[inline]
-    fn decode_plain(&self, octets: &[u8]) -> Option<MessageHeader> {
-        match self.protocol {
-            Protocol::Giop => MessageHeader::decode_plain(octets.first_chunk()?),
-            Protocol::GiopLite => MessageHeader::decode_plain_lite(octets, self.order),
-        }
-    }
-
-    /// The header of any message; `None`: it is not all here.
-    fn decode_header(&self, octets: &[u8]) -> Result<Option<MessageHeader>, GiopError> {
-        match (self.protocol, octets.first_chunk()) {
-            (Protocol::GiopLite, _) => MessageHeader::decode_lite(octets, self.order),
-            (Protocol::Giop, Some(first)) => MessageHeader::decode(first).map(Some),
-            (Protocol::Giop, None) => MessageHeader::check_prefix(octets).map(|()| None),
-        }
     }
 
     /// A message lies whole in the buffer: it is the current one, the next begins behind it.
@@ -352,7 +333,13 @@ impl MessageReader {
             return self.advance_large();
         }
         let octets = &self.buffer[self.start..self.end];
-        let Some(header) = self.decode_header(octets)? else { return Ok(false) };
+        let header = match self.framing.decode(octets)? {
+            Ok(header) => header,
+            Err(needed) => {
+                self.total = needed;
+                return Ok(false);
+            }
+        };
         let total = header.total();
         if !self.roles.accepts(header.kind) || total > self.limits.message_octets {
             return Err(self.refuse(&header));
@@ -379,6 +366,7 @@ impl MessageReader {
             }
             return Ok(true);
         }
+        self.framing.check(&octets[..total])?;
         self.hand_out(header, start, total);
         self.after(&header)?;
         Ok(true)
@@ -422,7 +410,8 @@ impl MessageReader {
     #[cold]
     fn complete_large(&mut self) -> Result<bool, GiopError> {
         let Some(large) = &self.large else { return Ok(false) };
-        let Some(header) = self.decode_header(large.octets())? else { return Ok(false) };
+        let Ok(header) = self.framing.decode(large.octets())? else { return Ok(false) };
+        self.framing.check(large.octets())?;
         if header.more_fragments || header.kind == MessageKind::Fragment {
             let now = self.now();
             let complete = self.reassembly.add(&header, large.octets(), now)?;
@@ -437,7 +426,7 @@ impl MessageReader {
 
     #[cold]
     fn refuse(&self, header: &MessageHeader) -> GiopError {
-        let (type_place, size_place) = if header.version.is_lite() { (4, 0) } else { (7, 8) };
+        let (type_place, size_place) = self.framing.places();
         if !self.roles.accepts(header.kind) {
             let found = format_args!("{:?}, sent to a {}", header.kind, self.roles);
             return GiopError::new(GiopErrorKind::WrongRole, type_place, "message_type", found);
@@ -485,8 +474,7 @@ impl MessageReader {
     #[inline]
     #[must_use]
     pub fn holds_message(&self) -> bool {
-        self.decode_plain(&self.buffer[self.start..self.end])
-            .is_some_and(|header| header.total() <= self.end - self.start)
+        self.framing.is_whole(&self.buffer[self.start..self.end])
     }
 
     /// How many octets of the present message are still missing: of its header as long as that is
@@ -501,7 +489,7 @@ impl MessageReader {
         if held == 0 {
             return 0;
         }
-        let header = MessageHeader::octets_in(self.protocol.version());
+        let header = MessageHeader::octets_in(self.framing.protocol.version());
         self.total.max(header).saturating_sub(held)
     }
 

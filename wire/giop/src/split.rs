@@ -67,12 +67,12 @@ impl Fragments {
 
     /// Cuts a finished message into fragments of at most `max_octets`, rounded down to a multiple
     /// of 8 and up to [`Self::MIN_OCTETS`]. `None`: it is small enough, or its version and type
-    /// have no fragments (1.0, GIOPlite), and has to be sent whole.
+    /// have no fragments (1.0, other protocols), and has to be sent whole.
     #[must_use]
     pub fn of(message: &Encoder<'_>, max_octets: usize) -> Option<Self> {
         let len = message.len();
         let max_octets = (max_octets & !7).max(Self::MIN_OCTETS);
-        if len <= max_octets || message.version().is_lite() {
+        if len <= max_octets || !message.version().is_giop() {
             return None;
         }
         let own = message.own_octets();

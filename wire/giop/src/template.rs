@@ -9,7 +9,7 @@ use std::sync::Arc;
 use corbie_cdr::{ByteOrder, Encoder, Version};
 
 use crate::message::{MessageHeader, RequestHeader, ResponseFlags, ServiceContexts, Target};
-use crate::writer::{MessageStart, request_id_place, write_request};
+use crate::writer::{MessageStart, fixed_request_id, write_request};
 
 /// The octets of a 1.2 or GIOPlite Request up to the padding behind its target.
 ///
@@ -35,10 +35,11 @@ const ZEROS: [u8; 16] = [0; 16];
 
 impl RequestTemplate {
     /// The template of requests to `target`; `None` for versions before 1.2, whose header begins
-    /// with what changes. For [`Version::GIOP_LITE`] one of GIOPlite.
+    /// with what changes, and for protocols of applications. For [`Version::GIOP_LITE`] one of
+    /// GIOPlite.
     #[must_use]
     pub fn new(version: Version, order: ByteOrder, target: Target<'_>) -> Option<Self> {
-        let request_id = request_id_place(version)?;
+        let request_id = fixed_request_id(version)?;
         let mut e = Encoder::new(Vec::new(), order);
         e.set_version(version);
         let header = RequestHeader {

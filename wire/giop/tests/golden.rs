@@ -221,7 +221,7 @@ fn locate_messages() {
         let (header, mut body) = message.locate_reply().unwrap();
         assert_eq!(header, LocateReplyHeader { request_id: 3, status });
         let mut e = encoder(message.header.version, message.header.order);
-        let start = write_locate_reply(&mut e, &header);
+        let start = write_locate_reply(&mut e, &header).unwrap();
         if status == LocateStatus::NeedsAddressingMode {
             let disposition = AddressingDisposition::decode(&mut body).unwrap();
             assert_eq!(disposition, AddressingDisposition::Profile);
@@ -406,7 +406,7 @@ fn check_rewritten(name: &str, message: &Message<'_>) {
         MessageKind::LocateReply => {
             let (header, body) = message.locate_reply().unwrap();
             let mut e = encoder(message.header.version, message.header.order);
-            let start = write_locate_reply(&mut e, &header);
+            let start = write_locate_reply(&mut e, &header).unwrap();
             e.write_octets(body.rest());
             finish_message(&mut e, start).unwrap();
             assert_same_but_padding(name, &e.to_vec(), octets);

@@ -117,7 +117,7 @@ proptest! {
         let Some(status) = LocateStatus::from_ulong(status, version) else { return Ok(()) };
         let header = LocateReplyHeader { request_id: random.request_id, status };
         let mut e = encoder(version, order);
-        let start = write_locate_reply(&mut e, &header);
+        let start = write_locate_reply(&mut e, &header).unwrap();
         e.write_octets(&random.body);
         finish_message(&mut e, start).unwrap();
         let octets = e.to_vec();

@@ -91,7 +91,7 @@ fn exceptions_begin_where_they_can_be_moved_from() {
 fn the_short_messages() {
     let mut e = encoder(LITE, BE);
     let header = LocateReplyHeader { request_id: 7, status: LocateStatus::ObjectHere };
-    let start = write_locate_reply(&mut e, &header);
+    let start = write_locate_reply(&mut e, &header).unwrap();
     finish_message(&mut e, start).unwrap();
     assert_eq!(e.to_vec(), [0, 0, 0, 7, 4, 1, 0, 0, 0, 0, 0, 7]);
     let key = [0, 0, 0, 3, b'k', b'e', b'y'];

@@ -5,7 +5,7 @@ use super::notes::Note;
 use super::{Call as _, Connection, Context, User};
 use crate::{Awaited, Clock, ConnectionFault, Put, ReceiveFailure, SendFault, Terms, When};
 use corbie_cdr::{Encoder, Version};
-use corbie_giop::{Begun, NotBegun};
+use corbie_giop::{Begun, NotBegun, RequestIdPlace};
 use corbie_threads::flusher::Flush;
 use corbie_threads::thread::{Loop, Patience, Wish, current_loop, patience, runs_loop};
 use std::io;
@@ -32,7 +32,7 @@ pub struct WrittenRequest {
     /// Where the arguments begin, to be kept in case the request has to be sent again.
     pub body_place: Option<usize>,
     /// Where the request id stands.
-    pub id_place: usize,
+    pub id_place: RequestIdPlace,
     /// When it is to be sent.
     pub when: When,
     /// Whether its thread may wait for room.
@@ -126,7 +126,7 @@ impl<U: User> Connection<U> {
         if needs_reader && let Err(exception) = self.ensure_read(context) {
             tracing::warn!(%exception, "no thread reads the reply to a call");
         }
-        encoder.patch_ulong(encoder.placeholder_at(request.id_place), begun.id);
+        request.id_place.set(encoder, begun.id);
         if begun.is_next_deadline
             && self.registration.get().is_some()
             && let (Some(deadline), Ok(reactor)) = (self.replies.next_deadline(), context.reactor())
@@ -303,7 +303,7 @@ impl<U: User> Connection<U> {
         self.activity.note_version(request.version);
         // No reply comes to it, so no other request has to be told from it.
         let id = self.roles.ids.id(ONEWAY_ID);
-        encoder.patch_ulong(encoder.placeholder_at(request.id_place), id);
+        request.id_place.set(encoder, id);
         let follows = self.replies.note_request(clock.start);
         let when = match request.when {
             When::Now if request.is_deferred && follows => When::Later,

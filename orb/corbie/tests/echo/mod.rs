@@ -2,6 +2,9 @@
 //! generator. Shared by the tests of calls.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)] // a part of each test
 
+#[path = "../../../../examples/protocol/crc.rs"]
+pub mod crc;
+
 use corbie::codegen::{Marshal, Operation, View};
 use corbie::transport::Endpoint;
 use corbie::{
@@ -220,7 +223,8 @@ impl TypedServant for EchoServant {
 }
 
 /// How the ORBs of a test crate are reached: `tests/gioplite….rs` has the same suites over GIOPlite,
-/// `tests/unix_….rs` over unix-domain sockets, `tests/shmiop.rs` over shared memory.
+/// `tests/unix_….rs` over unix-domain sockets, `tests/shmiop.rs` over shared memory,
+/// `tests/plugged_….rs` in a message protocol that an application brings along.
 fn transport() -> &'static [&'static str] {
     match env!("CARGO_CRATE_NAME") {
         "gioplite_unix" => &["-ORBListenEndpoints", "giopl+uiop://", "-ORBgioplite"],
@@ -228,6 +232,10 @@ fn transport() -> &'static [&'static str] {
         "gioplite_shmiop" => {
             &["-ORBListenEndpoints", "iiop://127.0.0.1:0,giopl+shmiop://", "-ORBgioplite"]
         }
+        // Clients that have it prefer it; peers of the tests that speak GIOP find that, too.
+        "plugged_tcp" => &["-ORBListenEndpoints", "iiop://127.0.0.1:0,crc+iiop://127.0.0.1:0"],
+        // Alone: what cannot be called in it cannot be called at all.
+        "plugged_unix" => &["-ORBListenEndpoints", "crc+uiop://"],
         name if name.starts_with("gioplite") => &[
             "-ORBListenEndpoints",
             "iiop://127.0.0.1:0,giopl://127.0.0.1:0",
@@ -265,6 +273,7 @@ pub fn to_listen_again(server: &Orb) -> String {
 fn spoken() -> &'static str {
     match env!("CARGO_CRATE_NAME") {
         "gioplite_unix" => "giopl+",
+        "plugged_unix" => "crc+",
         _ => "",
     }
 }
@@ -287,7 +296,13 @@ pub fn loopback_orb(more: &[&str]) -> Orb {
     let mut arguments = transport().to_vec();
     arguments.extend(collocation());
     arguments.extend(more);
-    Orb::init(arguments).unwrap()
+    orb(&arguments)
+}
+
+/// An ORB with these arguments, which has the message protocol of the example.
+pub fn orb(arguments: &[&str]) -> Orb {
+    let mut arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    Orb::builder().message_protocol(&crc::Crc).arguments(&mut arguments).build().unwrap()
 }
 
 /// Every server concurrency strategy.

@@ -10,7 +10,7 @@
 use crate::client::attempts::{self, Answer, after_fault};
 use crate::client::deliver::ReplySink;
 use crate::client::invocation::Invocation;
-use crate::client::write::{self, Arguments, request_id_place};
+use crate::client::write::{self, Arguments};
 use crate::client::{CallFault, Reply, ReplySlot, Target, bind};
 use crate::connection::{Connection, ConnectionPool, Lease, NotInLine};
 use crate::policy::{CallPolicies, Effective, SyncScope, has_thread_overrides};
@@ -19,7 +19,7 @@ use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
 use corbie_connection::Clock;
 use corbie_connection::{When, WrittenRequest, copy_from};
-use corbie_giop::{Attempts, FORWARDS_MAX, ResponseFlags};
+use corbie_giop::{Attempts, FORWARDS_MAX, RequestIdPlace, ResponseFlags};
 use corbie_threads::thread::Wish;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::cell::Cell;
@@ -88,7 +88,7 @@ pub(crate) type Opened<'o> = Option<(&'o ConnectionPool, &'o Arc<Connection>)>;
 /// A request in its encoder.
 struct Written {
     /// Where its id stands.
-    id_place: usize,
+    id_place: RequestIdPlace,
     /// Where its arguments begin.
     position: usize,
 }
@@ -232,7 +232,7 @@ impl<'a> Invocation<'_, 'a> {
         };
         let noted = Invocation { arguments, ..*self };
         write::write(encoder, 0, target, ior, &noted, announces.then_some(code_sets))?;
-        let id_place = request_id_place(encoder, target.version)?;
+        let id_place = RequestIdPlace::of(encoder)?;
         Ok(Written { id_place, position: position.get() })
     }
 

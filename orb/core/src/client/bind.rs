@@ -133,8 +133,7 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     let mut unusable = None;
     let mut hint = String::new();
     for (index, profile) in ior.profiles.iter().enumerate() {
-        let (settings, transports) = (orb.settings(), orb.transports());
-        let added = match Profile::decode(settings, transports, profile.tag, &profile.data) {
+        let added = match Profile::decode(orb.known(), profile.tag, &profile.data) {
             Ok(Some(profile)) if profile.is_within_reach() => {
                 match profile.check_spoken(orb.settings()) {
                     Ok(()) => add_targets(orb, index, &profile, &mut targets),
@@ -144,7 +143,12 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
                     }
                 }
             }
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                if let Some(why) = profile::unregistered(orb.known(), profile) {
+                    hint = format!("; {why}");
+                }
+                Ok(())
+            }
             Err(error) => Err(error),
         };
         // A profile that cannot be used is passed over as long as there is another.
@@ -182,7 +186,7 @@ fn add_targets(
     let messages = profile.protocol.messages;
     let version = match messages {
         giop::Protocol::Giop => profile.version.min(orb.settings().giop_version),
-        giop::Protocol::GiopLite => messages.version(),
+        giop::Protocol::GiopLite | giop::Protocol::Plugged(_) => messages.version(),
     };
     let negotiated = match profile.code_sets() {
         Some(server) if version > Version::V1_0 => Some(orb.negotiate_code_sets(&server)?),
@@ -225,8 +229,8 @@ impl Part for Bindings {}
 impl Object {
     /// The object key of the first profile that can be read.
     pub fn object_key(&self) -> Option<Vec<u8>> {
-        let (settings, transports) = (self.orb().settings(), self.orb().transports());
-        let key = |p: &TaggedProfile| profile::object_key(settings, transports, p.tag, &p.data);
+        let known = self.orb().known();
+        let key = |p: &TaggedProfile| profile::object_key(known, p.tag, &p.data);
         self.ior().profiles.iter().find_map(key)
     }
 
@@ -339,8 +343,7 @@ pub(crate) fn check_forward(
     policies: &CallPolicies,
     ior: &Ior,
 ) -> Result<(), SystemException> {
-    let (settings, transports) = (object.orb().settings(), object.orb().transports());
-    let there = reconciled_for(object, &exposed_by(settings, transports, ior)?);
+    let there = reconciled_for(object, &exposed_by(object.orb().known(), ior)?);
     if policies.rebind == RebindMode::Transparent || !object.is_bound() {
         return there.map(|_| ());
     }

@@ -4,14 +4,13 @@
 
 use crate::client::{Invocation, Target};
 use crate::policy::{BufferingConstraint, InvocationContext};
-use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, ErrorKind, Version};
+use corbie_cdr::{ByteOrder, CodeSets, Encoder, ErrorKind};
 use corbie_connection::{Release, When};
 use corbie_giop::{
-    self as giop, AddressingDisposition, CodeSetContext, MessageHeader, RequestHeader, Tagged,
-    TaggedList, finish_message, write_request,
+    self as giop, AddressingDisposition, CodeSetContext, RequestHeader, Tagged, TaggedList,
+    finish_message, write_request,
 };
 use corbie_types::Ior;
-use std::borrow::Cow;
 use std::time::Instant;
 
 /// Writes the arguments of a call.
@@ -130,29 +129,6 @@ pub(crate) fn addressed<'t>(
         },
         _ => giop::Target::Key(&target.object_key),
     }
-}
-
-/// Where the request id stands in a written request.
-pub(crate) fn request_id_place(
-    encoder: &Encoder<'_>,
-    version: Version,
-) -> Result<usize, corbie_cdr::Error> {
-    if let Some(place) = corbie_giop::request_id_place(version) {
-        return Ok(place);
-    }
-    // Behind the service contexts, aligned to 4 (CORBA 3.3 P2 §9.4.2).
-    // Octets in several blocks are brought together: a header of that size is rare.
-    let octets = match encoder.is_in_blocks() {
-        false => Cow::Borrowed(encoder.own_octets()),
-        true => Cow::Owned(encoder.to_vec()),
-    };
-    let mut decoder = Decoder::with_position(&octets, MessageHeader::OCTETS, encoder.order());
-    for _ in 0..decoder.read_ulong()? {
-        decoder.read_ulong()?;
-        decoder.read_octet_sequence()?;
-    }
-    decoder.align(4)?;
-    Ok(decoder.position())
 }
 
 /// When a request of a call that begins `now` is sent by policy. A thread waits for its reply:

@@ -4,11 +4,9 @@
 //! takes what is known here out of such a context or out of a reference's `TAG_POLICIES`.
 
 use crate::policy::{CallPolicies, Policy, PolicySet, PolicyType, PriorityRange, QueueOrder, UtcT};
-use crate::profile::Profile;
+use crate::profile::{Known, Profile};
 use corbie_cdr::{Decoder, Error, Marshal as _};
 use corbie_giop::{Tagged, service_context_id};
-use corbie_settings::Settings;
-use corbie_transport::Registry;
 use corbie_types::ior::{Component, component_tag};
 use corbie_types::{Ior, SystemException, TaggedProfile};
 
@@ -114,13 +112,9 @@ pub(crate) fn read_context(data: &[u8]) -> Result<PolicySet, Error> {
 ///
 /// # Errors
 /// `MARSHAL` (`COMPLETED_NO`) when the reference cannot be read.
-pub(crate) fn exposed_by(
-    settings: &Settings,
-    transports: &Registry,
-    ior: &Ior,
-) -> Result<PolicySet, SystemException> {
+pub(crate) fn exposed_by(known: Known<'_>, ior: &Ior) -> Result<PolicySet, SystemException> {
     let mut set = PolicySet::default();
-    let decode = |p: &TaggedProfile| Profile::decode(settings, transports, p.tag, &p.data).ok()?;
+    let decode = |p: &TaggedProfile| Profile::decode(known, p.tag, &p.data).ok()?;
     let profile = ior.profiles.iter().find_map(decode);
     let components = profile.iter().flat_map(|profile| &profile.components);
     for component in components.filter(|component| component.tag == component_tag::POLICIES) {

@@ -179,9 +179,7 @@ fn object_key<'m>(orb: &Orb, target: &corbie_giop::Target<'m>) -> Cow<'m, [u8]> 
 
 #[cold]
 fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
-    let (settings, transports) = (orb.settings(), orb.transports());
-    let key =
-        target.profile().and_then(|p| profile::object_key(settings, transports, p.tag, p.data));
+    let key = target.profile().and_then(|p| profile::object_key(orb.known(), p.tag, p.data));
     // A profile that is not ours or cannot be read leads to no object: OBJECT_NOT_EXIST.
     key.unwrap_or_default()
 }
@@ -261,12 +259,13 @@ fn locate(
     let mut encoder = Encoder::pooled(message.header.order);
     encoder.set_version(message.header.version);
     let reply = LocateReplyHeader { request_id: header.request_id, status };
-    let start = write_locate_reply(&mut encoder, &reply);
-    let written = match &location {
-        Location::Forward(ior) => Ior::encode(ior, &mut encoder),
-        _ => Ok(()),
-    };
-    if let Err(error) = written.and_then(|()| finish_message(&mut encoder, start)) {
+    let written = write_locate_reply(&mut encoder, &reply).and_then(|start| {
+        if let Location::Forward(ior) = &location {
+            Ior::encode(ior, &mut encoder)?;
+        }
+        finish_message(&mut encoder, start)
+    });
+    if let Err(error) = written {
         tracing::debug!(peer = %connection.peer(), %error, "a LocateReply could not be written");
         connection.close(&ConnectionFault::gone);
     } else if let Err(fault) = connection.send_reply(orb, &mut encoder, None, connection.patience())

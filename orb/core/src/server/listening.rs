@@ -84,7 +84,7 @@ fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemExcep
             "cannot listen on {configured}: {error}; choose another with -ORBListenEndpoints"
         ))
     };
-    let protocol = Protocol::of_listener(orb.transports(), configured)
+    let protocol = Protocol::of_listener(orb.known(), configured)
         .map_err(|why| failed(io::Error::new(io::ErrorKind::Unsupported, why)))?;
     let acceptor = bind(orb, configured).map_err(failed)?;
     Ok(Listening { acceptor, protocol, configured: configured.clone() })

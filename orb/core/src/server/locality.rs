@@ -29,9 +29,7 @@ impl Orb {
             })
         };
         let decode = |profile: &TaggedProfile| {
-            Profile::decode(self.settings(), self.transports(), profile.tag, &profile.data)
-                .ok()
-                .flatten()
+            Profile::decode(self.known(), profile.tag, &profile.data).ok().flatten()
         };
         let profiles = ior.profiles.iter().filter_map(decode);
         profiles

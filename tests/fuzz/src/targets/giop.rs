@@ -82,6 +82,7 @@ fn whole((protocol, order): (Protocol, ByteOrder), octets: &[u8]) -> Message<'_>
     let header = match protocol {
         Protocol::Giop => octets.first_chunk().map(MessageHeader::decode).transpose(),
         Protocol::GiopLite => MessageHeader::decode_lite(octets, order),
+        Protocol::Plugged(_) => unreachable!("no dialect of the corpus"),
     };
     let Ok(Some(header)) = header else { panic!("{octets:02x?} has no {protocol} header") };
     assert_eq!(header.total(), octets.len());
@@ -206,6 +207,7 @@ fn message(dialect: Dialect, kind: MessageKind, body: &[u8]) -> Vec<u8> {
     match Protocol::of(version) {
         Protocol::Giop => [&header.encode()[..], body].concat(),
         Protocol::GiopLite => [&header.encode_lite()[..], body].concat(),
+        Protocol::Plugged(_) => unreachable!("no dialect of the corpus"),
     }
 }
 
@@ -273,7 +275,7 @@ pub fn giop_locate_reply(data: &[u8]) {
     };
     let LocateReplyHeader { request_id, status } = header;
     let mut e = dialect.encoder();
-    let start = write_locate_reply(&mut e, &LocateReplyHeader { request_id, status });
+    let start = write_locate_reply(&mut e, &LocateReplyHeader { request_id, status }).unwrap();
     e.write_octets(body.rest());
     finish_message(&mut e, start).expect("as long as the input");
     let again = e.to_vec();

@@ -14,8 +14,8 @@ use corbie_connection::{
 use corbie_giop::{
     Fault, GiopError, Incoming, LocateReplyHeader, LocateRequestHeader, LocateStatus,
     MessageReader, OwnedMessage, Protocol, ReaderLimits, ReplyHeader, ReplyStatus, RequestHeader,
-    ResponseFlags, Roles, ServiceContexts, Target, finish_message, write_locate_reply,
-    write_locate_request, write_reply, write_request,
+    RequestIdPlace, ResponseFlags, Roles, ServiceContexts, Target, finish_message,
+    write_locate_reply, write_locate_request, write_reply, write_request,
 };
 use corbie_settings::Settings;
 use corbie_threads::flusher::{Flush as _, Flusher};
@@ -347,12 +347,8 @@ impl End {
     ) -> Result<Option<u32>, ConnectionFault> {
         self.put += 1;
         let key = [(call as u32).to_le_bytes(), self.put.to_le_bytes()].concat();
-        let (mut e, other) = (self.written(asked, &key, 0, padding), u32::MAX);
-        let id_place = {
-            let other = self.written(asked, &key, other, padding).into_buffer();
-            let octets = e.to_vec();
-            octets.iter().zip(&other).position(|(a, b)| a != b).expect("an id")
-        };
+        let mut e = self.written(asked, &key, 0, padding);
+        let id_place = RequestIdPlace::of(&e).expect("a message that was written");
         let request = WrittenRequest {
             version: self.dialect.version,
             fragment_octets: self.dialect.fragment_octets,
@@ -440,6 +436,7 @@ impl End {
                         AnsweredWith::Forward(_) => LocateStatus::ObjectForward,
                     };
                     write_locate_reply(&mut e, &LocateReplyHeader { request_id: id, status })
+                        .expect("a small header")
                 }
                 (_, answered) => {
                     let status = match answered {

@@ -5,6 +5,8 @@
 
 use corbie_cdr::Decoder;
 
+use super::MessageKind;
+use super::plugged::{self, Head};
 use super::request::field;
 use crate::error::GiopError;
 
@@ -26,6 +28,12 @@ impl CancelRequestHeader {
     /// # Errors
     /// `Malformed`; the peer gets MessageError.
     pub fn decode(d: &mut Decoder<'_>) -> Result<Self, GiopError> {
+        if d.version().plugged().is_some() {
+            return plugged::read(MessageKind::CancelRequest, d, |head| match head {
+                Head::CancelRequest(head) => Some(head),
+                _ => None,
+            });
+        }
         let request_id = field("request_id", d.read_ulong())?;
         Ok(Self { request_id })
     }

@@ -58,7 +58,7 @@ impl MessageKind {
     #[must_use]
     pub fn may_be_fragmented(self, version: Version) -> bool {
         match self {
-            _ if version.is_lite() => false,
+            _ if !version.is_giop() => false,
             Self::Request | Self::Reply | Self::Fragment => version >= Version::V1_1,
             Self::LocateRequest | Self::LocateReply => version >= Version::V1_2,
             Self::CancelRequest | Self::CloseConnection | Self::MessageError => false,
@@ -78,7 +78,8 @@ impl MessageKind {
 /// CORBA 3.3 P2 §9.4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader {
-    /// 1.0, 1.1 or 1.2; or GIOPlite, whose header [`MessageHeader::encode_lite`] makes.
+    /// 1.0, 1.1 or 1.2; or GIOPlite, whose header [`MessageHeader::encode_lite`] makes; or the
+    /// protocol of an application, which makes its own.
     pub version: Version,
     /// The byte order of everything from `message_size` on.
     pub order: ByteOrder,
@@ -86,7 +87,7 @@ pub struct MessageHeader {
     pub more_fragments: bool,
     /// The message type.
     pub kind: MessageKind,
-    /// How many octets follow the header.
+    /// How many octets follow the header; in the protocol of an application, all.
     pub size: u32,
 }
 
@@ -210,7 +211,12 @@ impl MessageHeader {
     /// How many octets a header of this version has.
     #[inline]
     pub(crate) const fn octets_in(version: Version) -> usize {
-        if version.is_lite() { Self::LITE_OCTETS } else { Self::OCTETS }
+        match version.is_giop() {
+            true => Self::OCTETS,
+            false if version.is_lite() => Self::LITE_OCTETS,
+            // Its header is its own affair: all of the message is looked at.
+            false => 0,
+        }
     }
 
     /// The twelve octets of this header in GIOP.

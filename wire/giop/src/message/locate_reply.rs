@@ -5,6 +5,8 @@
 
 use corbie_cdr::{Decoder, Encoder, Version};
 
+use super::MessageKind;
+use super::plugged::{self, Head};
 use super::request::field;
 use crate::error::{GiopError, GiopErrorKind};
 
@@ -77,19 +79,33 @@ impl LocateReplyHeader {
             let status = status(value, 1, d)?;
             return Ok(Self { request_id: field("request_id", d.read_ulong())?, status });
         }
+        if d.version().plugged().is_some() {
+            return plugged::read(MessageKind::LocateReply, d, |head| match head {
+                Head::LocateReply(head) => Some(head),
+                _ => None,
+            });
+        }
         let request_id = field("request_id", d.read_ulong())?;
         let value = field(WHAT, d.read_ulong())?;
         Ok(Self { request_id, status: status(value, 4, d)? })
     }
 
     /// Writes the header.
-    pub fn encode(&self, e: &mut Encoder<'_>) {
+    ///
+    /// # Errors
+    /// Those of a protocol of an application.
+    pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
         let Self { request_id, status } = *self;
         if e.version().is_lite() {
             e.write_octets(&[status as u8, 0, 0]);
-            return e.write_ulong(request_id);
+            e.write_ulong(request_id);
+            return Ok(());
+        }
+        if e.version().plugged().is_some() {
+            return plugged::write(&Head::LocateReply(*self), e);
         }
         e.write_ulong(request_id);
         e.write_ulong(status as u32);
+        Ok(())
     }
 }

@@ -5,6 +5,8 @@
 
 use corbie_cdr::{Decoder, Encoder};
 
+use super::MessageKind;
+use super::plugged::{self, Head};
 use super::request::field;
 use super::target::{AddressingDisposition, Target};
 use crate::error::GiopError;
@@ -38,6 +40,12 @@ impl<'a> LocateRequestHeader<'a> {
             let target = Target::decode_addressed(disposition, d)?;
             return Ok(Self { request_id, target });
         }
+        if d.version().plugged().is_some() {
+            return plugged::read(MessageKind::LocateRequest, d, |head| match head {
+                Head::LocateRequest(head) => Some(head),
+                _ => None,
+            });
+        }
         let request_id = field("request_id", d.read_ulong())?;
         let target = Target::decode(d)?;
         Ok(Self { request_id, target })
@@ -53,6 +61,9 @@ impl<'a> LocateRequestHeader<'a> {
             target.disposition().encode(e);
             e.write_ulong(*request_id);
             return target.encode_addressed(e);
+        }
+        if e.version().plugged().is_some() {
+            return plugged::write(&Head::LocateRequest(*self), e);
         }
         e.write_ulong(*request_id);
         target.encode(e)

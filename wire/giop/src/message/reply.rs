@@ -4,6 +4,8 @@
 
 use corbie_cdr::{Decoder, Encoder, Version};
 
+use super::MessageKind;
+use super::plugged::{self, Head};
 use super::request::{
     align_body, decode_lite_contexts, encode_lite_contexts, field, lite_contexts_bit,
 };
@@ -90,8 +92,8 @@ impl<'a> ReplyHeader<'a> {
     /// `Malformed`, `BadValue`; the peer gets MessageError.
     #[inline]
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
-        if d.version().is_lite() {
-            return Self::decode_lite(d);
+        if !d.version().is_giop() {
+            return Self::decode_other(d);
         }
         if d.version() >= Version::V1_2 {
             let request_id = field("request_id", d.read_ulong())?;
@@ -104,6 +106,20 @@ impl<'a> ReplyHeader<'a> {
         let request_id = field("request_id", d.read_ulong())?;
         let status = Self::decode_status(d)?;
         Ok(Self { request_id, status, service_contexts })
+    }
+
+    /// In another protocol than GIOP.
+    #[inline]
+    fn decode_other(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        if d.version().is_lite() {
+            return Self::decode_lite(d);
+        }
+        let head = plugged::read(MessageKind::Reply, d, |head| match head {
+            Head::Reply(head) => Some(head),
+            _ => None,
+        })?;
+        align_body(d)?;
+        Ok(head)
     }
 
     #[inline]
@@ -141,6 +157,9 @@ impl<'a> ReplyHeader<'a> {
             e.write_octets(&[*status as u8 | lite_contexts_bit(service_contexts), 0, 0]);
             e.write_ulong(*request_id);
             return encode_lite_contexts(service_contexts, e);
+        }
+        if e.version().plugged().is_some() {
+            return plugged::write(&Head::Reply(*self), e);
         }
         if e.version() < Version::V1_2 {
             service_contexts.encode(e)?;

@@ -4,6 +4,8 @@
 
 use corbie_cdr::{Decoder, Encoder, Version};
 
+use super::MessageKind;
+use super::plugged::{self, Head};
 use super::service_context::ServiceContexts;
 use super::tagged::TaggedList;
 use super::target::{AddressingDisposition, Target};
@@ -89,8 +91,8 @@ impl<'a> RequestHeader<'a> {
     /// `Malformed`, `BadValue`; the peer gets MessageError.
     #[inline(always)]
     pub fn decode(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
-        if d.version().is_lite() {
-            return Self::decode_lite(d);
+        if !d.version().is_giop() {
+            return Self::decode_other(d);
         }
         if d.version() >= Version::V1_2 {
             return Self::decode_1_2(d);
@@ -119,6 +121,20 @@ impl<'a> RequestHeader<'a> {
         let service_contexts = TaggedList::decode(d, "service_context")?;
         align_body(d)?;
         Ok(Self { request_id, response, target, operation, service_contexts })
+    }
+
+    /// In another protocol than GIOP.
+    #[inline]
+    fn decode_other(d: &mut Decoder<'a>) -> Result<Self, GiopError> {
+        if d.version().is_lite() {
+            return Self::decode_lite(d);
+        }
+        let head = plugged::read(MessageKind::Request, d, |head| match head {
+            Head::Request(head) => Some(head),
+            _ => None,
+        })?;
+        align_body(d)?;
+        Ok(head)
     }
 
     #[inline]
@@ -151,8 +167,11 @@ impl<'a> RequestHeader<'a> {
     /// The encoder's: the message becomes longer than a GIOP message can be.
     #[inline]
     pub fn encode(&self, e: &mut Encoder<'_>) -> Result<(), corbie_cdr::Error> {
-        if e.version().is_lite() {
-            return self.encode_lite(e);
+        if !e.version().is_giop() {
+            return match e.version().is_lite() {
+                true => self.encode_lite(e),
+                false => plugged::write(&Head::Request(*self), e),
+            };
         }
         let Self { request_id, response, target, operation, service_contexts } = self;
         if e.version() >= Version::V1_2 {

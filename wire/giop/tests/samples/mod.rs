@@ -81,7 +81,7 @@ pub fn locate_request(version: Version, order: ByteOrder, id: u32) -> Vec<u8> {
 pub fn locate_reply(version: Version, order: ByteOrder, id: u32) -> Vec<u8> {
     let mut e = encoder(version, order);
     let header = LocateReplyHeader { request_id: id, status: LocateStatus::ObjectHere };
-    let start = write_locate_reply(&mut e, &header);
+    let start = write_locate_reply(&mut e, &header).unwrap();
     finish_message(&mut e, start).unwrap();
     e.to_vec()
 }

@@ -38,8 +38,9 @@ super::minor_codes! { super::VMCID;
             "ask the any for the type that its TypeCode names";
         0x022 BAD_PARAM_ARGUMENT "an argument is not acceptable"
             "give what the detail says is expected";
-        0x023 BAD_PARAM_TRANSPORT "a transport, or an endpoint of it, cannot be used"
-            "register each transport once, under a scheme and a profile tag of its own";
+        0x023 BAD_PARAM_TRANSPORT
+            "a transport or message protocol, or an endpoint of it, cannot be used"
+            "register each once, under a scheme and profile tag, or a name, of its own";
     }
     InvObjref {
         0x030 INV_OBJREF_MALFORMED "the object reference is malformed"
