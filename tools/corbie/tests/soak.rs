@@ -1,9 +1,14 @@
 //! A short soak of channels: `corbie events` processes, some of which are killed, and every event
-//! accounted for. `cargo xtask soak` is the long one. What it says depends on no time.
+//! accounted for; and servers that are attacked. `cargo xtask soak` has the long ones.
 
 use corbie_soak::{HostileOptions, Length, Options, run, run_hostile};
+use std::sync::{Mutex, PoisonError};
+
+/// Held by each test: one alone keeps a machine busy, and times are compared.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn soak(seed: u64, is_durable: bool) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let options = Options {
         corbie: env!("CARGO_BIN_EXE_corbie").into(),
         length: Length::Kills(12),
@@ -28,6 +33,7 @@ fn durable_consumers_get_everything_while_they_and_the_server_are_killed() {
 
 #[test]
 fn honest_clients_are_served_while_servers_are_attacked() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let corbie = env!("CARGO_BIN_EXE_corbie").into();
     let options = HostileOptions { corbie, length: std::time::Duration::from_secs(40) };
     let report = run_hostile(&options, &mut |_| {}).unwrap_or_else(|why| panic!("{why}"));
