@@ -23,6 +23,20 @@ pub enum PeerAddress {
     Plugged(&'static str, Arc<str>),
 }
 
+/// Whose connection it is, where shares are given out: one client may have many of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PeerOrigin {
+    /// This process itself.
+    Here,
+    /// An address without its port; of IPv6 the first 64 bits, as one client may have the rest.
+    Network(IpAddr),
+    /// A user of this machine.
+    User(u32),
+    /// Over a transport of the application: its scheme, and the address as it says it.
+    Plugged(&'static str, Arc<str>),
+}
+
 /// A process of this machine, as the system vouches for it (`SO_PEERCRED`): what it was when the
 /// connection was opened, or when it began to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +65,24 @@ impl PeerAddress {
         self.socket_address().map(|address| address.ip())
     }
 
+    /// Whose connection it is: the address without its port, or the user.
+    #[must_use]
+    pub fn origin(&self) -> PeerOrigin {
+        match self {
+            PeerAddress::Here => PeerOrigin::Here,
+            PeerAddress::Tcp(address) => PeerOrigin::Network(match address.ip().to_canonical() {
+                IpAddr::V6(ip) => IpAddr::from((ip.to_bits() >> 64 << 64).to_be_bytes()),
+                ip => ip,
+            }),
+            PeerAddress::Unix(process) | PeerAddress::Shm(process) => {
+                PeerOrigin::User(process.user)
+            }
+            PeerAddress::Plugged(scheme, address) => {
+                PeerOrigin::Plugged(scheme, Arc::clone(address))
+            }
+        }
+    }
+
     /// The process, where the system vouches for it.
     #[must_use]
     pub fn process(&self) -> Option<PeerProcess> {
@@ -75,6 +107,37 @@ impl fmt::Display for PeerAddress {
 
 impl fmt::Display for PeerProcess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} of user {}", self.process, self.user)
+        match self.process {
+            0 => write!(f, "a process of user {} that cannot be seen from here", self.user),
+            process => write!(f, "process {process} of user {}", self.user),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_an_address_without_its_port_or_a_user() {
+        let of = |address: &str| PeerAddress::Tcp(address.parse().unwrap()).origin();
+        assert_eq!(of("10.0.0.1:5"), of("10.0.0.1:6"));
+        assert_eq!(of("[::ffff:10.0.0.1]:5"), of("10.0.0.1:6"));
+        assert_ne!(of("10.0.0.1:5"), of("10.0.0.2:5"));
+        assert_eq!(of("[2001:db8::1]:5"), of("[2001:db8::2:3:4:5]:6"));
+        assert_ne!(of("[2001:db8::1]:5"), of("[2001:db8:0:1::1]:5"));
+        let process = |process, user| PeerProcess { process, user, group: 0 };
+        let unix = |number, user| PeerAddress::Unix(process(number, user)).origin();
+        assert_eq!(unix(1, 7), unix(2, 7));
+        assert_ne!(unix(1, 7), unix(1, 8));
+    }
+
+    #[test]
+    fn a_process_of_another_container_has_no_number() {
+        let process = PeerProcess { process: 0, user: 7, group: 7 };
+        assert_eq!(
+            PeerAddress::Unix(process).to_string(),
+            "unix a process of user 7 that cannot be seen from here"
+        );
     }
 }

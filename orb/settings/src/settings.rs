@@ -183,6 +183,11 @@ settings! {
     /// connections until memory or descriptors end.
     server_connections_max: u32 = 1_000, "-ORBServerConnectionsMax", within (1, 1_000_000);
 
+    /// Connections that a server accepts of one peer: of an address, whatever its port (of IPv6 the
+    /// first 64 bits), or of a user of this machine. Besides, a sixteenth of all places is for
+    /// peers that have no connection yet. Stops one peer that takes all places.
+    connections_per_peer_max: u32 = 900, "-ORBConnectionsPerPeerMax", within (1, 1_000_000);
+
     /// What happens to the next connection when there are that many.
     when_full: WhenFull = WhenFull::CloseIdle, "-ORBWhenFull";
 

@@ -68,6 +68,13 @@ impl<U: User> Connection<U> {
         self.fail_all(self.say_last(Some(word)), &ConnectionFault::gone);
     }
 
+    /// Closes in order at once; requests that are in service are answered no more, and the client
+    /// may send them again elsewhere.
+    pub fn close_unserved(&self) {
+        let word = close_connection(self.activity.version(), ByteOrder::NATIVE);
+        self.end(Some(word), &ConnectionFault::closed);
+    }
+
     /// Closes without a word; the requests that wait end with what `fault` says.
     pub fn close(&self, fault: &dyn Fn() -> ConnectionFault) {
         self.end(None, fault);

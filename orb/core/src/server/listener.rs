@@ -10,7 +10,7 @@ use crate::server::listening::{self, Listening};
 use crate::server::{ServerConnection, panic, turn};
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
-use corbie_transport::Link;
+use corbie_transport::{Link, PeerOrigin};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -116,10 +116,9 @@ fn wait_for_a_place(orb: &Orb) -> bool {
 /// Takes the connection in, if there is a place for it.
 pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     let registry = &orb.server().registry;
-    let most = orb.settings().server_connections_max as usize;
     let peer = link.peer();
-    if registry.len() >= most && !(orb.settings().when_full == WhenFull::CloseIdle && evict(orb)) {
-        tracing::warn!(%peer, most, "connection refused: server_connections_max are open");
+    if let Err(limit) = make_place(orb, &peer.origin()) {
+        tracing::warn!(%peer, "connection refused: {limit} are open");
         link.shutdown();
         return;
     }
@@ -148,14 +147,54 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>) -> std::io::Result<()> {
     connection.read_by(&*orb.server().loops.next(orb)?)
 }
 
-/// Closes the connection that was silent longest and has nothing under way; whether there was one.
-fn evict(orb: &Orb) -> bool {
+/// Has a place for one more connection of this peer, if one can be had: else the setting that has
+/// none.
+fn make_place(orb: &Orb, origin: &PeerOrigin) -> Result<(), &'static str> {
+    let settings = orb.settings();
+    let (open, own) = orb.server().registry.count(origin);
+    let may_close = settings.when_full == WhenFull::CloseIdle;
+    if own >= settings.connections_per_peer_max as usize {
+        let has_place = may_close && evict(orb, Some(origin));
+        return has_place.then_some(()).ok_or("connections_per_peer_max of this peer");
+    }
+    let most = settings.server_connections_max as usize;
+    // The last places are for peers that have none yet.
+    let has_others = own > 0 && settings.when_full != WhenFull::Wait;
+    let reserve = if has_others { most / 16 } else { 0 };
+    let has_place = open < most - reserve || (may_close && evict(orb, None));
+    has_place.then_some(()).ok_or("server_connections_max")
+}
+
+/// Closes a connection of the peer `of`, or of the one that has most: the one that was silent
+/// longest of those with nothing under way, else of those that only wait for deferred answers. Of
+/// other peers one with nothing under way is closed, if there is no other. Whether there was one.
+fn evict(orb: &Orb, of: Option<&PeerOrigin>) -> bool {
     let registry = &orb.server().registry;
+    let peer = of.cloned().or_else(|| registry.largest());
+    let is_of = |c: &&Arc<ServerConnection>| Some(c.peer().origin()) == peer;
     let mut connections = registry.all();
     // Of those that were last heard of in the same second, the one opened first.
     connections.sort_by_cached_key(|c| (c.activity().since(), c.state().accepted.id));
-    let Some(oldest) = connections.iter().find(|c| c.close_if_idle()) else { return false };
-    tracing::debug!(peer = %oldest.peer(), "idle connection closed to make room");
-    orb.server().forget(oldest.state().accepted.id);
+    let own = || connections.iter().filter(is_of);
+    let idle = own().find(|c| c.close_if_idle());
+    let found = idle.or_else(|| own().find(|c| close_if_waiting(c))).or_else(|| {
+        let mut others = connections.iter().filter(|_| of.is_none());
+        others.find(|c| c.close_if_idle())
+    });
+    let Some(found) = found else { return false };
+    tracing::debug!(peer = %found.peer(), "connection closed to make room");
+    orb.server().forget(found.state().accepted.id);
     true
+}
+
+/// Closes a connection whose requests were all deferred, and none is answered; whether it did. The
+/// client is told that they were not served.
+fn close_if_waiting(connection: &ServerConnection) -> bool {
+    let deferred = connection.state().accepted.deferred.load(Ordering::Acquire);
+    let waits = deferred > 0 && deferred == connection.life().in_service();
+    if waits && !connection.sender().waits() {
+        connection.close_unserved();
+        return true;
+    }
+    false
 }

@@ -79,7 +79,6 @@ impl ChannelRegistry {
         store: Option<Store>,
     ) -> Result<Arc<Self>, SystemException> {
         let poa = orb.root_poa()?.create_poa("EventChannels", None, &POLICIES)?;
-        poa.the_poa_manager().activate().map_err(SystemException::from)?;
         let mut limits = limits;
         let connections = orb.settings().server_connections_max as usize;
         limits.waiting_clients = limits.waiting_clients.min(connections);
@@ -104,11 +103,14 @@ impl ChannelRegistry {
     /// # Errors
     /// `PERSIST_STORE` with what is wrong with the store; those of activating objects.
     pub(super) fn restore(self: &Arc<Self>) -> Result<(), SystemException> {
-        let Some(kept) = &self.kept else { return Ok(()) };
-        for (number, row) in kept.store.channels().map_err(|error| error.to_exception())? {
-            self.restore_channel(&kept.store, number, &row)?;
+        if let Some(kept) = &self.kept {
+            for (number, row) in kept.store.channels().map_err(|error| error.to_exception())? {
+                self.restore_channel(&kept.store, number, &row)?;
+            }
+            kept.poa.the_poa_manager().activate().map_err(SystemException::from)?;
         }
-        kept.poa.the_poa_manager().activate().map_err(SystemException::from)
+        // Not before the factory is there: a client that calls it meanwhile waits.
+        self.poa.the_poa_manager().activate().map_err(SystemException::from)
     }
 
     fn restore_channel(

@@ -1,0 +1,106 @@
+//! One peer has a share of the connections of a server: others find a place, whatever it does. The
+//! peer that takes all it can comes over TCP here, the honest one over a unix-domain socket.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod echo;
+
+use corbie::codegen::Marshal;
+use corbie::{Orb, ResponseHandler, Servant, ServerRequest, SystemException, TypedServant};
+use corbie_testkit::{CapturedLog, RawPeer, RawRequest, object_key_in};
+use echo::{Echo, loopback_orb};
+use std::sync::Mutex;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Answers `double`; a `pull` waits for ever.
+#[derive(Default)]
+struct Source(Mutex<Vec<ResponseHandler>>);
+
+impl Servant for Source {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Echo:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        match request.operation() {
+            "double" => {
+                let value = request.arguments().read_longlong()? * 2;
+                request.reply(&|e| i64::encode(&value, e))
+            }
+            "pull" => {
+                self.0.lock().unwrap().push(request.defer());
+                Ok(())
+            }
+            _ => Err(request.unknown_operation()),
+        }
+    }
+}
+
+impl TypedServant for Source {
+    type Reference = Echo;
+}
+
+/// A server over TCP and over a unix-domain socket, and its object.
+fn serve(more: &[&str]) -> (Orb, Echo) {
+    let both = ["-ORBListenEndpoints", "iiop://127.0.0.1:0,uiop://"];
+    let server = Orb::init(both.iter().chain(more).copied()).unwrap();
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(Source::default()).unwrap();
+    (server, echo)
+}
+
+/// A new client of `echo` that calls over `scheme`; its first call.
+fn first_call(echo: &Echo, scheme: &str) -> Result<i64, SystemException> {
+    let client = loopback_orb(&["-ORBProtocolPreference", scheme, "-ORBRequestTimeout", "20s"]);
+    Echo(client.string_to_object(&echo.0.to_string()).unwrap()).double(4)
+}
+
+/// So many connections over TCP; those that the server closed are closed.
+fn greedy(server: &Orb, connections: usize) -> Vec<RawPeer> {
+    let address = server.listen_addresses()[0];
+    (0..connections).map(|_| RawPeer::connect(address).unwrap()).collect()
+}
+
+#[test]
+fn a_peer_has_its_share_of_connections_and_no_more() {
+    let log = CapturedLog::install();
+    let options = ["-ORBServerConnectionsMax", "8", "-ORBConnectionsPerPeerMax", "5"];
+    let (server, echo) = serve(&[&options[..], &["-ORBWhenFull", "refuse"]].concat());
+    let _peers = greedy(&server, 8);
+    let refused = log.line_with(&["connection refused", "connections_per_peer_max"], PATIENCE);
+    assert!(refused.is_some());
+    assert_eq!(first_call(&echo, "uiop").unwrap(), 8);
+    assert!(server.statistics().connections <= 6, "{:?}", server.statistics());
+    server.shutdown(true);
+}
+
+#[test]
+fn the_last_places_are_for_peers_that_have_none() {
+    let log = CapturedLog::install();
+    let options = ["-ORBServerConnectionsMax", "32", "-ORBWhenFull", "refuse"];
+    let (server, echo) = serve(&options);
+    let _peers = greedy(&server, 40);
+    let refused = log.line_with(&["connection refused", "server_connections_max"], PATIENCE);
+    assert!(refused.is_some());
+    assert_eq!(first_call(&echo, "uiop").unwrap(), 8);
+    server.shutdown(true);
+}
+
+#[test]
+fn clients_whose_pulls_wait_make_room() {
+    let (server, echo) = serve(&["-ORBServerConnectionsMax", "8"]);
+    let object_key = object_key_in(&echo.0.to_string());
+    let pull =
+        RawRequest { object_key: &object_key, operation: "pull", request_id: 1, arguments: b"" };
+    let mut waiting = greedy(&server, 8);
+    for peer in &mut waiting {
+        peer.send(&pull.octets()).unwrap();
+    }
+    // Of the peer that has most; the honest client comes from the same address.
+    for _ in 0..3 {
+        assert_eq!(first_call(&echo, "iiop").unwrap(), 8);
+    }
+    server.shutdown(false);
+}
