@@ -24,6 +24,7 @@ use std::time::Duration;
 
 const DOUBLE: Operation = Operation::twoway("double");
 const CANCEL_REQUEST: u8 = 2;
+const MESSAGE_ERROR: u8 = 6;
 const FORTY_TWO: i64 = 42;
 
 type Outcome = Result<i64, SystemException>;
@@ -127,6 +128,22 @@ fn a_broken_connection_leaves_the_outcome_open_for_all() {
     assert_eq!(send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap(), FORTY_TWO);
     orb.shutdown(true);
     assert_eq!(server.join().unwrap(), 1, "over a new connection");
+}
+
+#[test]
+fn a_server_that_sends_no_giop_is_told_so() {
+    let (url, server) = scripted(|listener| {
+        let mut stream = accept(listener);
+        message(&mut stream).unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad").unwrap();
+        let word = message(&mut stream).unwrap();
+        (word[7], word.len(), message(&mut stream))
+    });
+    let (orb, echo) = client(&url, &[]);
+    let exception = send(&echo, 21).recv_timeout(PATIENCE).unwrap().unwrap_err();
+    assert_eq!(exception.completed, CompletionStatus::Maybe, "{exception}");
+    assert_eq!(server.join().unwrap(), (MESSAGE_ERROR, 12, None), "then the end");
+    orb.shutdown(true);
 }
 
 #[test]

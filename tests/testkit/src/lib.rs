@@ -24,4 +24,4 @@ pub use corbie_giop::MessageKind;
 pub use log::CapturedLog;
 pub use octets::{RawRequest, fragment_of_1_2, message_header, object_key_in};
 pub use peer::{Answered, RawPeer};
-pub use simulation::{CallPlan, Counts, Plan, Seed, ServerPlan, simulate};
+pub use simulation::{CallPlan, Counts, Plan, Seed, ServerPlan, hostile_peer, simulate};

@@ -1,17 +1,19 @@
-//! A simulated network in virtual time that drives the parts of a connection that ship: `Roles`,
-//! `Life`, `ReplyTable`, `Attempts`, `Sender` and `receive`.
+//! A simulated network in virtual time that drives the `Connection` that ships, over links that it
+//! plugs in, and `Attempts`.
 //!
 //! Nothing sleeps and no socket is opened. A seed makes a plan: servers, calls, and faults of the
 //! network and of the peers. [`simulate`] runs it and checks what has to hold of every run.
 
 mod checks;
 mod end;
+mod hostile;
 mod plan;
 mod seed;
 mod wire;
 mod world;
 
 pub use checks::Counts;
+pub use hostile::hostile_peer;
 pub use plan::{CallPlan, Plan, ServerPlan};
 pub use seed::Seed;
 use world::World;

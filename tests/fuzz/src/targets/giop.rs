@@ -3,11 +3,11 @@
 
 use corbie_cdr::ByteOrder;
 use corbie_giop::{
-    CodeSetContext, GiopError, Incoming, Life, LocateReplyHeader, Message, MessageHeader,
-    MessageKind, MessageReader, Protocol, ReaderLimits, Replied, ReplyTable, Roles, Stage,
-    finish_message, write_locate_reply, write_locate_request, write_reply, write_request,
+    CodeSetContext, GiopError, LocateReplyHeader, Message, MessageHeader, MessageKind,
+    MessageReader, Protocol, ReaderLimits, Roles, finish_message, write_locate_reply,
+    write_locate_request, write_reply, write_request,
 };
-use corbie_testkit::Seed;
+use corbie_testkit::{Seed, hostile_peer};
 use corbie_types::CompletionStatus;
 
 use super::Dialect;
@@ -103,100 +103,13 @@ fn decode_header(protocol: (Protocol, ByteOrder), octets: &[u8]) {
     results.into_iter().filter_map(Result::err).for_each(|error| check_error(&error));
 }
 
-/// As `giop_stream`, through the rules of a connection: what waits for replies, what is in service,
-/// and the end. Answers and cancels are interleaved as the second octet says.
+/// As `giop_stream`, through a whole connection that asks, answers, or both: requests wait for
+/// replies and are in service meanwhile. Answers, cancels and time-outs are interleaved as the
+/// second octet says.
 pub fn giop_connection(data: &[u8]) {
     let [first, second, stream @ ..] = data else { return };
-    let mut seed = Seed::new((*second).into());
-    let mut end = End::new(*first);
-    let mut stream = stream;
-    while !stream.is_empty() && end.life.stage() < Stage::Ending {
-        let size = end.reader.receive_from(&stream[..1 + seed.below(stream.len())]);
-        stream = &stream[size..];
-        if let Err(error) = end.take_all() {
-            check_error(&error);
-            let version = end.reader.protocol().version();
-            let word = end.reader.roles().last_words(&error, version);
-            assert!(word.is_none_or(|word| word.octets().len() <= 16));
-            assert!(end.life.end(), "an error comes once");
-        }
-        end.interleave(&mut seed);
-    }
-    end.ended.extend(end.waiting.close());
-    end.ended.sort_unstable();
-    assert_eq!(end.ended, (0..REQUESTS).collect::<Vec<_>>(), "each request ends once");
-}
-
-/// Requests that wait at the end under test, if it asks.
-const REQUESTS: u32 = 8;
-
-/// The end under test: the parts of `corbie_giop` that ship.
-struct End {
-    reader: MessageReader,
-    life: Life,
-    waiting: ReplyTable<u32>,
-    ended: Vec<u32>,
-}
-
-impl End {
-    fn new(first: u8) -> Self {
-        let roles = if first & 8 == 0 { role(first) } else { Roles::both(first & 1 == 0) };
-        let (protocol, order) = protocol(first);
-        let mut waiting = ReplyTable::new(roles.ids);
-        for number in 0..REQUESTS {
-            waiting.begin(number, u64::from(number), 100).expect("room");
-        }
-        let reader = MessageReader::new(LIMITS, roles).with_protocol(protocol, order);
-        End { reader, life: Life::new(), waiting, ended: Vec::new() }
-    }
-
-    fn take_all(&mut self) -> Result<(), GiopError> {
-        let roles = self.reader.roles();
-        while let Some(message) = self.reader.next()? {
-            let id = match roles.incoming(&message)? {
-                Incoming::Request => {
-                    drop(format!("{:?}", message.request()?));
-                    let _ = self.life.begin();
-                    continue;
-                }
-                Incoming::LocateRequest => {
-                    drop(format!("{:?}", message.locate_request()?));
-                    let _ = self.life.begin();
-                    continue;
-                }
-                Incoming::CancelRequest => {
-                    message.cancel_request()?;
-                    continue;
-                }
-                Incoming::Reply => message.reply()?.0.request_id,
-                Incoming::LocateReply => message.locate_reply()?.0.request_id,
-                Incoming::CloseConnection => {
-                    self.life.gone();
-                    return Ok(());
-                }
-            };
-            if let Replied::To(number) = self.waiting.replied(id) {
-                self.ended.push(number);
-            }
-        }
-        Ok(())
-    }
-
-    fn interleave(&mut self, seed: &mut Seed) {
-        match seed.below(5) {
-            0 if self.life.in_service() > 0 => drop(self.life.finish()),
-            1 => {
-                let over = self.waiting.expire(seed.below(REQUESTS as usize) as u64);
-                self.ended.extend(over.into_iter().map(|(_, number)| number));
-            }
-            2 => {
-                let id = self.reader.roles().ids.id(seed.below(REQUESTS as usize) as u32);
-                self.ended.extend(self.waiting.abandon(id));
-            }
-            3 if seed.below(20) == 0 => drop(self.life.close()),
-            _ => {}
-        }
-    }
+    let roles = if first & 8 == 0 { role(*first) } else { Roles::both(first & 1 == 0) };
+    hostile_peer(roles, protocol(*first).0, stream, &mut Seed::new((*second).into()));
 }
 
 /// A whole message of this kind with `body` behind the message header.
