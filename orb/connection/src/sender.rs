@@ -84,7 +84,7 @@ impl<M: Means> Sender<M> {
         terms: &Terms,
     ) -> Result<Put, SendFault> {
         let fragment_octets = terms.fragment_octets;
-        let taken = if terms.patience == Patience::Block {
+        let taken = if matches!(terms.patience, Patience::Block) {
             writing::send_message(link, encoder, fragment_octets).map(|()| None)
         } else if fragment_octets.is_some_and(|octets| encoder.len() > octets) {
             return self.send_queued(link, encoder, terms);

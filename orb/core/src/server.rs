@@ -6,7 +6,6 @@
 
 mod adapter;
 mod admission;
-mod answer;
 mod connection;
 pub(crate) mod dispatch;
 mod due_responses;

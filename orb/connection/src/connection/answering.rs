@@ -70,7 +70,7 @@ impl<U: User> Connection<U> {
             Put::Sent => None,
             Put::Waits(end) | Put::Kept { end, .. } => Some(end),
         };
-        if end.is_some() || (patience != Patience::Block && self.sender.waits()) {
+        if end.is_some() || (!matches!(patience, Patience::Block) && self.sender.waits()) {
             self.expect_flush(context);
         }
         self.read_on_if_taken();

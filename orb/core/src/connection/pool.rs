@@ -104,6 +104,13 @@ impl ConnectionPool {
         self.code_sets
     }
 
+    /// Whether a synchronous call has to go over the connection that calls share, as requests that
+    /// it must not overtake do. In the usual case one look.
+    #[inline]
+    pub(crate) fn has_shared_requests(&self) -> bool {
+        self.shared.uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
+    }
+
     /// A connection for one call: an idle one, else a new one, else one that still owes a reply,
     /// else the next that is put back. `clock` notes when that took time.
     ///

@@ -2,21 +2,26 @@
 //!
 //! Lives on the stack of the serving thread; arguments are read from the received message and the
 //! reply is written into buffers of the thread's pool, so nothing is allocated (invariant 4). What
-//! is to be answered after the upcall is taken out by [`ServerRequest::defer`] (paper AMH §3).
+//! is to be answered after the upcall is taken out by [`ServerRequest::defer`] (paper AMH §3); its
+//! [`ResponseHandler`] writes and sends by the same functions.
 
 use crate::policy::InvocationPolicies;
-use crate::server::answer::{self, Body, ReplyTo};
 use crate::server::held::{self, HeldRequest};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::{ResponseHandler, ServerConnection};
 use crate::{Object, Orb};
-use corbie_cdr::{Decoder, Encoder, Marshal as _};
-use corbie_giop::{Message, RequestHeader, ResponseFlags, service_context_id};
+use corbie_cdr::{ByteOrder, Decoder, Encoder, Error, Marshal as _, Version};
+use corbie_connection::{Position, SendFault};
+use corbie_giop::{
+    Message, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContexts,
+    finish_message, service_context_id, write_reply,
+};
 use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// One request on its way through the server.
 pub struct ServerRequest<'r> {
@@ -42,6 +47,31 @@ enum Progress {
     Answered,
     /// The answer is the business of a [`ResponseHandler`].
     Deferred,
+}
+
+/// What a reply has to know of its request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyTo {
+    pub(crate) request_id: u32,
+    /// Whether the client waits.
+    pub(crate) response: ResponseFlags,
+    pub(crate) version: Version,
+}
+
+/// Writes the body of a reply.
+pub(crate) type Body<'b, 'a> = &'b dyn Fn(&mut Encoder<'a>) -> Result<(), Error>;
+
+/// What became of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// It was handed to the transport.
+    Out,
+    /// It waits for the client to take what is before it, and ends here.
+    Queued(Position),
+    /// The connection is closed, now at the latest.
+    Lost,
+    /// So much waits for the client to take it that this has no room.
+    NoRoom,
 }
 
 impl<'r> ServerRequest<'r> {
@@ -214,7 +244,7 @@ impl<'r> ServerRequest<'r> {
         members: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
         self.answer(Outcome::UserException(repository_id), &|e: &mut Encoder<'a>| {
-            answer::write_exception(e, repository_id, members)
+            write_exception(e, repository_id, members)
         })
     }
 
@@ -273,8 +303,8 @@ impl<'r> ServerRequest<'r> {
             let to = self.reply_to();
             // A request that was held is served by a thread that has others to serve.
             let patience = if self.held_by == 0 { Patience::Block } else { Patience::Queue };
-            answer::send(self.orb, connection, &to, outcome.status(), body, patience)
-                .map_err(answer::unwritable)?;
+            send_reply(self.orb, connection, &to, outcome.status(), body, patience)
+                .map_err(unwritable)?;
         }
         self.progress = Progress::Answered;
         if self.intercepted.is_some() {
@@ -328,6 +358,87 @@ impl<'r> ServerRequest<'r> {
             tracing::warn!(%peer, operation, %exception, %second, "an exception could not be sent");
         }
     }
+}
+
+/// Answers a request of `connection`. A reply that cannot be sent closes the connection.
+/// `patience`: Block for the connection's own thread, Queue for another, which waits only beyond
+/// four times `queued_octets_max`, and Refuse for one that does not wait then either.
+///
+/// # Errors
+/// What `body` says; nothing was sent then.
+#[inline]
+pub(crate) fn send_reply<'a>(
+    orb: &Orb,
+    connection: &Arc<ServerConnection>,
+    to: &ReplyTo,
+    status: ReplyStatus,
+    body: Body<'_, 'a>,
+    patience: Patience,
+) -> Result<Sent, Error> {
+    let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
+    encoder.set_version(to.version);
+    encoder.set_code_sets(connection.state().code_sets.get());
+    let service_contexts = ServiceContexts::EMPTY;
+    let header = ReplyHeader { request_id: to.request_id, status, service_contexts };
+    let written = write_reply(&mut encoder, &header).and_then(|start| {
+        body(&mut encoder)?;
+        finish_message(&mut encoder, start)
+    });
+    written?;
+    let fragment_octets = orb.fragment_octets(to.version);
+    let mut send = |patience| connection.send_reply(orb, &mut encoder, fragment_octets, patience);
+    let own = connection.patience();
+    let sent = match patience {
+        Patience::Block | Patience::RunLoop => send(own),
+        // No thread is left to send on what a client does not take.
+        Patience::Queue if orb.server().closing.load(Ordering::Acquire) => send(own),
+        Patience::Queue => match send(Patience::Queue) {
+            Err(SendFault::Full(_)) => send(own),
+            sent => sent,
+        },
+        Patience::Refuse => match send(Patience::Queue) {
+            Err(SendFault::Full(_)) => return Ok(Sent::NoRoom),
+            sent => sent,
+        },
+    };
+    Ok(match sent {
+        Ok(None) => Sent::Out,
+        Ok(Some(end)) => Sent::Queued(end),
+        Err(fault) => {
+            cannot_send(connection, &fault);
+            Sent::Lost
+        }
+    })
+}
+
+#[cold]
+fn cannot_send(connection: &ServerConnection, fault: &SendFault) {
+    tracing::debug!(peer = %connection.peer(), ?fault, "a reply could not be sent");
+    // What was put before the last word is still sent.
+    if !matches!(fault, SendFault::Closed) {
+        connection.cut();
+    }
+}
+
+/// Writes a user exception: `members` writes its members.
+///
+/// # Errors
+/// The encoder's.
+pub(crate) fn write_exception<'a>(
+    e: &mut Encoder<'a>,
+    repository_id: &str,
+    members: Body<'_, 'a>,
+) -> Result<(), Error> {
+    // Repository ids are ASCII, whatever the code set of the connection is.
+    e.write_length(repository_id.len() + 1)?;
+    e.write_octets(repository_id.as_bytes());
+    e.write_octet(0);
+    members(e)
+}
+
+/// The exception for results that cannot be written.
+pub(crate) fn unwritable(error: Error) -> SystemException {
+    SystemException::from(error).completed(CompletionStatus::Yes)
 }
 
 pub(crate) fn peer_of(connection: Option<&ServerConnection>) -> PeerAddress {

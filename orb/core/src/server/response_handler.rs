@@ -6,10 +6,9 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
-use crate::server::answer::{self, Body, ReplyTo, Sent};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
 use crate::server::operation_name::OperationName;
-use crate::server::request::{peer_of, second_answer};
+use crate::server::request::{self, Body, ReplyTo, Sent, peer_of, second_answer};
 use crate::server::{ServerConnection, due_responses};
 use crate::{Object, Orb};
 use corbie_cdr::{Encoder, Marshal as _};
@@ -138,7 +137,7 @@ impl ResponseHandler {
         members: &dyn Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
     ) -> Result<(), SystemException> {
         self.answer(Outcome::UserException(repository_id), &|e: &mut Encoder<'a>| {
-            answer::write_exception(e, repository_id, members)
+            request::write_exception(e, repository_id, members)
         })
     }
 
@@ -241,18 +240,21 @@ impl ResponseHandler {
         if connection.is_ending() {
             return Err(client_gone(self.operation(), &connection.peer()));
         }
-        let sent = match answer::send(&self.orb, connection, &self.to, status, body, patience) {
-            Ok(sent) => sent,
-            Err(error) => {
-                // The client gets the exception for the results that could not be written.
-                let unwritable = answer::unwritable(error);
-                let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
-                let status = ReplyStatus::SystemException;
-                let patience = Patience::Queue; // It is small.
-                let _ = answer::send(&self.orb, connection, &self.to, status, body, patience);
-                return Err(unwritable);
-            }
-        };
+        let sent =
+            match request::send_reply(&self.orb, connection, &self.to, status, body, patience) {
+                Ok(sent) => sent,
+                Err(error) => {
+                    // The client gets the exception for the results that could not be written.
+                    let unwritable = request::unwritable(error);
+                    let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
+                    let status = ReplyStatus::SystemException;
+                    let patience = Patience::Queue; // It is small.
+                    let _ = request::send_reply(
+                        &self.orb, connection, &self.to, status, body, patience,
+                    );
+                    return Err(unwritable);
+                }
+            };
         match sent {
             Sent::Lost => Err(client_gone(self.operation(), &connection.peer())),
             sent => Ok(sent),

@@ -23,7 +23,7 @@ pub(super) struct Sharing {
     /// Threads wait here while another one opens the connection that calls share.
     pub(super) opened: Condvar,
     /// Requests that went over the common connection since it was found idle.
-    uses: AtomicU64,
+    pub(super) uses: AtomicU64,
 }
 
 /// Connections that the event loop can read.
@@ -177,15 +177,8 @@ impl ConnectionPool {
         Ok(waited.unwrap_or_else(|p| p.into_inner()).0)
     }
 
-    /// Whether a synchronous call has to go over the connection that calls share, as requests that
-    /// it must not overtake do. In the usual case one look.
-    #[inline]
-    pub(crate) fn has_shared_requests(&self) -> bool {
-        self.shared.uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
-    }
-
     #[cold]
-    fn is_shared_in_use(&self) -> bool {
+    pub(super) fn is_shared_in_use(&self) -> bool {
         let uses = self.shared.uses.load(Ordering::SeqCst);
         let shared = self.lock_shared();
         let (common, is_opening) = (shared.common.clone(), shared.is_opening);
