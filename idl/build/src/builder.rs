@@ -26,6 +26,7 @@ pub struct Builder {
     include_paths: Vec<PathBuf>,
     defines: Vec<String>,
     undefines: Vec<String>,
+    allow_case_clash: bool,
     out_dir: Option<PathBuf>,
     output: Option<String>,
     implied: ImpliedIdl,
@@ -66,6 +67,13 @@ impl Builder {
     /// Removes a macro after all [`Builder::define`] (`-U`).
     pub fn undefine(mut self, name: impl Into<String>) -> Self {
         self.undefines.push(name.into());
+        self
+    }
+
+    /// Whether names of one scope may differ by case only, which IDL forbids and some compilers
+    /// allow.
+    pub fn allow_case_clash(mut self, on: bool) -> Self {
+        self.allow_case_clash = on;
         self
     }
 
@@ -234,6 +242,7 @@ impl Builder {
             options = options.define(definition);
         }
         options.undefines.clone_from(&self.undefines);
+        options.allow_case_clash = self.allow_case_clash;
         options.implied.clone_from(&self.implied);
         let paths: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();

@@ -120,6 +120,17 @@ impl Checker<'_> {
         self.diagnostics.report(Report::new(code, span, message).hint(hint));
     }
 
+    /// The form in which names are compared: IDL 4.2 §7.2.3, unless the options say otherwise.
+    fn key(&self, name: &str) -> String {
+        if self.options.allow_case_clash { name.to_owned() } else { scope::key(name) }
+    }
+
+    /// Remembers the name of a faulty definition.
+    fn poison(&mut self, scope: ScopeId, name: &Name) {
+        let key = self.key(&name.text);
+        self.scopes[scope.0].poison(key, name);
+    }
+
     /// One of the files compiled: it sees what it includes, and no more.
     fn text(&mut self, text: &Text, all: &[Text]) {
         let others = all.iter().flat_map(|other| &other.files);
@@ -140,7 +151,7 @@ impl Checker<'_> {
                     self.definition(&definition.kind, head, scope);
                 }
                 Item::Event(event) => self.event(event, scope),
-                Item::Broken(name) => self.scopes[scope.0].poison(name),
+                Item::Broken(name) => self.poison(scope, name),
             }
         }
     }
@@ -198,7 +209,10 @@ impl Checker<'_> {
             DefinitionSyntax::Native { name } => self.native(name, head, scope),
             DefinitionSyntax::TypeId { name, id } => self.type_id(name, id, scope),
             DefinitionSyntax::TypePrefix { name, prefix } => self.type_prefix(name, prefix, scope),
-            DefinitionSyntax::Import => {}
+            DefinitionSyntax::Import(name) => {
+                // What is imported must have been included; then it is visible already.
+                self.resolve(scope, name);
+            }
             DefinitionSyntax::Component(component) => self.component(component, head, scope),
             DefinitionSyntax::Home(home) => self.home(home, head, scope),
             DefinitionSyntax::HomeFactory(factory) => self.home_factory(factory, head, scope),

@@ -67,7 +67,29 @@ pub fn compile_all(paths: &[&str], loader: &dyn SourceLoader, options: &Options)
         texts.push(checker::Text { items, files });
     }
     let mut model = checker::check(&texts, options, &mut sources, &mut diagnostics);
-    let diagnostics = diagnostics.finish(&sources);
+    let mut diagnostics = diagnostics.finish(&sources);
+    offer_macros(&mut diagnostics, &sources, options);
     model.sources = sources;
     Compilation { model, diagnostics }
+}
+
+/// Macros with which published files take forms that more compilers know.
+const OFFERED: &[&str] = &["_PRE_3_0_COMPILER_"];
+
+/// Adds to the first error of a file that such a macro would change it.
+fn offer_macros(diagnostics: &mut [Diagnostic], sources: &SourceMap, options: &Options) {
+    let mut offered: HashSet<FileId> = HashSet::new();
+    for diagnostic in diagnostics.iter_mut().filter(|d| d.severity == Severity::Error) {
+        let Some(file) = sources.file(diagnostic.span.file) else { continue };
+        let asks = |name: &&&str| {
+            file.text.contains(**name)
+                && options.defines.iter().all(|(defined, _)| defined != *name)
+        };
+        let Some(name) = OFFERED.iter().find(asks) else { continue };
+        if offered.insert(diagnostic.span.file) {
+            let and = if diagnostic.hint.is_empty() { "" } else { "; " };
+            let hint = format!("{and}the file has another form with `-D{name}`");
+            diagnostic.hint.push_str(&hint);
+        }
+    }
 }

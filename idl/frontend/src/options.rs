@@ -11,6 +11,9 @@ pub struct Options {
     pub defines: Vec<(String, String)>,
     /// Macros removed after that (`-UNAME`).
     pub undefines: Vec<String>,
+    /// Whether names of one scope may differ by case only, as some compilers have a switch for.
+    /// Each name is then found under its exact case only.
+    pub allow_case_clash: bool,
     /// Which implied IDL is added to the model.
     pub implied: ImpliedIdl,
     /// What hostile or broken input may cost.

@@ -138,7 +138,7 @@ pub(crate) enum DefinitionSyntax {
     Native { name: Name },
     TypeId { name: ScopedName, id: String },
     TypePrefix { name: ScopedName, prefix: String },
-    Import,
+    Import(ScopedName),
     Component(ComponentSyntax),
     Home(HomeSyntax),
     HomeFactory(HomeFactorySyntax),

@@ -118,7 +118,7 @@ interface I : Abs {
   attribute short c, d;
   T op(in string s, inout F l, out any a) raises (E1, E2) context ("user.*", "sys_1");
   oneway void g(in I other);
-  sequence<long> h();
+  string<3> h();
   exception Inner { T x; };
   const T K = 3;
 };
@@ -142,7 +142,7 @@ interface F { void g(); };
               operation op(in s: string, inout l: F, out a: Any) -> I::T
                     raises E1, E2 context ["user.*", "sys_1"] [IDL:I/op:1.0]
               operation g oneway(in other: I) -> Void [IDL:I/g:1.0]
-              operation h() -> sequence<Long> [IDL:I/h:1.0]
+              operation h() -> string<3> [IDL:I/h:1.0]
               exception Inner [IDL:I/Inner:1.0]
                 x: I::T
               constant K: I::T = 3 [IDL:I/K:1.0]
@@ -572,9 +572,8 @@ interface I { port component(); };
 #[test]
 fn natives_and_imports() {
     check(
-        r#"import ::CosNaming;
-import "x";
-native Cookie;
+        r#"native Cookie;
+import ::Cookie;
 local interface L { Cookie get() raises (Cookie); };
 "#,
         &expect![[r#"

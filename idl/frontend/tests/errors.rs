@@ -158,6 +158,8 @@ const EXAMPLES: &[(Code, &str)] = &[
     (Code::BadContext, "interface I { void f() context (\"*\"); };\n"),
     (Code::SameRepositoryId, "interface I {}; interface J {};\n#pragma ID J \"IDL:I:1.0\"\n"),
     (Code::ComponentRules, "struct S {}; component C { provides S s; };\n"),
+    (Code::AnonymousType, "interface I { sequence<long> f(); };\n"),
+    (Code::AnnotationRange, "@bit_bound(65) enum E { A };\n"),
     (Code::ConstantType, "const long L = \"x\";\n"),
     (Code::ConstantType, "const wchar C = 'x';\n"),
     (Code::ConstantType, "const long L = 1.0;\n"),
@@ -449,7 +451,7 @@ fn wording() {
             hint: rename one of them
         test.idl:1:26: error[E0303]: `ABC` differs from `Abc` only in case
             hint: IDL names of one scope must differ in more than case: rename one of
-                  them
+                  them, or allow it (`--allow-case-clash`, `Builder::allow_case_clash`)
         test.idl:1:24: error[E0304]: `abc` is defined as `Abc`
             hint: names must always be written alike: `Abc`
         test.idl:1:54: error[E0305]: `T` already stands for something else here
@@ -564,6 +566,10 @@ fn wording() {
             hint: name an interface
         test.idl:1:39: error[E0305]: `s` already stands for something else here
             hint: rename it, or write the outer one with its scope (`::…::S`)
+        test.idl:1:15: error[E0421]: an operation cannot take or return a sequence without a name
+            hint: give it a name: `typedef … Name;`, and use that
+        test.idl:1:1: error[E0422]: `@bit_bound` needs a number of bits from 1 to 64
+            hint: write `@bit_bound(32)`
         test.idl:1:16: error[E0501]: expected an integer, found a string
             hint: change the value, or the type
         test.idl:1:17: error[E0501]: expected a wide character, found a character

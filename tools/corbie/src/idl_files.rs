@@ -11,7 +11,7 @@ use corbie_frontend::{Compilation, ImpliedIdl, Options};
 use crate::failure::Failure;
 
 /// The arguments of every subcommand that reads IDL.
-pub(crate) fn arguments() -> [Arg; 3] {
+pub(crate) fn arguments() -> [Arg; 4] {
     [
         Arg::new("include")
             .short('I')
@@ -32,6 +32,10 @@ pub(crate) fn arguments() -> [Arg; 3] {
             .value_name("NAME")
             .action(ArgAction::Append)
             .help("A macro removed after that"),
+        Arg::new("allow-case-clash")
+            .long("allow-case-clash")
+            .action(ArgAction::SetTrue)
+            .help("Names of one scope may differ by case only, which IDL forbids"),
     ]
 }
 
@@ -64,6 +68,7 @@ pub(crate) fn compile_all(
         options = options.define(definition);
     }
     options.undefines = matches.get_many("undefine").into_iter().flatten().cloned().collect();
+    options.allow_case_clash = matches.get_flag("allow-case-clash");
     options.implied = implied;
     let folders: Vec<PathBuf> =
         matches.get_many("include").into_iter().flatten().cloned().collect();

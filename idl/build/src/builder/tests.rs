@@ -208,3 +208,32 @@ fn warnings_reach_cargo_on_one_line_each() {
     assert!(warnings[0].contains("c.idl:1:11"), "{warnings:?}");
     assert!(!warnings[0].contains('\n'));
 }
+
+#[test]
+fn what_is_not_supported_is_said() {
+    let folder = Folder::new("values");
+    let text = "valuetype Node { public long x; }; valuetype Boxed string;";
+    let main = folder.write("values.idl", text);
+    let (result, told) = compile(&Builder::new().out_dir(&folder.0), &[&main]);
+    result.expect("compiles");
+    for name in ["`Node`", "`Boxed`"] {
+        let said = |line: &&String| line.contains(name) && line.contains("NO_IMPLEMENT");
+        assert_eq!(told.iter().filter(said).count(), 1, "{name}: {told:?}");
+    }
+}
+
+#[test]
+fn names_that_differ_by_case_only_get_names_of_their_own() {
+    let folder = Folder::new("case");
+    let text = "module M { interface Point { void f(); }; module point { typedef long T; }; };";
+    let main = folder.write("case.idl", text);
+    let builder = Builder::new().out_dir(&folder.0);
+    let error = compile(&builder, &[&main]).0.expect_err("differ by case only").to_string();
+    assert!(error.contains("E0303") && error.contains("allow_case_clash"), "{error}");
+    compile(&builder.allow_case_clash(true), &[&main]).0.expect("allowed");
+    let source = fs::read_to_string(folder.0.join("case.rs")).expect("the output");
+    assert!(
+        source.contains("pub mod point_ {") && source.contains("pub struct Point("),
+        "{source}"
+    );
+}

@@ -1,10 +1,12 @@
 //! Annotations: their arguments as constants where they are, as text where not.
 //!
-//! Nothing is reported here: annotations are for tools, and those know their own. IDL 4.2 §7.4.15.
+//! Annotations are for tools, which know their own; of the language's own only values outside their
+//! range are reported. IDL 4.2 §7.4.15, §8.3.
 
 use super::Checker;
 use super::scope::{ScopeId, Target};
 use crate::constant::{Exact, Format};
+use crate::diagnostic::Code;
 use crate::model::{Annotation, AnnotationArgument, ConstValue, DefinitionKind};
 use crate::syntax::{AnnotationUse, Expression, NodeKind};
 
@@ -26,7 +28,24 @@ impl Checker<'_> {
                 value: self.argument(value, scope),
             })
             .collect();
-        Annotation { name: annotation.name.clone(), arguments, span: annotation.span }
+        let made = Annotation { name: annotation.name.clone(), arguments, span: annotation.span };
+        self.check_bit_bound(&made);
+        made
+    }
+
+    /// IDL 4.2 §8.3.2.1: 1 to 64 bits.
+    fn check_bit_bound(&mut self, annotation: &Annotation) {
+        if annotation.name != "bit_bound" {
+            return;
+        }
+        let is_bound = |argument: &AnnotationArgument| match argument.value {
+            ConstValue::Integer(bits) => (1..=64).contains(&bits),
+            _ => false,
+        };
+        if !matches!(&annotation.arguments[..], [only] if is_bound(only)) {
+            let message = "`@bit_bound` needs a number of bits from 1 to 64";
+            self.report(Code::AnnotationRange, annotation.span, message, "write `@bit_bound(32)`");
+        }
     }
 
     fn argument(&mut self, value: &Expression, scope: ScopeId) -> ConstValue {

@@ -71,7 +71,7 @@ impl Checker<'_> {
             self.resolve_kind(scope, key, "a valuetype", wanted)
         });
         let Some(manages) = manages else {
-            self.scopes[scope.0].poison(&syntax.name);
+            self.poison(scope, &syntax.name);
             return;
         };
         let inherited: Vec<DefId> = base.iter().chain(&supports).copied().collect();
@@ -97,7 +97,7 @@ impl Checker<'_> {
                 let kind = DefinitionKind::HomeFactory(factory);
                 self.define(&syntax.name, kind, head, scope, Progress::Complete);
             }
-            None => self.scopes[scope.0].poison(&syntax.name),
+            None => self.poison(scope, &syntax.name),
         }
     }
 

@@ -32,7 +32,7 @@ impl Checker<'_> {
             None => None,
         };
         let (Some(declared), Some(value)) = (declared, value) else {
-            self.scopes[scope.0].poison(name);
+            self.poison(scope, name);
             return;
         };
         let ty = match &value {

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::repository::Identity;
-use super::scope::{Entry, Scope, ScopeId, Target, key};
+use super::scope::{Entry, Scope, ScopeId, Target};
 use super::{Checker, Head, Progress};
 use crate::diagnostic::{Code, Report};
 use crate::model::{DefId, Definition, DefinitionKind, Module};
@@ -17,8 +17,8 @@ impl Checker<'_> {
     /// Enters a name into a scope. When it clashes, that is reported and the older meaning stays.
     pub(super) fn declare(&mut self, scope: ScopeId, name: &Name, target: Target) {
         let found = &self.scopes[scope.0];
-        let key = key(&name.text);
-        if found.own_name.eq_ignore_ascii_case(&name.text) {
+        let key = self.key(&name.text);
+        if self.key(&found.own_name) == key {
             let report = self.name_of_scope(scope, name);
             self.diagnostics.report(report);
         }
@@ -63,7 +63,8 @@ impl Checker<'_> {
 
     /// The definition of this name in the scope itself, if there is one, which is declared again.
     pub(super) fn local_definition(&mut self, scope: ScopeId, name: &Name) -> Option<DefId> {
-        match self.scopes[scope.0].entries.get_mut(&key(&name.text)) {
+        let key = self.key(&name.text);
+        match self.scopes[scope.0].entries.get_mut(&key) {
             Some(Entry { name: known, target: Target::Definition(id), again, .. })
                 if *known == name.text =>
             {
@@ -238,6 +239,9 @@ pub(super) fn clash(name: &Name, old: &str, place: Span) -> Report {
         let message = format!("`{}` differs from `{old}` only in case", name.text);
         let report = Report::new(Code::CaseClash, name.span, message);
         let report = report.note("the other is defined here", place);
-        report.hint("IDL names of one scope must differ in more than case: rename one of them")
+        report.hint(
+            "IDL names of one scope must differ in more than case: rename one of them, or allow it \
+             (`--allow-case-clash`, `Builder::allow_case_clash`)",
+        )
     }
 }

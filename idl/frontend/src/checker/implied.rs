@@ -116,7 +116,8 @@ impl Checker<'_> {
             target: Target::Definition(id),
             again: Vec::new(),
         };
-        self.scopes[scope.0].entries.insert(key(&entry_name), entry);
+        let key = self.key(&entry_name);
+        self.scopes[scope.0].entries.insert(key, entry);
         id
     }
 

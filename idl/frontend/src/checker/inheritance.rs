@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::Checker;
-use super::scope::{Entry, ScopeId, Target, key};
+use super::scope::{Entry, ScopeId, Target};
 use crate::diagnostic::{Code, Report};
 use crate::model::{DefId, DefinitionKind};
 use crate::source::Span;
@@ -68,7 +68,7 @@ impl Checker<'_> {
     /// Reports when a new operation, attribute or state member has the name of an inherited one, or
     /// when any definition has the name of an inherited operation.
     pub(super) fn check_inherited(&mut self, scope: ScopeId, name: &Name) {
-        let key = key(&name.text);
+        let key = self.key(&name.text);
         let inherited: Option<Span> = self.base_scopes(scope).into_iter().find_map(|base| {
             let entry = self.scopes[base.0].entries.get(&key)?;
             self.is_fixed(entry.target).then_some(entry.span)

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::Checker;
-use super::scope::{Entry, ScopeId, Target, Used, key};
+use super::scope::{Entry, ScopeId, Target, Used};
 use crate::diagnostic::{Code, Report};
 use crate::model::{DefId, DefinitionKind, Type};
 use crate::preprocessor;
@@ -104,7 +104,7 @@ impl Checker<'_> {
     /// Remembers that a scope (and the scopes around it, up to a module) used a name found in
     /// `home`.
     fn introduce(&mut self, scope: ScopeId, home: ScopeId, name: &Name) {
-        let key = key(&name.text);
+        let key = self.key(&name.text);
         let mut at = Some(scope);
         while let Some(current) = at {
             let here = &mut self.scopes[current.0];
@@ -134,17 +134,17 @@ impl Checker<'_> {
     fn look_up(&mut self, scope: ScopeId, name: &ScopedName, loud: bool) -> Option<Target> {
         let (first, rest) = name.parts.split_first()?;
         let (mut found, home) = if name.absolute {
-            (self.find_in(ScopeId::ROOT, &key(&first.text)), ScopeId::ROOT)
+            (self.find_in(ScopeId::ROOT, &self.key(&first.text)), ScopeId::ROOT)
         } else {
-            self.find_outwards(scope, &key(&first.text))
+            self.find_outwards(scope, &self.key(&first.text))
         };
         if matches!(found, Found::Nothing) && self.supply_standard(first, rest) {
-            found = self.find_in(ScopeId::ROOT, &key(&first.text));
+            found = self.find_in(ScopeId::ROOT, &self.key(&first.text));
         }
         if matches!(found, Found::Nothing) && !name.absolute && self.in_corba(scope) {
             let corba = Name { text: "CORBA".into(), span: first.span };
             if self.supply_standard(&corba, std::slice::from_ref(first)) {
-                found = self.find_outwards(scope, &key(&first.text)).0;
+                found = self.find_outwards(scope, &self.key(&first.text)).0;
             }
         }
         let mut target = self.single(found, first, name, scope, loud)?;
@@ -163,14 +163,14 @@ impl Checker<'_> {
                 }
                 return None;
             };
-            let mut found = self.find_in(inner, &key(&part.text));
+            let mut found = self.find_in(inner, &self.key(&part.text));
             let of_corba =
                 &*before.text == "CORBA" && self.scopes[inner.0].parent == Some(ScopeId::ROOT);
             if matches!(found, Found::Nothing)
                 && of_corba
                 && self.supply_standard(before, std::slice::from_ref(part))
             {
-                found = self.find_in(inner, &key(&part.text));
+                found = self.find_in(inner, &self.key(&part.text));
             }
             target = self.single(found, part, name, inner, loud)?;
             before = part;
@@ -232,6 +232,12 @@ impl Checker<'_> {
             if let Some(index) = *earlier {
                 self.diagnostics.also(index, "also used here", part.span);
             }
+            return;
+        }
+        // What a file that is missing would define: its absence is the one thing to mend.
+        if let Some(index) = self.diagnostics.missing_include() {
+            self.diagnostics.also(index, "this may be defined there", part.span);
+            self.missing.insert(message, Some(index));
             return;
         }
         let full = self.diagnostics.is_full();
@@ -322,7 +328,13 @@ impl Checker<'_> {
         let last = name.parts.last()?;
         let ty = match (name.parts.len(), &*last.text) {
             (1, word) if !name.absolute && crate::keywords::sized_integer(word).is_some() => {
-                crate::keywords::sized_integer(word)?
+                // A definition of another case (`_Int8`) is not what the keyword means.
+                if let Found::One(entry) = self.find_outwards(scope, &self.key(word)).0
+                    && *entry.name == *word
+                {
+                    return None;
+                }
+                return crate::keywords::sized_integer(word);
             }
             (1, "TypeCode") if !name.absolute => Type::TypeCode,
             (1, "AbstractBase") if !name.absolute && self.in_corba(scope) => Type::AbstractBase,
@@ -360,7 +372,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn wrong_kind(&mut self, span: Span, name: &str, target: Target, what: &str) {
-        let (is, place) = match target {
+        let (word, place) = match target {
             Target::Definition(id) => {
                 let definition = self.model.get(id);
                 (definition.kind.word(), Some(definition.span))
@@ -368,8 +380,13 @@ impl Checker<'_> {
             Target::Enumerator(id, _) => ("enumerator", Some(self.model.get(id).span)),
             Target::Member | Target::Broken => ("member or parameter", None),
         };
+        let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        let is = match word.starts_with("union") {
+            true => format!("a {word}"),
+            false => format!("{article} {word}"),
+        };
         let report =
-            Report::new(Code::WrongKind, span, format!("`{name}` is not {what}, but a {is}"));
+            Report::new(Code::WrongKind, span, format!("`{name}` is not {what}, but {is}"));
         let report = match place {
             Some(place) => report.note("it is defined here", place),
             None => report,

@@ -12,10 +12,14 @@ use crate::model::{
     Attribute, DefId, DefinitionKind, Direction, Factory, InterfaceKind, Operation, Parameter, Type,
 };
 use crate::source::Span;
-use crate::syntax::{AttributeSyntax, Name, OperationSyntax, ParameterSyntax, ScopedName};
+use crate::syntax::{
+    AttributeSyntax, Name, OperationSyntax, ParameterSyntax, ScopedName, TypeKind, TypeUse,
+};
 
 impl Checker<'_> {
     pub(super) fn operation(&mut self, syntax: &OperationSyntax, head: Head<'_>, scope: ScopeId) {
+        self.check_named(&syntax.result);
+        syntax.parameters.iter().for_each(|parameter| self.check_named(&parameter.ty));
         let result = self.type_of(&syntax.result, scope);
         let parameters = self.parameters(&syntax.parameters, scope);
         let raises = self.raised(&syntax.raises, scope);
@@ -34,13 +38,23 @@ impl Checker<'_> {
         }
         self.check_inherited(scope, &syntax.name);
         let (Some(result), Some(parameters)) = (result, parameters) else {
-            self.scopes[scope.0].poison(&syntax.name);
+            self.poison(scope, &syntax.name);
             return;
         };
         let contexts = syntax.contexts.iter().map(|(text, _)| text.to_string()).collect();
         let operation = Operation { oneway: syntax.oneway, result, parameters, raises, contexts };
         let kind = DefinitionKind::Operation(operation);
         self.define(&syntax.name, kind, head, scope, Progress::Complete);
+    }
+
+    /// IDL 4.2 §7.4.3.4.3.3: sequences have a name where operations take them.
+    pub(super) fn check_named(&mut self, ty: &TypeUse) {
+        if !matches!(ty.kind, TypeKind::Sequence { .. }) {
+            return;
+        }
+        let message = "an operation cannot take or return a sequence without a name";
+        let hint = "give it a name: `typedef … Name;`, and use that";
+        self.report(Code::AnonymousType, ty.span, message, hint);
     }
 
     /// The parameters, unless one of them is faulty.
@@ -99,7 +113,7 @@ impl Checker<'_> {
     /// IDL 4.2 §7.4.6.4.4: nothing can come back from a oneway operation.
     fn check_oneway(&mut self, syntax: &OperationSyntax) {
         let mut problems: Vec<(Span, &str)> = Vec::new();
-        if !matches!(syntax.result.kind, crate::syntax::TypeKind::Basic(Type::Void)) {
+        if !matches!(syntax.result.kind, TypeKind::Basic(Type::Void)) {
             problems.push((syntax.result.span, "a oneway operation cannot have a result"));
         }
         for parameter in syntax.parameters.iter().filter(|p| p.direction != Direction::In) {
@@ -161,6 +175,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn attribute(&mut self, syntax: &AttributeSyntax, head: Head<'_>, scope: ScopeId) {
+        self.check_named(&syntax.ty);
         let ty = self.type_of(&syntax.ty, scope);
         let get_raises = self.raised(&syntax.get_raises, scope);
         let set_raises = self.raised(&syntax.set_raises, scope);
@@ -171,7 +186,7 @@ impl Checker<'_> {
         for name in &syntax.names {
             self.check_inherited(scope, name);
             let Some(ty) = ty.clone() else {
-                self.scopes[scope.0].poison(name);
+                self.poison(scope, name);
                 continue;
             };
             let attribute = Attribute {
@@ -209,7 +224,7 @@ impl Checker<'_> {
                 let kind = DefinitionKind::Factory(Factory { parameters, raises });
                 self.define(name, kind, head, scope, Progress::Complete);
             }
-            None => self.scopes[scope.0].poison(name),
+            None => self.poison(scope, name),
         }
     }
 

@@ -94,13 +94,13 @@ impl Scope {
     }
 
     /// Remembers the name of a faulty definition.
-    pub(super) fn poison(&mut self, name: &Name) {
+    pub(super) fn poison(&mut self, key: String, name: &Name) {
         let entry = Entry::new(name, Target::Broken);
-        self.entries.entry(key(&name.text)).or_insert(entry);
+        self.entries.entry(key).or_insert(entry);
     }
 }
 
-/// The form in which names are compared.
+/// The form in which names are compared, unless the options allow names that differ by case only.
 pub(super) fn key(name: &str) -> String {
     name.to_ascii_lowercase()
 }

@@ -132,7 +132,7 @@ impl Checker<'_> {
                     let kind = DefinitionKind::Typedef(Typedef { ty });
                     self.define(&declarator.name, kind, head, scope, Progress::Complete);
                 }
-                None => self.scopes[scope.0].poison(&declarator.name),
+                None => self.poison(scope, &declarator.name),
             }
         }
     }

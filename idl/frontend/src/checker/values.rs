@@ -169,7 +169,7 @@ impl Checker<'_> {
         let boxed = self.type_of(ty, scope);
         let boxed = boxed.filter(|boxed| self.require_complete(boxed, ty.span));
         let Some(boxed) = boxed else {
-            self.scopes[scope.0].poison(name);
+            self.poison(scope, name);
             return;
         };
         let is_value = match self.model.resolve_alias(&boxed) {

@@ -169,6 +169,10 @@ codes! {
     ImpliedClash = 419 Error;
     /// The options name an interface or operation that is not there.
     UnknownOperation = 420 Error;
+    /// A type without a name where operations need one that has.
+    AnonymousType = 421 Error;
+    /// An annotation of the language has a value outside its range.
+    AnnotationRange = 422 Error;
 
     /// A value of the wrong type.
     ConstantType = 501 Error;

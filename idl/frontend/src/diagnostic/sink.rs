@@ -87,6 +87,11 @@ impl Diagnostics {
         self.reports.len() >= self.limit
     }
 
+    /// The report of a file that was included and is not there.
+    pub(crate) fn missing_include(&self) -> Option<usize> {
+        self.reports.iter().position(|report| report.code == Code::FileNotFound)
+    }
+
     /// Adds one more place to an earlier report instead of reporting its consequence again.
     pub(crate) fn also(&mut self, index: usize, message: &str, span: Span) {
         /// Places listed for one report; the rest would only be noise.

@@ -134,7 +134,8 @@ impl Parser<'_> {
     /// A word that is a keyword only here: followed by a name rather than by `::`.
     fn is_contextual(&self, word: &str) -> bool {
         let follows = matches!(self.peek_at(1), TokenKind::Word { .. } | TokenKind::Text(_));
-        self.is_word(word) && (follows || (word == "import" && self.peek_at(1).is("::")))
+        let takes_scoped_name = matches!(word, "import" | "typeid" | "typeprefix");
+        self.is_word(word) && (follows || (takes_scoped_name && self.peek_at(1).is("::")))
     }
 
     fn definition(&mut self, place: Place) -> Parse<DefinitionSyntax> {
@@ -236,7 +237,13 @@ impl Parser<'_> {
         let name = self.new_name()?;
         self.latest_name.get_or_insert_with(|| name.clone());
         let mut dims = Vec::new();
-        while self.accept("[") {
+        loop {
+            // Annotations may stand before a bound, and inside it; none of them changes it.
+            self.annotations()?;
+            if !self.accept("[") {
+                break;
+            }
+            self.annotations()?;
             dims.push(self.expression()?);
             self.expect("]")?;
         }
@@ -272,15 +279,16 @@ impl Parser<'_> {
         Ok(DefinitionSyntax::TypePrefix { name, prefix: prefix.to_string() })
     }
 
-    /// `import "…"` or `import A::B`: the names must come from included files all the same.
+    /// `import A::B`, a scope that an included file must have; `import "…"`, which is refused.
     fn import(&mut self) -> Parse<DefinitionSyntax> {
         self.advance();
-        if matches!(self.peek(), TokenKind::Text(_)) {
-            self.plain_text("a name")?;
-        } else {
-            self.scoped_name("the name of a scope")?;
+        if let TokenKind::Text(text) = self.peek() {
+            let message = format!("`import \"{text}\"` is not supported");
+            let report = Report::new(Code::NotSupported, self.span(), message);
+            self.diagnostics.report(report.hint("#include the file that has the definitions"));
+            return Err(Failed);
         }
-        Ok(DefinitionSyntax::Import)
+        Ok(DefinitionSyntax::Import(self.scoped_name("the name of a scope")?))
     }
 
     /// Annotations before something that keeps them itself.

@@ -63,14 +63,21 @@ pub fn include_candidates(
         None => "",
     };
     let own = (!system).then_some(own_folder);
-    own.into_iter()
-        .chain(include_paths.iter().map(String::as_str))
-        .map(|folder| match folder.trim_end_matches('/') {
+    let mut candidates = Vec::new();
+    let all =
+        own.into_iter().chain(include_paths.iter().map(String::as_str)).map(|folder| match folder
+            .trim_end_matches('/')
+        {
             "" if folder.is_empty() => path.to_owned(),
             "." => path.to_owned(),
             folder => format!("{folder}/{path}"),
-        })
-        .collect()
+        });
+    for candidate in all {
+        if !candidates.contains(&candidate) {
+            candidates.push(candidate);
+        }
+    }
+    candidates
 }
 
 /// A loader whose files are in memory.
