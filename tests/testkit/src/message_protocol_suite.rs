@@ -9,6 +9,7 @@
 mod hostile;
 mod samples;
 
+pub use corbie_giop::Protocol;
 pub use hostile::{
     ends_within_a_message_are_seen, lengths_take_no_memory_before_octets_come,
     messages_beyond_the_limit_are_refused, no_octets_panic,
@@ -18,7 +19,7 @@ pub use samples::{Sample, plugged};
 use crate::Seed;
 use corbie_cdr::{ByteOrder, Encoder};
 use corbie_giop::{
-    Message, MessageKind, MessageReader, Plugged, Protocol, ReaderLimits, RequestIdPlace, Roles,
+    Message, MessageKind, MessageReader, Plugged, ReaderLimits, RequestIdPlace, Roles,
     cancel_request, close_connection, finish_message, message_error, write_request,
 };
 use samples::{read_all, reader, samples, written};
