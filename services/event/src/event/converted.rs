@@ -45,12 +45,15 @@ impl Layout {
 /// The octets, or why there are none.
 type Outcome = Result<Arc<[u8]>, String>;
 
+/// What was converted, by its form.
+type Forms = Vec<(Layout, Outcome)>;
+
 /// What was converted.
 #[derive(Debug, Default)]
 pub(super) struct Converted {
     /// Most events never need it. Lock "converted": held while one is converted, so that others of
     /// the same form wait for it.
-    forms: OnceLock<Box<Mutex<Vec<(Layout, Outcome)>>>>,
+    forms: OnceLock<Box<Mutex<Forms>>>,
 }
 
 impl Converted {

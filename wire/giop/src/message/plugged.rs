@@ -103,7 +103,6 @@ pub struct Frame {
 
 /// What stands before the body of a message, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "it is borrowed, and lives for one message")]
 pub enum Head<'a> {
     /// Before the arguments.
     Request(RequestHeader<'a>),
