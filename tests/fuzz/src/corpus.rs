@@ -263,7 +263,7 @@ fn locate_replies(dialect: Dialect) -> Vec<Input> {
     let reply = |status: LocateStatus| {
         let mut e = dialect.encoder();
         let header = LocateReplyHeader { request_id: 7, status };
-        let start = write_locate_reply(&mut e, &header).unwrap();
+        let start = write_locate_reply(&mut e, &header).expect("a small header");
         if status == LocateStatus::NeedsAddressingMode {
             AddressingDisposition::Profile.encode(&mut e);
         }

@@ -6,6 +6,8 @@
 //! `tests/testkit/tests`, and for the example's in `examples/protocol`. The checks use what
 //! `orb/core` uses: the writer, `MessageReader` and the header codecs.
 
+#![allow(clippy::missing_panics_doc, reason = "a panic is how a check says what it found")]
+
 mod hostile;
 mod samples;
 

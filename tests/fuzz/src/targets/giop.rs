@@ -188,7 +188,8 @@ pub fn giop_locate_reply(data: &[u8]) {
     };
     let LocateReplyHeader { request_id, status } = header;
     let mut e = dialect.encoder();
-    let start = write_locate_reply(&mut e, &LocateReplyHeader { request_id, status }).unwrap();
+    let header = LocateReplyHeader { request_id, status };
+    let start = write_locate_reply(&mut e, &header).expect("as small as it came");
     e.write_octets(body.rest());
     finish_message(&mut e, start).expect("as long as the input");
     let again = e.to_vec();
