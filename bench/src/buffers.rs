@@ -101,7 +101,7 @@ fn measure(iterations: u64, from: From, others: usize) -> Answer {
                 to
             })
             .collect();
-        let mut run = Run { numbers: Numbers(42), alive: Vec::new(), interfering, from };
+        let mut run = BufferRun { numbers: Numbers(42), alive: Vec::new(), interfering, from };
         let times = (0..WARM_UP + iterations).map(|_| run.iteration()).skip(WARM_UP as usize);
         let times = times.collect();
         ends.store(true, Ordering::Relaxed);
@@ -120,14 +120,14 @@ fn interfere(seed: u64, given: &Receiver<Vec<u8>>, ends: &AtomicBool) {
     }
 }
 
-struct Run {
+struct BufferRun {
     numbers: Numbers,
     alive: Vec<Vec<u8>>,
     interfering: Vec<SyncSender<Vec<u8>>>,
     from: From,
 }
 
-impl Run {
+impl BufferRun {
     /// Nanoseconds that the buffers of one iteration took.
     fn iteration(&mut self) -> u64 {
         let mut held: Vec<Vec<u8>> = Vec::with_capacity(HELD);

@@ -6,14 +6,12 @@
 mod curves;
 mod over_time;
 
+use crate::driver::Failure;
 use crate::experiment::{Chart, Experiment, Plot};
 use crate::record::{Record, Row};
 use crate::table::place;
 use plotters::coord::ranged1d::{Ranged, SegmentValue, ValueFormatter};
 use plotters::prelude::*;
-
-/// Why a picture could not be drawn.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A picture of an experiment.
 ///
@@ -151,10 +149,10 @@ fn lines(
 }
 
 /// A chart whose axes are numbers, in powers or not.
-type Numbers<'a, X, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>;
+type NumberAxes<'a, X, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, Y>>;
 
 fn draw_lines<'a, X, Y>(
-    mut chart: Numbers<'a, X, Y>,
+    mut chart: NumberAxes<'a, X, Y>,
     along: &str,
     rows: &[&Row],
     x: &dyn Fn(&Row) -> f64,

@@ -16,7 +16,7 @@ type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Hands tasks to its thread, which ends with it.
 pub(crate) struct QueueExecutor {
-    queue: Sender<Arc<Task>>,
+    queue: Sender<Arc<SpawnedTask>>,
 }
 
 impl QueueExecutor {
@@ -25,7 +25,7 @@ impl QueueExecutor {
     /// # Errors
     /// When the system has none left.
     pub(crate) fn start() -> io::Result<QueueExecutor> {
-        let (queue, tasks) = channel::<Arc<Task>>();
+        let (queue, tasks) = channel::<Arc<SpawnedTask>>();
         let thread = std::thread::Builder::new().name("executor".into());
         thread.spawn(move || tasks.iter().for_each(|task| task.poll()))?;
         Ok(QueueExecutor { queue })
@@ -35,20 +35,20 @@ impl QueueExecutor {
 impl Executor for QueueExecutor {
     fn spawn(&self, future: Boxed) {
         let (queue, future) = (self.queue.clone(), Mutex::new(Some(future)));
-        Arc::new(Task { future, queued: AtomicBool::new(true), queue }).poll();
+        Arc::new(SpawnedTask { future, queued: AtomicBool::new(true), queue }).poll();
     }
 }
 
 /// A future until it is done.
-struct Task {
+struct SpawnedTask {
     future: Mutex<Option<Boxed>>,
     /// Whether it will be polled anyway.
     queued: AtomicBool,
-    queue: Sender<Arc<Task>>,
+    queue: Sender<Arc<SpawnedTask>>,
 }
 
-impl Task {
-    fn poll(self: Arc<Task>) {
+impl SpawnedTask {
+    fn poll(self: Arc<SpawnedTask>) {
         let waker = Waker::from(Arc::clone(&self));
         let mut future = self.future.lock().unwrap_or_else(PoisonError::into_inner);
         // A waker from here on has it polled once more.
@@ -60,7 +60,7 @@ impl Task {
     }
 }
 
-impl Wake for Task {
+impl Wake for SpawnedTask {
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
             let queue = self.queue.clone();

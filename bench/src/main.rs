@@ -95,7 +95,7 @@ fn obey(command: Command) -> Result<(), Failure> {
         Command::ServeEvents { mode } => events::corbie::serve(mode),
         Command::Events(part) => part.play(),
         Command::ServeMshn { words } => mshn::component::serve(words),
-        Command::DriveMshn { words } => Ok(driver::drive(&mshn::Client::new(words)?)?),
+        Command::DriveMshn { words } => Ok(driver::drive(&mshn::LibraryProcess::new(words)?)?),
         Command::ServeSink { delay_ms } => sink::serve(Duration::from_millis(delay_ms)),
         Command::DriveLocal { words } => Ok(driver::drive(&measures::find(words)?)?),
         Command::DriveSources { reference } => {

@@ -18,11 +18,11 @@ use crate::placement;
 use corbie_mshn::idl::{Format, Job};
 use corbie_mshn::messages::{Request, Role};
 use corbie_mshn::{Address, Peers};
-use options::Options;
+use options::LoadOptions;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use system::System;
-use tally::Tally;
+use system::LoadedSystem;
+use tally::ScheduleTally;
 
 /// The application that schedules are requested for.
 pub(super) const APPLICATION: &str = "solver";
@@ -30,23 +30,23 @@ pub(super) const APPLICATION: &str = "solver";
 pub(super) const MACHINE: &str = "m1";
 
 /// The Client Library's process.
-pub(crate) struct Client {
-    options: Options,
+pub(crate) struct LibraryProcess {
+    options: LoadOptions,
     /// Once the components were started.
-    system: Mutex<Option<System>>,
+    system: Mutex<Option<LoadedSystem>>,
 }
 
-impl Client {
+impl LibraryProcess {
     /// A client by its words on the command line; nothing is started yet.
     ///
     /// # Errors
     /// When the words make no sense.
     pub(crate) fn new(words: Vec<String>) -> Result<Self, Failure> {
-        Ok(Self { options: Options::parse(words)?, system: Mutex::default() })
+        Ok(Self { options: LoadOptions::parse(words)?, system: Mutex::default() })
     }
 }
 
-impl driver::Client for Client {
+impl driver::Client for LibraryProcess {
     fn echo(&self) -> Result<impl FnMut(i64) -> Result<i64, Failure>, Failure> {
         Err::<fn(i64) -> Result<i64, Failure>, _>("MSHN's components echo nothing".into())
     }
@@ -64,7 +64,7 @@ impl driver::Client for Client {
         let mut system = self.system.lock().unwrap_or_else(PoisonError::into_inner);
         // The one before ends first.
         drop(system.take());
-        let started = System::start(&self.options, pause)?;
+        let started = LoadedSystem::start(&self.options, pause)?;
         let calls = started.size() as u64;
         *system = Some(started);
         Ok(Answer::Rate { calls, nanoseconds: begin.elapsed().as_nanos() as u64 })
@@ -85,7 +85,7 @@ impl driver::Client for Client {
 
 /// Warms up, makes the requests, and looks what that cost and who did it.
 fn measure(
-    system: &mut System,
+    system: &mut LoadedSystem,
     advisor: &Address,
     requests: &Requests,
 ) -> Result<Answered, Failure> {
@@ -107,7 +107,7 @@ fn make(
     requests: &Requests,
     prefix: &str,
 ) -> Result<Answered, Failure> {
-    let tally = Tally::new(requests.count)?;
+    let tally = ScheduleTally::new(requests.count)?;
     match requests.is_bursty {
         true => burst(peers, advisor, requests, prefix, &tally)?,
         false => consecutive(peers, advisor, requests, prefix, &tally)?,
@@ -121,7 +121,7 @@ fn consecutive(
     advisor: &Address,
     requests: &Requests,
     prefix: &str,
-    tally: &Tally,
+    tally: &ScheduleTally,
 ) -> Result<(), Failure> {
     for number in 0..requests.count {
         let job = job(prefix, number);
@@ -143,7 +143,7 @@ fn burst(
     advisor: &Address,
     requests: &Requests,
     prefix: &str,
-    tally: &Tally,
+    tally: &ScheduleTally,
 ) -> Result<(), Failure> {
     let begin = Instant::now();
     for number in 0..requests.count {

@@ -66,7 +66,7 @@ impl Names {
 }
 
 type Start = fn() -> Result<Names, Failure>;
-type Call = fn(&Naming, &Object, &str) -> Result<u64, Failure>;
+type NamingCall = fn(&Naming, &Object, &str) -> Result<u64, Failure>;
 
 fn resolve(naming: &Naming, _object: &Object, _own: &str) -> Result<u64, Failure> {
     naming.resolve_object(NAME)?;
@@ -90,7 +90,7 @@ pub(crate) fn measure(task: &Task<'_>) -> Result<Answer, Failure> {
         "omninames" => Names::omninames,
         other => return Err(format!("no naming server `{other}`").into()),
     };
-    let call: Call = match task.word(1)? {
+    let call: NamingCall = match task.word(1)? {
         "resolve" => resolve,
         "bind" => bind,
         other => return Err(format!("nothing is measured by `{other}`").into()),
@@ -98,7 +98,12 @@ pub(crate) fn measure(task: &Task<'_>) -> Result<Answer, Failure> {
     count(start, call, task.size, task.window)
 }
 
-fn count(start: Start, call: Call, threads: u64, window: Duration) -> Result<Answer, Failure> {
+fn count(
+    start: Start,
+    call: NamingCall,
+    threads: u64,
+    window: Duration,
+) -> Result<Answer, Failure> {
     let names = start()?;
     let orb = Orb::init(Vec::<String>::new())?;
     let naming = Naming::at(&orb, &names.url)?;

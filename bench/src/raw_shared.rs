@@ -86,7 +86,7 @@ impl Client for SharedClient {
     fn echo(&self) -> Result<impl FnMut(i64) -> Result<i64, Failure>, Failure> {
         let (mut words, mut ring) = (None, None);
         match self.shared {
-            Shared::Words => words = Some(Words::start()?),
+            Shared::Words => words = Some(SharedWords::start()?),
             Shared::Ring { spin } => ring = Some(self.connect(spin)?),
         }
         Ok(move |value| match (&mut words, &mut ring) {
@@ -131,11 +131,11 @@ struct Word(AtomicU64);
 
 /// Two words between this thread and another one on a core that this one does not use.
 #[derive(Default)]
-struct Words(Arc<(Word, Word, AtomicBool)>);
+struct SharedWords(Arc<(Word, Word, AtomicBool)>);
 
-impl Words {
-    fn start() -> io::Result<Words> {
-        let words = Words::default();
+impl SharedWords {
+    fn start() -> io::Result<SharedWords> {
+        let words = SharedWords::default();
         let shared = Arc::clone(&words.0);
         let mut others = CpuSet::new();
         let mine = sched_getaffinity(None)?;
@@ -178,7 +178,7 @@ impl Words {
     }
 }
 
-impl Drop for Words {
+impl Drop for SharedWords {
     fn drop(&mut self) {
         self.0.2.store(true, Ordering::Relaxed);
     }

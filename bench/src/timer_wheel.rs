@@ -1,7 +1,7 @@
 //! A timer wheel: thousands of pending delays at the cost of a push and a pop each.
 //!
-//! The sink (`sink.rs`) holds every reply back with it. A slot is a hundred microseconds; whoever
-//! is due within one slot leaves it together, in the order of arrival, and never too early.
+//! The sink (`sink.rs`) holds every reply back with it. A slot is a hundred microseconds: all that
+//! is due within one leaves together, in the order of arrival, and never too early.
 
 use std::time::{Duration, Instant};
 

@@ -42,7 +42,7 @@ fn answer_when_due(held: &Receiver<Held>) {
     for Held { due, response, outcome } in held {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         if let Err(error) = response.finish(outcome) {
-            eprintln!("sink: a quote reached nobody: {error}");
+            eprintln!("sink: a quote reached no client: {error}");
         }
     }
 }

@@ -61,7 +61,7 @@ fn demonstrate(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     println!("{NAME}: {} cents", quoter.get_quote("IBM")?);
     match naming.resolve::<Quoter>("stock/exchange/ACME.quoter") {
         Err(error) => println!("as it should be: {error}"),
-        Ok(_) => return Err("ACME is bound, and nobody did it".into()),
+        Ok(_) => return Err("ACME is bound, although no server bound it".into()),
     }
     println!("\nall names:");
     print_below(&naming.tree(Bounds::default())?, 1);

@@ -160,7 +160,7 @@ mod tests {
         theirs.send_one(b"x").unwrap();
         let has_octets = Event { input: true, ..can_send };
         assert_eq!(events(&readiness, None), [has_octets]);
-        assert_eq!(events(&readiness, NOW), [], "though nobody has received it");
+        assert_eq!(events(&readiness, NOW), [], "though no thread has received it");
         theirs.send_one(b"y").unwrap();
         assert_eq!(events(&readiness, None), [has_octets], "more has come");
         theirs.shutdown();

@@ -197,7 +197,7 @@ fn octets_that_come_during_a_spin_are_not_forgotten_by_an_event_loop() {
     theirs.send_one(b"12345678").unwrap();
     assert!(!is_told(&readiness), "a thread spins");
     assert_eq!(ours.spin_receive(&mut space).unwrap(), Some(4));
-    assert!(ours.has_input(), "so whoever spun has to see to it");
+    assert!(ours.has_input(), "so the thread that spun has to see to it");
     assert_eq!(ours.try_receive(&mut space).unwrap(), Some(4));
     assert!(!ours.has_input());
     theirs.send_one(b"x").unwrap();
@@ -446,7 +446,7 @@ fn clients_that_say_nothing_hold_nobody() {
     let silent: Vec<_> = (0..5).map(|_| connect()).collect();
     let links: Vec<_> = (0..5).map(|_| acceptor.accept().unwrap()).collect();
     let refused = Link::connect(&acceptor.endpoint(), Some(SOON), None).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::TimedOut, "nobody accepts now");
+    assert_eq!(refused.kind(), ErrorKind::TimedOut, "no server accepts now");
     for _ in 0..5 {
         drop(connect());
     }

@@ -85,7 +85,7 @@ fn a_socket_left_behind_is_replaced() {
     // As a server that was killed leaves it.
     drop(UnixListener::bind(name.path().unwrap()).unwrap());
     let failed = connect(&name).unwrap_err();
-    assert_eq!(failed.kind(), ErrorKind::ConnectionRefused, "nobody listens there");
+    assert_eq!(failed.kind(), ErrorKind::ConnectionRefused, "no server listens there");
     let acceptor = listen(&name).unwrap();
     let (ours, theirs) = (connect(&name).unwrap(), acceptor.accept().unwrap());
     ours.send_one(b"new").unwrap();

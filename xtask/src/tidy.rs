@@ -12,6 +12,7 @@ mod dependencies;
 mod layers;
 mod manifest;
 mod markdown;
+mod minor_codes;
 mod modules;
 mod names;
 mod offenders;
@@ -34,7 +35,7 @@ use project::Project;
 use violation::Violation;
 
 /// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
-const RULES: [(&str, &str); 24] = [
+const RULES: [(&str, &str); 25] = [
     ("parse", "sources and manifests can be parsed"),
     (arrows::RULE, "a module imports only from those below it, as the crate's root states them"),
     (words::RULE, "comments and documents name the thread, connection or caller that acts"),
@@ -57,6 +58,7 @@ const RULES: [(&str, &str); 24] = [
     (dependencies::RULE, "every dependency is argued for in the book"),
     (promises::RULE, "each promise of SECURITY.md names a test that is there"),
     (stale_docs::RULE, "what the documentation names is there"),
+    (minor_codes::RULE, "each minor code of ours is raised, and a test names it"),
     (specification::RULE, "docs/SPEC.md agrees with the citations in the code"),
     ("members", "every crate's folder is a member of the workspace"),
 ];
@@ -136,6 +138,7 @@ fn check(mut project: Project) -> Vec<Violation> {
     violations.extend(dependencies::check(&project));
     violations.extend(promises::check(&project));
     violations.extend(stale_docs::check(&project));
+    violations.extend(minor_codes::check(&project));
     violations.extend(specification::check(&project));
     violations.extend(members(&project));
     for (rule, found) in listed(&project) {

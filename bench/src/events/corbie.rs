@@ -82,7 +82,7 @@ impl Part {
         match self.role.as_str() {
             "supply" => supply(&self.reference, self.number, self.mode),
             "consume" => consume(&self.reference, self.number, self.mode),
-            other => Err(format!("nobody plays `{other}` (supply, consume)").into()),
+            other => Err(format!("there is no part `{other}` (supply, consume)").into()),
         }
     }
 }

@@ -45,11 +45,11 @@ impl TickerServant for Called {
 }
 
 /// What is connected; the calls go to its typed object.
-struct Consumer {
+struct TypedConsumer {
     called: Object,
 }
 
-impl PushConsumerServant for Consumer {
+impl PushConsumerServant for TypedConsumer {
     fn push(&self, _data: &corbie::Any) -> Result<(), PushError> {
         Ok(())
     }
@@ -59,7 +59,7 @@ impl PushConsumerServant for Consumer {
     }
 }
 
-impl TypedPushConsumerServant for Consumer {
+impl TypedPushConsumerServant for TypedConsumer {
     fn get_typed_consumer(&self) -> Result<Option<Object>, SystemException> {
         Ok(Some(self.called.clone()))
     }
@@ -76,7 +76,7 @@ pub(super) fn connect(orb: &Orb, reference: &str, count: usize) -> Result<(), Fa
     for number in 0..count {
         let called = TickerSkeleton::new(Called { tally: Arc::clone(&tally), number });
         let called = poa.activate(called)?.into_object();
-        let consumer = poa.activate(TypedPushConsumerSkeleton::new(Consumer { called }))?;
+        let consumer = poa.activate(TypedPushConsumerSkeleton::new(TypedConsumer { called }))?;
         let consumer = PushConsumer::unchecked_narrow(consumer.into_object());
         let proxy = admin.obtain_typed_push_supplier(Ticker::REPOSITORY_ID)?.ok_or("no proxy")?;
         proxy.connect_push_consumer(Some(&consumer))?;

@@ -196,7 +196,7 @@ const PAPER: &[PaperRow] = &[
 ];
 
 /// Each mechanism over both configurations.
-fn contenders(mechanisms: &[Mechanism]) -> Vec<Contender> {
+fn contenders(mechanisms: &[MechanismSeries]) -> Vec<Contender> {
     let mut contenders = Vec::new();
     for (series, network, local) in mechanisms {
         contenders.push(Contender::new(series, "network", Family::Mshn, network));
@@ -206,9 +206,9 @@ fn contenders(mechanisms: &[Mechanism]) -> Vec<Contender> {
 }
 
 /// Series, and the words for it over TCP and over unix-domain sockets.
-type Mechanism = (&'static str, &'static [&'static str], &'static [&'static str]);
+type MechanismSeries = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const MECHANISMS: &[Mechanism] = &[
+const MECHANISMS: &[MechanismSeries] = &[
     ("sii", &["sii"], &["sii", "--unix"]),
     ("dii", &["dii"], &["dii", "--unix"]),
     ("ami", &["ami"], &["ami", "--unix"]),

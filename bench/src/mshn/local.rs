@@ -3,7 +3,7 @@
 //! Used by `system.rs`; the components are the same, only [`Peers`] finds them here.
 
 use super::component;
-use super::options::Options;
+use super::options::LoadOptions;
 use super::system::names;
 use crate::driver::Failure;
 use corbie_mshn::messages::Component;
@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Components of this process; they end when this is dropped.
-pub(super) struct Local {
+pub(super) struct LocalComponents {
     peers: Peers,
     components: Vec<Arc<dyn Component>>,
 }
 
-impl Local {
+impl LocalComponents {
     /// As many of each as the options say.
     ///
     /// # Errors
     /// When a store cannot be made.
-    pub(super) fn start(options: &Options, pause: Duration) -> Result<Self, Failure> {
+    pub(super) fn start(options: &LoadOptions, pause: Duration) -> Result<Self, Failure> {
         let mut local = Self { peers: Peers::local(), components: Vec::new() };
         for name in names('s', options.servers) {
             local.join(&Kind::StatusServer(StatusOptions::default()), &name)?;

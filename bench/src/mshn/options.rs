@@ -52,7 +52,7 @@ impl Channels {
 
 /// A whole system, or one component of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Options {
+pub(super) struct LoadOptions {
     /// None: all components in one process, by calls of functions.
     pub(super) mechanism: Option<MechanismName>,
     /// What connects processes.
@@ -67,7 +67,7 @@ pub(super) struct Options {
     pub(super) place: Channels,
 }
 
-impl Options {
+impl LoadOptions {
     /// `local`, or a mechanism and what differs from one of each over TCP.
     ///
     /// # Errors
@@ -108,8 +108,8 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Options, Failure> {
-        Options::parse(line.split_whitespace().map(str::to_owned).collect())
+    fn parse(line: &str) -> Result<LoadOptions, Failure> {
+        LoadOptions::parse(line.split_whitespace().map(str::to_owned).collect())
     }
 
     #[test]

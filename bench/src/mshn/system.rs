@@ -5,8 +5,8 @@
 //! in the Client Library's process: the paper's tests had four processes and no daemon.
 
 use super::component;
-use super::local::Local;
-use super::options::{Options, Over};
+use super::local::LocalComponents;
+use super::options::{LoadOptions, Over};
 use super::work::{Done, Work, time_of_process};
 use crate::driver::Failure;
 use crate::placement;
@@ -25,21 +25,23 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running system; its processes end when it is dropped.
-pub(super) struct System {
+pub(super) struct LoadedSystem {
     peers: Peers,
-    processes: Vec<Part>,
+    processes: Vec<ComponentProcess>,
     _home: Home,
 }
 
 /// A component's process.
-struct Part {
+struct ComponentProcess {
     kind: &'static str,
     process: Process,
 }
 
 /// Where the client's own part is.
 enum Home {
-    Local(#[allow(dead_code, reason = "components are known as long as they live")] Local),
+    Local(
+        #[allow(dead_code, reason = "components are known as long as they live")] LocalComponents,
+    ),
     Orb(Orb),
 }
 
@@ -56,16 +58,16 @@ pub(super) fn names(letter: char, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{letter}{number}")).collect()
 }
 
-impl System {
+impl LoadedSystem {
     /// Starts everything and returns when a request can be made. Computing a schedule takes the
     /// advisor so long, as the paper emulates it.
     ///
     /// # Errors
     /// When a component does not start or the machine is not known in time.
-    pub(super) fn start(options: &Options, pause: Duration) -> Result<Self, Failure> {
+    pub(super) fn start(options: &LoadOptions, pause: Duration) -> Result<Self, Failure> {
         let system = match options.mechanism {
             None => {
-                let local = Local::start(options, pause)?;
+                let local = LocalComponents::start(options, pause)?;
                 let peers = local.peers().clone();
                 Self { peers, processes: Vec::new(), _home: Home::Local(local) }
             }
@@ -76,7 +78,7 @@ impl System {
     }
 
     fn of_processes(
-        options: &Options,
+        options: &LoadOptions,
         mechanism: MechanismName,
         pause: Duration,
     ) -> Result<Self, Failure> {
@@ -84,14 +86,14 @@ impl System {
         let naming = ["naming", "--name", "naming"];
         let naming = start_process(options, place.servers(), &naming)?;
         let url = naming.address()?;
-        let mut processes: Vec<Part> = Vec::new();
+        let mut processes: Vec<ComponentProcess> = Vec::new();
         let pause_us = pause.as_micros().to_string();
         let mechanism_name = mechanism.to_string();
-        let begin = |kind: &'static str, name: &str, core| -> Result<Part, Failure> {
+        let begin = |kind: &'static str, name: &str, core| -> Result<ComponentProcess, Failure> {
             let words = [kind, "--name", name, "--naming", &url, "--mechanism"];
             let rest = [mechanism_name.as_str(), "--pause-us", &pause_us];
             let process = start_process(options, core, &[&words[..], &rest].concat())?;
-            Ok(Part { kind, process })
+            Ok(ComponentProcess { kind, process })
         };
         let channels = if mechanism.needs_channels() { options.channels } else { 0 };
         for (number, name) in names('e', channels).iter().enumerate() {
@@ -109,7 +111,7 @@ impl System {
             processes.push(begin("advisor", &name, place.advisors())?);
         }
         await_all(&processes[channels..])?;
-        processes.push(Part { kind: "naming", process: naming });
+        processes.push(ComponentProcess { kind: "naming", process: naming });
         // The threads of the client's ORB stay where they are begun.
         let home = placement::on_core(place.advisors(), || Ok(client(options, mechanism, &url)))?;
         let (orb, peers) = home?;
@@ -117,7 +119,7 @@ impl System {
     }
 
     /// The requirement databases know the application, and the status servers the machine.
-    fn prepare(&self, options: &Options) -> Result<(), Failure> {
+    fn prepare(&self, options: &LoadOptions) -> Result<(), Failure> {
         let usage = |format: &str, wall_s: f64| Usage {
             application: super::APPLICATION.to_owned(),
             format: format.to_owned(),
@@ -170,7 +172,7 @@ impl System {
     pub(super) fn work(&mut self) -> Result<Work, Failure> {
         let own = Done { kind: "client", requests: 0, time: time_of_process(std::process::id())? };
         let mut work = Work(vec![own]);
-        for Part { kind, process } in &mut self.processes {
+        for ComponentProcess { kind, process } in &mut self.processes {
             let requests = match *kind {
                 "naming" | "events" => 0,
                 _ => {
@@ -186,7 +188,7 @@ impl System {
 
 /// The Client Library's own ORB, with the daemon that reports the machine.
 fn client(
-    options: &Options,
+    options: &LoadOptions,
     mechanism: MechanismName,
     naming: &str,
 ) -> Result<(Orb, Peers), Failure> {
@@ -200,13 +202,13 @@ fn client(
 }
 
 /// Waits until each has said that it serves.
-fn await_all(parts: &[Part]) -> io::Result<()> {
+fn await_all(parts: &[ComponentProcess]) -> io::Result<()> {
     parts.iter().try_for_each(|part| part.process.address().map(drop))
 }
 
 /// Starts `corbie-bench serve mshn …`, whose complaints go where those of this process go.
 fn start_process(
-    options: &Options,
+    options: &LoadOptions,
     core: Option<usize>,
     words: &[&str],
 ) -> Result<Process, Failure> {

@@ -20,9 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(45);
 
 /// See the module. Clones count together.
 #[derive(Clone)]
-pub(super) struct Tally(Arc<(Mutex<Counts>, Condvar)>);
+pub(super) struct ScheduleTally(Arc<(Mutex<ScheduleCounts>, Condvar)>);
 
-struct Counts {
+struct ScheduleCounts {
     begin: Instant,
     last_answer: Instant,
     shown: Instant,
@@ -37,7 +37,7 @@ struct Counts {
     failure: Option<String>,
 }
 
-impl Counts {
+impl ScheduleCounts {
     #[cold]
     fn fail(&mut self, why: impl FnOnce() -> String) {
         self.failed += 1;
@@ -45,14 +45,14 @@ impl Counts {
     }
 }
 
-impl Tally {
+impl ScheduleTally {
     /// For so many requests.
     ///
     /// # Errors
     /// None in practice: the bounds of the histogram are sound.
     pub(super) fn new(count: u64) -> Result<Self, Failure> {
         let now = Instant::now();
-        let counts = Counts {
+        let counts = ScheduleCounts {
             begin: now,
             last_answer: now,
             shown: now,
@@ -67,7 +67,7 @@ impl Tally {
         Ok(Self(Arc::new((Mutex::new(counts), Condvar::new()))))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
+    fn lock(&self) -> MutexGuard<'_, ScheduleCounts> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -58,7 +58,7 @@ pub(crate) enum TypeKind {
     FixedOpen,
     Named(ScopedName),
     /// A struct, union or enum defined in place.
-    Defined(Box<Definition>),
+    Defined(Box<ParsedDefinition>),
 }
 
 /// A name with array dimensions.
@@ -106,14 +106,14 @@ pub(crate) struct AnnotationUse {
 /// One thing in a scope, in order.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
-    Definition(Definition),
+    Definition(ParsedDefinition),
     Event(Event),
     /// A definition that could not be parsed, so that uses of its name are not reported too.
     Broken(Name),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Definition {
+pub(crate) struct ParsedDefinition {
     pub(crate) kind: DefinitionSyntax,
     pub(crate) docs: String,
     pub(crate) annotations: Vec<AnnotationUse>,

@@ -7,7 +7,7 @@ mod echo;
 
 use corbie::{
     CompletionStatus, Marshal, Minor, Orb, ResponseHandler, Servant, ServerRequest,
-    SystemException, SystemExceptionKind, TypedServant,
+    SystemException, SystemExceptionKind, TypedServant, minor,
 };
 use corbie_testkit::{RawPeer, RawRequest, object_key_in};
 use echo::{Echo, STRATEGIES, as_client, lend_a_thread, loopback_orb};
@@ -106,7 +106,7 @@ fn a_response_dropped_unanswered_raises_no_response() {
     let calling = std::thread::spawn(move || echo.double(1));
     drop(deferred.recv_timeout(PATIENCE).unwrap());
     let raised = calling.join().unwrap().unwrap_err();
-    assert_eq!(raised.kind, SystemExceptionKind::NoResponse);
+    assert_eq!(raised.minor, minor::NO_RESPONSE_UNANSWERED);
     assert_eq!(raised.completed, CompletionStatus::Maybe);
     server.shutdown(true);
     client.shutdown(true);
@@ -348,7 +348,7 @@ fn a_second_answer_is_bad_inv_order() {
             let first = request.defer();
             assert!(request.reply(&|_| Ok(())).is_err(), "the handler has the answer");
             let second = request.defer().reply(&|e| i64::encode(&1, e)).unwrap_err();
-            let minor = i64::from(second.kind == SystemExceptionKind::BadInvOrder);
+            let minor = i64::from(second.minor == minor::BAD_INV_ORDER_ANSWERED);
             first.reply(&|e| i64::encode(&minor, e))
         }
     }

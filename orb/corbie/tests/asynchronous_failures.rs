@@ -11,7 +11,7 @@ use corbie::codegen::Marshal;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{
     CompletionStatus, ForwardServant, Operation, PendingReply, Reply, ReplySink, Servant,
-    SystemException, SystemExceptionKind as Kind,
+    SystemException, SystemExceptionKind as Kind, minor,
 };
 use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, as_client, loopback_orb, serve};
@@ -190,6 +190,24 @@ fn a_forwarded_call_goes_on_with_its_arguments() {
 
 fn as_client_unchecked(client: &corbie::Orb, echo: &Echo) -> Echo {
     Echo(client.string_to_object(&echo.0.to_string()).unwrap())
+}
+
+/// In GIOP 1.0 the arguments stand where the header ends, which the length of the key shifts.
+#[test]
+fn arguments_that_do_not_fit_behind_another_header_are_not_sent_on() {
+    let (server, echo, _noted) = serve(&[]);
+    let port = server.listen_addresses()[0].port();
+    let outcomes = ["Move", "MoveMove"].map(|key| {
+        server.bind_object_key(key, &echo.0);
+        let (orb, moves) = client(&format!("corbaloc:iiop:1.0@127.0.0.1:{port}/{key}"), &[]);
+        let outcome = send(&moves, 21).recv_timeout(PATIENCE).unwrap();
+        orb.shutdown(true);
+        outcome
+    });
+    assert!(outcomes.contains(&Ok(FORTY_TWO)), "{outcomes:?}");
+    let refused = outcomes.iter().find_map(|outcome| outcome.as_ref().err());
+    assert_eq!(refused.map(|exception| exception.minor), Some(minor::TRANSIENT_SENT_ON));
+    server.shutdown(true);
 }
 
 #[test]

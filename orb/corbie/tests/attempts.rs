@@ -6,7 +6,7 @@
 mod echo;
 mod script;
 
-use corbie::{CompletionStatus, SystemExceptionKind};
+use corbie::{CompletionStatus, SystemExceptionKind, minor};
 use corbie_testkit::{MessageKind, message_header};
 use echo::{Echo, EchoServant, as_client, loopback_orb, serve};
 use script::{PATIENCE, accept, answer_all, client, id_of, is, message, reply, scripted};
@@ -154,6 +154,7 @@ fn forwarding_in_a_circle_ends() {
     server.bind_object_key("Loop", &object);
     let exception = Echo(object.clone()).double(1).unwrap_err();
     is(&exception, SystemExceptionKind::Transient, CompletionStatus::No);
+    assert_eq!(exception.minor, minor::TRANSIENT_TOO_MANY_FORWARDS);
     assert!(exception.to_string().contains("circle"), "{exception}");
     let exception = object.locate().unwrap_err();
     is(&exception, SystemExceptionKind::Transient, CompletionStatus::No);

@@ -5,7 +5,9 @@
 
 mod echo;
 
-use corbie::{IdAssignment, Interface, Lifespan, ObjectId, Orb, Servant, SystemExceptionKind};
+use corbie::{
+    IdAssignment, Interface, Lifespan, ObjectId, Orb, Servant, SystemExceptionKind, minor,
+};
 use echo::{
     Echo, EchoServant, STRATEGIES, as_client, corbaloc, lend_a_thread, loopback_orb, serve,
     to_listen_again,
@@ -142,6 +144,7 @@ fn a_deactivated_object_is_gone_and_a_stale_key_finds_nobody() {
     let exception = echo.double(1).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist);
     assert!(echo.0.non_existent().unwrap());
+    assert_eq!(echo.0.locate().unwrap_err().minor, minor::OBJECT_NOT_EXIST_UNKNOWN);
     server.shutdown(true);
 }
 
@@ -195,7 +198,7 @@ fn a_late_reply_is_a_timeout_and_does_not_confuse_the_next_call() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let client = loopback_orb(&["-ORBRequestTimeout", "100ms"]);
-    let url = format!("corbaloc::127.0.0.1:{port}/Nobody");
+    let url = format!("corbaloc::127.0.0.1:{port}/Missing");
     let echo = Echo(client.string_to_object(&url).unwrap());
     let exception = echo.double(1).unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Timeout, "{exception}");

@@ -326,7 +326,7 @@ fn a_reference_is_read_before_its_server_listens() {
     let url = format!("corbaloc::127.0.0.1:{port}/worker");
     let worker = Worker::unchecked_narrow(client.string_to_object(&url).unwrap());
     let raised = worker.add(1, 1).unwrap_err();
-    assert_eq!(raised.kind, SystemExceptionKind::Transient, "nobody listens yet");
+    assert_eq!(raised.kind, SystemExceptionKind::Transient, "no server listens yet");
     let server = Orb::init(["-ORBListenEndpoints", &format!("iiop://127.0.0.1:{port}")]).unwrap();
     let (work, hear) = teller();
     let reference = serving(&server).activate(WorkerSkeleton::new(work)).unwrap();

@@ -9,7 +9,7 @@ use corbie::idl::Sequence;
 use corbie::types::{Address, IiopProfile, TaggedComponent, UnionValue};
 use corbie::{
     Any, Interface, Ior, Object, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
-    TypeCode, TypedServant, Value, Version, buffers,
+    TypeCode, TypedServant, Value, Version, buffers, minor,
 };
 use corbie_testkit::{AllocationCounts, CountingAllocator};
 use echo::{Echo, as_client, loopback_orb, serve};
@@ -129,7 +129,7 @@ fn a_reference_costs_four_times_its_octets_at_most() {
             (true, outcome) => assert_eq!(outcome.unwrap(), 8, "{case}"),
             (false, outcome) => {
                 let exception = outcome.unwrap_err();
-                assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{case}: {exception}");
+                assert_eq!(exception.minor, minor::IMP_LIMIT_REFERENCE, "{case}: {exception}");
             }
         }
         let most = 16 * octets as u64 + (2 << 20);

@@ -256,8 +256,8 @@ fn an_interceptor_may_refuse_a_request() {
     watched.saw(&["a receives forbidden", "b receives forbidden"]);
     watched.saw(&["a's forbidden: NO_PERMISSION"]);
     let exception = watched.call("panics").unwrap_err();
-    let found = (exception.kind, exception.completed);
-    assert_eq!(found, (SystemExceptionKind::Unknown, CompletionStatus::No));
+    let found = (exception.minor, exception.completed);
+    assert_eq!(found, (minor::UNKNOWN_INTERCEPTOR_PANIC, CompletionStatus::No));
     watched.saw(&["a receives panics", "b receives panics", "a's panics: UNKNOWN"]);
     assert!(watched.deferred.try_recv().is_err(), "no upcall was made");
     assert_eq!(watched.echo.double(1).unwrap(), 2, "the server goes on");

@@ -248,7 +248,7 @@ fn managers_are_made_listed_and_found_by_name() {
     let mut expected = vec!["RootPOAManager", "mine", own.get_id()];
     expected.sort_unstable();
     assert_eq!(ids, expected);
-    assert_eq!(factory.find("nobody"), None);
+    assert_eq!(factory.find("missing"), None);
     scene.end();
 }
 

@@ -11,7 +11,7 @@ use corbie::types::TaggedComponent;
 use corbie::types::ior::{component_tag, profile_tag};
 use corbie::{
     Ior, Object, Operation, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
-    TypedServant, Version,
+    TypedServant, Version, minor,
 };
 use echo::{Echo, lend_a_thread};
 use pipe::Pipe;
@@ -286,7 +286,7 @@ fn what_cannot_be_watched_is_served_by_threads() {
         }
         let muxed = orb(&["-ORBTransportMultiplexing", "muxed"]);
         let exception = whence(&muxed, &ior).unwrap_err();
-        assert_eq!(exception.kind, SystemExceptionKind::ImpLimit, "{exception}");
+        assert_eq!(exception.minor, minor::IMP_LIMIT_TRANSPORT, "{exception}");
         assert!(exception.to_string().contains("has no descriptor"), "{exception}");
         for orb in [client, muxed, server] {
             orb.shutdown(true);
@@ -318,7 +318,7 @@ fn transports_are_registered_once_and_by_names_of_their_own() {
         (&[], vec![Pipe, Pipe], "have the same scheme or profile tag"),
     ] {
         let exception = build(arguments, transports).unwrap_err();
-        assert_eq!(exception.kind, SystemExceptionKind::BadParam, "{exception}");
+        assert_eq!(exception.minor, minor::BAD_PARAM_TRANSPORT, "{exception}");
         assert!(exception.to_string().contains(sentence), "{exception}");
     }
 }

@@ -323,7 +323,7 @@ fn what_goes_wrong_shows_as_far_as_the_scope_reaches() {
     let scope = |echo: &Echo, scope| with(echo, &[Policy::SyncScope(scope)]);
     let gone = {
         let mut profile = echo.0.ior().iiop_profiles().unwrap().remove(0);
-        profile.object_key = b"nobody".to_vec();
+        profile.object_key = b"missing".to_vec();
         Echo(corbie::Object::new(&orb, Ior::from_iiop("", &profile).unwrap()))
     };
     for here in [SyncScope::None, SyncScope::WithTransport] {

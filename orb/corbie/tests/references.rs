@@ -5,7 +5,9 @@
 
 mod echo;
 
-use corbie::{Interface, Ior, ObjectUrl, Orb, PoaError, PoaPolicy, SystemExceptionKind, Version};
+use corbie::{
+    Interface, Ior, ObjectUrl, Orb, PoaError, PoaPolicy, SystemExceptionKind, Version, minor,
+};
 use echo::{Echo, EchoServant, loopback_orb, serve};
 use std::net::{IpAddr, TcpListener};
 
@@ -134,7 +136,7 @@ fn strings_that_are_no_references_are_refused_with_a_reason() {
     }
     let nil = Ior::nil().to_string();
     let exception = orb.string_to_object(&nil).unwrap_err();
-    assert_eq!(exception.kind, SystemExceptionKind::InvObjref);
+    assert_eq!(exception.minor, minor::INV_OBJREF_NIL);
 }
 
 #[test]

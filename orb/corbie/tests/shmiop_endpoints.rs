@@ -123,7 +123,7 @@ fn a_reference_of_another_machine_is_passed_over() {
         let client = client();
         let far = Echo(client.string_to_object(&elsewhere.to_string()).unwrap());
         assert_eq!(far.double(4).is_ok(), is_reached, "{endpoints}");
-        assert!(other.accept().is_err(), "nobody knocked");
+        assert!(other.accept().is_err(), "no client knocked");
         client.shutdown(true);
         orb.shutdown(true);
         // The ORB leaves the socket of another server alone.

@@ -7,7 +7,7 @@ mod echo;
 
 use corbie::{
     CompletionStatus, Marshal, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
-    TypedServant, buffers,
+    TypedServant, buffers, minor,
 };
 use corbie_testkit::{CountingAllocator, RawPeer};
 use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread, loopback_orb, serve};
@@ -247,7 +247,7 @@ fn an_endpoint_that_cannot_be_listened_on_leaves_nothing_half_open() {
     let endpoint = format!("iiop://{}", taken.local_addr().unwrap());
     let orb = loopback_orb(&["-ORBListenEndpoints", &endpoint]);
     let exception = orb.root_poa().unwrap_err();
-    assert_eq!(exception.kind, SystemExceptionKind::Initialize, "{exception}");
+    assert_eq!(exception.minor, minor::INITIALIZE_LISTEN, "{exception}");
     assert!(orb.listen_endpoints().is_empty());
     drop(taken);
     let poa = orb.root_poa().unwrap();

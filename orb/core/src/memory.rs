@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn what_one_orb_has_just_trimmed_no_other_trims() {
         let (mut last, long, none) = (None, Duration::from_secs(3600), Duration::ZERO);
-        assert!(is_due(&mut last, long), "nobody has done it");
+        assert!(is_due(&mut last, long), "no thread has done it");
         assert!(!is_due(&mut last, long), "another ORB, a moment later");
         assert!(is_due(&mut last, none), "its interval is over");
     }

@@ -36,7 +36,7 @@ struct Entry {
 }
 
 /// The ORB that listens at an endpoint.
-pub(crate) struct Listening {
+pub(crate) struct Neighbour {
     pub(crate) orb: Orb,
     pub(crate) is_shared_address: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) fn leave(orb: &Orb) {
 }
 
 /// The ORB that listens at `endpoint` and that `caller` may call without a connection.
-pub(crate) fn listening_at(endpoint: &Endpoint, caller: &Orb) -> Option<Listening> {
+pub(crate) fn listening_at(endpoint: &Endpoint, caller: &Orb) -> Option<Neighbour> {
     let scope = caller.settings().collocation;
     if scope == CollocationScope::None {
         return None;
@@ -80,7 +80,7 @@ pub(crate) fn listening_at(endpoint: &Endpoint, caller: &Orb) -> Option<Listenin
         let orb = Orb::upgrade(&entry.orb).filter(|_| is_open)?;
         let is_own = orb.is(caller);
         let for_all = scope == CollocationScope::Global && orb.settings().collocation == scope;
-        (is_own || for_all).then_some(Listening { orb, is_shared_address: entry.is_shared_address })
+        (is_own || for_all).then_some(Neighbour { orb, is_shared_address: entry.is_shared_address })
     })
 }
 

@@ -87,11 +87,7 @@ impl Orb {
         if self.is_shut_down() {
             return Err(self.already_shut_down("making a POA"));
         }
-        server::start(self, || {
-            self.server().adapter.set(adapter).map_err(|_| {
-                minor::BAD_INV_ORDER_ADAPTER_EXISTS.no("the ORB has an object adapter already")
-            })
-        })?;
+        server::start(self, adapter)?;
         self.ensure_housekeeping();
         Ok(())
     }

@@ -85,7 +85,7 @@ impl Server {
         self.listeners.published()
     }
 
-    /// A connection has gone: somebody may wait for its place.
+    /// A connection has gone: a listener may wait for its place.
     pub(crate) fn forget(&self, connection: u64) {
         self.registry.remove(connection);
         self.loops.note_place();

@@ -33,5 +33,17 @@ fn failures_of_a_poa_have_codes() {
     factory.create_poa_manager("one", &[]).unwrap();
     let twice = factory.create_poa_manager("one", &[]).unwrap_err();
     assert_eq!(SystemException::from(twice).minor, minor::BAD_PARAM_ARGUMENT);
+    let second = RootPoa::attach(&orb).unwrap_err();
+    assert_eq!(second.minor, minor::BAD_INV_ORDER_ADAPTER_EXISTS);
+    orb.shutdown(false);
+}
+
+#[test]
+fn an_orb_that_listens_nowhere_makes_no_references() {
+    let mut settings = Settings::default();
+    settings.listen_endpoints.clear();
+    let orb = Orb::new(settings);
+    let refused = orb.create_reference(b"key", "IDL:T:1.0").unwrap_err();
+    assert_eq!(refused.minor, minor::OBJ_ADAPTER_NO_ENDPOINT);
     orb.shutdown(false);
 }

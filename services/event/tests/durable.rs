@@ -190,7 +190,7 @@ fn an_end_in_peace_keeps_everything_and_repeats_nothing() {
     let (_, core) = served.channel();
     assert_eq!(core.statistics().received, 51);
     served.end();
-    assert_eq!(said.try_recv().ok(), None, "nobody was told of an end");
+    assert_eq!(said.try_recv().ok(), None, "no client was told of an end");
     clients.shutdown(true);
 }
 
@@ -323,7 +323,7 @@ fn suppliers_share_flushes() {
     let channel = EventChannel::unchecked_narrow(channel);
     let alone = supplier(&channel);
     (0..PUSHES).for_each(|number| alone.push(&any(number)).expect("pushed"));
-    assert_eq!(batches(&place), PUSHES as usize, "nobody to share with");
+    assert_eq!(batches(&place), PUSHES as usize, "no other push to share with");
     let proxies: Vec<_> = (0..SUPPLIERS).map(|_| supplier(&channel)).collect();
     std::thread::scope(|scope| {
         for proxy in &proxies {

@@ -134,7 +134,7 @@ fn what_a_channel_knew_of_its_server_is_known_again() {
     assert_eq!(pulls.tick().expect("pulled"), 1, "made of Clock");
     let (_, proxy) = client.consumer(TICKER);
     proxy.disconnect_push_supplier().expect("it was given one");
-    let strange = client.suppliers().obtain_typed_push_consumer("IDL:Nobody/Knows:1.0");
+    let strange = client.suppliers().obtain_typed_push_consumer("IDL:Never/Declared:1.0");
     assert!(strange.is_err());
     client.orb.shutdown(true);
     served.end();
@@ -160,8 +160,8 @@ fn what_is_handed_over_later_is_kept_and_ends_with_the_channel() {
 
     let served = place.serve();
     let client_again = served.client(&served.create(Vec::new()));
-    let nobody = client_again.suppliers().obtain_typed_push_consumer(TICKER);
-    assert!(nobody.is_err(), "the new channel was told nothing");
+    let absent = client_again.suppliers().obtain_typed_push_consumer(TICKER);
+    assert!(absent.is_err(), "the new channel was told nothing");
     let gone = ticker.closed().expect_err("it was destroyed");
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
     client.orb.shutdown(true);

@@ -4,8 +4,8 @@
 mod fixture;
 
 use corbie::{
-    Any, CompletionStatus, Object, Orb, Servant, ServerRequest, SystemException,
-    SystemExceptionKind, TypeCode, Value,
+    Any, CompletionStatus, Object, Orb, Servant, ServerRequest, SystemException, TypeCode, Value,
+    minor,
 };
 use corbie_event::corbie_events::{self, event_channel_factory::CreateChannelError};
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier, ProxyPushConsumer};
@@ -206,8 +206,8 @@ fn suppliers_that_wait_are_bounded_by_octets_and_lose_nothing_that_was_taken() {
         match fixture::block_on(push) {
             Ok(()) => taken += 1,
             Err(PushError::System(why)) => {
-                let expected = (SystemExceptionKind::Transient, CompletionStatus::Maybe);
-                assert_eq!((why.kind, why.completed), expected, "{why}");
+                let expected = (minor::TRANSIENT_CHANNEL, CompletionStatus::Maybe);
+                assert_eq!((why.minor, why.completed), expected, "{why}");
                 refused += 1;
             }
             Err(other) => panic!("{other:?}"),

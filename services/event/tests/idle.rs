@@ -123,7 +123,7 @@ fn a_supplier_that_died_goes_and_one_that_lives_stays() {
     until("the dead one goes", || fixture.core().statistics().suppliers == 2);
     living.was_asked(3);
     proxy.push(&any(1)).expect("it is connected");
-    without_reference.push(&any(2)).expect("nobody can tell, so it stays");
+    without_reference.push(&any(2)).expect("it cannot be asked, so it stays");
     living.was_asked(3);
     assert_eq!(fixture.core().statistics().suppliers, 2);
     living.orb.shutdown(true);
@@ -184,7 +184,7 @@ fn a_pull_consumer_that_died_lets_a_blocked_supplier_go_on() {
     supplier.push(&any(1)).expect("there is room");
     let waits = supplier.push_async(&any(2));
     dying.die();
-    fixture::block_on(waits).expect("nobody is waited for any more");
+    fixture::block_on(waits).expect("no consumer is waited for any more");
     assert!(fixture.core().statistics().consumers.is_empty());
 }
 

@@ -60,7 +60,7 @@ fn a_channel_asks_jacorbs_interface_repository() {
     let described = described.expect("it knows it");
     assert_eq!(described.name, "::Weather::Report");
     assert_eq!(described.bases, [Station::REPOSITORY_ID]);
-    assert_eq!(repository.describe("IDL:Nobody/Knows:1.0").expect("an answer"), None);
+    assert_eq!(repository.describe("IDL:Never/Declared:1.0").expect("an answer"), None);
     server.add_interfaces(repository);
 
     let channel = server.create_typed("weather", ChannelQos::default(), []).expect("a channel");
@@ -110,8 +110,8 @@ fn a_repository_that_is_away_is_no_reason_to_say_that_nobody_knows_an_interface(
     let server_orb = orb();
     let server = EventServer::start(&server_orb, Limits::default()).expect("a server");
     let port = corbie_testkit::servers::free_port();
-    let nobody = server_orb.string_to_object(&format!("corbaloc::127.0.0.1:{port}/Repository"));
-    let repository = InterfaceRepository::new(&nobody.expect("a reference")).expect("one");
+    let absent = server_orb.string_to_object(&format!("corbaloc::127.0.0.1:{port}/Repository"));
+    let repository = InterfaceRepository::new(&absent.expect("a reference")).expect("one");
     server.add_interfaces(Arc::new(repository));
     let channel = server.create_typed("weather", ChannelQos::default(), []).expect("a channel");
     let suppliers = channel.for_suppliers().expect("an answer").expect("not nil");

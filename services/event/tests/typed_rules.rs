@@ -6,7 +6,7 @@ mod fixture;
 mod ticker;
 
 use corbie::types::InterfaceDescription;
-use corbie::{Any, Described, Object, SystemExceptionKind, TypeCode, Value};
+use corbie::{Any, Described, Object, SystemExceptionKind, TypeCode, Value, minor};
 use corbie_event::corbie_events::event_channel_factory::{
     CreateChannelError, CreateTypedChannelError, FindError, FindTypedError,
 };
@@ -67,7 +67,7 @@ fn interfaces_that_break_a_rule_are_refused_with_a_sentence() {
 fn proxies_for_them_are_refused_as_the_specification_says() {
     let fixture = TypedFixture::new(ChannelQos::default());
     let (suppliers, consumers) = (fixture.suppliers(), fixture.consumers());
-    let unknown = InterfaceDescription::new("IDL:Nobody/Knows:1.0", "::Nobody::Knows");
+    let unknown = InterfaceDescription::new("IDL:Never/Declared:1.0", "::Never::Declared");
     for (broken, why) in not_pushed() {
         fixture.server.interfaces().add(broken.clone());
         let refused = suppliers.obtain_typed_push_consumer(&broken.id);
@@ -185,8 +185,8 @@ fn typed_objects_say_rightly_what_they_are() {
     assert_eq!(proxy.get_typed_consumer().expect("an answer").expect("not nil"), typed, "the same");
 
     let ticker = Ticker::unchecked_narrow(typed.clone());
-    let early = ticker.price("ACME", 1).expect_err("nobody is connected");
-    assert_eq!(early.kind, SystemExceptionKind::BadInvOrder);
+    let early = ticker.price("ACME", 1).expect_err("no proxy is connected");
+    assert_eq!(early.minor, minor::BAD_INV_ORDER_NOT_CONNECTED);
     proxy.connect_push_supplier(None).expect("connected");
     ticker.price("ACME", 1).expect("taken");
     let stranger = stock::PullStranger::unchecked_narrow(typed.clone());
@@ -200,7 +200,7 @@ fn typed_objects_say_rightly_what_they_are() {
     let proxy = fixture.pull_supplier(PULL_TICKER);
     let typed = proxy.get_typed_supplier().expect("an answer").expect("not nil");
     let pulls = PullTicker::narrow(&typed).expect("an answer").expect("it is one");
-    let early = pulls.price().expect_err("nobody is connected");
+    let early = pulls.price().expect_err("no proxy is connected");
     assert_eq!(early.kind, SystemExceptionKind::BadInvOrder);
     proxy.connect_pull_consumer(None).expect("connected");
     let unknown = stock::HasAttribute::unchecked_narrow(typed).last().expect_err("no attribute");

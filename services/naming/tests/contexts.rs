@@ -3,7 +3,7 @@
 
 mod fixture;
 
-use corbie::SystemExceptionKind;
+use corbie::{SystemExceptionKind, minor};
 use corbie_naming::cos_naming::naming_context::{
     BindContextError, BindError, BindNewContextError, DestroyError, NotFoundReason,
     RebindContextError, RebindError, ResolveError, UnbindError,
@@ -87,7 +87,7 @@ fn contexts_are_made_bound_and_destroyed() {
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
     let root_stays = root.destroy().expect_err("the root");
     let DestroyError::System(root_stays) = root_stays else { panic!("{root_stays:?}") };
-    assert_eq!(root_stays.kind, SystemExceptionKind::NoPermission);
+    assert_eq!(root_stays.minor, minor::NO_PERMISSION_ROOT_CONTEXT);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_server_that_is_dropped_lets_go_of_its_store() {
     let root = server.root().clone();
     root.bind(&name("o"), None).expect("bound");
     drop(server);
-    let gone = root.resolve(&name("o")).expect_err("nobody serves it");
+    let gone = root.resolve(&name("o")).expect_err("no server serves it");
     assert!(
         matches!(&gone, ResolveError::System(e)
         if matches!(e.kind, SystemExceptionKind::ObjectNotExist | SystemExceptionKind::Transient)),
@@ -214,8 +214,8 @@ fn urls_lead_to_bound_objects() {
     assert_eq!(found.ior(), object.ior());
     let found = orb.string_to_object(r"corbaname:rir:/NameService#x%20y").expect("resolved");
     assert!(NamingContext::narrow(&found).expect("it answers").is_some());
-    let refused = orb.string_to_object("corbaname:rir:#nobody").expect_err("not bound");
-    assert!(refused.to_string().contains("nobody"), "{refused}");
+    let refused = orb.string_to_object("corbaname:rir:#missing").expect_err("not bound");
+    assert!(refused.to_string().contains("missing"), "{refused}");
     orb.shutdown(true);
     // In the server's own process, the initial reference needs no setting.
     let own = fixture.server_orb.string_to_object("corbaname:rir:#x%20y/o%5c.1.k");
@@ -320,7 +320,7 @@ fn limits_are_refused_with_a_sentence() {
     refused(root.bind(&name("d"), None));
     let long = "x".repeat(10_000);
     assert!(matches!(root.to_name(&long),
-        Err(ToNameError::System(e)) if e.kind == SystemExceptionKind::ImpLimit));
+        Err(ToNameError::System(e)) if e.minor == minor::IMP_LIMIT_NAME));
     assert!(matches!(root.resolve_str(&long),
         Err(ResolveStrError::System(e)) if e.kind == SystemExceptionKind::ImpLimit));
 }

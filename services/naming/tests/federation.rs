@@ -39,9 +39,9 @@ fn every_operation_goes_on_at_the_other_server() {
     naming.bind("there/sub/back/o", &one).expect("there and back");
     assert_eq!(naming.resolve_object("own/o").expect("resolved").ior(), one.ior());
 
-    let missing = naming.resolve_object("there/sub/nobody/x").expect_err("not bound");
+    let missing = naming.resolve_object("there/sub/missing/x").expect_err("not bound");
     let NamingError::NotFound { rest, .. } = &missing else { panic!("{missing:?}") };
-    assert_eq!(rest, "nobody/x");
+    assert_eq!(rest, "missing/x");
     naming.unbind("there/sub/back").expect("unbound there");
     naming.unbind("there/sub/o").expect("unbound there");
     assert!(made.list("").expect("listed").is_empty());
@@ -104,7 +104,7 @@ fn a_server_that_is_gone_cannot_be_gone_through() {
         }
         other => panic!("{other:?}"),
     }
-    let refused = naming.resolve_object("gone/a/b").expect_err("nobody is there");
+    let refused = naming.resolve_object("gone/a/b").expect_err("no server is there");
     assert!(matches!(refused, NamingError::CannotProceed { .. }), "{refused:?}");
     let text = refused.to_string();
     assert!(text.contains("gone/a/b") && text.contains("TRANSIENT"), "{text}");
@@ -127,7 +127,7 @@ fn who_watches_hears_of_no_change_when_a_server_is_away() {
     let tree = naming.tree(Bounds::default()).expect("a tree");
     let away = tree.children.iter().find(|node| node.name == "there").expect("it is bound");
     assert!(!away.is_seen && away.note.is_some(), "{away:?}");
-    assert_eq!(watch.changes().expect("looked"), [], "nobody took a name away");
+    assert_eq!(watch.changes().expect("looked"), [], "no client took a name away");
     assert_eq!(watch.changes().expect("looked"), [], "nor meanwhile");
     naming.unbind("o").expect("unbound");
     assert_eq!(watch.changes().expect("looked"), [Change::Unbound { name: "o".to_owned() }]);

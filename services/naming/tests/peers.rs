@@ -24,7 +24,7 @@ rebind: done
 rebind a context: NotFound not_object drawer|d
 rebind_context of an object: NotFound not_context pen|ink
 rebind_context: done
-missing: NotFound missing_node nobody|x/y|
+missing: NotFound missing_node missing_name|x/y|
 not a context: NotFound not_context pen|ink/y|
 empty: InvalidName
 not empty: NotEmpty
@@ -124,9 +124,9 @@ fn use_with_our_client(fixture: &Fixture, url: &str) {
     assert!(matches!(again, NamingError::AlreadyBound { .. }), "{again:?}");
     naming.rebind("a/b.k/o", &two).expect("rebound");
     assert_eq!(naming.resolve_object("a/b.k/o").expect("resolved").ior(), two.ior());
-    let missing = naming.resolve_object("a/b.k/nobody").expect_err("not bound");
+    let missing = naming.resolve_object("a/b.k/missing_name").expect_err("not bound");
     let NamingError::NotFound { rest, .. } = &missing else { panic!("{missing:?}") };
-    assert_eq!(rest, "nobody");
+    assert_eq!(rest, "missing_name");
     let full = naming.destroy("a").expect_err("it is not empty");
     assert!(matches!(full, NamingError::NotEmpty { .. }), "{full:?}");
     // More than one answer of `list`.

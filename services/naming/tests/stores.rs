@@ -312,9 +312,9 @@ fn two_servers_on_etcd_are_one_store() {
     bind(&one, context, "b", &object("IDL:b:1.0")).expect("bound after the restart");
 
     etcd.kill();
-    let unreachable = one.lookup(context, &name("a", "")).expect_err("nobody answers");
+    let unreachable = one.lookup(context, &name("a", "")).expect_err("no server answers");
     assert!(matches!(unreachable, StoreError::Unavailable(_)), "{unreachable:?}");
-    let unreachable = bind(&one, context, "c", &object("x")).expect_err("nobody answers");
+    let unreachable = bind(&one, context, "c", &object("x")).expect_err("no server answers");
     assert!(
         matches!(unreachable, StoreError::Unavailable(_) | StoreError::Uncertain(_)),
         "{unreachable:?}"
@@ -324,11 +324,12 @@ fn two_servers_on_etcd_are_one_store() {
 #[test]
 fn a_member_that_is_gone_is_passed_over() {
     let Some(etcd) = servers::Etcd::start() else { return };
-    let nobody = format!("http://127.0.0.1:{}", free_port());
-    let members = [nobody.clone(), etcd.url()];
+    let unreachable_url = format!("http://127.0.0.1:{}", free_port());
+    let members = [unreachable_url.clone(), etcd.url()];
     let store = Arc::new(Etcd::connect(&members, "names", TIMEOUT).expect("a store"));
     bind(&*store, ROOT, "a", &object("x")).expect("bound by the other member");
-    let refused = Etcd::connect(&[nobody], "names", TIMEOUT).err().expect("nobody answers");
+    let refused =
+        Etcd::connect(&[unreachable_url], "names", TIMEOUT).err().expect("no server answers");
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
 }

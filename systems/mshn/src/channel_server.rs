@@ -47,7 +47,7 @@ pub fn serve(orb: &Orb, naming: &Naming, name: &str) -> Result<ChannelServer, No
 }
 
 /// Ends channels that had no consumer for two rounds: those that are gone are disconnected by the
-/// server, and nobody comes to the channel of somebody else.
+/// server, and no other process comes to the channel of one.
 fn sweep(server: &Weak<EventServer>) {
     let mut deserted: HashSet<String> = HashSet::new();
     loop {
@@ -60,7 +60,7 @@ fn sweep(server: &Weak<EventServer>) {
         };
         let now: HashSet<String> = names.into_iter().filter(is_deserted).collect();
         for name in now.intersection(&deserted) {
-            tracing::info!(name, "a channel that nobody listens to is ended");
+            tracing::info!(name, "a channel without listeners is ended");
             end(server.factory(), name);
         }
         deserted = now;

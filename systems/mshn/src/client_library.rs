@@ -306,7 +306,7 @@ impl ClientLibrary {
                 receipt => return receipt,
             }
         }
-        Err(last.unwrap_or_else(nobody))
+        Err(last.unwrap_or_else(not_there))
     }
 
     /// How a job is.
@@ -326,7 +326,7 @@ impl ClientLibrary {
                 Err(exception) => last = Some(Err(exception)),
             }
         }
-        last.unwrap_or_else(|| Err(nobody()))
+        last.unwrap_or_else(|| Err(not_there()))
     }
 
     /// The advisors, that of the job first.
@@ -410,7 +410,7 @@ fn unknown(job: &str) -> SystemException {
     ))
 }
 
-fn nobody() -> SystemException {
+fn not_there() -> SystemException {
     SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No)
         .with_detail("there is no advisor")
 }

@@ -36,13 +36,13 @@ pub struct Peers {
 }
 
 struct PeersShared {
-    way: Way,
+    way: Connected,
     /// Lock "peers": not held while a call is made.
     known: Mutex<KnownPeers>,
     retries: Retries,
 }
 
-enum Way {
+enum Connected {
     Remote { naming: Naming, mechanism: Arc<dyn Mechanism> },
     Here(Here),
 }
@@ -58,17 +58,17 @@ impl Peers {
     /// Components found in `naming`, called by `mechanism`. Clones share references.
     #[must_use]
     pub fn new(naming: Naming, mechanism: Arc<dyn Mechanism>) -> Self {
-        Self::by(Way::Remote { naming, mechanism })
+        Self::by(Connected::Remote { naming, mechanism })
     }
 
     /// Components of this process, which call each other's functions; they are made known by
     /// [`Peers::register`].
     #[must_use]
     pub fn local() -> Self {
-        Self::by(Way::Here(Here::default()))
+        Self::by(Connected::Here(Here::default()))
     }
 
-    fn by(way: Way) -> Self {
+    fn by(way: Connected) -> Self {
         let (known, retries) = (Mutex::default(), Retries::default());
         let shared = Arc::new(PeersShared { way, known, retries });
         Self { shared, patience: PATIENCE_DEFAULT }
@@ -76,7 +76,7 @@ impl Peers {
 
     /// Makes a component of this process known to those of [`Peers::local`], as long as it lives.
     pub fn register(&self, role: Role, name: &str, component: &Arc<dyn Component>) {
-        if let Way::Here(here) = &self.shared.way {
+        if let Connected::Here(here) = &self.shared.way {
             here.register(role, name, component);
         }
     }
@@ -99,7 +99,7 @@ impl Peers {
         me: &Address,
         component: &Arc<dyn Component>,
     ) -> Result<(), NodeError> {
-        let Way::Remote { naming, mechanism } = &self.shared.way else { return Ok(()) };
+        let Connected::Remote { naming, mechanism } = &self.shared.way else { return Ok(()) };
         let reference = mechanism.serve(orb, me, component)?;
         announce(naming, mechanism.context(), me, &reference)?;
         Ok(())
@@ -115,9 +115,9 @@ impl Peers {
 
     fn list(&self, group: Group) -> Result<Vec<String>, NamingError> {
         let (naming, mechanism) = match &self.shared.way {
-            Way::Remote { naming, mechanism } => (naming, mechanism),
-            Way::Here(_) if group.is_proxy => return Ok(Vec::new()),
-            Way::Here(here) => return Ok(here.names(group.role)),
+            Connected::Remote { naming, mechanism } => (naming, mechanism),
+            Connected::Here(_) if group.is_proxy => return Ok(Vec::new()),
+            Connected::Here(here) => return Ok(here.names(group.role)),
         };
         let listed = match naming.list(&group.context(mechanism.context())) {
             // No component of that kind has been there yet.
@@ -147,7 +147,7 @@ impl Peers {
     /// # Errors
     /// What the last attempt said; `COMPLETED_NO` only if no attempt was begun.
     pub fn call(&self, to: &Address, request: &Request) -> Result<Reply, SystemException> {
-        if let Way::Here(here) = &self.shared.way {
+        if let Connected::Here(here) = &self.shared.way {
             return here.call(to, request);
         }
         let ends = Instant::now() + self.patience;
@@ -177,8 +177,8 @@ impl Peers {
         T: TryFrom<Reply, Error = SystemException>,
     {
         let outcome = match &self.shared.way {
-            Way::Here(here) => here.call(to, request),
-            Way::Remote { .. } => self.find(to).and_then(|chosen| {
+            Connected::Here(here) => here.call(to, request),
+            Connected::Remote { .. } => self.find(to).and_then(|chosen| {
                 let outcome = chosen.link.call(request);
                 outcome.inspect_err(|exception| self.forget_if_stale(&chosen, exception))
             }),
@@ -200,7 +200,7 @@ impl Peers {
     /// Makes a request; the answer goes to `done`. An attempt that found no component is repeated,
     /// as [`Peers::call`] does it.
     pub fn start(&self, to: &Address, request: Request, done: Done) {
-        if let Way::Here(here) = &self.shared.way {
+        if let Connected::Here(here) = &self.shared.way {
             return here.start(to, request, done);
         }
         let ends = Instant::now() + self.patience;
@@ -310,7 +310,7 @@ impl Peers {
 
     /// Makes a request whose answer is not needed. Whether a component is known to be there.
     fn tell(&self, to: &Address, request: &Request) -> bool {
-        if let Way::Here(here) = &self.shared.way {
+        if let Connected::Here(here) = &self.shared.way {
             here.start(to, request.clone(), Box::new(|_| ()));
             return true;
         }
@@ -332,22 +332,22 @@ impl Peers {
             None => {
                 self.members(group)?;
                 let chosen = self.lock().choose(group);
-                chosen.ok_or_else(|| nobody(&format!("there is no {}", to.role)))?
+                chosen.ok_or_else(|| not_there(&format!("there is no {}", to.role)))?
             }
         };
         self.link(group, name)
     }
 
     fn link(&self, group: Group, name: String) -> Result<Chosen, SystemException> {
-        let Way::Remote { naming, mechanism } = &self.shared.way else {
-            return Err(nobody(&"components of this process have no references"));
+        let Connected::Remote { naming, mechanism } = &self.shared.way else {
+            return Err(not_there(&"components of this process have no references"));
         };
         let key = (group, name);
         if let Some(link) = self.lock().links.get(&key) {
             return Ok(Chosen { group, link: Arc::clone(link), name: key.1 });
         }
         let path = format!("{}/{}", group.context(mechanism.context()), escaped(&key.1));
-        let found = naming.resolve_object(&path).map_err(|e| nobody(&e))?;
+        let found = naming.resolve_object(&path).map_err(|e| not_there(&e))?;
         let made = mechanism.link(&found);
         let link = Arc::clone(self.lock().links.entry(key.clone()).or_insert(made));
         Ok(Chosen { group, link, name: key.1 })
@@ -363,7 +363,7 @@ impl Peers {
             (Ok(names), _) => names.into(),
             // Those that were there may still be, although no answer says so.
             (Err(_), Some((names, _))) => names,
-            (Err(error), None) => return Err(nobody(&error)),
+            (Err(error), None) => return Err(not_there(&error)),
         };
         // That there is none need not be remembered of those who have to be there.
         if !names.is_empty() || group.is_proxy {
@@ -401,7 +401,7 @@ fn after(maybe_done: bool, mut last: SystemException) -> SystemException {
     last
 }
 
-fn nobody(why: &dyn std::fmt::Display) -> SystemException {
+fn not_there(why: &dyn std::fmt::Display) -> SystemException {
     SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No)
         .with_detail(why.to_string())
 }

@@ -154,8 +154,9 @@ fn the_orb_of_an_advisor_whose_thread_panics_ends() {
     let journal = folder.path().join("jobs");
     // What it accepted before makes it panic as soon as it is there.
     {
-        let nobody = Peers::local();
-        let advisor = Advisor::new(AdvisorOptions::new("a"), Some(&journal), nobody).unwrap();
+        let without_peers = Peers::local();
+        let advisor =
+            Advisor::new(AdvisorOptions::new("a"), Some(&journal), without_peers).unwrap();
         let (sender, receiver) = channel();
         let done: Done = Box::new(move |reply| sender.send(reply).unwrap());
         advisor.serve(Request::Submit(shell("left", &[("only", "exit 0")])), done);
@@ -254,6 +255,8 @@ fn a_job_whose_last_machine_is_gone_for_good_has_failed() {
     await_machines(&peers, 1);
     assert!(client.submit(&shell("runs", &[("only", ENDLESS)])).unwrap().accepted);
     until("it runs", || client.outcome("runs").unwrap().state == Phase::Running);
+    let impatient = client.wait("runs", Duration::ZERO).unwrap_err();
+    assert_eq!(impatient.minor, corbie::minor::TIMEOUT_JOB, "{impatient}");
     daemon.shutdown(true);
     let end = client.wait("runs", PATIENCE).unwrap();
     assert_eq!((end.state, end.starts), (Phase::Failed, 1), "{end:?}");

@@ -5,6 +5,7 @@
 
 mod fixture;
 
+use corbie::minor;
 use corbie_mshn::idl::{MachineStatus, Outcome, Phase, Scope, StatusReport, Usage};
 use corbie_mshn::messages::{Component, Done, Request, Role, accepted, refused};
 use corbie_mshn::node::Kind;
@@ -570,6 +571,6 @@ fn who_waits_for_a_job_that_nobody_knows_is_told_so() {
     let (_, client) = system.client();
     // However long it would wait.
     let exception = client.wait("never", Duration::MAX).unwrap_err();
-    assert_eq!(exception.kind, corbie::SystemExceptionKind::ObjectNotExist, "{exception}");
+    assert_eq!(exception.minor, minor::OBJECT_NOT_EXIST_JOB, "{exception}");
     assert!(exception.to_string().contains("no advisor knows job never"), "{exception}");
 }

@@ -123,13 +123,13 @@ const VERSIONS: [Version; 4] = [Version::V1_0, Version::V1_1, Version::V1_2, Ver
 
 /// How an input is encoded; see `targets::Dialect`.
 #[derive(Clone, Copy)]
-struct Dialect {
+struct SeedDialect {
     octet: u8,
     version: Version,
     order: ByteOrder,
 }
 
-impl Dialect {
+impl SeedDialect {
     /// Every version with every byte order; strings in UTF-8.
     fn all() -> impl Iterator<Item = Self> {
         (0u8..).zip(VERSIONS).flat_map(|(index, version)| {
@@ -163,7 +163,7 @@ fn in_all_dialects<'a>(
     name: &str,
     write: impl Fn(&mut Encoder<'a>) -> Result<(), corbie_cdr::Error>,
 ) -> Vec<Input> {
-    Dialect::of_values()
+    SeedDialect::of_values()
         .filter_map(|dialect| {
             let mut e = dialect.encoder();
             // Wide characters have no encoding in 1.0, for example.
@@ -174,22 +174,22 @@ fn in_all_dialects<'a>(
 }
 
 /// Whole messages without their message headers.
-fn bodies(messages: impl Fn(Dialect) -> Vec<Input>) -> Vec<Input> {
-    let body = |dialect: Dialect, (name, octets): Input| {
+fn bodies(messages: impl Fn(SeedDialect) -> Vec<Input>) -> Vec<Input> {
+    let body = |dialect: SeedDialect, (name, octets): Input| {
         let header = match dialect.version.is_lite() {
             true => MessageHeader::LITE_OCTETS,
             false => MessageHeader::OCTETS,
         };
         (dialect.name(&name), [&[dialect.octet][..], &octets[header..]].concat())
     };
-    Dialect::all()
+    SeedDialect::all()
         .flat_map(|dialect| messages(dialect).into_iter().map(move |input| body(dialect, input)))
         .collect()
 }
 
 /// A finished message: its header by `write`, then a body of its own.
 fn message(
-    dialect: Dialect,
+    dialect: SeedDialect,
     body: &[u8],
     write: impl FnOnce(&mut Encoder<'_>) -> Result<MessageStart, corbie_cdr::Error>,
 ) -> Vec<u8> {
@@ -200,7 +200,7 @@ fn message(
     e.to_vec()
 }
 
-fn requests(dialect: Dialect) -> Vec<Input> {
+fn requests(dialect: SeedDialect) -> Vec<Input> {
     let code_sets = CodeSetContext::new(corbie_cdr::CodeSets::UNICODE, dialect.order);
     let contexts = [code_sets.as_context(), ServiceContext { tag: 99, data: b"unknown" }];
     let profiles = [Tagged { tag: 0, data: b"\x00\x01\x02" }, Tagged { tag: 1, data: b"\x00" }];
@@ -232,7 +232,7 @@ fn requests(dialect: Dialect) -> Vec<Input> {
     inputs
 }
 
-fn replies(dialect: Dialect) -> Vec<Input> {
+fn replies(dialect: SeedDialect) -> Vec<Input> {
     let contexts = [ServiceContext { tag: 14, data: b"\x00\x00\x00\x00" }];
     let statuses = (0..6).filter_map(|n| ReplyStatus::from_ulong(n, dialect.version));
     let reply = |status: ReplyStatus| {
@@ -245,7 +245,7 @@ fn replies(dialect: Dialect) -> Vec<Input> {
     statuses.map(reply).collect()
 }
 
-fn locate_requests(dialect: Dialect) -> Vec<Input> {
+fn locate_requests(dialect: SeedDialect) -> Vec<Input> {
     let targets = [
         ("key", Object::Key(b"object key")),
         ("profile", Object::Profile(Tagged { tag: 0, data: b"\x00\x01\x02\x00\x00" })),
@@ -258,7 +258,7 @@ fn locate_requests(dialect: Dialect) -> Vec<Input> {
     targets.into_iter().take(count).map(request).collect()
 }
 
-fn locate_replies(dialect: Dialect) -> Vec<Input> {
+fn locate_replies(dialect: SeedDialect) -> Vec<Input> {
     let statuses = (0..6).filter_map(|n| LocateStatus::from_ulong(n, dialect.version));
     let reply = |status: LocateStatus| {
         let mut e = dialect.encoder();
@@ -276,11 +276,11 @@ fn locate_replies(dialect: Dialect) -> Vec<Input> {
 /// A role, a seed for the chunks, then a stream of messages.
 fn streams() -> Vec<Input> {
     let mut inputs = Vec::new();
-    for dialect in Dialect::all() {
+    for dialect in SeedDialect::all() {
         let octets_of = |inputs: Vec<Input>| -> Vec<u8> {
             inputs.into_iter().flat_map(|(_, octets)| octets).collect()
         };
-        let Dialect { version, order, .. } = dialect;
+        let SeedDialect { version, order, .. } = dialect;
         let to_server = [
             octets_of(requests(dialect)),
             cancel_request(version, order, 7).to_vec(),
@@ -305,7 +305,7 @@ fn streams() -> Vec<Input> {
 }
 
 /// Two replies in fragments, interleaved in 1.2.
-fn fragments(dialect: Dialect) -> Vec<u8> {
+fn fragments(dialect: SeedDialect) -> Vec<u8> {
     let cut = |id: u32| -> Vec<Vec<u8>> {
         let (status, service_contexts) = (ReplyStatus::NoException, ServiceContexts::EMPTY);
         let header = ReplyHeader { request_id: id, status, service_contexts };
@@ -441,8 +441,8 @@ fn anys() -> Vec<Input> {
 }
 
 /// Dialects in another order.
-fn others() -> impl Iterator<Item = Dialect> {
-    Dialect::of_values().skip(3).chain(Dialect::of_values())
+fn others() -> impl Iterator<Item = SeedDialect> {
+    SeedDialect::of_values().skip(3).chain(SeedDialect::of_values())
 }
 
 /// Two dialects and an alignment, a TypeCode, and two values of it.
@@ -451,7 +451,7 @@ fn dynamic_values() -> Vec<Input> {
     for (name, tc, value) in type_codes() {
         let Some(value) = value else { continue };
         let any = Any::from_dynamic(tc.clone(), &value).expect("a value of its type");
-        for (here, there) in Dialect::of_values().zip(others()) {
+        for (here, there) in SeedDialect::of_values().zip(others()) {
             let mut e = here.encoder();
             let mut written = tc.write(&mut e);
             for _ in 0..2 {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A group of features that is captured in one stream.
-struct Group {
+struct CapturedGroup {
     name: &'static str,
     features: &'static [&'static str],
     /// GIOP versions to capture it in.
@@ -22,8 +22,8 @@ struct Group {
 
 const EVERY: &[&str] = &["1.0", "1.1", "1.2"];
 
-const GROUPS: &[Group] = &[
-    Group {
+const GROUPS: &[CapturedGroup] = &[
+    CapturedGroup {
         name: "primitives",
         features: &[
             "boolean",
@@ -45,7 +45,7 @@ const GROUPS: &[Group] = &[
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "texts",
         features: &[
             "latin1",
@@ -60,14 +60,14 @@ const GROUPS: &[Group] = &[
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "texts",
         features: &["latin1", "unicode", "wchar", "wstring", "wchar_seq", "wide_text_seq"],
         versions: &["1.1"],
         bulk: "0",
         only: Some(("jacorb", &[])),
     },
-    Group {
+    CapturedGroup {
         name: "constructed",
         features: &[
             "number",
@@ -106,7 +106,7 @@ const GROUPS: &[Group] = &[
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "sequences",
         features: &[
             "boolean_seq",
@@ -135,7 +135,7 @@ const GROUPS: &[Group] = &[
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "anys",
         features: &[
             "any_primitive",
@@ -159,7 +159,7 @@ const GROUPS: &[Group] = &[
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "exceptions",
         features: &[
             "exception_empty",
@@ -180,28 +180,28 @@ const GROUPS: &[Group] = &[
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "references",
         features: &["object", "named", "nil", "named_seq", "holder", "forward_by_activator"],
         versions: &["1.2"],
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "holders",
         features: &["deliver", "deliver_exceptions"],
         versions: &["1.2"],
         bulk: "0",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "bulk",
         features: &["bulk_octets", "bulk_texts", "bulk_structs"],
         versions: &["1.1", "1.2"],
         bulk: "24000",
         only: None,
     },
-    Group {
+    CapturedGroup {
         name: "locate",
         features: &["boolean", "inheritance", "named", "forward_by_locator"],
         versions: EVERY,
@@ -254,7 +254,7 @@ pub(crate) fn run(groups: &[String]) -> Result<bool, String> {
 fn capture(
     peers: &Peers,
     peer: &str,
-    group: &Group,
+    group: &CapturedGroup,
     version: &str,
     more: &[&str],
 ) -> Result<(Vec<Stream>, String), String> {

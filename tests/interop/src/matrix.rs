@@ -86,14 +86,14 @@ pub(crate) struct Expect {
     pub(crate) peers: Vec<String>,
     #[serde(default)]
     pub(crate) runs: Vec<String>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RuleOutcome,
     pub(crate) reason: String,
 }
 
 /// What a rule expects.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Outcome {
+pub(crate) enum RuleOutcome {
     /// It is run and has to fail: when it passes, the rule is out of date.
     Fail,
     /// It is not run: the peer would crash or hang.

@@ -9,7 +9,7 @@ pub(crate) use corbie_testkit::servers::free_port;
 pub(crate) use process::Child;
 
 use crate::arguments::Selection;
-use crate::matrix::{Matrix, Outcome, Pair, Run};
+use crate::matrix::{Matrix, Pair, RuleOutcome, Run};
 use crate::table;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ fn column(matrix: &Matrix, run: &Run, pair: Pair, peers: &Peers, selection: &Sel
         |f: &&str| selection.features.is_empty() || selection.features.iter().any(|x| x == f);
     let features: Vec<&str> = features.filter(is_wanted).collect();
     let skipped = |feature: &&str| {
-        matrix.rule(run, &pair, feature).is_some_and(|(_, rule)| rule.outcome == Outcome::Skip)
+        matrix.rule(run, &pair, feature).is_some_and(|(_, rule)| rule.outcome == RuleOutcome::Skip)
     };
     let to_run: Vec<&str> = features.iter().copied().filter(|f| !skipped(f)).collect();
     let bulk = if selection.quick { run.bulk.min(1 << 20) } else { run.bulk };
@@ -99,7 +99,9 @@ fn column(matrix: &Matrix, run: &Run, pair: Pair, peers: &Peers, selection: &Sel
     };
     let cell = |feature: &str| match (&answers, matrix.rule(run, &pair, feature)) {
         _ if !there => Cell::Missing,
-        (_, Some((rule, of))) if of.outcome == Outcome::Skip => Cell::Known { rule, ran: false },
+        (_, Some((rule, of))) if of.outcome == RuleOutcome::Skip => {
+            Cell::Known { rule, ran: false }
+        }
         (Err(reason), _) => Cell::Failed(reason.clone()),
         (Ok(answers), rule) => match (answers.get(feature), rule) {
             (Some(Ok(())), None) => Cell::Passed,

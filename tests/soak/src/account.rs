@@ -384,7 +384,7 @@ mod tests {
             assert_eq!((got.again, got.gaps(), got.lacks(&acknowledged)), (1, None, None));
             assert_eq!(got.count_lacking(&acknowledged, |_| true), 0);
             let immortal: Vec<u64> = numbers.iter().copied().flatten().collect();
-            assert!(received(&immortal).is_err(), "nobody died with it");
+            assert!(received(&immortal).is_err(), "no other process died with it");
         }
         assert!(mortal(&[None, Some(2), Some(0), Some(1), Some(2)]).is_err(), "it had but one");
         let never = mortal(&[Some(0), None, Some(2), Some(3)]).unwrap();

@@ -68,6 +68,16 @@ impl Failure {
     }
 }
 
+/// What to try, by the minor code that a sentence ends with.
+///
+/// A system exception shows its code as `minor code NAME 0x…`, wherever in the command it became a
+/// sentence.
+pub(crate) fn remedy(sentence: &str) -> Option<&'static str> {
+    let (_, code) = sentence.rsplit_once("minor code ")?;
+    let name = code.split(' ').next()?;
+    corbie::minor::all().find(|code| code.name == name)?.remedy
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.report {
@@ -84,5 +94,24 @@ impl From<io::Error> for Failure {
             return Self { status: 0, report: Report::Silent };
         }
         Self::new(format!("cannot write to standard output: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corbie::minor;
+
+    #[test]
+    fn a_minor_code_says_what_to_try() {
+        let exception = minor::TRANSIENT_OVERLOAD.no("too many wait");
+        let tried = minor::lookup(exception.kind, exception.minor).and_then(|code| code.remedy);
+        assert!(tried.is_some());
+        assert_eq!(remedy(&format!("cannot serve names: {exception}")), tried);
+        assert_eq!(
+            remedy("cannot serve names: TRANSIENT (minor code 0x41540003 of omniORB)"),
+            None
+        );
+        assert_eq!(remedy("no such file"), None);
     }
 }

@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write as _};
 use std::time::{Duration, Instant};
 
 use crate::escapes::{lines, one_line};
-use crate::failure::{Failure, Report};
+use crate::failure::{Failure, Report, remedy};
 
 const RED_BOLD: &str = "\x1b[1;31m";
 const PLAIN: &str = "\x1b[0m";
@@ -23,6 +23,11 @@ pub(crate) fn report(failure: &Failure) {
         }
         Report::Sentence(sentence) => writeln!(stderr, "corbie: {}", one_line(sentence)),
     };
+    if let Report::Sentence(sentence) = &failure.report
+        && let Some(remedy) = remedy(sentence)
+    {
+        let _ = writeln!(stderr, "what to try: {remedy}");
+    }
 }
 
 /// Colours are for terminals, unless the user does not want any (<https://no-color.org>).

@@ -164,7 +164,7 @@ fn a_channel_is_made_and_found_by_name() {
     let _pull = Server::of(pull);
     let end = Instant::now() + PATIENCE;
     while !events.run(&["stats", "alarms"]).stdout.contains("\"is_pulling\": true") {
-        assert!(Instant::now() < end, "nobody pulls");
+        assert!(Instant::now() < end, "no consumer pulls");
     }
     let pushed = corbie(&["events", "push", &url, "1", "2"]);
     assert_eq!(pushed.status, 0, "{pushed:?}");

@@ -377,7 +377,7 @@ fn a_backlog_takes_no_memory_and_is_delivered_in_order() {
     let got: Vec<i32> =
         (0..EVENTS).map(|_| heard.recv_timeout(PATIENCE).expect("it comes")).collect();
     assert_eq!(got, Vec::from_iter(0..EVENTS));
-    until("nothing is kept for nobody", || clients.statistics().kept_octets < 9 << 20);
+    until("nothing is kept without consumers", || clients.statistics().kept_octets < 9 << 20);
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl TypedPullSupplierServant for Peer {
 
 fn never() -> SystemException {
     SystemException::no_permission(Minor::of::<1>(), CompletionStatus::No)
-        .with_detail("nobody asks for that")
+        .with_detail("no client asks for that")
 }
 
 struct Called {

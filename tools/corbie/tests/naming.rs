@@ -93,7 +93,7 @@ fn client() -> Orb {
 
 /// A reference that tells which one it is.
 fn numbered(orb: &Orb, number: usize) -> Object {
-    let text = "corbaloc::127.0.0.1:1/nobody";
+    let text = "corbaloc::127.0.0.1:1/missing";
     let profiles = orb.string_to_object(text).expect("a reference").ior().profiles.clone();
     Object::new(orb, Ior { type_id: format!("IDL:test/{number}:1.0"), profiles })
 }
@@ -156,9 +156,9 @@ fn names_are_bound_shown_and_taken_away() {
 
 #[test]
 fn people_are_told_what_is_wrong() {
-    let nobody = corbie(&["naming", "list"]);
-    assert_eq!(nobody.status, 64);
-    assert!(nobody.stderr.contains("--name-service HOST:PORT"), "{nobody:?}");
+    let unnamed = corbie(&["naming", "list"]);
+    assert_eq!(unnamed.status, 64);
+    assert!(unnamed.stderr.contains("--name-service HOST:PORT"), "{unnamed:?}");
     let port = free_port().to_string();
     let url = format!("corbaloc::127.0.0.1:{port}/NameService");
     let gone = corbie(&["naming", "tree", "--name-service", &url]);
@@ -193,7 +193,7 @@ fn people_are_told_what_is_wrong() {
     let nowhere = corbie(&["naming", "serve", "--store", "etcd:///x", "--listen", "127.0.0.1:0"]);
     assert_eq!(nowhere.status, 64);
     assert!(nowhere.stderr.contains("etcd://HOST:PORT/PREFIX"), "{nowhere:?}");
-    let no_context = names.run(&["bind-context", "x", "corbaloc::127.0.0.1:1/nobody"]);
+    let no_context = names.run(&["bind-context", "x", "corbaloc::127.0.0.1:1/missing"]);
     assert_eq!(no_context.status, 1, "{no_context:?}");
     let limited = Names::start_at(free_port(), &other, &["--name-components-max", "2"]);
     let refused = limited.run(&["resolve", "a/b/c"]);

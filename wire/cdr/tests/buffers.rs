@@ -18,7 +18,7 @@ fn on_a_thread(work: impl FnOnce() + Send) -> BufferStatistics {
 fn empty_everything() {
     buffers::trim();
     buffers::trim();
-    assert_eq!(buffers::shared_octets(), 0, "nobody needed what is there");
+    assert_eq!(buffers::shared_octets(), 0, "no thread needed what is there");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn from_one_thread_to_another() {
     let (takes, gives) = std::thread::scope(|scope| {
         let takes = scope.spawn(move || {
             for _ in 0..5000 {
-                to.send(buffers::take(100)).expect("somebody receives");
+                to.send(buffers::take(100)).expect("the other thread receives");
             }
             buffers::statistics()
         });

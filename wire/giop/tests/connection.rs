@@ -10,6 +10,7 @@ use corbie_giop::{
     GiopError, GiopErrorKind, Incoming, MessageKind, MessageReader, ReaderLimits, Roles,
     cancel_request, close_connection, message_error,
 };
+use corbie_types::{CompletionStatus, minor};
 use samples::*;
 
 const V: Version = Version::V1_2;
@@ -49,6 +50,8 @@ fn each_end_gets_what_its_roles_say() {
         assert_eq!(incoming(roles, &closes), Ok(I::CloseConnection));
         let told = incoming(roles, &message_error(V, O)).unwrap_err();
         assert_eq!(told.kind(), GiopErrorKind::PeerReportedError);
+        let exception = told.to_system_exception(CompletionStatus::Maybe);
+        assert_eq!(exception.minor, minor::COMM_FAILURE_MESSAGE_ERROR);
         assert!(roles.last_words(&told, V).is_none(), "a MessageError is not answered");
     }
 }

@@ -9,7 +9,7 @@ use corbie_giop::{
     Answer, GiopError, GiopErrorKind, MessageHeader, MessageKind, MessageReader, ReaderLimits,
     Roles,
 };
-use corbie_types::{CompletionStatus, SystemExceptionKind};
+use corbie_types::{CompletionStatus, Minor, SystemExceptionKind, minor};
 use samples::*;
 
 fn header(version: Version, kind: MessageKind, more_fragments: bool, size: u32) -> [u8; 12] {
@@ -43,6 +43,7 @@ fn garbage_is_refused_at_its_first_octet() {
         let same = garbage.iter().zip(b"GIOP").take_while(|(a, b)| a == b).count();
         assert_eq!(sent, same + 1, "{garbage:?}");
         assert_eq!((error.kind(), error.answer()), (GiopErrorKind::BadMagic, Answer::MessageError));
+        assert_eq!(minor_of(&error), minor::COMM_FAILURE_PROTOCOL);
     }
 }
 
@@ -111,6 +112,7 @@ fn the_limit_counts_the_fragments_together() {
     // The header and id of the fragment are enough to refuse it.
     let error = error_of(&mut reader, &piece(MessageKind::Fragment, 1, 500)[..16]);
     assert_eq!(error.kind(), GiopErrorKind::MessageTooLarge);
+    assert_eq!(minor_of(&error), minor::IMP_LIMIT_MESSAGE_SIZE);
 }
 
 #[test]
@@ -129,6 +131,7 @@ fn a_million_fragments_end_at_the_limit() {
     };
     assert_eq!(accepted, ReaderLimits::DEFAULT.fragments_per_message);
     assert_eq!(error.kind(), GiopErrorKind::TooManyFragments);
+    assert_eq!(minor_of(&error), minor::IMP_LIMIT_FRAGMENTS);
     assert_eq!(error.answer(), Answer::MessageError);
     assert!(reader.memory_octets() <= 64 << 10, "{}", reader.memory_octets());
 }
@@ -248,6 +251,7 @@ fn check_malformed(octets: &[u8], what: &str) {
     reader.receive_from(octets);
     let error = reader.next().unwrap().unwrap().request().unwrap_err();
     assert_eq!((error.kind(), error.what()), (GiopErrorKind::Malformed, what), "{error}");
+    assert_eq!(minor_of(&error), minor::MARSHAL_HEADER);
     assert_eq!(error.answer(), Answer::MessageError);
     let exception = error.to_system_exception(CompletionStatus::No);
     assert_eq!(exception.kind, SystemExceptionKind::Marshal);
@@ -307,4 +311,10 @@ fn every_kind_of_error_says_who_is_at_fault() {
         }
     }
     assert_eq!(size_of::<GiopError>(), size_of::<usize>());
+    let over = GiopError::new(GiopErrorKind::OverBudget, 0, "message", "too much");
+    assert_eq!(minor_of(&over), minor::IMP_LIMIT_MEMORY);
+}
+
+fn minor_of(error: &GiopError) -> Minor {
+    error.to_system_exception(CompletionStatus::Maybe).minor
 }

@@ -109,26 +109,33 @@ fn a_strange_exception_becomes_unknown() {
 #[test]
 fn cdr_errors_become_the_exception_that_the_specification_names() {
     let kinds = [
-        (ErrorKind::UnexpectedEnd, SystemExceptionKind::Marshal),
-        (ErrorKind::InvalidValue, SystemExceptionKind::Marshal),
-        (ErrorKind::LimitExceeded, SystemExceptionKind::ImpLimit),
-        (ErrorKind::DataConversion, SystemExceptionKind::DataConversion),
-        (ErrorKind::BadParameter, SystemExceptionKind::BadParam),
-        (ErrorKind::CodeSetIncompatible, SystemExceptionKind::CodesetIncompatible),
-        (ErrorKind::WideCharacterInGiop10, SystemExceptionKind::Marshal),
-        (ErrorKind::InvalidReference, SystemExceptionKind::InvObjref),
-        (ErrorKind::BadTypeCode, SystemExceptionKind::BadTypecode),
-        (ErrorKind::LocalObject, SystemExceptionKind::Marshal),
-        (ErrorKind::NotImplemented, SystemExceptionKind::NoImplement),
+        (ErrorKind::UnexpectedEnd, minor::MARSHAL_UNEXPECTED_END),
+        (ErrorKind::InvalidValue, minor::MARSHAL_INVALID_VALUE),
+        (ErrorKind::LimitExceeded, minor::IMP_LIMIT_MESSAGE_SIZE),
+        (ErrorKind::DataConversion, minor::DATA_CONVERSION_CHARACTER),
+        (ErrorKind::BadParameter, minor::BAD_PARAM_NOT_SENDABLE),
+        (ErrorKind::CodeSetIncompatible, minor::CODESET_INCOMPATIBLE_NEGOTIATION),
+        (ErrorKind::WideCharacterInGiop10, minor::MARSHAL_WIDE_CHARACTER_FROM_CLIENT),
+        (ErrorKind::InvalidReference, minor::INV_OBJREF_MALFORMED),
+        (ErrorKind::BadTypeCode, minor::BAD_TYPECODE_MALFORMED),
+        (ErrorKind::LocalObject, minor::MARSHAL_LOCAL_OBJECT),
+        (ErrorKind::NotImplemented, minor::NO_IMPLEMENT_FEATURE),
     ];
     for (from, to) in kinds {
         let error = Encoder::native().error(from, "string", "a NUL", "none");
         let text = error.to_string();
         let exception = SystemException::from(error);
-        assert_eq!((exception.kind, exception.completed), (to, CompletionStatus::No));
+        assert_eq!((exception.minor, exception.completed), (to, CompletionStatus::No));
         assert!(exception.minor_code().is_some(), "{exception}");
         assert_eq!(exception.detail.as_deref(), Some(&*text));
     }
+    let error = Decoder::new(&[], ByteOrder::NATIVE).error(
+        ErrorKind::LimitExceeded,
+        "sequence",
+        "two elements",
+        "one",
+    );
+    assert_eq!(SystemException::from(error).minor, minor::IMP_LIMIT_DECODING);
     let mut e = Encoder::native();
     e.set_version(Version::V1_0);
     let exception = SystemException::from(e.write_wstring("x").expect_err("GIOP 1.0"));

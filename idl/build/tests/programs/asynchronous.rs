@@ -22,7 +22,7 @@ use calls::amh_ways as responses_of;
 use calls::ways::{FillError, LevelError, SetLevelError};
 use calls::{DescribedServant as _, WaysServant as _};
 use corbie::codegen::{Any, Object, WChar};
-use corbie::{Executor, Orb, SystemExceptionKind, Task, TypedResponse};
+use corbie::{Executor, Orb, Task, TypedResponse, minor};
 use ordinary::{Answer, Servant, all_calls};
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -351,7 +351,7 @@ fn serve(orb: &Orb) {
     let skeleton = calls::AsyncWaysSkeleton::new(Futures(servant));
     let futures = poa.activate(skeleton).expect("active");
     let refused = futures.title().expect_err("there is no executor");
-    assert_eq!(refused.kind, SystemExceptionKind::BadInvOrder);
+    assert_eq!(refused.minor, minor::BAD_INV_ORDER_NO_EXECUTOR);
     orb.set_executor(Arc::new(Threads));
     all_calls(&futures, &hear);
     responses::check(orb);

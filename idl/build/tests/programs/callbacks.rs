@@ -135,7 +135,7 @@ pub fn check(world: &World) {
         unreadable(world, place);
     }
     many(world);
-    nobody(world);
+    no_handler(world);
 }
 
 /// A handler active in `place`, as the client sees it.
@@ -241,7 +241,7 @@ fn many(world: &World) {
 }
 
 /// Without a handler the call is made all the same.
-fn nobody(world: &World) {
+fn no_handler(world: &World) {
     let served = world.quoter.quotes_served().expect("served");
     world.quoter.sendc_get_quote(None, "IBM").expect("sent");
     world.quoter.sendc_get_quote(None, "X").expect("sent");

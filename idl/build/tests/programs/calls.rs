@@ -57,7 +57,7 @@ impl calls::WaysServant for Servant {
     }
 
     fn tell(&self, what: &str) -> Answer<()> {
-        self.told.send(what.to_owned()).expect("somebody listens");
+        self.told.send(what.to_owned()).expect("the test listens");
         Ok(())
     }
 

@@ -72,12 +72,12 @@ fn outcomes(world: &World) {
 
 fn not_yet(world: &World) {
     let mut future = pin!(world.quoter.get_quote_async("wait"));
-    let mut nobody = Context::from_waker(Waker::noop());
-    assert!(future.as_mut().poll(&mut nobody).is_pending());
+    let mut no_task = Context::from_waker(Waker::noop());
+    assert!(future.as_mut().poll(&mut no_task).is_pending());
     world.gate.send(11).expect("the servant waits");
     // The waker given last is the one that is woken.
     assert_eq!(block_on(future.as_mut()), Ok(11));
-    let again = future.poll(&mut nobody);
+    let again = future.poll(&mut no_task);
     let Poll::Ready(Err(GetQuoteError::System(again))) = again else { panic!("{again:?}") };
     assert_eq!(again.kind, SystemExceptionKind::BadInvOrder);
     // On another thread than the one that sent it.

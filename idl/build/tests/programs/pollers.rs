@@ -9,7 +9,7 @@ use std::time::Duration;
 use corbie::messaging::{
     ExceptionHolder, GetReadyPollableError, PollableSet, Poller, TypedPoller, UnknownPollable,
 };
-use corbie::{SystemException, SystemExceptionKind};
+use corbie::{SystemException, SystemExceptionKind, minor};
 use messaging::own_interfaces::interfaces::{AmiLeftPoller, AmiTopPoller, right};
 use messaging::own_stock::stock::{
     AmiQuoterHandlerServant, AmiQuoterHandlerSkeleton, AmiQuoterPoller, InvalidStockSymbol,
@@ -220,8 +220,8 @@ fn handlers(world: &World) {
     assert_eq!(poller.get_quote(None), Ok(10));
     let poller = world.quoter.sendp_get_quote("IBM").expect("sent");
     let set = poller.create_pollable_set().expect("a set");
-    let refused = poller.set_associated_handler(Some(handler.as_object())).map_err(|e| e.kind);
-    assert_eq!(refused, Err(SystemExceptionKind::BadInvOrder));
+    let refused = poller.set_associated_handler(Some(handler.as_object())).map_err(|e| e.minor);
+    assert_eq!(refused, Err(minor::BAD_INV_ORDER_POLLER_IN_SET));
     drop(set);
     poller.set_associated_handler(Some(handler.as_object())).expect("in no set any more");
     assert_eq!(hear(), Ok(100));

@@ -188,7 +188,7 @@ fn client_gone(quoter: &Quoter, kept: &Receiver<Kept>) {
         assert!(Instant::now() < end, "the response does not see that the client is gone");
         std::thread::yield_now();
     }
-    let error = response.get_quote(1).expect_err("nobody hears it");
+    let error = response.get_quote(1).expect_err("the client is gone");
     assert_eq!((error.kind, error.completed), (CommFailure, CompletionStatus::Yes));
     assert!(calling.join().expect("no panic").is_err());
     copying.join().expect("no panic");

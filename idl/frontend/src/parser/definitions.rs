@@ -8,7 +8,7 @@ use super::{Failed, Parse, Parser};
 use crate::diagnostic::{Code, Report};
 use crate::source::Span;
 use crate::spelling;
-use crate::syntax::{AnnotationUse, Declarator, Definition, DefinitionSyntax, Item, Name};
+use crate::syntax::{AnnotationUse, Declarator, DefinitionSyntax, Item, Name, ParsedDefinition};
 use crate::token::TokenKind;
 
 /// The scope whose contents are being read; decides what may stand there.
@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 
     /// One definition with its `;`. `None` for what leaves nothing behind.
-    fn item(&mut self, place: Place) -> Parse<Option<Definition>> {
+    fn item(&mut self, place: Place) -> Parse<Option<ParsedDefinition>> {
         let docs = self.docs();
         let annotations = self.annotations()?;
         if self.peek().is("}") || *self.peek() == TokenKind::End {
@@ -128,7 +128,7 @@ impl Parser<'_> {
         }
         let kind = self.definition(place)?;
         self.semicolon()?;
-        Ok(Some(Definition { kind, docs, annotations }))
+        Ok(Some(ParsedDefinition { kind, docs, annotations }))
     }
 
     /// A word that is a keyword only here: followed by a name rather than by `::`.

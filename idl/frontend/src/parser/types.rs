@@ -6,7 +6,7 @@
 use super::{Parse, Parser};
 use crate::diagnostic::{Code, Report};
 use crate::model::{Primitive, Type};
-use crate::syntax::{Definition, TypeKind, TypeUse};
+use crate::syntax::{ParsedDefinition, TypeKind, TypeUse};
 
 impl Parser<'_> {
     /// A type that a member, parameter, element or typedef can have.
@@ -122,7 +122,7 @@ impl Parser<'_> {
             _ => self.enumeration(),
         };
         self.latest_name = outer;
-        let definition = Definition { kind: kind?, docs, annotations: Vec::new() };
+        let definition = ParsedDefinition { kind: kind?, docs, annotations: Vec::new() };
         Ok(TypeKind::Defined(Box::new(definition)))
     }
 }

@@ -117,7 +117,7 @@ impl Door {
         let (mut state, waited) =
             self.0.1.wait_timeout_while(state, PATIENCE, |s| !s.is_open).unwrap();
         state.inside -= 1;
-        assert!(!waited.timed_out(), "nobody opened the door");
+        assert!(!waited.timed_out(), "no thread opened the door");
     }
 }
 

@@ -155,3 +155,33 @@ fn overdue(awaited: Awaited, call: &CallContext<'_>) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    /// What no peer of the other tests does at will: connections that break while they are opened
+    /// or sent over.
+    #[test]
+    fn faults_of_connections_have_codes_that_say_what_to_try() {
+        let io = || io::Error::other("broken");
+        let operation = Operation::twoway("call");
+        let endpoint = Endpoint::Tcp { host: "192.0.2.1".into(), port: 1 };
+        let call = CallContext { operation: &operation, endpoint: &endpoint };
+        for (fault, code) in [
+            (ConnectionFault::NotSent(io()), minor::COMM_FAILURE_SEND),
+            (ConnectionFault::LostInQueue(io()), minor::COMM_FAILURE_SEND),
+            (ConnectionFault::ClosedInOrder, minor::TRANSIENT_CLOSE_CONNECTION),
+            (ConnectionFault::TimedOut(Awaited::Connection), minor::TIMEOUT_CONNECT),
+            (ConnectionFault::TimedOut(Awaited::OneOf(2)), minor::TIMEOUT_CONNECT),
+            (ConnectionFault::TimedOut(Awaited::Sending), minor::TIMEOUT_CALL),
+        ] {
+            let fault = CallFault::from(fault);
+            let exception = fault.raise(CompletionStatus::Maybe, &call);
+            assert_eq!(exception.minor, code, "{exception}");
+            assert!(exception.minor_code().is_some_and(|code| code.remedy.is_some()));
+            assert!(exception.to_string().contains("192.0.2.1"), "{exception}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 use crate::Object;
 use crate::client::{Binding, BindingRef};
 use crate::handles::NEIGHBOURS;
-use crate::neighbours::{self, Here, Listening};
+use crate::neighbours::{self, Here, Neighbour};
 use std::sync::atomic::Ordering;
 
 impl Here {
@@ -50,7 +50,7 @@ fn look<'b>(object: &Object, binding: &'b BindingRef<'_>) -> Option<&'b Here> {
 }
 
 /// Whether an active object has this key there.
-fn knows(listening: &Listening, key: &[u8]) -> bool {
+fn knows(listening: &Neighbour, key: &[u8]) -> bool {
     let adapter = listening.orb.server().adapter.get();
     adapter.is_some_and(|adapter| adapter.active_object(key).is_some())
 }

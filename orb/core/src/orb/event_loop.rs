@@ -138,19 +138,15 @@ impl Orb {
             return Ok(reactor);
         }
         let _making = main.making.lock();
-        let failed = |error: std::io::Error| {
-            minor::NO_RESOURCES_EVENT_LOOP.no(format!(
-                "no event loop: {error}; raise the limit of open descriptors (ulimit -n)"
-            ))
-        };
         if main.reactor.get().is_none() {
-            let reactor = reactor::new(self, Pollers::OneAtATime).map_err(failed)?;
+            let reactor =
+                reactor::new(self, Pollers::OneAtATime).map_err(|error| no_loop(&error))?;
             if self.is_shut_down() {
                 reactor.close();
             }
             let _ = main.reactor.set(reactor);
         }
-        main.reactor.get().ok_or_else(|| failed(std::io::Error::other("it is gone")))
+        main.reactor.get().ok_or_else(|| no_loop(&std::io::Error::other("it is gone")))
     }
 
     /// Sees to it that a thread runs the event loop: with `event_loop = background` one of the ORB,
@@ -171,7 +167,7 @@ impl Orb {
         });
         started.map(|_| ()).map_err(|error| {
             main.has_thread.store(false, Ordering::Release);
-            minor::NO_RESOURCES_THREAD.no(format!("no thread for the event loop: {error}"))
+            no_thread(&error)
         })
     }
 
@@ -180,5 +176,31 @@ impl Orb {
         if let Some(reactor) = self.main_loop().reactor.get() {
             reactor.close();
         }
+    }
+}
+
+#[cold]
+fn no_loop(error: &std::io::Error) -> SystemException {
+    minor::NO_RESOURCES_EVENT_LOOP
+        .no(format!("no event loop: {error}; raise the limit of open descriptors (ulimit -n)"))
+}
+
+#[cold]
+fn no_thread(error: &std::io::Error) -> SystemException {
+    minor::NO_RESOURCES_THREAD.no(format!("no thread for the event loop: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_or_a_loop_that_cannot_be_made_is_told_with_what_to_try() {
+        let refused = no_thread(&std::io::ErrorKind::WouldBlock.into());
+        assert_eq!(refused.minor, minor::NO_RESOURCES_THREAD);
+        let remedy = refused.minor_code().and_then(|code| code.remedy);
+        assert!(remedy.is_some_and(|remedy| remedy.contains("ulimit -u")), "{remedy:?}");
+        let refused = no_loop(&std::io::ErrorKind::OutOfMemory.into());
+        assert_eq!(refused.minor, minor::NO_RESOURCES_EVENT_LOOP);
     }
 }

@@ -116,7 +116,7 @@ fn local_header<'a>(object_key: &'a [u8], operation: &'a str) -> RequestHeader<'
 /// Serves a request that was held. `begins` as in [`message`].
 pub(crate) fn held_request(orb: &Orb, mut held: HeldRequest, begins: impl FnOnce(bool)) {
     if held.is_orphan() {
-        return; // Nobody is left who could be answered.
+        return; // The client is gone.
     }
     held.begin_service();
     with_held(&mut held, |request| {

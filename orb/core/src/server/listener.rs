@@ -7,7 +7,7 @@ use crate::Orb;
 use crate::neighbours;
 use crate::server::connection::accept;
 use crate::server::listening::{self, Listening};
-use crate::server::{ServerConnection, panic, turn};
+use crate::server::{Adapter, ServerConnection, panic, turn};
 use corbie_giop::Protocol;
 use corbie_settings::{ServerConcurrency, WhenFull};
 use corbie_transport::{Link, PeerOrigin};
@@ -21,19 +21,17 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// How often a listener that has no place for a connection looks again whether it is closing.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Listens on every configured endpoint, calls `set_adapter`, and starts accepting. Later calls do
-/// nothing.
+/// Listens on every configured endpoint for requests to `adapter`, and starts accepting.
 ///
 /// # Errors
-/// `INITIALIZE` (`COMPLETED_NO`) when an endpoint cannot be listened on; what `set_adapter` says.
-pub(crate) fn start(
-    orb: &Orb,
-    set_adapter: impl FnOnce() -> Result<(), SystemException>,
-) -> Result<(), SystemException> {
+/// `INITIALIZE` (`COMPLETED_NO`) when an endpoint cannot be listened on, `BAD_INV_ORDER` when there
+/// is an adapter already.
+pub(crate) fn start(orb: &Orb, adapter: Arc<dyn Adapter>) -> Result<(), SystemException> {
     let listeners = &orb.server().listeners;
     let mut listening = listeners.lock();
     if listeners.published().is_some() {
-        return Ok(());
+        let text = "the ORB has an object adapter already";
+        return Err(minor::BAD_INV_ORDER_ADAPTER_EXISTS.no(text));
     }
     // Shutdown closes the acceptors that it finds under this lock.
     if orb.server().closing.load(Ordering::Acquire) {
@@ -42,7 +40,7 @@ pub(crate) fn start(
     panic::note_places();
     // All or none: a later attempt finds nothing half done.
     let opened = listening::open_all(orb)?;
-    set_adapter()?;
+    let _ = orb.server().adapter.set(adapter);
     let (published, warnings) = listening::to_publish(orb.settings(), &opened);
     for warning in &warnings {
         tracing::warn!("{warning}");

@@ -271,7 +271,7 @@ impl Drop for ResponseHandler {
             let answered =
                 self.answer(Outcome::SystemException(&exception), &|e| exception.encode_reply(e));
             if let Err(gone) = answered {
-                tracing::debug!(%gone, "nobody waits for the response that was dropped");
+                tracing::debug!(%gone, "no client waits for the response that was dropped");
             }
         }
         if self.intercepted.is_some() {
@@ -298,7 +298,7 @@ fn client_gone(operation: &str, peer: &PeerAddress) -> SystemException {
     minor::COMM_FAILURE_CLOSED.raise(
         CompletionStatus::Yes,
         format!(
-            "the answer to {operation} reaches nobody: the connection of {peer} is closed; ask \
+            "the answer to {operation} cannot be sent: the connection of {peer} is closed; ask \
              is_client_gone() before work that only the client needs"
         ),
     )

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use corbie_types::SystemExceptionKind;
+use corbie_types::{SystemExceptionKind, minor};
 
 use super::super::{InitialReference, ListenEndpoint, WaitStrategy};
 use super::*;
@@ -168,7 +168,7 @@ fn file_errors_name_file_line_and_near_keys() {
 fn a_file_that_was_named_has_to_exist() {
     let mut args = vec!["-ORBConfigFile".to_owned(), "/nowhere/corbie.toml".to_owned()];
     let exception = Settings::from_process(PartialSettings::new(), &mut args).unwrap_err();
-    assert_eq!(exception.kind, SystemExceptionKind::Initialize);
+    assert_eq!(exception.minor, minor::INITIALIZE_CONFIGURATION);
     assert!(exception.detail.unwrap().contains("`/nowhere/corbie.toml` cannot be read"));
 }
 

@@ -447,7 +447,7 @@ mod tests {
         let mut queue = with_a_gap(&qos);
         assert_eq!(queue.len(), 3);
         queue.take_apart();
-        assert_eq!(queue.len(), 3, "whoever follows a log takes the difference for the first ones");
+        assert_eq!(queue.len(), 3, "a reader of a log takes the difference for the first ones");
         let first = next_number(&mut queue, &qos).expect("the first");
         assert_eq!(next_number(&mut queue, &qos), Some(first + 2), "the second was taken");
         queue.answered();

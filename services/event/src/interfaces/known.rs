@@ -65,7 +65,7 @@ impl From<SystemException> for Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Unknown(id) => write!(f, "nobody here knows the interface {id}"),
+            Refusal::Unknown(id) => write!(f, "the interface {id} is not known here"),
             Refusal::Rules(why) => why.fmt(f),
             Refusal::System(exception) => exception.fmt(f),
         }

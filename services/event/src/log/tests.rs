@@ -6,7 +6,9 @@ use super::format::{BATCH_HEADER, BatchHeader, SegmentHeader};
 use super::{Log, LogError, Opened, Retention, check_segment};
 use crate::event::{Event, Shape};
 use crate::interfaces::Signature;
-use corbie::{Any, CompletionStatus, Marshal as _, Operation, SystemExceptionKind, TypeCode};
+use corbie::{
+    Any, CompletionStatus, Marshal as _, Operation, SystemExceptionKind, TypeCode, minor,
+};
 use corbie_testkit::servers::ScratchFolder;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -175,7 +177,7 @@ fn a_full_disk_refuses_events_and_keeps_those_before() {
         faults::set_room(Some(room));
         let error = log.append(&[numbered(1), numbered(2)]).expect_err("there is no room");
         let exception = error.to_exception();
-        assert_eq!(exception.kind, SystemExceptionKind::NoResources, "{exception}");
+        assert_eq!(exception.minor, minor::NO_RESOURCES_STORE_FULL, "{exception}");
         assert_eq!(exception.completed, CompletionStatus::No);
         faults::set_room(None);
         assert_eq!(read_all(&log, 0), [0], "with room for {room}");

@@ -152,7 +152,7 @@ impl Proxy {
                 drop(watch);
                 self.abandon("it does not exist any more");
             }
-            Presence::Nobody => {
+            Presence::Absent => {
                 let since = *watch.absent_since.get_or_insert(now);
                 drop(watch);
                 if now.duration_since(since) >= self.channel().qos().give_up_after {
@@ -196,7 +196,7 @@ enum Presence {
     /// A server says that it does not exist.
     Gone,
     /// No peer could be asked.
-    Nobody,
+    Absent,
 }
 
 fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
@@ -210,7 +210,7 @@ fn is_there(outcome: Result<Reply, SystemException>) -> Presence {
         Err(exception) => match exception.kind {
             K::ObjectNotExist | K::InvObjref => Presence::Gone,
             // The last: its ORB is in this process, and was shut down.
-            K::CommFailure | K::Transient | K::BadInvOrder => Presence::Nobody,
+            K::CommFailure | K::Transient | K::BadInvOrder => Presence::Absent,
             // A peer that refuses is there, and a slow one may be.
             _ => Presence::There,
         },
@@ -231,9 +231,9 @@ mod tests {
         let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
         let channel =
             Channel::new("test", ChannelQos::default(), &Resources::new(Limits::default()));
-        let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/nobody").expect("a reference");
-        let nobody = Target::fixed(&nobody, Duration::from_secs(60)).expect("a target");
-        let supplier = PulledSupplier::new(&channel, nobody, None, |_| {});
+        let absent = orb.string_to_object("corbaloc::127.0.0.1:1/missing").expect("a reference");
+        let absent = Target::fixed(&absent, Duration::from_secs(60)).expect("a target");
+        let supplier = PulledSupplier::new(&channel, absent, None, |_| {});
         let flow = Flow::Pulled([Arc::clone(&supplier)].into());
         let idle = Idle::default();
         assert!(!idle.watch().is_in_use(&flow), "it has given nothing");

@@ -104,8 +104,8 @@ impl Iterators {
             .name("corbie-iterators".to_owned())
             .spawn(move || end_idle_ones(&weak))
             .map_err(|error| {
-                SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
-                    .with_detail(format!("the thread that ends iterators cannot start: {error}"))
+                minor::NO_RESOURCES_THREAD
+                    .no(format!("the thread that ends iterators cannot start: {error}"))
             })?;
         Ok(iterators)
     }
@@ -128,11 +128,9 @@ impl Iterators {
         cursor: Cursor,
     ) -> Result<BindingIterator, SystemException> {
         if orb.is_shut_down() {
-            return Err(SystemException::bad_inv_order(
-                minor::BAD_INV_ORDER_SERVICE_ENDS,
-                CompletionStatus::No,
-            )
-            .with_detail("the naming server is being shut down"));
+            return Err(
+                minor::BAD_INV_ORDER_ORB_SHUTDOWN.no("the naming server is being shut down")
+            );
         }
         let cursor = Mutex::new(cursor);
         let place = Arc::new(Place { cursor, used: Mutex::new(Instant::now()) });

@@ -102,7 +102,7 @@ fn wrapped(
 }
 
 /// Records what a run used. That is waited for, so that what advisors were told is recorded,
-/// whoever is killed then; but not for long: it goes on when the job's end is told.
+/// whichever process is killed then; but not for long: it goes on when the job's end is told.
 fn record(peers: &Peers, usage: Usage) {
     let (sender, recorded) = channel();
     let done = move |outcome: Result<Reply, SystemException>| {

@@ -6,7 +6,7 @@
 
 use super::{Link, Mechanism};
 use crate::messages::{Done, Reply, Request};
-use corbie::{CompletionStatus, Object, SystemException, minor};
+use corbie::{Object, SystemException, minor};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -201,8 +201,8 @@ impl Link for StaticLink {
 }
 
 fn too_many() -> SystemException {
-    SystemException::no_resources(minor::NO_RESOURCES_REQUESTS, CompletionStatus::No)
-        .with_detail(format!("{WAITING_MAX} requests wait for this component already"))
+    minor::NO_RESOURCES_REQUESTS
+        .no(format!("{WAITING_MAX} requests wait for this component already"))
 }
 
 #[cfg(test)]
@@ -272,6 +272,7 @@ mod tests {
             assert!(state.put(1, Box::new(|_| ())).is_ok());
         }
         assert!(state.put(1, Box::new(|_| ())).is_err());
+        assert_eq!(too_many().minor, minor::NO_RESOURCES_REQUESTS);
         assert!(state.put(2, Box::new(|_| ())).is_ok(), "it is of each target");
         assert!(state.take().is_some());
         assert!(state.put(1, Box::new(|_| ())).is_ok());

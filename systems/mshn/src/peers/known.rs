@@ -136,9 +136,9 @@ mod tests {
     }
 
     /// A link to nothing.
-    struct Nobody;
+    struct Absent;
 
-    impl Link for Nobody {
+    impl Link for Absent {
         fn call(&self, _: &Request) -> Result<Reply, SystemException> {
             Err(SystemException::transient(minor::TRANSIENT_NOT_NOW, CompletionStatus::No))
         }
@@ -154,7 +154,7 @@ mod tests {
         let mut known = KnownPeers::default();
         let names: Arc<[String]> = ["a", "b", "c"].map(str::to_owned).into();
         known.listed(group, &names);
-        let link: Arc<dyn Link> = Arc::new(Nobody);
+        let link: Arc<dyn Link> = Arc::new(Absent);
         let before = Instant::now();
         known.failed(
             group,

@@ -1,7 +1,7 @@
 //! Components of this process that call each other's functions: the paper's "non-CORBA" case
 //! (paper MSHN §4.2). Used by `peers.rs`.
 
-use super::{Address, forgotten, lock, nobody};
+use super::{Address, forgotten, lock, not_there};
 use crate::messages::{Component, Done, Reply, Request, Role};
 use corbie::SystemException;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Here {
         };
         match found {
             Some(component) => component.serve(request, done),
-            None => done(Err(nobody(&format!("there is no {} here", to.role)))),
+            None => done(Err(not_there(&format!("there is no {} here", to.role)))),
         }
     }
 

@@ -286,7 +286,7 @@ mod tests {
         exchange(&a, &b);
         let means = a.means_of("app").unwrap();
         assert!((2..=3).contains(&means.means[0].samples), "{means:?}");
-        assert_eq!(b.means_of("app").unwrap(), means, "what nobody could tell is told, too");
+        assert_eq!(b.means_of("app").unwrap(), means, "what no replica could tell is told, too");
         drop(a);
         assert_eq!(open().means_of("app").unwrap(), means);
     }

@@ -51,7 +51,7 @@ fn site() -> Result<Site, SystemException> {
             let name = format!("{demux:?}{lifespan:?}");
             let poa = root.create_poa(&name, Some(&manager), &policies)?;
             for id in ["a", "b"] {
-                poa.activate_object_with_id(&ObjectId::from(id), Arc::new(Target))?;
+                poa.activate_object_with_id(&ObjectId::from(id), Arc::new(TargetServant))?;
                 let reference = poa.id_to_reference(&ObjectId::from(id))?;
                 if lifespan == Lifespan::Transient {
                     let key = reference.object_key().unwrap_or_default();
@@ -61,7 +61,7 @@ fn site() -> Result<Site, SystemException> {
         }
     }
     by_request(&root, "default", RequestProcessing::DefaultServant)?
-        .set_servant(Arc::new(Target))?;
+        .set_servant(Arc::new(TargetServant))?;
     by_request(&root, "activator", RequestProcessing::ServantManager)?
         .set_servant_manager(ServantManager::activator(ShortIds))?;
     Ok(Site { demultiplexer: Demultiplexer::of(&root), incarnation, _root: root })
@@ -81,9 +81,9 @@ fn by_request(
     Ok(root.create_poa(name, Some(&root.the_poa_manager()), &policies)?)
 }
 
-struct Target;
+struct TargetServant;
 
-impl Servant for Target {
+impl Servant for TargetServant {
     fn _interfaces(&self) -> &'static [&'static str] {
         &["IDL:Fuzz/Target:1.0"]
     }
@@ -106,7 +106,7 @@ impl ServantActivator for ShortIds {
             )
             .into());
         }
-        Ok(Arc::new(Target))
+        Ok(Arc::new(TargetServant))
     }
 
     fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}

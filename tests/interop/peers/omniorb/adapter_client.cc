@@ -220,7 +220,7 @@ Afterwards persistent_reference() {
   };
 }
 
-// The object ended with its process, and nobody else answers for it.
+// The object ended with its process, and no other server answers for it.
 Afterwards transient_reference() {
   Top_var it = root->get_only_top();
   CORBA::String_var s = it->from_top(1);

@@ -7,13 +7,13 @@ use crate::idl::adapters::{Ending, Item, Kind, Yard};
 use crate::values::{Different, check_equal, expect};
 use corbie::{CompletionStatus, SystemExceptionKind};
 
-type Named = (&'static str, fn(&Call) -> Outcome);
+type AdapterCase = (&'static str, fn(&Call) -> Outcome);
 
 const NO: Option<CompletionStatus> = Some(CompletionStatus::No);
 
 /// All of them, in order.
 pub(super) fn features() -> Vec<Feature> {
-    let all: [Named; 10] = [
+    let all: [AdapterCase; 10] = [
         ("poa_kept", kept),
         ("poa_stable", stable),
         ("poa_default_servant", default_servant),

@@ -76,7 +76,7 @@ fn transient(call: &Call) -> Result<Afterwards, Failure> {
             Ok(expect(it.as_object().non_existent()?, "_non_existent says that it is there")?)
         }
         Err(other) => Err(other.into()),
-        Ok(text) => Err(Different(format!("somebody answers: {text}")).into()),
+        Ok(text) => Err(Different(format!("a server answers: {text}")).into()),
     }))
 }
 

@@ -397,7 +397,7 @@ fn active<S: TypedServant>(poa: &Poa, servant: S) -> Result<S::Reference, Differ
     poa.activate(servant).map_err(failed)
 }
 
-type Given<T> = Result<Option<T>, SystemException>;
+type Answered<T> = Result<Option<T>, SystemException>;
 
 impl RootServant for RootOne {
     fn peer(&self) -> Result<String, SystemException> {
@@ -406,73 +406,73 @@ impl RootServant for RootOne {
     fn last_mismatch(&self) -> Result<String, SystemException> {
         Ok(self.side.last_mismatch())
     }
-    fn get_primitives(&self) -> Given<Primitives> {
+    fn get_primitives(&self) -> Answered<Primitives> {
         Ok(Some(self.primitives.clone()))
     }
-    fn get_texts(&self) -> Given<Texts> {
+    fn get_texts(&self) -> Answered<Texts> {
         Ok(Some(self.texts.clone()))
     }
-    fn get_structs(&self) -> Given<Structs> {
+    fn get_structs(&self) -> Answered<Structs> {
         Ok(Some(self.structs.clone()))
     }
-    fn get_unions(&self) -> Given<Unions> {
+    fn get_unions(&self) -> Answered<Unions> {
         Ok(Some(self.unions.clone()))
     }
-    fn get_sequences(&self) -> Given<Sequences> {
+    fn get_sequences(&self) -> Answered<Sequences> {
         Ok(Some(self.sequences.clone()))
     }
-    fn get_arrays(&self) -> Given<Arrays> {
+    fn get_arrays(&self) -> Answered<Arrays> {
         Ok(Some(self.arrays.clone()))
     }
-    fn get_fixeds(&self) -> Given<Fixeds> {
+    fn get_fixeds(&self) -> Answered<Fixeds> {
         Ok(Some(self.fixeds.clone()))
     }
-    fn get_anys(&self) -> Given<Anys> {
+    fn get_anys(&self) -> Answered<Anys> {
         Ok(Some(self.anys.clone()))
     }
-    fn get_exceptions(&self) -> Given<Exceptions> {
+    fn get_exceptions(&self) -> Answered<Exceptions> {
         Ok(Some(self.exceptions.clone()))
     }
-    fn get_attributes(&self) -> Given<Attributes> {
+    fn get_attributes(&self) -> Answered<Attributes> {
         Ok(Some(self.attributes.clone()))
     }
-    fn get_bottom(&self) -> Given<Bottom> {
+    fn get_bottom(&self) -> Answered<Bottom> {
         Ok(Some(self.bottom.clone()))
     }
-    fn get_top(&self) -> Given<Top> {
+    fn get_top(&self) -> Answered<Top> {
         Ok(Some(self.bottom.clone().into()))
     }
-    fn get_only_top(&self) -> Given<Top> {
+    fn get_only_top(&self) -> Answered<Top> {
         Ok(Some(self.only_top.clone()))
     }
-    fn get_references(&self) -> Given<References> {
+    fn get_references(&self) -> Answered<References> {
         Ok(Some(self.references.clone()))
     }
-    fn get_oneways(&self) -> Given<Oneways> {
+    fn get_oneways(&self) -> Answered<Oneways> {
         Ok(Some(self.oneways.clone()))
     }
-    fn get_bulk(&self) -> Given<Bulk> {
+    fn get_bulk(&self) -> Answered<Bulk> {
         Ok(Some(self.bulk.clone()))
     }
-    fn get_forwarded(&self, how: ForwardMode) -> Given<Forwarded> {
+    fn get_forwarded(&self, how: ForwardMode) -> Answered<Forwarded> {
         self.forwarding.reference(how).map(Some)
     }
-    fn get_counter(&self) -> Given<Counter> {
+    fn get_counter(&self) -> Answered<Counter> {
         Ok(Some(self.counter.clone()))
     }
-    fn get_keywords(&self) -> Given<Keywords> {
+    fn get_keywords(&self) -> Answered<Keywords> {
         Ok(Some(self.keywords.clone()))
     }
     fn get_constants(&self) -> Result<Constants, SystemException> {
         Ok(constants())
     }
-    fn get_extensions(&self) -> Given<Object> {
+    fn get_extensions(&self) -> Answered<Object> {
         Ok(Some(self.extensions.clone().into_object()))
     }
-    fn get_asynchrony(&self) -> Given<Object> {
+    fn get_asynchrony(&self) -> Answered<Object> {
         Ok(Some(self.host.clone().into_object()))
     }
-    fn get_yard(&self) -> Given<Object> {
+    fn get_yard(&self) -> Answered<Object> {
         Ok(Some(self.yard.clone().into_object()))
     }
 }

@@ -51,7 +51,7 @@ impl System {
         let victims: Vec<_> = victims.into_iter().filter(|slot| !self.hangs(*slot)).collect();
         let victim = victims.get(self.seed.below(victims.len())).copied();
         let events = 1 + self.seed.below(200) as u64;
-        let Some(victim) = victim else { return Err("nobody is here".into()) };
+        let Some(victim) = victim else { return Err("no process is here".into()) };
         if let Some(running) = &mut self.slots[victim].running {
             running.progress(events)?;
         }

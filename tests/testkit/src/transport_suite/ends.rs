@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 pub fn a_dead_endpoint_refuses_in_time(subject: &dyn TransportSubject) {
     let dead = subject.dead_endpoint();
     let begun = Instant::now();
-    let error = Link::connect(&dead, Some(PATIENCE), None).expect_err("nobody listens");
+    let error = Link::connect(&dead, Some(PATIENCE), None).expect_err("no acceptor listens");
     let refusals = [ErrorKind::ConnectionRefused, ErrorKind::NotFound];
     assert!(refusals.contains(&error.kind()), "{error:?}");
     let over = Instant::now();
     let error = Link::connect(&dead, None, Some(over)).expect_err("the time is over");
     assert_eq!(error.kind(), ErrorKind::TimedOut, "{error:?}");
     let soon = Instant::now() + Duration::from_millis(200);
-    Link::connect(&dead, None, Some(soon)).expect_err("nobody listens");
+    Link::connect(&dead, None, Some(soon)).expect_err("no acceptor listens");
     assert!(begun.elapsed() < PATIENCE);
 }
 
@@ -142,5 +142,5 @@ pub fn closing_an_acceptor_wakes_a_thread_that_accepts(subject: &dyn TransportSu
         assert!(waiting.join().expect("no panic").is_err());
     });
     let failed = Link::connect(&endpoint, Some(Duration::from_secs(1)), None);
-    assert!(failed.is_err(), "nobody listens any more");
+    assert!(failed.is_err(), "no acceptor listens any more");
 }

@@ -37,12 +37,12 @@ pub fn sending_ends_in_time(subject: &dyn TransportSubject) {
     let (ours, _theirs) = subject.pair();
     ours.set_send_timeout(Some(SOON)).expect("a time-out");
     let begun = Instant::now();
-    let error = ours.send_one(&octets).expect_err("nobody reads");
+    let error = ours.send_one(&octets).expect_err("the peer does not read");
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(begun.elapsed() >= SOON, "{:?}", begun.elapsed());
     assert!(begun.elapsed() < PATIENCE);
     let begun = Instant::now();
-    ours.send_now(b"nobody listens");
+    ours.send_now(b"no peer reads this");
     assert!(begun.elapsed() < PATIENCE, "a last word is not waited for");
 }
 

@@ -60,7 +60,7 @@ proptest! {
                     next = next.wrapping_add(written as u8);
                 }
                 Step::Publish => {
-                    prop_assert!(!producer.publish(control), "nobody sleeps");
+                    prop_assert!(!producer.publish(control), "no reader sleeps");
                     shown.append(&mut hidden);
                 }
                 Step::Take(octets) => {

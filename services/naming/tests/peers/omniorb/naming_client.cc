@@ -67,7 +67,7 @@ static int use(CORBA::ORB_ptr orb) {
   refused("rebind a context", [&] { root->rebind(name({{"desk", ""}, {"drawer", "d"}}), desk); });
   refused("rebind_context of an object", [&] { root->rebind_context(name({{"desk", ""}, {"pen", "ink"}}), desk); });
   refused("rebind_context", [&] { root->rebind_context(name({{"desk", ""}, {"drawer", "d"}}), drawer); });
-  refused("missing", [&] { root->resolve(name({{"desk", ""}, {"nobody", "x"}, {"y", ""}})); });
+  refused("missing", [&] { root->resolve(name({{"desk", ""}, {"missing_name", "x"}, {"y", ""}})); });
   refused("not a context", [&] { root->resolve(name({{"desk", ""}, {"pen", "ink"}, {"y", ""}})); });
   refused("empty", [&] { root->resolve(Name()); });
   refused("not empty", [&] { desk->destroy(); });

@@ -162,8 +162,8 @@ fn to_sender(sender: &Sender<Outcome>) -> Done {
 
 fn is_lost(outcome: Outcome) {
     let exception = outcome.unwrap_err();
-    let expected = (SystemExceptionKind::CommFailure, CompletionStatus::Maybe);
-    assert_eq!((exception.kind, exception.completed), expected, "{exception}");
+    let expected = (corbie::minor::COMM_FAILURE_CHANNEL, CompletionStatus::Maybe);
+    assert_eq!((exception.minor, exception.completed), expected, "{exception}");
     assert!(exception.to_string().contains("knows nothing of it"), "{exception}");
 }
 
@@ -199,7 +199,7 @@ fn a_request_whose_answer_is_lost_fails() {
         world.link.start(&request(), to_sender(&sender));
         let served = world.kept.recv_timeout(PATIENCE).unwrap();
         // One push fails: the next answer goes another way again.
-        let nowhere = world.orbs[2].string_to_object("corbaloc::127.0.0.1:1/nobody").unwrap();
+        let nowhere = world.orbs[2].string_to_object("corbaloc::127.0.0.1:1/missing").unwrap();
         let reply_to = world.caller.hub.inbox().unwrap().reply_to.clone();
         let (hub, key) = (Arc::downgrade(&world.serving.hub), reply_to.clone());
         let pushed = move |_, outcome: Result<(), SystemException>| {

@@ -261,7 +261,7 @@ final class AdapterClient {
         };
     }
 
-    /** The object ended with its process, and nobody else answers for it. */
+    /** The object ended with its process, and no other server answers for it. */
     private Feature transientReference() {
         Top it = root.get_only_top();
         Values.check("from_top", it.from_top(1), "only top 1");

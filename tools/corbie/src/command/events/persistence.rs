@@ -96,7 +96,7 @@ impl Patience {
             }
         });
         connected.map_err(|refusal| match refusal {
-            Refusal::Already => super::refused("somebody else is connected there".to_owned()),
+            Refusal::Already => super::refused("another client is connected there".to_owned()),
             Refusal::System(exception) => super::failed("the channel", &exception),
             Refusal::Other(failure) => failure,
         })
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(connected(vec![Err(lost()), Ok(())]), Some(0), "it was not made");
         assert_eq!(connected(vec![Err(lost()), Err(Refusal::Already)]), Some(0), "it was made");
         assert_eq!(connected(vec![Err(lost()), Err(gone()), Ok(())]), Some(1), "its server ended");
-        assert_eq!(connected(vec![Err(Refusal::Already)]), None, "by somebody else");
+        assert_eq!(connected(vec![Err(Refusal::Already)]), None, "by another client");
         let again = vec![Err(lost()), Err(gone()), Err(lost()), Err(Refusal::Already)];
         assert_eq!(connected(again), Some(1));
         assert_eq!(connected(vec![Err(gone()), Err(Refusal::Already)]), None);

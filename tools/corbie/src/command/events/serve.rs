@@ -164,7 +164,7 @@ fn limit_arguments() -> [Arg; 3] {
         ),
         limit(
             "unconnected-limit",
-            with("When a proxy that nobody connected ends", default.unconnected_limit),
+            with("When a proxy without a connection ends", default.unconnected_limit),
         ),
     ]
 }
