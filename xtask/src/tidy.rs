@@ -194,6 +194,7 @@ mod tests {
         let found = check(Project::of_texts(&[
             (specification::PAGE, &specification),
             ("ARCHITECTURE.md", map),
+            ("SECURITY.md", "| promise | shown by |\n|-|-|\n"),
             ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
             ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("a/src/lib.rs", "//! One.\n//! Two.\n"),

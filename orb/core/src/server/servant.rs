@@ -47,6 +47,15 @@ pub trait Servant: Send + Sync + 'static {
         None
     }
 
+    /// Whether what one client sends without waiting has to be served in its order, also when an
+    /// upcall takes long: by default so for the interfaces of the Event Service, whose consumers
+    /// and channels get events by calls that overlap. The whole ORB keeps the order then
+    /// ([`Orb::keep_request_order`](crate::Orb::keep_request_order)).
+    fn _keeps_order(&self) -> bool {
+        const IN_ORDER: [&str; 2] = ["IDL:omg.org/CosEvent", "IDL:omg.org/CosTypedEvent"];
+        self._interfaces().iter().any(|id| IN_ORDER.iter().any(|part| id.starts_with(part)))
+    }
+
     /// Whether even the operations of `CORBA::Object` (`_is_a` and so on) go to
     /// [`Servant::_dispatch`], since the object is elsewhere.
     fn _forwards(&self) -> bool {

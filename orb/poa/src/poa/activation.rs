@@ -176,6 +176,9 @@ impl PoaInner {
         if unique && let Some(object) = map.by_servant(servant) {
             return Err(already(object, PoaError::ServantAlreadyActive));
         }
+        if servant._keeps_order() {
+            self.orb.keep_request_order();
+        }
         let name = map.insert(id, Arc::clone(servant)).ok_or(Obstacle::Final(PoaError::Full))?;
         map.at(name, id).cloned().ok_or(Obstacle::Final(PoaError::Full))
     }

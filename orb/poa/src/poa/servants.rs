@@ -69,6 +69,9 @@ impl Poa {
     /// [`PoaError::WrongPolicy`] without `USE_DEFAULT_SERVANT`.
     pub fn set_servant(&self, servant: Arc<dyn Servant>) -> Result<(), PoaError> {
         self.needs_default("set_servant")?;
+        if servant._keeps_order() {
+            self.orb().keep_request_order();
+        }
         let before = self.0.servants.default.write().replace(servant);
         // After the lock: its destructor is application code.
         drop(before);
