@@ -196,7 +196,10 @@ fn as_client_unchecked(client: &corbie::Orb, echo: &Echo) -> Echo {
 #[test]
 fn arguments_that_do_not_fit_behind_another_header_are_not_sent_on() {
     let (server, echo, _noted) = serve(&[]);
-    let port = server.listen_addresses()[0].port();
+    // Another version can be asked for over TCP only.
+    let Some(port) = server.listen_addresses().first().map(|address| address.port()) else {
+        return server.shutdown(true);
+    };
     let outcomes = ["Move", "MoveMove"].map(|key| {
         server.bind_object_key(key, &echo.0);
         let (orb, moves) = client(&format!("corbaloc:iiop:1.0@127.0.0.1:{port}/{key}"), &[]);
