@@ -19,7 +19,7 @@ static CALL: Operation = Operation::twoway("call");
 /// How rounds went.
 #[derive(Debug)]
 pub(super) struct Rounds {
-    count: usize,
+    pub(super) count: usize,
     pub(super) failed: usize,
     pub(super) why: Option<String>,
     p50: Duration,
