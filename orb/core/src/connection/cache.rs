@@ -65,7 +65,7 @@ impl ConnectionCache {
     }
 
     /// Closes connections idle for longer than `idle_timeout`, and beyond `most` the oldest idle
-    /// ones; forgets pools that nobody uses any more.
+    /// ones; forgets pools that are no longer in use.
     pub(crate) fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
         let pools = &mut self.lock().by_endpoint;
         if let Some(cutoff) = Instant::now().checked_sub(SHORT) {

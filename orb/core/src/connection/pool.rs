@@ -77,7 +77,7 @@ struct State {
         reason = "moved out and in by every call: a pointer, not 400 octets"
     )]
     idle: Vec<Box<ClientConnection>>,
-    /// Idle, but replies that nobody waits for are still to come: taken last.
+    /// Idle, but replies to calls that were given up are still to come: taken last.
     #[expect(clippy::vec_box, reason = "as above")]
     indebted: Vec<Box<ClientConnection>>,
     /// Idle and in use; more than `connections_per_endpoint` only while nested calls need them.
@@ -359,7 +359,7 @@ impl ConnectionPool {
 }
 
 /// A connection taken out of its pool. Dropped, it goes back when the call ended well, and is
-/// closed when not: nobody knows then what would arrive on it next.
+/// closed when not, since a reply to the failed call could arrive on it next.
 pub(crate) struct PooledConnection {
     /// `Some` until dropped.
     connection: Option<Box<ClientConnection>>,

@@ -46,7 +46,7 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
     let settings = orb.settings();
     let of_connection = connection.state().accepted.deferred.fetch_sub(1, Ordering::AcqRel) - 1;
     let total = due.total.fetch_sub(1, Ordering::AcqRel) - 1;
-    // Counts go through every number, so whoever waits is woken.
+    // The count passes through every number, so the threads that wait for room are woken.
     if of_connection == eased(settings.pending_responses_max)
         || total == eased(settings.pending_responses_total_max)
     {
@@ -65,7 +65,7 @@ pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
         return true;
     }
     let of_connection = connection.state().accepted.deferred.load(Ordering::Acquire);
-    // Who defers nothing is not asked about the others.
+    // A connection without deferred answers of its own is not held back by those of others.
     of_connection > 0
         && (of_connection >= orb.settings().pending_responses_max
             || orb.server().due_responses.total.load(Ordering::Acquire)

@@ -186,7 +186,7 @@ impl ConnectionPool {
         if is_opening || common.is_some_and(|connection| connection.is_in_use()) {
             return true;
         }
-        // Unless it was used since: then whoever used it may ask next.
+        // A call since the load above counts as use: the next purge looks again.
         let reset = self.shared.uses.compare_exchange(uses, 0, Ordering::SeqCst, Ordering::SeqCst);
         reset.is_err()
     }

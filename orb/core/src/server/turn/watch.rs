@@ -18,7 +18,7 @@ impl Orb {
     /// From now on the requests of one connection are served in their order also while an upcall is
     /// long, where a connection has threads of its own. For servants that are told one thing after
     /// the other by clients that do not wait, as the consumers of events are: the object adapter
-    /// calls it for those ([`Servant::_keeps_order`](crate::Servant::_keeps_order)).
+    /// calls it for those (`Servant::_keeps_order`).
     pub fn keep_request_order(&self) {
         self.server().keeps_order.store(true, Ordering::Relaxed);
     }
