@@ -64,7 +64,7 @@ impl MessageProtocol for Crc {
         let order = ByteOrder::from_flag(message[2] >> 7);
         let said = Decoder::new(&message[CHECKSUM..], order).read_ulong();
         let (before, behind) = (&message[..CHECKSUM], &message[CHECKSUM + 4..]);
-        let is = [before, &[0; 4], behind].into_iter().fold(Checksum::NEW, Checksum::add).value();
+        let is = checksum([before, &[0; 4], behind].into_iter());
         if said.as_ref().is_ok_and(|said| *said == is) {
             return Ok(());
         }
@@ -151,36 +151,13 @@ impl MessageProtocol for Crc {
 /// Fills in the CRC of the message in `e`, which lies in pieces when it has large arguments.
 fn seal(e: &mut Encoder<'_>) {
     e.patch_ulong(e.placeholder_at(CHECKSUM), 0);
-    let checksum = e.segments().fold(Checksum::NEW, Checksum::add).value();
+    let checksum = checksum(e.segments());
     e.patch_ulong(e.placeholder_at(CHECKSUM), checksum);
 }
 
-/// CRC-32 as in Ethernet and zip.
-struct Checksum(u32);
-
-impl Checksum {
-    const NEW: Self = Self(u32::MAX);
-    const TABLE: [u32; 256] = {
-        let mut table = [0; 256];
-        let mut octet = 0;
-        while octet < table.len() {
-            let (mut value, mut bit) = (octet as u32, 0);
-            while bit < 8 {
-                value = value >> 1 ^ if value & 1 == 1 { 0xedb8_8320 } else { 0 };
-                bit += 1;
-            }
-            table[octet] = value;
-            octet += 1;
-        }
-        table
-    };
-
-    fn add(self, octets: &[u8]) -> Self {
-        let step = |crc: u32, octet: &u8| Self::TABLE[(crc as u8 ^ octet) as usize] ^ crc >> 8;
-        Self(octets.iter().fold(self.0, step))
-    }
-
-    fn value(self) -> u32 {
-        !self.0
-    }
+/// The CRC-32 (as in Ethernet and zip) of octets that lie in pieces.
+fn checksum<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    pieces.for_each(|piece| hasher.update(piece));
+    hasher.finalize()
 }
