@@ -54,8 +54,8 @@ pub use corbie_poa::AdapterActivator;
 pub use corbie_poa::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, ObjectId, Poa,
     PoaCurrent, PoaCurrentError, PoaError, PoaManager, PoaManagerError, PoaManagerFactory,
-    PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy, RequestProcessing, ServantDemux,
-    ServantRetention, Synchronization, This, ThreadModel,
+    PoaManagerPolicy, PoaManagerState, PoaPolicies, PoaPolicy, RequestOrder, RequestProcessing,
+    ServantDemux, ServantRetention, Synchronization, This, ThreadModel,
 };
 #[cfg(feature = "servant-managers")]
 pub use corbie_poa::{Cookie, ServantActivator, ServantLocator, ServantManager, ServantRefusal};

@@ -8,8 +8,8 @@ mod echo;
 use corbie::codegen::Marshal;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{
-    Interface as _, Operation, Orb, ReplySink, ResponseHandler, Servant, ServerRequest,
-    SystemException, SystemExceptionKind, TypedServant,
+    Interface as _, Operation, Orb, ReplySink, RequestOrder, ResponseHandler, Servant,
+    ServerRequest, SystemException, SystemExceptionKind, TypedServant,
 };
 use echo::{Echo, as_client, loopback_orb};
 use std::collections::{BTreeSet, HashSet};
@@ -147,6 +147,29 @@ fn meet(options: &[&str], count: usize) {
 #[test]
 fn fifty_calls_over_one_connection_are_in_a_servant_at_once() {
     meet(&[], 50);
+}
+
+#[test]
+fn so_they_are_beside_objects_that_keep_the_order_of_requests() {
+    let (orbs, echo, scene) = stage(&[]);
+    let root = orbs[0].root_poa().unwrap();
+    let manager = root.the_poa_manager();
+    let policies = [RequestOrder::AsSent.into()];
+    let ordered = root.create_poa("ordered", Some(&manager), &policies).unwrap();
+    let other = Arc::<Scene>::default();
+    let in_order = ordered.activate(Stage(Arc::clone(&other))).unwrap();
+    let in_order = as_client(&loopback_orb(&[]), &in_order);
+    let (sender, ended) = mpsc::channel();
+    for value in 0..50 {
+        send(&in_order, &STAY, 50 + value, &sender);
+        send(&echo, &STAY, value, &sender);
+    }
+    drop(scene.wait(|state| state.inside == 50));
+    assert_eq!(other.wait(|state| state.inside == 1).most, 1);
+    [scene, other].iter().for_each(|scene| scene.change(|state| state.is_open = true));
+    assert!(outcomes(&ended, 100).into_iter().eq(0..100));
+    in_order.as_object().orb().shutdown(true);
+    end(orbs);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Requests of one thread to one object keep their order, whatever they wait for and whatever other
-//! threads do meanwhile: two-way, oneway in all scopes, asynchronous.
+//! threads do meanwhile: two-way, oneway in all scopes, asynchronous. Asynchronous ones overlap where
+//! several threads serve, unless the policy of the POA or the servant says that they must not.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,7 +8,8 @@ mod echo;
 
 use corbie::policy::{BufferingConstraint, Policy, SetOverrideType, SyncScope};
 use corbie::{
-    Interface, Operation, ReplySink, Servant, ServerRequest, SystemException, TypedServant,
+    Interface, Operation, ReplySink, RequestOrder, Servant, ServerRequest, SystemException,
+    TypedServant,
 };
 use echo::{Echo, as_client, loopback_orb};
 use std::sync::{Arc, Mutex, mpsc};
@@ -20,8 +22,20 @@ const REQUESTS: u64 = 400;
 const ONEWAY: Operation = Operation::oneway("note");
 const TWOWAY: Operation = Operation::twoway("note");
 
+/// What keeps the order of requests that overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeptBy {
+    /// Nothing: as the strategy has it.
+    Strategy,
+    Policy,
+    Servant,
+}
+
 /// Writes down what it is told.
-struct Noting(Arc<Mutex<Vec<u64>>>);
+struct Noting {
+    noted: Arc<Mutex<Vec<u64>>>,
+    kept_by: KeptBy,
+}
 
 impl Servant for Noting {
     fn _interfaces(&self) -> &'static [&'static str] {
@@ -29,8 +43,17 @@ impl Servant for Noting {
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        self.0.lock().unwrap().push(request.arguments().read_ulonglong()?);
+        let value = request.arguments().read_ulonglong()?;
+        if self.kept_by != KeptBy::Strategy && value % 100 == 50 {
+            // tidy: sleep: upcalls of more than 20 ms are what stand-ins are called for
+            std::thread::sleep(Duration::from_millis(45));
+        }
+        self.noted.lock().unwrap().push(value);
         request.reply(&|_| Ok(()))
+    }
+
+    fn _keeps_order(&self) -> bool {
+        self.kept_by == KeptBy::Servant
     }
 }
 
@@ -130,25 +153,46 @@ const CLIENTS: [&[&str]; 3] =
 fn requests_of_a_thread_to_an_object_keep_their_order() {
     for concurrency in SERVERS {
         for options in CLIENTS {
-            check(concurrency, options);
+            check(concurrency, options, KeptBy::Strategy);
         }
     }
 }
 
-fn check(concurrency: &str, options: &[&str]) {
+#[test]
+fn requests_that_overlap_keep_their_order_where_the_poa_or_the_servant_wants_it() {
+    for concurrency in SERVERS {
+        for kept_by in [KeptBy::Policy, KeptBy::Servant] {
+            check(concurrency, &[], kept_by);
+        }
+    }
+}
+
+fn check(concurrency: &str, options: &[&str], kept_by: KeptBy) {
     // Where several threads may serve one connection, its two-way requests overlap: a client that
-    // wants the upcalls one after the other waits for the replies, or its server has one thread.
-    let overlaps = !["reactor-per-thread", "reactive"].contains(&concurrency);
+    // wants the upcalls one after the other waits for the replies, or the server keeps the order.
+    let overlaps =
+        kept_by == KeptBy::Strategy && !["reactor-per-thread", "reactive"].contains(&concurrency);
     let kinds = if overlaps { KINDS.len() - 1 } else { KINDS.len() };
     let server = loopback_orb(&["-ORBServerConcurrency", concurrency]);
     let noted = Arc::new(Mutex::new(Vec::new()));
-    let poa = server.root_poa().unwrap();
-    poa.the_poa_manager().activate().unwrap();
-    let echo = poa.activate(Noting(Arc::clone(&noted))).unwrap();
-    let running = std::thread::spawn({
-        let server = server.clone();
-        move || server.run()
-    });
+    let root = server.root_poa().unwrap();
+    let order = match kept_by {
+        KeptBy::Policy => RequestOrder::AsSent,
+        KeptBy::Strategy | KeptBy::Servant => RequestOrder::OrbControl,
+    };
+    let manager = root.the_poa_manager();
+    let poa = root.create_poa("noting", Some(&manager), &[order.into()]).unwrap();
+    manager.activate().unwrap();
+    let echo = poa.activate(Noting { noted: Arc::clone(&noted), kept_by }).unwrap();
+    // Several threads may run a reactive server.
+    let lent = if kept_by == KeptBy::Strategy { 1 } else { 2 };
+    let lend = |_| {
+        std::thread::spawn({
+            let server = server.clone();
+            move || server.run()
+        })
+    };
+    let running: Vec<_> = (0..lent).map(lend).collect();
     let client = loopback_orb(options);
     let ways = Ways::new(&as_client(&client, &echo));
     std::thread::scope(|scope| {
@@ -159,14 +203,14 @@ fn check(concurrency: &str, options: &[&str]) {
     });
     client.shutdown(true);
     server.shutdown(true);
-    running.join().unwrap();
+    running.into_iter().for_each(|running| running.join().unwrap());
     let noted = noted.lock().unwrap();
     for thread in 0..THREADS {
         let of_thread = noted.iter().filter(|value| *value >> 32 == thread);
         let numbers: Vec<u64> = of_thread.map(|value| value & 0xffff_ffff).collect();
         let expected: Vec<u64> = (0..=REQUESTS).collect();
         let first = numbers.iter().zip(&expected).find(|(found, wanted)| found != wanted);
-        assert_eq!(first, None, "{concurrency}, {options:?}, thread {thread}: found, expected");
+        assert_eq!(first, None, "{concurrency}, {kept_by:?}, thread {thread}: found, expected");
         assert_eq!(numbers.len(), expected.len(), "{concurrency}, {options:?}: all of them came");
     }
 }

@@ -61,8 +61,8 @@ pub(crate) struct Server {
     registry: Registry,
     loops: turn::Loops,
     stand_ins: OnceLock<Arc<StandIns>>,
-    /// No request overtakes another one of its connection: no stand-in is called for long upcalls.
-    keeps_order: AtomicBool,
+    /// There are, or were, objects that keep the order of requests: the adapter is asked.
+    has_order: AtomicBool,
     pub(crate) closing: AtomicBool,
     due_responses: DueResponses,
     held: held::HeldLimits,

@@ -14,7 +14,7 @@ use crate::closed;
 use crate::object_key::ObjectKey;
 use crate::object_operations;
 use crate::poa::{NewPoa, Poa, PoaInner, Registry};
-use crate::policies::{Collocation, PoaPolicies};
+use crate::policies::{Collocation, PoaPolicies, RequestOrder};
 use corbie_core::Orb;
 use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
@@ -45,6 +45,19 @@ impl Adapter for RootPoa {
 
     fn locate(&self, object_key: &[u8]) -> Location {
         if self.may_serve(object_key) { Location::Here } else { Location::Unknown }
+    }
+
+    fn keeps_order(&self, object_key: &[u8]) -> bool {
+        let mut is_policy = false;
+        let servant = self.find(object_key, |poa, key| {
+            is_policy = poa.policies.request_order == RequestOrder::AsSent;
+            if is_policy {
+                return None;
+            }
+            let active = poa.active(key).map(|object| Arc::clone(object.servant()));
+            active.or_else(|| poa.default_servant())
+        });
+        is_policy || servant.is_some_and(|servant| servant._keeps_order())
     }
 
     fn active_object(&self, object_key: &[u8]) -> Option<Reach> {

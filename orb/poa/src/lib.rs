@@ -46,5 +46,5 @@ pub use poa::{Poa, This};
 pub use poa_manager::{PoaManager, PoaManagerFactory, PoaManagerPolicy, PoaManagerState};
 pub use policies::{
     Collocation, IdAssignment, IdUniqueness, ImplicitActivation, Lifespan, PoaPolicies, PoaPolicy,
-    RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
+    RequestOrder, RequestProcessing, ServantDemux, ServantRetention, Synchronization, ThreadModel,
 };

@@ -21,6 +21,18 @@ pub enum ThreadModel {
     MainThread,
 }
 
+/// In which order requests of one client are served that it sends without waiting for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RequestOrder {
+    /// As the ORB's server concurrency has it: two-way requests may overtake each other where
+    /// several threads serve a connection.
+    #[default]
+    OrbControl,
+    /// As they came over the connection, one after the other, in every concurrency: nothing of the
+    /// same connection is read until the upcall has ended, or waits for a call of its own.
+    AsSent,
+}
+
 /// How long references of a POA stay good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Lifespan {
@@ -173,6 +185,8 @@ macro_rules! policies {
 policies! {
     /// Which threads may be inside servants at the same time.
     thread: Thread(ThreadModel) "`ThreadPolicy`.",
+    /// In which order requests of one client are served.
+    request_order: RequestOrder(RequestOrder) "In which order requests are served.",
     /// How long references stay good.
     lifespan: Lifespan(Lifespan) "`LifespanPolicy`.",
     /// Whether one servant may serve several objects.

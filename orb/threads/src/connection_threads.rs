@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const FEW_MESSAGES: u32 = 4;
 
 /// The message taken last is not overtaken although the token was given back: it is a oneway in its
-/// upcall.
+/// upcall, or its object keeps the order.
 const KEPT: u32 = 1;
 
 /// See the module.

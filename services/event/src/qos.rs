@@ -33,8 +33,8 @@ pub struct ChannelQos {
     /// taken from suppliers that wait; what they push beyond that is refused with `TRANSIENT`.
     pub queue_octets: usize,
     /// Pushes to one consumer that may be on their way at once. More than 1 keeps the order only
-    /// if the consumer serves the requests of a connection one after the other, as Corbie's
-    /// default does; 1 is kept by all.
+    /// if the consumer serves the requests of a connection one after the other, as servants of
+    /// Corbie with the interfaces of the Event Service do; 1 is kept by all.
     pub window: usize,
     /// How long a consumer may take for one push.
     pub push_timeout: Duration,

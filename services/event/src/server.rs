@@ -73,7 +73,6 @@ impl EventServer {
         limits: Limits,
         store: Option<Store>,
     ) -> Result<EventServer, SystemException> {
-        orb.keep_request_order();
         let registry = ChannelRegistry::new(orb, limits, store)?;
         let servant = EventChannelFactorySkeleton::new(Factory { registry: Arc::clone(&registry) });
         let factory = registry.lasting_poa().activate_with_id("factory", servant)?;

@@ -8,18 +8,19 @@ mod fixture;
 
 use corbie::types::SystemException;
 use corbie::{
-    Any, CompletionStatus, Marshal as _, Operation, Servant, ServerRequest, SystemExceptionKind,
-    TypedServant, minor,
+    Any, CompletionStatus, Marshal as _, Operation, Orb, Servant, ServerRequest,
+    SystemExceptionKind, TypedServant, minor,
 };
 use corbie_event::corbie_events::ConsumerCounters;
 use corbie_event::cos_event_comm::{
     Disconnected, PushConsumer, PushConsumerServant, PushConsumerSkeleton, push_consumer::PushError,
 };
-use corbie_event::{Bundled, ChannelQos, Overflow, Supplier};
+use corbie_event::{Bundled, ChannelQos, Limits, Overflow, Supplier};
 use fixture::{Fixture, PATIENCE, Said, any};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 const MANY: i32 = 20_000;
 
@@ -130,6 +131,30 @@ fn every_event_comes_once_and_in_order_in_a_few_requests() {
     assert_eq!(fixture.core().statistics().received, MANY as u64);
     let requests = taker.bundles.load(Ordering::SeqCst) + taker.others.load(Ordering::SeqCst);
     assert!(requests < MANY as usize / 10, "{requests} requests for {MANY} events");
+}
+
+#[test]
+fn events_of_a_supplier_keep_their_order_whatever_threads_serve() {
+    for concurrency in ["thread-per-connection", "thread-pool", "thread-per-request"] {
+        let orb = || {
+            let listen = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+            let serve = ["-ORBServerConcurrency", concurrency];
+            Orb::init(listen.into_iter().chain(serve)).unwrap()
+        };
+        let fixture = Fixture::with_orbs(blocking(), Limits::default(), [orb(), orb()]);
+        // Some upcalls are long enough for stand-ins, and all let others run.
+        let does: Does = Box::new(|value| {
+            if value % 5_000 == 2_500 {
+                // tidy: sleep: a consumer that takes its time is what is being tested
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            std::thread::yield_now();
+            Ok(())
+        });
+        let taker = connect(&fixture, does);
+        supply(&fixture, 0..MANY);
+        expect(&taker.took, 0..MANY);
+    }
 }
 
 #[test]

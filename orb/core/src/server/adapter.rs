@@ -19,6 +19,11 @@ pub trait Adapter: Send + Sync {
     /// servant is found, else what the servant raised.
     fn dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException>;
 
+    /// Whether nothing of the same connection may overtake a request to this object. Asked before
+    /// the upcall, once an object was announced by [`Orb::expect_order`](crate::Orb::expect_order);
+    /// a look, which calls no application code but [`Servant::_keeps_order`].
+    fn keeps_order(&self, object_key: &[u8]) -> bool;
+
     /// Where the object with this key is; answers `LocateRequest` (CORBA 3.3 P2 §9.4.5).
     fn locate(&self, object_key: &[u8]) -> Location;
 

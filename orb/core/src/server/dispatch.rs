@@ -70,9 +70,8 @@ fn request(
     arguments.set_context(Some(orb));
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(()) };
-    // What the client does not wait for is not to be overtaken by what it sends next.
-    begins(header.response == ResponseFlags::WithTarget);
     let object_key = object_key(orb, &header.target);
+    begins(may_be_overtaken(orb, header.response, &object_key));
     let came_in = Some(*message);
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, came_in);
@@ -82,6 +81,29 @@ fn request(
     let outcome = admitted.and_then(|()| serve(server, &mut request));
     request.conclude(outcome);
     Ok(())
+}
+
+/// Whether what the client sends next may be served before a request has been. Not where the client
+/// does not wait for it, nor where its object keeps the order.
+#[inline]
+fn may_be_overtaken(orb: &Orb, response: ResponseFlags, object_key: &[u8]) -> bool {
+    let server = orb.server();
+    let keeps_order = server.has_order.load(Ordering::Relaxed) && keeps_order(server, object_key);
+    response == ResponseFlags::WithTarget && !keeps_order
+}
+
+#[cold]
+fn keeps_order(server: &Server, object_key: &[u8]) -> bool {
+    server.adapter.get().is_some_and(|adapter| adapter.keeps_order(object_key))
+}
+
+impl Orb {
+    /// From now on the adapter is asked which objects keep the order of requests
+    /// ([`Adapter::keeps_order`](crate::server::Adapter::keeps_order)). Called by the adapter
+    /// before it serves one.
+    pub fn expect_order(&self) {
+        self.server().has_order.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Calls `operation` of an object that this ORB serves ([`Object::is_local`]), without a
@@ -120,7 +142,7 @@ pub(crate) fn held_request(orb: &Orb, mut held: HeldRequest, begins: impl FnOnce
     }
     held.begin_service();
     with_held(&mut held, |request| {
-        begins(request.response() == ResponseFlags::WithTarget);
+        begins(may_be_overtaken(orb, request.response(), request.object_key()));
         admission::admit_again(request).and_then(|()| serve(orb.server(), request))
     });
 }

@@ -47,10 +47,10 @@ pub trait Servant: Send + Sync + 'static {
         None
     }
 
-    /// Whether what one client sends without waiting has to be served in its order, also when an
-    /// upcall takes long: by default so for the interfaces of the Event Service, whose consumers
-    /// and channels get events by calls that overlap. The whole ORB keeps the order then
-    /// ([`Orb::keep_request_order`](crate::Orb::keep_request_order)).
+    /// Whether what one client sends without waiting has to be served in its order, as oneways are:
+    /// nothing of the same connection overtakes a request to this servant. By default so for the
+    /// interfaces of the Event Service, whose consumers and channels get events by calls that
+    /// overlap. A POA has it for all its objects by the policy `RequestOrder`.
     fn _keeps_order(&self) -> bool {
         const IN_ORDER: [&str; 2] = ["IDL:omg.org/CosEvent", "IDL:omg.org/CosTypedEvent"];
         self._interfaces().iter().any(|id| IN_ORDER.iter().any(|part| id.starts_with(part)))

@@ -177,7 +177,7 @@ impl PoaInner {
             return Err(already(object, PoaError::ServantAlreadyActive));
         }
         if servant._keeps_order() {
-            self.orb.keep_request_order();
+            self.orb.expect_order();
         }
         let name = map.insert(id, Arc::clone(servant)).ok_or(Obstacle::Final(PoaError::Full))?;
         map.at(name, id).cloned().ok_or(Obstacle::Final(PoaError::Full))

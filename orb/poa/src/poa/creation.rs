@@ -8,7 +8,9 @@ use crate::active_object_map::{MapLock, MapShape, this_thread};
 use crate::closed;
 use crate::object_key::hash_of_path;
 use crate::poa_manager::{Managed, PoaManager};
-use crate::policies::{Collocation, Lifespan, PoaPolicies, PoaPolicy, Synchronization};
+use crate::policies::{
+    Collocation, Lifespan, PoaPolicies, PoaPolicy, RequestOrder, Synchronization,
+};
 use crate::thread_model::Turns;
 use crate::transitions::Transitions;
 use corbie_core::Orb;
@@ -41,6 +43,9 @@ impl Poa {
         }
         if policies.collocation == Collocation::OrbDefault {
             policies.collocation = orb.settings().collocation_strategy.into();
+        }
+        if policies.request_order == RequestOrder::AsSent {
+            orb.expect_order();
         }
         let gate = Arc::new(Gate::new().ok_or(PoaError::Full)?);
         if policies.synchronization == Synchronization::NullLock {

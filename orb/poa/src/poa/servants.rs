@@ -70,7 +70,7 @@ impl Poa {
     pub fn set_servant(&self, servant: Arc<dyn Servant>) -> Result<(), PoaError> {
         self.needs_default("set_servant")?;
         if servant._keeps_order() {
-            self.orb().keep_request_order();
+            self.orb().expect_order();
         }
         let before = self.0.servants.default.write().replace(servant);
         // After the lock: its destructor is application code.

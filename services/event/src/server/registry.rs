@@ -16,7 +16,8 @@ use crate::resources::Resources;
 use crate::workers::Workers;
 use corbie::types::InterfaceDescription;
 use corbie::{
-    CompletionStatus, IdAssignment, Lifespan, Orb, Poa, PoaPolicy, SystemException, minor,
+    CompletionStatus, IdAssignment, Lifespan, Orb, Poa, PoaPolicy, RequestOrder, SystemException,
+    minor,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,9 +25,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-const POLICIES: [PoaPolicy; 1] = [PoaPolicy::IdAssignment(IdAssignment::UserId)];
-const DURABLE: [PoaPolicy; 2] =
-    [PoaPolicy::Lifespan(Lifespan::Persistent), PoaPolicy::IdAssignment(IdAssignment::UserId)];
+/// Suppliers send many events without waiting for the first to be taken.
+const POLICIES: [PoaPolicy; 2] =
+    [PoaPolicy::IdAssignment(IdAssignment::UserId), PoaPolicy::RequestOrder(RequestOrder::AsSent)];
+const DURABLE: [PoaPolicy; 3] = [
+    PoaPolicy::Lifespan(Lifespan::Persistent),
+    PoaPolicy::IdAssignment(IdAssignment::UserId),
+    PoaPolicy::RequestOrder(RequestOrder::AsSent),
+];
 
 /// Proxies are numbered on in every life of a server, so that no number is given twice: those that
 /// were never connected are not kept.

@@ -64,8 +64,16 @@ pub(super) struct Honest {
     clients: Orb,
     naming: Naming,
     application: Object,
-    channels: Vec<(ProxyPushConsumer, Receiver<Any>)>,
+    factory: EventChannelFactory,
+    channels: Vec<Channel>,
     round: i32,
+}
+
+/// A channel with a supplier and a consumer of ours.
+struct Channel {
+    name: &'static str,
+    supplier: ProxyPushConsumer,
+    got: Receiver<Any>,
 }
 
 fn orb() -> Result<Orb, String> {
@@ -95,10 +103,10 @@ impl Honest {
         let factory = EventChannelFactory::unchecked_narrow(factory);
         let channels = ["plain", "durable"].into_iter().map(|name| {
             let channel = factory.find(name).map_err(|e| format!("{e:?}"))?.ok_or("nil")?;
-            connect(&clients, &channel)
+            connect(&clients, name, &channel)
         });
         let channels = channels.collect::<Result<_, String>>()?;
-        Ok(Self { server, clients, naming, application, channels, round: 0 })
+        Ok(Self { server, clients, naming, application, factory, channels, round: 0 })
     }
 
     /// The reference of the application.
@@ -111,15 +119,20 @@ impl Honest {
         let found = self.naming.resolve_object("application").map_err(said)?;
         found.invoke(&CALL, &|_| Ok(())).map_err(said)?;
         let event = Any::from_value::<i32>(&self.round).map_err(said)?;
-        for (supplier, got) in &self.channels {
-            supplier.push(&event).map_err(|e| format!("{e:?}"))?;
+        for Channel { name, supplier, got } in &self.channels {
+            supplier.push(&event).map_err(|e| format!("{name}: {e:?}"))?;
             let end = Instant::now() + PATIENCE;
+            let left = || end.saturating_duration_since(Instant::now());
             // Of events that others push to the channel it is one.
-            while got.recv_timeout(end.saturating_duration_since(Instant::now())).map_err(said)?
-                != event
-            {}
+            while got.recv_timeout(left()).map_err(|_| self.not_come(name))? != event {}
         }
         Ok(())
+    }
+
+    /// An event did not come: what the server says of its channel.
+    fn not_come(&self, name: &str) -> String {
+        let counters = self.factory.statistics(name);
+        format!("event {} of `{name}` did not come: {counters:?}", self.round)
     }
 
     /// Rounds one after the other for so long.
@@ -141,10 +154,7 @@ impl Honest {
     }
 }
 
-fn connect(
-    orb: &Orb,
-    channel: &EventChannel,
-) -> Result<(ProxyPushConsumer, Receiver<Any>), String> {
+fn connect(orb: &Orb, name: &'static str, channel: &EventChannel) -> Result<Channel, String> {
     let (say, got) = mpsc::channel();
     let poa = orb.root_poa().map_err(said)?;
     let listener = PushConsumerSkeleton::new(Listener(Mutex::new(say)));
@@ -155,7 +165,7 @@ fn connect(
     let suppliers = channel.for_suppliers().map_err(said)?.ok_or("nil")?;
     let supplier = suppliers.obtain_push_consumer().map_err(said)?.ok_or("nil")?;
     supplier.connect_push_supplier(None).map_err(|e| format!("{e:?}"))?;
-    Ok((supplier, got))
+    Ok(Channel { name, supplier, got })
 }
 
 impl Drop for Honest {

@@ -22,8 +22,8 @@ struct Duty {
 thread_local! {
     /// The connection that this thread serves, if any.
     static DUTY: RefCell<Option<Duty>> = const { RefCell::new(None) };
-    /// The oneway that this thread serves, which nothing of the connection overtakes; 0: none.
-    static ONEWAY: Cell<u32> = const { Cell::new(0) };
+    /// The message that this thread serves, if nothing of the connection overtakes it; 0: none.
+    static KEPT: Cell<u32> = const { Cell::new(0) };
 }
 
 /// From now on this thread serves `connection`.
@@ -37,15 +37,15 @@ pub(super) fn end_duty() {
     DUTY.set(None);
 }
 
-/// Nothing overtakes the message that this thread took until [`end_oneway`], or until this thread
+/// Nothing overtakes the message that this thread took until [`end_keeping`], or until this thread
 /// waits for a call of its own.
-pub(super) fn begin_oneway(threads: &ConnectionThreads) {
-    ONEWAY.set(threads.keep_turn());
+pub(super) fn begin_keeping(threads: &ConnectionThreads) {
+    KEPT.set(threads.keep_turn());
 }
 
-/// The upcall of a oneway has ended.
-pub(super) fn end_oneway(threads: &ConnectionThreads) {
-    threads.end_keeping(ONEWAY.take());
+/// The upcall that was not to be overtaken has ended.
+pub(super) fn end_keeping(threads: &ConnectionThreads) {
+    threads.end_keeping(KEPT.take());
 }
 
 /// To be held while this thread waits for a reply.
@@ -70,7 +70,7 @@ fn call_stand_in(Duty { orb, connection }: &Duty) -> Arc<ServerConnection> {
     connection.flush();
     if let Some(threads) = &connection.state().accepted.threads {
         // Order gives way to progress.
-        end_oneway(threads);
+        end_keeping(threads);
         if threads.begin_waiting(connection.reading(), orb.settings().pool_threads_max) {
             per_connection::start(orb, connection, threads);
         }

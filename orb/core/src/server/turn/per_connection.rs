@@ -4,7 +4,7 @@
 //! More threads read while upcalls are long, or wait for calls of their own: see
 //! [`ConnectionThreads`].
 
-use super::nested::{begin_duty, begin_oneway, end_duty, end_oneway};
+use super::nested::{begin_duty, begin_keeping, end_duty, end_keeping};
 use crate::Orb;
 use crate::server::{ServerConnection, dispatch, due_responses};
 use corbie_connection::Came;
@@ -78,7 +78,7 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Connection
         connection.handle(orb, came, None);
         return !connection.has_stopped();
     };
-    let mut is_oneway = false;
+    let mut is_kept = false;
     // Not before the connection has what it needs of the message.
     let give_turn_back = |may_be_overtaken| {
         if may_be_overtaken {
@@ -87,14 +87,14 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Connection
                 start(orb, connection, threads);
             }
         } else {
-            is_oneway = true;
-            begin_oneway(threads);
+            is_kept = true;
+            begin_keeping(threads);
             drop(reading);
         }
     };
     dispatch::message(orb, connection, &message, incoming, give_turn_back);
-    if is_oneway {
-        end_oneway(threads);
+    if is_kept {
+        end_keeping(threads);
     }
     drop(message);
     connection.flush_batch();

@@ -8,21 +8,12 @@ use corbie_threads::connection_threads::{Finding, StandIns};
 use corbie_threads::lookout::{Duty, Lookout};
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The watch sleeps when no upcall was seen for a second.
 const DUTY: Duty = Duty { thread: "corbie-watch", tick: Duration::from_millis(20), idle_ticks: 50 };
 
 impl Orb {
-    /// From now on the requests of one connection are served in their order also while an upcall is
-    /// long, where a connection has threads of its own. For servants that are told one thing after
-    /// the other by clients that do not wait, as the consumers of events are: the object adapter
-    /// calls it for those (`Servant::_keeps_order`).
-    pub fn keep_request_order(&self) {
-        self.server().keeps_order.store(true, Ordering::Relaxed);
-    }
-
     /// The stand-ins of this ORB, and their watch.
     pub(in crate::server) fn stand_ins(&self) -> Arc<StandIns> {
         let made = || {
@@ -36,9 +27,6 @@ impl Orb {
 
 /// Whether upcalls are under way.
 fn look(orb: &Orb) -> bool {
-    if orb.server().keeps_order.load(Ordering::Relaxed) {
-        return false;
-    }
     let in_upcalls = Cell::new(false);
     let is_behind = |connection: &ServerConnection| {
         let finding = look_at(orb, connection);
