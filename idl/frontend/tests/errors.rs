@@ -510,7 +510,7 @@ fn wording() {
             hint: nothing comes back: remove it, or `oneway`
         test.idl:1:47: error[E0404]: a local type cannot be used by interface `I`
             hint: make the interface local, or pass something that can be sent
-        test.idl:1:49: error[E0305]: `l` already stands for something else here
+        test.idl:1:49: error[E0305]: `l` already stands for something else here: it is `L`, as IDL ignores case
             hint: rename it, or write the outer one with its scope (`::…::L`)
         test.idl:1:12: error[E0405]: `void` is only the result of an operation
             hint: choose a type that has values
@@ -564,7 +564,7 @@ fn wording() {
             hint: peers tell types apart by their repository ids
         test.idl:1:37: error[E0418]: the type of this port is not an interface
             hint: name an interface
-        test.idl:1:39: error[E0305]: `s` already stands for something else here
+        test.idl:1:39: error[E0305]: `s` already stands for something else here: it is `S`, as IDL ignores case
             hint: rename it, or write the outer one with its scope (`::…::S`)
         test.idl:1:15: error[E0421]: an operation cannot take or return a sequence without a name
             hint: give it a name: `typedef … Name;`, and use that

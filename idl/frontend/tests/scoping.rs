@@ -226,7 +226,7 @@ interface I {
         &expect![[r#"
             test.idl:4:15: error[E0305]: `T` already stands for something else here
             test.idl:5:29: error[E0302]: `a` is already defined in this scope
-            test.idl:6:18: error[E0305]: `t` already stands for something else here
+            test.idl:6:18: error[E0305]: `t` already stands for something else here: it is `T`, as IDL ignores case
         "#]],
     );
 }

@@ -110,6 +110,16 @@ fn names_are_bound_shown_and_taken_away() {
     assert!(made.status == 0 && made.stdout.starts_with("IOR:"), "{made:?}");
     assert_eq!(names.run(&["list"]), done("empty/\nplain\nstock/\n"));
     assert_eq!(names.run(&["list", "stock/nyse"]), done("I\\.B.quoter\n"));
+    let listed: serde_json::Value =
+        serde_json::from_str(&names.run(&["list", "--json"]).stdout).expect("JSON");
+    assert_eq!(
+        listed,
+        serde_json::json!([
+            { "name": "empty", "kind": "context" },
+            { "name": "plain", "kind": "object" },
+            { "name": "stock", "kind": "context" },
+        ])
+    );
     let expected = "\
 /
 ├─ empty/

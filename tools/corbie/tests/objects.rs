@@ -244,6 +244,14 @@ fn ping_counts_replies() {
         assert!(outcome.stdout.contains("3 requests, 3 answered"), "{}", outcome.stdout);
         assert!(outcome.stdout.contains("round trip least/median/most"), "{}", outcome.stdout);
     }
+    let outcome = corbie(&["ping", "-c", "2", "-i", "0", "--json", &server.reference]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{outcome:?}");
+    let facts: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&facts["requests"], &facts["answered"]), (&2.into(), &2.into()));
+    let times = facts["round_trips_ms"].as_array().unwrap();
+    let [first, second] = [0, 1].map(|n| times[n].as_f64().unwrap());
+    let median = facts["median_ms"].as_f64().unwrap();
+    assert!((median - f64::midpoint(first, second)).abs() < 0.001, "{facts}");
 }
 
 #[test]
@@ -307,7 +315,17 @@ fn ior_dump_pings_each_address_and_fails_when_none_answers() {
     drop(server);
     let outcome = corbie(&["ior", "dump", "--ping", "-t", "2", &url]);
     assert_eq!(outcome.status, 1);
-    assert!(outcome.stderr.contains("no address of the reference answers"), "{outcome:?}");
+    assert!(outcome.stderr.contains("answers at no address of the reference"), "{outcome:?}");
+}
+
+#[test]
+fn ior_dump_tells_a_missing_object_from_a_server_that_is_away() {
+    let server = Server::start();
+    server.deactivate();
+    let outcome = corbie(&["ior", "dump", "--ping", &server.reference]);
+    assert_eq!(outcome.status, 1);
+    assert!(outcome.stdout.contains("the server answers, but has no such object"), "{outcome:?}");
+    assert!(!outcome.stdout.contains("does not answer"), "{outcome:?}");
 }
 
 #[test]

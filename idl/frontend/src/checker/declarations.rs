@@ -30,7 +30,10 @@ impl Checker<'_> {
             }
             return;
         } else if let Some(used) = found.used.get(&key) {
-            let message = format!("`{}` already stands for something else here", name.text);
+            let mut message = format!("`{}` already stands for something else here", name.text);
+            if *used.name != *name.text {
+                message = format!("{message}: it is `{}`, as IDL ignores case", used.name);
+            }
             let report = Report::new(Code::RedefinitionAfterUse, name.span, message);
             let note = format!("`{}` of an outer scope or base is used here", used.name);
             let report = report.note(note, used.span);

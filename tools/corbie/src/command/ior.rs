@@ -75,7 +75,7 @@ fn dump(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
         write!(output, "{}", tree::draw(&description))?;
     }
     if matches.get_flag("ping") && !answers.iter().any(Answer::is_there) {
-        return Err(Failure::new("no address of the reference answers"));
+        return Err(Failure::new("the object answers at no address of the reference"));
     }
     Ok(())
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
+use serde_json::{Value as Json, json};
+
 use crate::failure::Failure;
 use crate::session::{self, Session};
 
@@ -39,6 +41,12 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Send a LocateRequest instead of calling _non_existent"),
         )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print one JSON object at the end, for programs"),
+        )
         .args(session::arguments())
         .after_help(
             "Example: corbie ping -c 10 corbaloc::localhost:2809/NameService\n\n\
@@ -51,6 +59,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let pause = matches.get_one::<Duration>("interval").copied().unwrap_or_default();
     let session = Session::start(matches)?;
     let object = session.object(matches)?;
+    let is_json = matches.get_flag("json");
     let mut tally = Tally::default();
     for number in 1..=count {
         if number > 1 {
@@ -65,40 +74,73 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
                 tally.round_trips.push(elapsed);
                 // The ORB connects at the first call.
                 let note = if number == 1 { ", connecting included" } else { "" };
-                writeln!(output, "reply {number}: time {:.3} ms{note}", milliseconds(elapsed))?;
+                if !is_json {
+                    let time = milliseconds(elapsed);
+                    writeln!(output, "reply {number}: time {time:.3} ms{note}")?;
+                }
             }
             Err(exception) => {
-                tally.lost += 1;
-                writeln!(output, "request {number}: {exception}")?;
+                if !is_json {
+                    writeln!(output, "request {number}: {exception}")?;
+                }
+                tally.failures.push(exception.to_string());
             }
         }
         output.flush()?;
     }
-    tally.write(output)?;
-    if tally.lost == 0 { Ok(()) } else { Err(Failure::silent()) }
+    if is_json {
+        writeln!(output, "{:#}", tally.facts())?;
+    } else {
+        tally.write(output)?;
+    }
+    if tally.failures.is_empty() { Ok(()) } else { Err(Failure::silent()) }
 }
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// What the last lines say.
+/// The outcome of all requests.
 #[derive(Default)]
 struct Tally {
+    /// In the order of the requests.
     round_trips: Vec<Duration>,
-    lost: usize,
+    failures: Vec<String>,
 }
 
 impl Tally {
-    fn write(&mut self, output: &mut dyn Write) -> Result<(), Failure> {
+    fn write(&self, output: &mut dyn Write) -> Result<(), Failure> {
         let answered = self.round_trips.len();
-        writeln!(output, "{} requests, {answered} answered", answered + self.lost)?;
-        self.round_trips.sort_unstable();
-        if let [least, .., most] | [least @ most] = self.round_trips.as_slice() {
-            let median = self.round_trips[answered / 2];
-            let [least, median, most] = [*least, median, *most].map(milliseconds);
+        writeln!(output, "{} requests, {answered} answered", answered + self.failures.len())?;
+        if let Some([least, median, most]) = self.least_median_most() {
             writeln!(output, "round trip least/median/most {least:.3}/{median:.3}/{most:.3} ms")?;
         }
         Ok(())
+    }
+
+    fn facts(&self) -> Json {
+        let answered = self.round_trips.len();
+        let times: Vec<_> = self.round_trips.iter().map(|time| milliseconds(*time)).collect();
+        let mut facts = json!({
+            "requests": answered + self.failures.len(),
+            "answered": answered,
+            "round_trips_ms": times,
+            "failures": self.failures,
+        });
+        if let Some([least, median, most]) = self.least_median_most() {
+            facts["least_ms"] = json!(least);
+            facts["median_ms"] = json!(median);
+            facts["most_ms"] = json!(most);
+        }
+        facts
+    }
+
+    /// In milliseconds. The median of an even number of times is the mean of the two in the middle.
+    fn least_median_most(&self) -> Option<[f64; 3]> {
+        let mut sorted = self.round_trips.clone();
+        sorted.sort_unstable();
+        let (least, most) = (*sorted.first()?, *sorted.last()?);
+        let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2;
+        Some([least, median, most].map(milliseconds))
     }
 }

@@ -238,7 +238,9 @@ fn any(json: &Json, place: &Place<'_>, surroundings: &dyn Surroundings) -> Resul
         .map_err(|mismatch| mismatch.at(&type_place))?;
     let json = match members.get("value") {
         Some(json) => json,
-        None if members.len() == 1 && type_code.kind() == TcKind::Null => &Json::Null,
+        None if members.len() == 1 && matches!(type_code.kind(), TcKind::Null | TcKind::Void) => {
+            &Json::Null
+        }
         None => return Err(form()),
     };
     let value = decode(json, &type_code, &place.member("value"), surroundings)?;

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use corbie::types::ior::component_tag;
-use corbie::types::{Address, Description, IiopProfile, Ior};
+use corbie::types::{Address, Description, IiopProfile, Ior, SystemExceptionKind};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
@@ -15,10 +15,20 @@ use crate::session::{self, Session};
 /// What one address said.
 pub(crate) struct Answer {
     place: PingPlace,
-    outcome: Result<Duration, String>,
+    outcome: Reach,
 }
 
-/// Where was asked.
+enum Reach {
+    There(Duration),
+    /// The server answers, but has no such object.
+    NoObject,
+    /// No answer, and why.
+    Silent(String),
+}
+
+const NO_OBJECT: &str = "the server answers, but has no such object";
+
+/// The place that was asked.
 enum PingPlace {
     Tcp(Address),
     /// A unix-domain socket or shared memory: its name.
@@ -28,14 +38,15 @@ enum PingPlace {
 impl Answer {
     /// Whether the object is there.
     pub(crate) fn is_there(&self) -> bool {
-        self.outcome.is_ok()
+        matches!(self.outcome, Reach::There(_))
     }
 
     /// For the tree.
     pub(crate) fn describe(&self) -> Description {
         let text = match &self.outcome {
-            Ok(time) => format!("answers in {:.3} ms", milliseconds(*time)),
-            Err(why) => format!("does not answer: {why}"),
+            Reach::There(time) => format!("answers in {:.3} ms", milliseconds(*time)),
+            Reach::NoObject => NO_OBJECT.to_owned(),
+            Reach::Silent(why) => format!("does not answer: {why}"),
         };
         let place = match &self.place {
             PingPlace::Tcp(address) => address.to_string(),
@@ -52,8 +63,9 @@ impl Answer {
         };
         facts["answers"] = json!(self.is_there());
         match &self.outcome {
-            Ok(time) => facts["round_trip_ms"] = json!(milliseconds(*time)),
-            Err(why) => facts["why"] = json!(why),
+            Reach::There(time) => facts["round_trip_ms"] = json!(milliseconds(*time)),
+            Reach::NoObject => facts["why"] = json!(NO_OBJECT),
+            Reach::Silent(why) => facts["why"] = json!(why),
         }
         facts
     }
@@ -84,12 +96,7 @@ pub(crate) fn ping(session: &Session, ior: &Ior) -> Result<Vec<Answer>, Failure>
     Ok(answers)
 }
 
-fn ping_tcp(
-    session: &Session,
-    ior: &Ior,
-    profile: &IiopProfile,
-    address: &Address,
-) -> Result<Duration, String> {
+fn ping_tcp(session: &Session, ior: &Ior, profile: &IiopProfile, address: &Address) -> Reach {
     let mut alone =
         IiopProfile::new(profile.version, &*address.host, address.port, &*profile.object_key);
     alone.components = profile
@@ -98,16 +105,21 @@ fn ping_tcp(
         .filter(|c| c.tag != component_tag::ALTERNATE_IIOP_ADDRESS)
         .cloned()
         .collect();
-    let ior = Ior::from_iiop(&*ior.type_id, &alone).map_err(|error| error.to_string())?;
-    ping_one(session, ior)
+    match Ior::from_iiop(&*ior.type_id, &alone) {
+        Ok(ior) => ping_one(session, ior),
+        Err(error) => Reach::Silent(error.to_string()),
+    }
 }
 
 /// Asks the object of a reference with one address.
-fn ping_one(session: &Session, ior: Ior) -> Result<Duration, String> {
+fn ping_one(session: &Session, ior: Ior) -> Reach {
     let object = corbie::Object::new(session.orb(), ior);
     // The first call also connects; the second shows the time of a call.
-    session::exists(&object).map_err(|exception| exception.to_string())?;
+    let connected = session::exists(&object);
     let started = Instant::now();
-    session::exists(&object).map_err(|exception| exception.to_string())?;
-    Ok(started.elapsed())
+    match connected.and_then(|()| session::exists(&object)) {
+        Ok(()) => Reach::There(started.elapsed()),
+        Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => Reach::NoObject,
+        Err(exception) => Reach::Silent(exception.to_string()),
+    }
 }

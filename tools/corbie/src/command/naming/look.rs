@@ -9,8 +9,9 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use corbie::types::Description;
 use corbie_naming::store::Kind;
 use corbie_naming::{Bounds, Change, Node, Watch};
+use serde_json::{Value as Json, json};
 
-use super::{connect, failure, name, name_of};
+use super::{connect, failure, flag, name, name_of};
 use crate::escapes::one_line;
 use crate::failure::Failure;
 use crate::{session, tree as drawing};
@@ -18,7 +19,10 @@ use crate::{session, tree as drawing};
 const WHERE: &str = "The naming context [default: the root]";
 
 pub(super) fn list() -> Command {
-    Command::new("list").about("Shows the names in a naming context").arg(name(WHERE))
+    Command::new("list").about("Shows the names in a naming context").arg(name(WHERE)).arg(flag(
+        "json",
+        "Print a JSON array of objects with `name` and `kind` (`object`, `context`)",
+    ))
 }
 
 pub(super) fn tree() -> Command {
@@ -72,7 +76,13 @@ fn bounds(matches: &ArgMatches) -> Bounds {
 
 pub(super) fn run_list(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let (_session, naming) = connect(matches)?;
-    for entry in naming.list(name_of(matches)).map_err(failure)? {
+    let entries = naming.list(name_of(matches)).map_err(failure)?;
+    if matches.get_flag("json") {
+        let facts: Json = entries.iter().map(|entry| facts(&entry.name, entry.kind)).collect();
+        writeln!(output, "{facts:#}")?;
+        return Ok(());
+    }
+    for entry in entries {
         writeln!(output, "{}", as_folder(&entry.name, entry.kind))?;
     }
     Ok(())
@@ -104,6 +114,14 @@ fn describe(node: &Node) -> Description {
     let children = node.children.iter().map(describe).collect();
     let mark = if node.kind == Kind::Context { "/" } else { "" };
     Description::node(format!("{}{mark}", node.name), value, children)
+}
+
+fn facts(name: &str, kind: Kind) -> Json {
+    let kind = match kind {
+        Kind::Context => "context",
+        Kind::Object => "object",
+    };
+    json!({ "name": name, "kind": kind })
 }
 
 fn as_folder(name: &str, kind: Kind) -> String {

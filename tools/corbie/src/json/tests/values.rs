@@ -180,6 +180,11 @@ fn a_recursive_value() {
 fn an_any_says_its_type() {
     both_ways(r#"{"type":"long","value":5}"#, &TypeCode::ANY);
     both_ways(r#"{"type":"null","value":null}"#, &TypeCode::ANY);
+    for nothing in ["null", "void"] {
+        let short = format!(r#"{{"type":"{nothing}"}}"#);
+        let long = format!(r#"{{"type":"{nothing}","value":null}}"#);
+        assert_eq!(read(&short, &TypeCode::ANY).unwrap(), both_ways(&long, &TypeCode::ANY));
+    }
     both_ways(r#"{"type":"Known::Colour","value":"green"}"#, &TypeCode::ANY);
     both_ways(r#"{"type":"sequence<octet>","value":{"base64":"AQ=="}}"#, &TypeCode::ANY);
     both_ways(r#"{"type":"any","value":{"type":"string","value":"inside"}}"#, &TypeCode::ANY);
