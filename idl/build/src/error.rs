@@ -1,7 +1,7 @@
 //! [`Error`]: why no Rust code was written.
 //!
-//! Returned to the build script. `Debug` shows the same text as `Display`, because build scripts
-//! end in `.unwrap()`, and cargo shows what that prints.
+//! Returned to the build script. `Debug` shows the same text as `Display`: cargo shows what a
+//! `main` that returns the error, or an `.unwrap()`, prints by `Debug`.
 
 use std::fmt;
 use std::path::PathBuf;

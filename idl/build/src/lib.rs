@@ -1,7 +1,9 @@
 //! IDL to Rust from a build script: what a user's `build.rs` calls.
 //!
 //! ```no_run
-//! corbie_build::compile(&["idl/stock.idl"]).unwrap();
+//! fn main() -> Result<(), corbie_build::Error> {
+//!     corbie_build::compile(&["idl/stock.idl"])
+//! }
 //! ```
 //!
 //! writes `$OUT_DIR/stock.rs`, which the crate takes in with `corbie::include_idl!("stock");`.

@@ -4,11 +4,11 @@
 
 use std::collections::HashSet;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Report, Severity};
 use crate::joining::Joined;
 use crate::model::Model;
 use crate::options::Options;
-use crate::source::{FileId, SourceLoader, SourceMap};
+use crate::source::{FileId, SourceLoader, SourceMap, Span};
 use crate::{checker, parser, preprocessor};
 
 /// The result of [`compile`].
@@ -59,6 +59,10 @@ pub fn compile_all(paths: &[&str], loader: &dyn SourceLoader, options: &Options)
         let files: HashSet<FileId> = stream.stretches.iter().map(|x| x.file).collect();
         if let Some(main) = stream.stretches.first() {
             sources.set_main(main.file);
+            // The one is the end.
+            if stream.tokens.len() == 1 && !diagnostics.has_errors() {
+                diagnostics.report(declares_nothing(main.file));
+            }
         }
         if paths.len() > 1 {
             joined.leave_out(&mut stream);
@@ -71,6 +75,13 @@ pub fn compile_all(paths: &[&str], loader: &dyn SourceLoader, options: &Options)
     offer_macros(&mut diagnostics, &sources, options);
     model.sources = sources;
     Compilation { model, diagnostics }
+}
+
+/// A file without a definition, its includes counted, is a wrong file or a wrong macro.
+fn declares_nothing(file: FileId) -> Report {
+    let begin = Span { file, start: 0, end: 0 };
+    Report::new(Code::EmptyFile, begin, "the file defines nothing")
+        .hint("is it the file that you meant, and are the macros of its `#if`s defined?")
 }
 
 /// Macros with which published files take forms that more compilers know.

@@ -83,6 +83,8 @@ const EXAMPLES: &[(Code, &str)] = &[
     (Code::NewKeyword, "struct S { unsigned short port; };\n"),
     (Code::NewKeyword, "typedef Object Factory;\n"),
     (Code::AnnotationMisplaced, "module M { @key };\n"),
+    (Code::EmptyFile, "// not yet\n"),
+    (Code::EmptyFile, "#ifdef NEVER\ninterface I {};\n#endif\n"),
     (Code::NotFound, "struct S { Strin a; Strin b; };\n"),
     (Code::NotFound, "module M {}; typedef M::X Y;\n"),
     (Code::NotFound, "module M { struct Deep {}; }; typedef Deep Y;\n"),
@@ -334,6 +336,12 @@ fn wording() {
             hint: conditions are integers, macros, `defined(NAME)` and C operators
         test.idl:1:1: error[E0011]: #error this is wrong, isn't it
         test.idl:1:1: warning[W0012]: #warning careful
+        test.idl:1:1: warning[W0209]: the file defines nothing
+            hint: is it the file that you meant, and are the macros of its `#if`s
+                  defined?
+        test.idl:1:1: warning[W0209]: the file defines nothing
+            hint: is it the file that you meant, and are the macros of its `#if`s
+                  defined?
         test.idl:2:9: warning[W0013]: macro `A` is defined again, differently
             hint: `#undef` it first
         test.idl:2:1: error[E0014]: macro `F` has 1 parameters, not 2
@@ -441,6 +449,12 @@ fn wording() {
             hint: other compilers refuse it: write `_Factory`
         test.idl:1:12: error[E0208]: annotation `@key` applies to nothing
             hint: put it before a definition, member or parameter
+        test.idl:1:1: warning[W0209]: the file defines nothing
+            hint: is it the file that you meant, and are the macros of its `#if`s
+                  defined?
+        test.idl:1:1: warning[W0209]: the file defines nothing
+            hint: is it the file that you meant, and are the macros of its `#if`s
+                  defined?
         test.idl:1:12: error[E0301]: `Strin` is not defined
             hint: did you mean `string`?
         test.idl:1:25: error[E0301]: `X` is not defined in `M`
@@ -552,6 +566,9 @@ fn wording() {
             hint: put both under the same `#pragma prefix`
         test.idl:2:1: error[E0414]: `none` is not a repository id
             hint: repository ids are like "IDL:omg.org/CosNaming/NamingContext:1.0"
+        test.idl:1:1: warning[W0209]: the file defines nothing
+            hint: is it the file that you meant, and are the macros of its `#if`s
+                  defined?
         test.idl:1:1: error[E0414]: `a b` is not a repository id prefix
             hint: a prefix is like "omg.org", without spaces, colons or outer slashes
         test.idl:1:7: error[E0415]: this type cannot be that of a constant

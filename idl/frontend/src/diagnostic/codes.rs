@@ -99,6 +99,8 @@ codes! {
     NewKeyword = 207 Warning;
     /// An annotation where none can be.
     AnnotationMisplaced = 208 Error;
+    /// A file that is compiled defines nothing.
+    EmptyFile = 209 Warning;
 
     /// A name is not defined.
     NotFound = 301 Error;
