@@ -24,7 +24,7 @@ mod wait;
 pub use acceptor::Acceptor;
 pub use endpoint::Endpoint;
 pub use link::Link;
-pub use peer::{PeerAddress, PeerOrigin, PeerProcess};
+pub use peer::{PeerAddress, PeerCertificate, PeerIdentity, PeerOrigin, PeerProcess, own_user};
 pub use plugged::{PluggedAcceptor, PluggedEndpoint, PluggedLink, Transport};
 pub use readiness::{Event, Events, Readiness};
 pub use registry::{BUILT_IN_SCHEMES, Registry};

@@ -6,7 +6,7 @@
 
 use crate::shm::{self, ShmLink};
 use crate::socket::SocketLink;
-use crate::{Endpoint, PeerAddress, PluggedLink, tcp, unix};
+use crate::{Endpoint, PeerAddress, PeerIdentity, PluggedLink, tcp, unix};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
@@ -230,6 +230,15 @@ impl Link {
             Link::Shm(link) => link.peer(),
             Link::Plugged(link) => link.peer(),
         }
+    }
+
+    /// All that is known of the peer; of a certificate nothing before the first octet came.
+    pub fn identity(&self) -> PeerIdentity {
+        let certificate = match self {
+            Link::Plugged(link) => link.certificate(),
+            Link::Tcp(_) | Link::Unix(_) | Link::Shm(_) => None,
+        };
+        PeerIdentity { certificate, ..PeerIdentity::from(self.peer()) }
     }
 
     /// Whether [`Link::descriptor`] gives something to watch.

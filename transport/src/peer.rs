@@ -23,6 +23,54 @@ pub enum PeerAddress {
     Plugged(&'static str, Arc<str>),
 }
 
+/// All that is known of a peer: what rules of access go by.
+///
+/// The address and the process of a unix-domain socket are the system's word; the certificate was
+/// proven in a handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerIdentity {
+    /// Where it is, or which process it is.
+    pub address: PeerAddress,
+    /// The certificate that it has proven to own.
+    pub certificate: Option<Arc<PeerCertificate>>,
+    /// The user that it has proven to be, by name (GSSUP, as CSIv2 carries it).
+    pub user: Option<Arc<str>>,
+}
+
+/// What a certificate says of its owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeerCertificate {
+    /// The subject, in the form of RFC 4514: `CN=desk,O=Bank`.
+    pub subject: String,
+    /// The alternative names: of hosts, of mail, URIs and addresses, as text.
+    pub names: Vec<String>,
+}
+
+/// The user that this process runs as.
+#[must_use]
+pub fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+impl From<PeerAddress> for PeerIdentity {
+    fn from(address: PeerAddress) -> Self {
+        PeerIdentity { address, certificate: None, user: None }
+    }
+}
+
+impl fmt::Display for PeerIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.address.fmt(f)?;
+        if let Some(certificate) = &self.certificate {
+            write!(f, ", certificate {:?}", certificate.subject)?;
+        }
+        match &self.user {
+            Some(user) => write!(f, ", user {user:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Whose connection it is, where shares are given out: one client may have many of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

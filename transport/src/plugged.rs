@@ -6,7 +6,7 @@
 //! transports do not come through here: `Link` and `Acceptor` are enums, and only their last
 //! variant is a trait object. `tests/testkit` has the suite that each transport has to pass.
 
-use crate::PeerAddress;
+use crate::{PeerAddress, PeerCertificate};
 use corbie_types::{SystemException, UiopProfile};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -138,6 +138,12 @@ pub trait PluggedLink: Send + Sync + fmt::Debug {
 
     /// The process at the other end, for messages to people.
     fn peer(&self) -> PeerAddress;
+
+    /// The certificate that the peer has proven to own, where the transport knows of any. Asked
+    /// when the first request has come, not before.
+    fn certificate(&self) -> Option<Arc<PeerCertificate>> {
+        None
+    }
 
     /// What an event loop watches: a descriptor that becomes readable when octets or the end come
     /// (each arrival being an event of its own, as the loop watches for edges) and writable when

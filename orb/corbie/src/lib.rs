@@ -40,7 +40,7 @@ pub use corbie_core::{
     Described, Executor, Interface, Object, Operation, OperationName, PendingReply, Reply,
     ReplySink, Statistics, Task,
 };
-pub use corbie_core::{policy, protocol, transport};
+pub use corbie_core::{access, policy, protocol, transport};
 pub use corbie_messaging as messaging;
 #[cfg(feature = "messaging")]
 pub use corbie_messaging::ReplyStub;

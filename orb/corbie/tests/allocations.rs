@@ -8,6 +8,7 @@ mod echo;
 
 use corbie::{Marshal, ResponseHandler, Servant, ServerRequest, SystemException, TypedServant};
 use corbie_testkit::CountingAllocator;
+use corbie_testkit::servers::ScratchFolder;
 use echo::{Echo, as_client, lend_a_thread, loopback_orb, serve};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
@@ -115,6 +116,17 @@ fn check_deferred(concurrency: &str) {
     client.shutdown(true);
 }
 
+/// Rules that name all that can be named.
+fn check_with_rules() {
+    let folder = ScratchFolder::new("allocations");
+    let path = folder.path().join("access.toml");
+    let rules = "[[allow]]\npeers = \"loopback\"\nobjects = [\"x\", \"*\"]\n\
+                 interfaces = \"IDL:Test/*\"\noperations = [\"double\", \"*e*\", \"octets\"]\n\
+                 [[refuse]]\npeers = \"anyone\"\nobjects = \"NameService\"\n";
+    std::fs::write(&path, rules).unwrap();
+    check(&["-ORBAccessFile", path.to_str().unwrap()]);
+}
+
 #[test]
 fn steady_state_allocates_nothing() {
     check(&[]);
@@ -123,6 +135,7 @@ fn steady_state_allocates_nothing() {
     let two = ["-ORBPoolThreadsMin", "2", "-ORBPoolThreadsMax", "2"];
     check(&[&["-ORBServerConcurrency", "thread-pool"][..], &two].concat());
     check(&["-ORBServerConcurrency", "reactive"]);
+    check_with_rules();
     check(&["-ORBServerConcurrency", "reactor-per-thread"]);
     for concurrency in ["thread-per-connection", "reactive", "reactor-per-thread"] {
         check_deferred(concurrency);

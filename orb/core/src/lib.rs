@@ -38,6 +38,14 @@ pub use operation::{Operation, OperationName};
 pub use orb::Statistics;
 pub use server::interceptor;
 
+/// Which peers may call what.
+pub mod access {
+    pub use corbie_access::{
+        AccessRules, AddressRange, CalledObject, Pattern, PeerRules, Peers, Rule,
+    };
+    pub use corbie_transport::{PeerCertificate, PeerIdentity};
+}
+
 /// What third-party message protocols are made of.
 pub mod protocol {
     pub use corbie_cdr::{ByteOrder, Decoder, Encoder};
@@ -51,8 +59,8 @@ pub mod protocol {
 /// What third-party transports are made of, and what servers learn of their peers.
 pub mod transport {
     pub use corbie_transport::{
-        Endpoint, PeerAddress, PeerProcess, PluggedAcceptor, PluggedEndpoint, PluggedLink,
-        Registry, Transport, UnixName,
+        Endpoint, PeerAddress, PeerCertificate, PeerProcess, PluggedAcceptor, PluggedEndpoint,
+        PluggedLink, Registry, Transport, UnixName,
     };
     pub use corbie_types::UiopProfile;
 }

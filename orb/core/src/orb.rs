@@ -3,6 +3,7 @@
 //! How it is made, starts to serve and shuts down; the data is in `handles`. Called by the façade's
 //! `Orb::init` and `Orb::builder`, by the object adapter and by applications.
 
+mod access;
 mod event_loop;
 mod peer;
 mod publish;
@@ -34,7 +35,7 @@ impl Orb {
     /// # Errors
     /// `BAD_PARAM` (`COMPLETED_NO`) when the scheme or the profile tag of a transport is taken, the
     /// name of a message protocol is taken or cannot be used, or an endpoint is of one that is not
-    /// among them or has an address of another form.
+    /// among them or has an address of another form; what [`Orb::reload_access`] says.
     pub fn with_plugins(
         settings: Settings,
         transports: impl IntoIterator<Item = Arc<dyn Transport>>,
@@ -51,7 +52,9 @@ impl Orb {
             return Err(refuse(format!("two message protocols have the name {:?}", names[at])));
         }
         settings.check_plugins(&registry, &names).map_err(refuse)?;
-        Ok(made(settings, registry, protocols))
+        let orb = made(settings, registry, protocols);
+        orb.reload_access()?;
+        Ok(orb)
     }
 
     /// The part of this ORB that another crate brings along, made by the first call.

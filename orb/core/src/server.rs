@@ -4,6 +4,7 @@
 //! `connection` and gives them to `dispatch`, which asks the [`Adapter`] (the POA) for the servant.
 //! `registry` keeps the open connections, `due_responses` counts deferred answers.
 
+mod access;
 mod adapter;
 mod admission;
 mod connection;
@@ -63,6 +64,7 @@ pub(crate) struct Server {
     stand_ins: OnceLock<Arc<StandIns>>,
     /// There are, or were, objects that keep the order of requests: the adapter is asked.
     has_order: AtomicBool,
+    pub(crate) access: access::Access,
     pub(crate) closing: AtomicBool,
     due_responses: DueResponses,
     held: held::HeldLimits,

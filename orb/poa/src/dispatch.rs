@@ -74,6 +74,31 @@ impl Adapter for RootPoa {
         self.find(object_key, |poa, key| poa.look_active(key, is_it)).unwrap_or_default()
     }
 
+    fn servant(&self, object_key: &[u8]) -> Option<Arc<dyn Servant>> {
+        self.find(object_key, |poa, key| {
+            let active = poa.active(key).map(|object| Arc::clone(object.servant()));
+            active.or_else(|| poa.default_servant())
+        })
+    }
+
+    fn name(&self, object_key: &[u8], look: &mut dyn FnMut(&[u8], &[u8])) {
+        if let Some(ObjectKey::Persistent { path, id, .. }) = ObjectKey::parse(object_key) {
+            return look(path, id);
+        }
+        self.find(object_key, |poa, key| {
+            look(poa.path(), key.id());
+            Some(())
+        });
+    }
+
+    fn are_of_one_object(&self, one: &[u8], other: &[u8]) -> bool {
+        let lasting = |key| match ObjectKey::parse(key) {
+            Some(ObjectKey::Persistent { path, id, .. }) => Some((path, id)),
+            _ => None,
+        };
+        one == other || lasting(one).is_some_and(|place| lasting(other) == Some(place))
+    }
+
     fn call(
         &self,
         object_key: &[u8],

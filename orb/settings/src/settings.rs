@@ -50,6 +50,10 @@ settings! {
     /// Accepted for compatibility (CORBA 3.3 P1 §8.5.1); Corbie has no proprietary activation.
     no_proprietary_activation: bool = false, "-ORBNoProprietaryActivation";
 
+    /// The file that says which peers may call what (the book: "Access"). Without it
+    /// every peer may call everything. `Orb::reload_access` reads it again.
+    access_file: Option<String> = None, "-ORBAccessFile";
+
     /// What `resolve_initial_references` returns for a name: `NAME=URL`, any number of times. In
     /// the file a table: `[init_refs]`, then `NameService = "corbaloc::host:2809/NameService"`.
     /// Names of all sources are joined; for the same name the higher source wins.

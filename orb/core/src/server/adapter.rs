@@ -36,6 +36,17 @@ pub trait Adapter: Send + Sync {
     /// as for a request. A look as well; nothing is counted.
     fn is_active_as(&self, object_key: &[u8], activation: &Activation) -> bool;
 
+    /// The servant that a request with this key would meet, where that is known before the request
+    /// is made: the active object's, or the default servant. A look, too.
+    fn servant(&self, object_key: &[u8]) -> Option<Arc<dyn Servant>>;
+
+    /// Gives `look` the names of the POAs on the way to the object with this key, each with a NUL
+    /// behind it, and the object id; does nothing for keys that are not of this adapter.
+    fn name(&self, object_key: &[u8], look: &mut dyn FnMut(&[u8], &[u8]));
+
+    /// Whether both keys are of one object of this adapter.
+    fn are_of_one_object(&self, one: &[u8], other: &[u8]) -> bool;
+
     /// A call of this process through the object adapter: with the state of the POA manager (waits
     /// while it holds requests), servant managers, thread model and Current as for a request.
     /// `upcall` is given the servant, at most once.

@@ -1,13 +1,13 @@
 //! What is settled between receiving a request and its upcall, where the request asks for it: is
-//! there still time, and is it to be acknowledged first (CORBA Messaging §22.2.2, §22.2.4). And
-//! interceptors see it.
+//! there still time, and is it to be acknowledged first (CORBA Messaging §22.2.2, §22.2.4). Before
+//! that, whether the peer may make the call at all; and interceptors see it.
 //!
 //! Called by `dispatch` only for requests that carry service contexts or ask for an answer from
-//! the server instead of the target, and where there are interceptors.
+//! the server instead of the target, and where there are interceptors or access rules.
 
 use crate::Orb;
 use crate::server::interceptor::Intercepted;
-use crate::server::{Location, ServerRequest};
+use crate::server::{Location, ServerConnection, ServerRequest, access};
 use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
 
@@ -15,9 +15,15 @@ use corbie_types::SystemException;
 ///
 /// # Errors
 /// `TIMEOUT` (`COMPLETED_NO`) when the end time of the request or its reply has passed, `MARSHAL`
-/// (`COMPLETED_NO`) when its policies cannot be read; what an interceptor raised.
+/// (`COMPLETED_NO`) when its policies cannot be read, `NO_PERMISSION` (`COMPLETED_NO`) when access
+/// rules refuse it; what an interceptor raised.
 #[cold]
-pub(crate) fn admit(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+pub(crate) fn admit(
+    orb: &Orb,
+    connection: &ServerConnection,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    access::check(orb, connection, request)?;
     if orb.server().interceptors.exist() {
         Intercepted::receive(request)?;
     }

@@ -4,7 +4,7 @@
 use crate::Orb;
 use crate::connection::Connection;
 use crate::reactor::Turn;
-use crate::server::{dispatch, due_responses, held, turn};
+use crate::server::{access, dispatch, due_responses, held, turn};
 use corbie_connection::{Bounds, Limits};
 use corbie_giop::{Incoming, OwnedMessage, Protocol, Roles};
 use corbie_settings::ServerConcurrency;
@@ -27,6 +27,8 @@ pub(crate) struct Accepted {
     pub(crate) threads: Option<Box<ConnectionThreads>>,
     /// Requests whose answer was deferred and is due; see `due_responses`.
     pub(crate) deferred: AtomicU32,
+    /// What the access rules say of its peer.
+    pub(crate) access: access::OfConnection,
 }
 
 /// Makes a connection of a link that was accepted.

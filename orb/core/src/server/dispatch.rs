@@ -7,9 +7,9 @@
 
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
-use crate::server::{Location, Server, ServerConnection, ServerRequest, admission, panic};
+use crate::server::{Location, Server, ServerConnection, ServerRequest, access, admission, panic};
 use crate::{Object, Orb};
-use corbie_cdr::{Decoder, Encoder, Marshal as _, payload};
+use corbie_cdr::{Decoder, Encoder, Marshal as _, Version, payload};
 use corbie_connection::ConnectionFault;
 use corbie_giop::{
     GiopError, Incoming, LocateReplyHeader, LocateStatus, Message, OwnedMessage, RequestHeader,
@@ -76,8 +76,8 @@ fn request(
     let mut request =
         ServerRequest::new(orb, Some(connection), header, object_key, arguments, came_in);
     let server = orb.server();
-    let to_admit = to_admit | server.interceptors.exist();
-    let admitted = if to_admit { admission::admit(orb, &mut request) } else { Ok(()) };
+    let to_admit = to_admit | server.interceptors.exist() | server.access.has_rules();
+    let admitted = if to_admit { admission::admit(orb, connection, &mut request) } else { Ok(()) };
     let outcome = admitted.and_then(|()| serve(server, &mut request));
     request.conclude(outcome);
     Ok(())
@@ -261,6 +261,14 @@ fn other(
     Ok(())
 }
 
+fn location(orb: &Orb, key: &[u8]) -> Location {
+    let here = orb.server().adapter.get().map_or(Location::Unknown, |a| a.locate(key));
+    match (here, orb.server().object_keys.get(key)) {
+        (Location::Unknown, Some(object)) => Location::Forward(object.ior().clone()),
+        (location, _) => location,
+    }
+}
+
 fn locate(
     orb: &Orb,
     connection: &Arc<ServerConnection>,
@@ -268,22 +276,24 @@ fn locate(
 ) -> Result<(), GiopError> {
     let header = message.locate_request()?;
     let key = object_key(orb, &header.target);
-    let here = orb.server().adapter.get().map_or(Location::Unknown, |a| a.locate(&key));
-    let location = match (here, orb.server().object_keys.get(&key)) {
-        (Location::Unknown, Some(object)) => Location::Forward(object.ior().clone()),
-        (location, _) => location,
-    };
-    let status = match location {
-        Location::Here => LocateStatus::ObjectHere,
-        Location::Unknown => LocateStatus::UnknownObject,
-        Location::Forward(_) => LocateStatus::ObjectForward,
+    let found = access::check_question(orb, connection, &key).map(|()| location(orb, &key));
+    let status = match found {
+        Ok(Location::Here) => LocateStatus::ObjectHere,
+        Ok(Location::Unknown) => LocateStatus::UnknownObject,
+        Ok(Location::Forward(_)) => LocateStatus::ObjectForward,
+        Err(_) if message.header.version >= Version::V1_2 => LocateStatus::SystemException,
+        Err(_) => LocateStatus::UnknownObject, // No older version has another word for it.
     };
     let mut encoder = Encoder::pooled(message.header.order);
     encoder.set_version(message.header.version);
     let reply = LocateReplyHeader { request_id: header.request_id, status };
     let written = write_locate_reply(&mut encoder, &reply).and_then(|start| {
-        if let Location::Forward(ior) = &location {
-            Ior::encode(ior, &mut encoder)?;
+        match &found {
+            Ok(Location::Forward(ior)) => Ior::encode(ior, &mut encoder)?,
+            Err(exception) if status == LocateStatus::SystemException => {
+                exception.encode_reply(&mut encoder)?;
+            }
+            _ => {}
         }
         finish_message(&mut encoder, start)
     });

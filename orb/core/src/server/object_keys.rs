@@ -3,17 +3,27 @@
 //! A request with a key like `NameService` is answered with `LOCATION_FORWARD` to the object bound
 //! here, as TAO's IORTable and omniORB's omniINSPOA do (CORBA 3.3 P2 §7.6.10.3).
 
-use crate::Object;
+use crate::{Object, profile};
 use corbie_threads::lock::{RankedRw, rank};
 use std::collections::HashMap;
 
 /// Names bound to objects. What was bound is dropped after the lock.
 #[derive(Default)]
-pub(crate) struct ObjectKeys(RankedRw<rank::Leaf, HashMap<Box<[u8]>, Object>>);
+pub(crate) struct ObjectKeys(RankedRw<rank::Leaf, HashMap<Box<[u8]>, Bound>>);
+
+struct Bound {
+    object: Object,
+    /// That of the object.
+    key: Box<[u8]>,
+}
 
 impl ObjectKeys {
     pub(crate) fn bind(&self, key: &[u8], object: Object) {
-        let before = self.0.write().insert(key.into(), object);
+        let known = object.orb().known();
+        let mut profiles = object.ior().profiles.iter();
+        let own = profiles.find_map(|p| profile::object_key(known, p.tag, &p.data));
+        let bound = Bound { key: own.unwrap_or_default().into(), object };
+        let before = self.0.write().insert(key.into(), bound);
         drop(before);
     }
 
@@ -23,7 +33,17 @@ impl ObjectKeys {
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<Object> {
-        self.0.read().get(key).cloned()
+        self.0.read().get(key).map(|bound| bound.object.clone())
+    }
+
+    /// Whether `is_it` holds for a name and the key of the object that it is bound to.
+    pub(crate) fn any(&self, is_it: impl Fn(&[u8], &[u8]) -> bool) -> bool {
+        self.0.read().iter().any(|(name, bound)| is_it(name, &bound.key))
+    }
+
+    /// The key of the object that `name` is bound to.
+    pub(crate) fn key_of(&self, name: &[u8]) -> Option<Box<[u8]>> {
+        self.0.read().get(name).map(|bound| bound.key.clone())
     }
 
     pub(crate) fn clear(&self) {

@@ -134,6 +134,8 @@ super::minor_codes! { super::VMCID;
     NoPermission {
         0x0e0 NO_PERMISSION_ROOT_CONTEXT "the root context of a naming server stays"
             "destroy a context below it";
+        0x0e1 NO_PERMISSION_ACCESS "the access rules of the server do not let this peer call that"
+            "ask the operator of the server for a rule in its access file";
     }
     ObjectNotExist {
         0x0f0 OBJECT_NOT_EXIST_UNKNOWN "the server answers, but does not know the object"

@@ -1,0 +1,18 @@
+//! Which peers may call what: rules, the file that they stand in, and the one evaluator.
+//!
+//! Pure: text or calls of a builder go in, yes or no comes out. `orb/core/src/server/access.rs`
+//! asks for every request when an ORB has rules, and knows the connection and the object;
+//! [`AccessRules::for_peer`] is asked once a connection, [`PeerRules::permit`] once a call, which
+//! allocates nothing. The book (`docs/src/access.md`) describes the file.
+#![forbid(unsafe_code)]
+
+// layers: pattern < peers < rules < file
+#[cfg(feature = "file")]
+mod file;
+mod pattern;
+mod peers;
+mod rules;
+
+pub use pattern::Pattern;
+pub use peers::{AddressRange, Peers};
+pub use rules::{AccessRules, CalledObject, PeerRules, Rule};

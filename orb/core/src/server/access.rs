@@ -1,0 +1,174 @@
+//! Whether a peer may call what it asks for: where the access rules of an ORB are enforced.
+//!
+//! `admission` asks for every request that came over a connection, before interceptors, before it
+//! is held and before its servant is looked for; `dispatch` for every LocateRequest. So it is the
+//! same for servants of generated skeletons, DSI and AMH. What rules say of a peer is settled when
+//! its connection sends the first request, and after [`Access::set`] anew: a call compares names
+//! and allocates nothing. Calls of this process to its own objects are the application's, and are
+//! not asked for.
+
+use crate::Orb;
+use crate::server::{Server, ServerConnection, ServerRequest};
+use corbie_access::{AccessRules, CalledObject, Pattern, PeerRules};
+use corbie_threads::lock::{Ranked, RankedRw, rank};
+use corbie_transport::own_user;
+use corbie_types::{SystemException, minor};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The rules of an ORB.
+#[derive(Default)]
+pub(crate) struct Access {
+    /// How often rules were set; 0: there are none, and every call passes.
+    generation: AtomicU64,
+    rules: RankedRw<rank::Leaf, Arc<AccessRules>>,
+}
+
+impl Access {
+    /// Whether there are rules.
+    #[inline]
+    pub(crate) fn has_rules(&self) -> bool {
+        self.generation.load(Ordering::Relaxed) != 0
+    }
+
+    /// From now on these rules hold, also for connections that are open.
+    pub(crate) fn set(&self, rules: AccessRules) {
+        let mut current = self.rules.write();
+        *current = Arc::new(rules);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// What rules say of the peer of a connection, with the generation that it is of.
+#[derive(Default)]
+pub(crate) struct OfConnection(Ranked<rank::Leaf, Option<(u64, Arc<PeerRules>)>>);
+
+impl OfConnection {
+    fn rules(&self, access: &Access, connection: &ServerConnection) -> Arc<PeerRules> {
+        let generation = access.generation.load(Ordering::Acquire);
+        if let Some((of, rules)) = &*self.0.lock()
+            && *of == generation
+        {
+            return Arc::clone(rules);
+        }
+        let all = Arc::clone(&access.rules.read());
+        let rules = Arc::new(all.for_peer(&connection.link().identity(), own_user()));
+        *self.0.lock() = Some((generation, Arc::clone(&rules)));
+        rules
+    }
+}
+
+/// Whether `request` may be served.
+///
+/// # Errors
+/// `NO_PERMISSION` (`COMPLETED_NO`) when the rules do not let its peer make the call.
+pub(crate) fn check(
+    orb: &Orb,
+    connection: &ServerConnection,
+    request: &ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    check_call(orb, connection, request.object_key(), request.operation())
+}
+
+/// Whether the peer of `connection` may learn whether the object with this key is here: when it
+/// may ask the object itself.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_question(
+    orb: &Orb,
+    connection: &ServerConnection,
+    object_key: &[u8],
+) -> Result<(), SystemException> {
+    check_call(orb, connection, object_key, "_non_existent")
+}
+
+fn check_call(
+    orb: &Orb,
+    connection: &ServerConnection,
+    object_key: &[u8],
+    operation: &str,
+) -> Result<(), SystemException> {
+    let server = orb.server();
+    if !server.access.has_rules() {
+        return Ok(());
+    }
+    let rules = connection.state().accepted.access.rules(&server.access, connection);
+    let called = Called { server, object_key };
+    if rules.permit(operation, &called) {
+        return Ok(());
+    }
+    Err(refused(connection, &called, operation))
+}
+
+#[cold]
+fn refused(connection: &ServerConnection, called: &Called<'_>, operation: &str) -> SystemException {
+    let (peer, object) = (connection.link().identity(), called.name());
+    tracing::warn!(
+        %peer,
+        operation,
+        object,
+        "a call was refused: no rule of access_file lets this peer make it"
+    );
+    minor::NO_PERMISSION_ACCESS.no(format!(
+        "the access rules of this server do not let {peer} call {operation} of this object"
+    ))
+}
+
+/// The object that is called.
+struct Called<'c> {
+    server: &'c Server,
+    object_key: &'c [u8],
+}
+
+impl Called<'_> {
+    /// For people: the POAs on the way to it and its id, or its key.
+    fn name(&self) -> String {
+        let mut name = None;
+        if let Some(adapter) = self.server.adapter.get() {
+            adapter.name(self.object_key, &mut |path, id| {
+                let octets: Vec<u8> = octets(path, id).collect();
+                name = Some(octets.escape_ascii().to_string());
+            });
+        }
+        name.unwrap_or_else(|| self.object_key.escape_ascii().to_string())
+    }
+}
+
+/// The name of an object in its POA: `POA/POA/ID`.
+fn octets<'n>(path: &'n [u8], id: &'n [u8]) -> impl Iterator<Item = u8> + Clone + 'n {
+    path.iter().map(|octet| if *octet == 0 { b'/' } else { *octet }).chain(id.iter().copied())
+}
+
+impl CalledObject for Called<'_> {
+    fn has_name(&self, pattern: &Pattern) -> bool {
+        if pattern.matches(self.object_key.iter().copied()) {
+            return true;
+        }
+        let Some(adapter) = self.server.adapter.get() else { return false };
+        let mut is_it = false;
+        adapter.name(self.object_key, &mut |path, id| is_it = pattern.matches(octets(path, id)));
+        let is_ours = |key: &[u8]| adapter.are_of_one_object(key, self.object_key);
+        is_it
+            || self
+                .server
+                .object_keys
+                .any(|name, key| pattern.matches(name.iter().copied()) && is_ours(key))
+    }
+
+    fn has_interface(&self, pattern: &Pattern) -> Option<bool> {
+        let adapter = self.server.adapter.get()?;
+        let servant = adapter.servant(self.object_key).or_else(|| {
+            let bound = self.server.object_keys.key_of(self.object_key)?;
+            adapter.servant(&bound)
+        })?;
+        let mut ids = servant._interfaces().iter();
+        // One that says no interface can still answer, as servants without generated code do.
+        let is_a = || pattern.exact().is_some_and(|id| !servant._forwards() && servant._is_a(id));
+        Some(
+            ids.any(|id| pattern.matches(id.bytes()))
+                || pattern.matches(servant._repository_id().bytes())
+                || is_a(),
+        )
+    }
+}
