@@ -37,8 +37,8 @@ pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
 pub use corbie_core::{
-    Described, Executor, Interface, Object, Operation, OperationName, PendingReply, Reply,
-    ReplySink, Statistics, Task,
+    Described, Executor, Interface, InvalidName, Object, Operation, OperationName, PendingReply,
+    Reply, ReplySink, Statistics, Task,
 };
 pub use corbie_core::{access, policy, protocol, transport};
 pub use corbie_messaging as messaging;

@@ -46,7 +46,8 @@ impl Orb {
         }
     }
 
-    /// The root POA. The first call starts listening on the configured endpoints.
+    /// The root POA, as the initial reference `RootPOA` ([`Poa::narrow`]). The first call starts
+    /// listening on the configured endpoints.
     ///
     /// # Errors
     /// `INITIALIZE` when an endpoint cannot be listened on, `BAD_INV_ORDER` after
@@ -55,7 +56,7 @@ impl Orb {
         let mut root = self.root.lock();
         match &*root {
             Some(poa) => Ok(poa.clone()),
-            None => Ok(root.insert(RootPoa::attach(&self.core)?).clone()),
+            None => Ok(root.insert(RootPoa::of(&self.core)?).clone()),
         }
     }
 
@@ -141,7 +142,9 @@ impl<'a> OrbBuilder<'a> {
         let arguments = self.arguments.unwrap_or(&mut none);
         let settings = Settings::from_process(self.settings, arguments)?;
         let core = corbie_core::Orb::with_plugins(settings, self.transports, self.protocols)?;
+        RootPoa::register(&core)?;
         PoaCurrent::register(&core)?;
+        core.register_own_references()?;
         Ok(Orb { core, root: Arc::default() })
     }
 }

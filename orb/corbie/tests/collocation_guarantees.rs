@@ -318,9 +318,10 @@ impl ServantLocator for Shared {
         operation: &str,
         cookie: Cookie,
         _: &Arc<dyn Servant>,
-    ) {
+    ) -> Result<(), SystemException> {
         assert_eq!(cookie.downcast_ref(), Some(&operation.len()), "the cookie of this request");
         self.0.notes.lock().unwrap().push(format!("post {operation}"));
+        Ok(())
     }
 }
 

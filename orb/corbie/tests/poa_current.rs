@@ -195,7 +195,8 @@ impl ServantLocator for Locator {
         _operation: &str,
         _cookie: Cookie,
         _servant: &Arc<dyn Servant>,
-    ) {
+    ) -> Result<(), SystemException> {
+        Ok(())
     }
 }
 

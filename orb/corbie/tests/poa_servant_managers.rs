@@ -6,9 +6,9 @@
 mod worker;
 
 use corbie::{
-    Cookie, IdAssignment, IdUniqueness, Lifespan, Minor, Object, ObjectId, Poa, PoaError,
-    PoaPolicy, RequestProcessing, Servant, ServantActivator, ServantLocator, ServantManager,
-    ServantRefusal, ServantRetention, SystemException, SystemExceptionKind, minor,
+    CompletionStatus, Cookie, IdAssignment, IdUniqueness, Lifespan, Minor, Object, ObjectId, Poa,
+    PoaError, PoaPolicy, RequestProcessing, Servant, ServantActivator, ServantLocator,
+    ServantManager, ServantRefusal, ServantRetention, SystemException, SystemExceptionKind, minor,
 };
 use std::sync::{Arc, Mutex};
 use worker::{Door, Log, Site, WORKER, Worker};
@@ -47,10 +47,17 @@ impl ServantLocator for Locator {
         operation: &str,
         cookie: Cookie,
         servant: &Arc<dyn Servant>,
-    ) {
+    ) -> Result<(), SystemException> {
         let cookie = *cookie.downcast::<String>().unwrap();
         let interface = servant._repository_id();
         self.log.note(format!("post {id} {operation} {cookie} {interface}"));
+        match id.to_string().as_str() {
+            "refused" => {
+                Err(SystemException::no_permission(Minor::of::<9>(), CompletionStatus::Yes))
+            }
+            "panics" => panic!("as asked, too"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -75,8 +82,7 @@ fn a_locator_is_asked_before_and_after_each_request() {
     let poa = located(&site, &log);
     let worker = site.object(&poa, "a");
     assert_eq!(worker.name().unwrap(), "a");
-    // The reply may be here before postinvoke was called.
-    log.wait_for(2);
+    assert_eq!(log.lines().len(), 2, "postinvoke comes before the answer leaves");
     assert!(worker.0.is_a("IDL:Other:1.0").is_ok_and(|is| !is));
     let expected = [
         "pre a name",
@@ -84,7 +90,7 @@ fn a_locator_is_asked_before_and_after_each_request() {
         "pre a _is_a",
         "post a _is_a cookie of a IDL:Test/Worker:1.0",
     ];
-    assert_eq!(log.wait_for(4), expected);
+    assert_eq!(log.lines(), expected);
 }
 
 #[test]
@@ -106,7 +112,37 @@ fn postinvoke_follows_a_panic_too() {
     let poa = located(&site, &log);
     let exception = site.object(&poa, "a").panic().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::Unknown);
-    assert_eq!(log.wait_for(2)[1], "post a panic cookie of a IDL:Test/Worker:1.0");
+    assert_eq!(log.lines()[1], "post a panic cookie of a IDL:Test/Worker:1.0");
+}
+
+#[test]
+fn what_postinvoke_raises_replaces_the_answer() {
+    let (site, log) = (Site::new(), Log::default());
+    let poa = located(&site, &log);
+    let refused = site.object(&poa, "refused");
+    for exception in [
+        refused.name().unwrap_err(),
+        refused.run().unwrap_err(),
+        refused.panic().unwrap_err(),
+        refused.0.is_a("IDL:Other:1.0").unwrap_err(),
+    ] {
+        let SystemException { kind, completed, .. } = exception;
+        assert_eq!(kind, SystemExceptionKind::NoPermission, "{exception}");
+        assert_eq!((exception.minor, completed), (Minor::of::<9>(), CompletionStatus::Yes));
+    }
+    assert_eq!(log.lines().len(), 8, "{:?}", log.lines());
+}
+
+#[test]
+fn two_panics_fail_one_request() {
+    let (site, log) = (Site::new(), Log::default());
+    let poa = located(&site, &log);
+    let worker = site.object(&poa, "panics");
+    for exception in [worker.panic().unwrap_err(), worker.name().unwrap_err()] {
+        assert_eq!(exception.kind, SystemExceptionKind::Unknown, "{exception}");
+        assert_eq!(exception.minor, minor::UNKNOWN_SERVANT_PANIC);
+    }
+    assert_eq!(site.object(&poa, "a").name().unwrap(), "a");
 }
 
 #[test]

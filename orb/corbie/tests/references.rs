@@ -5,11 +5,14 @@
 
 mod echo;
 
+use corbie::policy::{Policy, PolicyCurrent, PolicyManager, SetOverrideType};
 use corbie::{
-    Interface, Ior, ObjectUrl, Orb, PoaError, PoaPolicy, SystemExceptionKind, Version, minor,
+    Interface, Ior, ObjectUrl, Orb, Poa, PoaError, PoaPolicy, SystemException, SystemExceptionKind,
+    Version, minor,
 };
 use echo::{Echo, EchoServant, loopback_orb, serve};
 use std::net::{IpAddr, TcpListener};
+use std::time::Duration;
 
 fn profile(echo: &Echo) -> corbie::types::IiopProfile {
     echo.0.ior().iiop_profiles().unwrap().remove(0)
@@ -106,7 +109,13 @@ fn initial_references_come_from_every_source() {
         let object = client.string_to_object(&format!("corbaloc:rir:/{name}")).unwrap();
         assert_eq!(Echo(object).double(9).unwrap(), 18, "{name}");
     }
-    assert_eq!(client.list_initial_services(), ["Given", "Here", "Mine", "POACurrent"]);
+    let own = ["ORBPolicyManager", "POACurrent", "PolicyCurrent", "RootPOA"];
+    assert_eq!(client.list_initial_services(), [&["Given", "Here", "Mine"][..], &own].concat());
+    for taken in own.into_iter().chain(["Mine", ""]) {
+        let refused = client.register_initial_reference(taken, &echo.0).unwrap_err();
+        assert_eq!(refused.name, taken);
+        assert_eq!(SystemException::from(refused).kind, SystemExceptionKind::BadParam);
+    }
     let exception = loopback_orb(&[]).resolve_initial_references("Nothing").unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::BadParam);
     assert!(exception.to_string().contains("-ORBInitRef Nothing="), "{exception}");
@@ -193,4 +202,26 @@ fn an_orb_that_was_shut_down_says_so() {
         "{exception}"
     );
     orb.run();
+}
+
+#[test]
+fn the_objects_of_the_orb_itself_are_initial_references() {
+    let orb = loopback_orb(&[]);
+    let initial = |name: &str| orb.resolve_initial_references(name).unwrap();
+    let root = Poa::narrow(&initial("RootPOA")).unwrap().unwrap();
+    assert!(root == orb.root_poa().unwrap(), "the root POA is one");
+    assert!(root == Poa::narrow(&initial("RootPOA")).unwrap().unwrap());
+    assert!(Poa::narrow(&initial("POACurrent")).unwrap().is_none());
+    let timeout = Policy::RelativeRoundtripTimeout(Duration::from_secs(7));
+    let manager = PolicyManager::narrow(&initial("ORBPolicyManager")).unwrap();
+    manager.set_policy_overrides(&[timeout], SetOverrideType::Add).unwrap();
+    assert_eq!(orb.policy_manager().get_policy_overrides(&[]), [timeout]);
+    let current = PolicyCurrent::narrow(&initial("PolicyCurrent")).unwrap();
+    current.set_policy_overrides(&[timeout], SetOverrideType::Add).unwrap();
+    assert_eq!(orb.policy_current().get_policy_overrides(&[]), [timeout]);
+    current.set_policy_overrides(&[], SetOverrideType::Set).unwrap();
+    assert!(PolicyManager::narrow(&initial("PolicyCurrent")).is_none());
+    orb.shutdown(true);
+    let late = Poa::narrow(&initial("RootPOA")).unwrap_err();
+    assert_eq!(late.kind, SystemExceptionKind::BadInvOrder, "{late}");
 }

@@ -4,12 +4,15 @@
 //! services that the ORB has itself.
 
 use crate::handles::Part;
+use crate::policy::{PolicyCurrent, PolicyManager};
 use crate::{Object, Orb};
 use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_types::ior::{MessagesProfile, profile_tag};
 use corbie_types::url::{Corbaloc, ObjectAddress, parse_name};
 use corbie_types::{Ior, ObjectUrl, SystemException, TaggedProfile, UiopProfile, minor};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
 
 /// What is known by a name.
 #[derive(Default)]
@@ -19,6 +22,32 @@ pub(crate) struct InitialReferences {
     /// Local objects, by name, with their repository ids. References are made when they are asked
     /// for: one that was kept would keep its ORB alive.
     local: Ranked<rank::Leaf, BTreeMap<&'static str, &'static str>>,
+}
+
+const POLICY_MANAGER: &str = "ORBPolicyManager";
+const POLICY_CURRENT: &str = "PolicyCurrent";
+
+/// `CORBA::ORB::InvalidName`: a name that no initial reference can be registered under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidName {
+    /// The name.
+    pub name: String,
+    why: &'static str,
+}
+
+impl std::error::Error for InvalidName {}
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} cannot be registered as an initial reference: {}", self.name, self.why)
+    }
+}
+
+impl From<InvalidName> for SystemException {
+    /// For programs that pass a failure on: `BAD_PARAM`, `COMPLETED_NO`.
+    fn from(error: InvalidName) -> Self {
+        bad_param(error.to_string())
+    }
 }
 
 /// A URL that leads to another URL that leads … ends here.
@@ -79,21 +108,46 @@ impl Orb {
         }
     }
 
+    /// Makes the local objects of the core known by their names: `ORBPolicyManager`
+    /// ([`PolicyManager::narrow`]) and `PolicyCurrent` ([`PolicyCurrent::narrow`]).
+    ///
+    /// # Errors
+    /// `BAD_PARAM` (`COMPLETED_NO`) when a name is taken.
+    pub fn register_own_references(&self) -> Result<(), SystemException> {
+        self.register_local_reference(POLICY_MANAGER, "IDL:omg.org/CORBA/PolicyManager:1.0")?;
+        self.register_local_reference(POLICY_CURRENT, "IDL:omg.org/CORBA/PolicyCurrent:1.0")
+    }
+
     /// Makes `object` known by `name` within this ORB.
     ///
     /// # Errors
-    /// `BAD_PARAM` (`COMPLETED_NO`) when the name is empty or taken.
+    /// [`InvalidName`] when the name is empty, was registered before, or is that of an object of
+    /// the ORB itself (`RootPOA` and so on).
     pub fn register_initial_reference(
         &self,
         name: &str,
         object: &Object,
-    ) -> Result<(), SystemException> {
-        let mut names = self.initial_references().lock();
-        if name.is_empty() || names.contains_key(name) {
-            return Err(bad_param(format!("the initial reference {name:?} is empty or taken")));
+    ) -> Result<(), InvalidName> {
+        let refused = |why| Err(InvalidName { name: name.to_owned(), why });
+        if name.is_empty() {
+            return refused("it is empty");
         }
-        names.insert(name.to_owned(), object.clone());
+        if self.initial_references().local().contains_key(name) {
+            return refused("it is an object of the ORB itself");
+        }
+        match self.initial_references().lock().entry(name.to_owned()) {
+            Entry::Occupied(_) => return refused("it is taken"),
+            Entry::Vacant(entry) => drop(entry.insert(object.clone())),
+        }
         Ok(())
+    }
+
+    /// Whether `object` is the local one that [`Orb::register_local_reference`] made known by
+    /// `name`.
+    #[must_use]
+    pub fn is_local_reference(object: &Object, name: &str) -> bool {
+        let local = TaggedProfile { tag: profile_tag::CORBIE_LOCAL, data: name.into() };
+        object.ior().profiles == [local]
     }
 
     /// The object of a stringified reference: `IOR:…`, `corbaloc:…`, `corbaname:…` or
@@ -207,6 +261,25 @@ impl Orb {
                 Err(minor::INV_OBJREF_NIL.no("the string is a nil reference, which is no object"))
             }
         }
+    }
+}
+
+impl PolicyManager {
+    /// What `orb.resolve_initial_references("ORBPolicyManager")` gave; `None` for any other
+    /// reference.
+    #[must_use]
+    pub fn narrow(object: &Object) -> Option<Self> {
+        let is_it = Orb::is_local_reference(object, POLICY_MANAGER);
+        is_it.then(|| object.orb().policy_manager())
+    }
+}
+
+impl PolicyCurrent {
+    /// What `orb.resolve_initial_references("PolicyCurrent")` gave; `None` for any other
+    /// reference.
+    #[must_use]
+    pub fn narrow(object: &Object) -> Option<Self> {
+        Orb::is_local_reference(object, POLICY_CURRENT).then(PolicyCurrent::default)
     }
 }
 

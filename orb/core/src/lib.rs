@@ -33,6 +33,7 @@ pub mod stubs;
 pub use client::{Deliver, PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
 pub use handles::{Object, Orb, Part};
+pub use initial_references::InvalidName;
 pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
 pub use operation::{Operation, OperationName};
 pub use orb::Statistics;

@@ -67,10 +67,10 @@ impl Orb {
 
     /// Stops serving and closes all connections. Requests that are in servants are finished, and
     /// answered; with `wait_for_completion` this returns after that (or after `request_timeout`).
-    /// From inside a servant it never waits, as it would wait for itself.
+    /// From inside a servant it never waits, as it would wait for itself; [`Orb::try_shutdown`]
+    /// refuses that instead, as the specification has it.
     pub fn shutdown(&self, wait_for_completion: bool) {
-        let is_inside = thread::is_serving() || corbie_upcall::is_inside_any(|_| true);
-        let wait = wait_for_completion && !is_inside;
+        let wait = wait_for_completion && !is_inside();
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
         server::stop(self, wait, patience);
         self.connections().close();
@@ -79,6 +79,36 @@ impl Orb {
         self.extensions().part.shut_down();
         self.note_shut_down();
         self.close_event_loop();
+    }
+
+    /// As [`Orb::shutdown`], but for a thread that would wait for itself (CORBA 3.3 P1 §8.2.3.6).
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` with minor code 3 (`COMPLETED_NO`) when it is to wait and the calling thread
+    /// serves a request; nothing was shut down then.
+    pub fn try_shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
+        if wait_for_completion && is_inside() {
+            return Err(minor::BAD_INV_ORDER_WOULD_DEADLOCK.no(
+                "the ORB cannot be shut down with wait_for_completion from inside a request: it \
+                 would wait for this one; do not wait, or ask another thread to do it",
+            ));
+        }
+        self.shutdown(wait_for_completion);
+        Ok(())
+    }
+
+    /// Ends the ORB: shuts it down, waiting for what is under way, unless that was done. Memory
+    /// goes with the last handle (CORBA 3.3 P1 §8.2.3.7).
+    ///
+    /// # Errors
+    /// As [`Orb::try_shutdown`] when it would wait.
+    pub fn destroy(&self) -> Result<(), SystemException> {
+        self.try_shutdown(true)
+    }
+
+    /// What serves requests of this ORB; `None` before the first POA was made.
+    pub fn adapter(&self) -> Option<Arc<dyn Adapter>> {
+        self.server().adapter.get().cloned()
     }
 
     /// Gives requests to `adapter` from now on and starts listening. Called by the object adapter.
@@ -134,6 +164,12 @@ impl Orb {
             reactor.unblock(sleeper);
         }
     }
+}
+
+/// Whether the calling thread serves a request, of whichever ORB: waiting for upcalls to end may be
+/// waiting for itself.
+fn is_inside() -> bool {
+    thread::is_serving() || corbie_upcall::is_inside_any(|_| true)
 }
 
 fn made(settings: Settings, transports: Registry, protocols: Vec<Plugged>) -> Orb {

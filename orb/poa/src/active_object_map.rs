@@ -103,7 +103,7 @@ impl ActiveObjectMap {
         self.ids.find(id, &self.slots)
     }
 
-    /// The object that the servant stands for; the first one if there are several.
+    /// The object that the servant stands for; one of them if there are several.
     pub(crate) fn by_servant(&self, servant: &Arc<dyn Servant>) -> Option<&Arc<ActiveObject>> {
         self.slots.get(self.servants.find(address(servant), &self.slots)?)
     }
@@ -114,7 +114,7 @@ impl ActiveObjectMap {
         self.ids.remove(object.activation().id(), name, &self.slots);
         let object = self.slots.remove(name)?;
         let address = address(object.servant());
-        let remaining_activations = self.servants.remove(address, name, &self.slots);
+        let remaining_activations = self.servants.remove(address, name);
         Some(Removed { object, remaining_activations })
     }
 

@@ -11,7 +11,6 @@ use crate::poa::upcall_context::{self, UpcallContext};
 use crate::slots::SlotName;
 use corbie_core::server::Servant;
 use corbie_core::{Object, Orb};
-use corbie_types::ior::{TaggedProfile, profile_tag};
 use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 
@@ -89,8 +88,7 @@ impl PoaCurrent {
     /// What `orb.resolve_initial_references("POACurrent")` gave.
     #[must_use]
     pub fn narrow(object: &Object) -> Option<PoaCurrent> {
-        let local = TaggedProfile { tag: profile_tag::CORBIE_LOCAL, data: NAME.into() };
-        (object.ior().profiles == [local]).then_some(PoaCurrent)
+        Orb::is_local_reference(object, NAME).then_some(PoaCurrent)
     }
 
     /// Makes it the initial reference `POACurrent` of `orb`. The reference is good within the

@@ -15,12 +15,13 @@ use crate::object_key::ObjectKey;
 use crate::object_operations;
 use crate::poa::{NewPoa, Poa, PoaInner, Registry};
 use crate::policies::{Collocation, PoaPolicies, RequestOrder};
-use corbie_core::Orb;
 use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
 };
+use corbie_core::{Object, Orb};
 use corbie_types::{SystemException, minor};
 use corbie_upcall::Activation;
+use std::any::Any;
 use std::ptr;
 use std::sync::Arc;
 
@@ -136,7 +137,54 @@ impl Adapter for RootPoa {
     }
 }
 
+/// The name of the root POA, also as an initial reference.
+const NAME: &str = "RootPOA";
+/// The type of POAs (CORBA 3.3 P1 §15.4).
+const REPOSITORY_ID: &str = "IDL:omg.org/PortableServer/POA:2.3";
+
+impl Poa {
+    /// What `orb.resolve_initial_references("RootPOA")` gave: the root POA, made at the first need;
+    /// `None` for any other reference.
+    ///
+    /// # Errors
+    /// As [`RootPoa::of`].
+    pub fn narrow(object: &Object) -> Result<Option<Poa>, SystemException> {
+        if !Orb::is_local_reference(object, NAME) {
+            return Ok(None);
+        }
+        RootPoa::of(object.orb()).map(Some)
+    }
+}
+
 impl RootPoa {
+    /// Makes `RootPOA` an initial reference of `orb`. It is good within the process only, and is
+    /// not called: [`Poa::narrow`] makes use of it.
+    ///
+    /// # Errors
+    /// `BAD_PARAM` (`COMPLETED_NO`) when the name is taken.
+    pub fn register(orb: &Orb) -> Result<(), SystemException> {
+        orb.register_local_reference(NAME, REPOSITORY_ID)
+    }
+
+    /// The root POA of `orb`; the first call makes it.
+    ///
+    /// # Errors
+    /// As [`RootPoa::attach`]; `BAD_INV_ORDER` when it was destroyed.
+    pub fn of(orb: &Orb) -> Result<Poa, SystemException> {
+        let attached = match Self::attached_to(orb) {
+            Some(root) => return Ok(root),
+            None => Self::attach(orb),
+        };
+        // Another thread may have been faster.
+        attached.or_else(|refused| Self::attached_to(orb).ok_or(refused))
+    }
+
+    fn attached_to(orb: &Orb) -> Option<Poa> {
+        let adapter = orb.adapter()?;
+        let adapter: &dyn Any = &*adapter;
+        adapter.downcast_ref::<RootPoa>()?.registry.root().map(Poa)
+    }
+
     /// Makes the root POA of `orb`, registers it there, and starts listening.
     ///
     /// # Errors
@@ -148,7 +196,7 @@ impl RootPoa {
             orb,
             registry: &registry,
             parent: None,
-            name: "RootPOA",
+            name: NAME,
             path: &[],
             policies: PoaPolicies::root(),
             manager: registry.managers.make_unnamed(orb),
@@ -171,7 +219,8 @@ impl RootPoa {
         self.find(object_key, PoaInner::active)
     }
 
-    /// What `look` sees in the POA of this key, under the lock of the table.
+    /// What `look` sees in the POA of this key. No lock is taken, but for a persistent key without
+    /// a hint that is good.
     #[inline]
     pub(crate) fn find<R>(
         &self,
@@ -179,17 +228,15 @@ impl RootPoa {
         look: impl FnOnce(&PoaInner, &ObjectKey<'_>) -> Option<R>,
     ) -> Option<R> {
         let key = ObjectKey::parse(object_key)?;
-        let table = self.registry.read();
-        let poa = match key {
+        let place = match key {
             ObjectKey::Transient { incarnation, poa, .. } => {
-                table.poas.get((incarnation == self.registry.incarnation).then_some(poa)?)?
+                (incarnation == self.registry.incarnation).then_some(poa)?
             }
             ObjectKey::Persistent { hint, path, .. } => {
-                let hinted = hint.and_then(|hint| table.hinted(hint));
-                hinted.or_else(|| table.poas.get(*table.persistent.get(path)?))?
+                self.registry.persistent_place(hint, path)?
             }
         };
-        look(poa, &key)
+        self.registry.look_at(place, |poa| look(poa, &key))
     }
 }
 

@@ -12,9 +12,9 @@
     allow(dead_code, unreachable_pub, unused_imports)
 )]
 
-// layers: closed object_id object_operations slots < error object_key < poa_manager < policies <
-//    active_object_map thread_model < transitions < poa < current dispatch <
-//    measure
+// layers: closed object_id object_operations places slots < error object_key < poa_manager
+//    < policies < active_object_map thread_model < transitions < poa < current dispatch
+//    < measure
 mod active_object_map;
 mod closed;
 mod current;
@@ -25,6 +25,7 @@ pub mod measure;
 mod object_id;
 mod object_key;
 mod object_operations;
+mod places;
 mod poa;
 mod poa_manager;
 mod policies;

@@ -9,6 +9,9 @@ use corbie_threads::lock::{Ranked, Signal, rank};
 use std::collections::HashMap;
 use std::time::Instant;
 
+/// In the place of a thread: another one will be busy with the id.
+const NO_THREAD: u64 = 0;
+
 /// Those of one POA.
 #[derive(Default)]
 pub(crate) struct Transitions {
@@ -53,12 +56,40 @@ impl Transitions {
 
     /// This thread is busy with `id` until the result is dropped; `None` when some thread is.
     pub(crate) fn begin(&self, id: &[u8]) -> Option<Transition<'_>> {
+        self.try_begin(id).then(|| Transition { transitions: self, id: id.into() })
+    }
+
+    /// This thread is busy with `id` until [`Transitions::end`]; `false` when some thread is.
+    pub(crate) fn try_begin(&self, id: &[u8]) -> bool {
         let mut state = self.state.lock();
-        if state.busy.contains_key(id) {
-            return None;
+        let may = !state.busy.contains_key(id);
+        if may {
+            state.busy.insert(id.into(), this_thread());
         }
-        state.busy.insert(id.into(), this_thread());
-        Some(Transition { transitions: self, id: id.into() })
+        may
+    }
+
+    /// The thread that is busy with `id` leaves it to another one, which calls
+    /// [`Transitions::take_over`].
+    pub(crate) fn hand_over(&self, id: &[u8]) {
+        self.note_busy(id, NO_THREAD);
+    }
+
+    /// This thread is busy with `id` from now on.
+    pub(crate) fn take_over(&self, id: &[u8]) {
+        self.note_busy(id, this_thread());
+    }
+
+    fn note_busy(&self, id: &[u8], thread: u64) {
+        if let Some(busy) = self.state.lock().busy.get_mut(id) {
+            *busy = thread;
+        }
+    }
+
+    /// No thread is busy with `id` any more.
+    pub(crate) fn end(&self, id: &[u8]) {
+        self.state.lock().busy.remove(id);
+        self.note_change();
     }
 
     /// Something that others may wait for has changed.
@@ -82,7 +113,6 @@ pub(crate) struct Transition<'t> {
 
 impl Drop for Transition<'_> {
     fn drop(&mut self) {
-        self.transitions.state.lock().busy.remove(&self.id);
-        self.transitions.note_change();
+        self.transitions.end(&self.id);
     }
 }

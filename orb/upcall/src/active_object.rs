@@ -15,10 +15,12 @@ use std::sync::atomic::AtomicU32;
 
 /// [`Activation::state`] of an object that may be called.
 const ACTIVE: u32 = 0;
+/// It is being closed: a thread that does not see that yet may still enter.
+const CLOSING: u32 = 1;
 /// No thread enters it any more; the object adapter knows why.
-const CLOSED: u32 = 1;
+const CLOSED: u32 = 2;
 /// Likewise, and no thread is inside: its index may be another object's by now.
-const AT_REST: u32 = 2;
+const AT_REST: u32 = 3;
 
 /// That an object is active, from activation to deactivation. Another activation of the same object
 /// id is another value.
@@ -90,20 +92,33 @@ impl Activation {
         if (state | (self.gate.bits() & !in_spite_of)) == ACTIVE { Some(entered) } else { None }
     }
 
-    /// No thread enters any more. When this returns, [`Activation::count_inside`] finds the threads
-    /// that are inside, and each of them tells the owner of the gate when it leaves. The caller
-    /// holds the lock of its map, and so does the caller of [`Activation::comes_to_rest`].
-    pub fn close(&self) {
-        protocol::write_state(&self.state, CLOSED);
+    /// The first step of closing: threads that see it do not enter any more. The caller holds the
+    /// lock of its map, lets go of it, calls [`Activation::reach_all`], and takes it again for
+    /// [`Activation::close`].
+    pub fn begin_closing(&self) {
+        protocol::write_state(&self.state, CLOSING);
+    }
+
+    /// The second step, for any number of objects: interrupts the other threads of the process, so
+    /// that each sees what was closed before. To be called without a lock.
+    pub fn reach_all() {
         barrier::heavy();
     }
 
-    /// As [`Activation::close`] for many objects at once, for the price of one.
-    pub fn close_all<'a>(activations: impl IntoIterator<Item = &'a Activation>) {
-        for activation in activations {
-            protocol::write_state(&activation.state, CLOSED);
+    /// The last step: no thread enters any more. From now on [`Activation::count_inside`] finds the
+    /// threads that are inside, and each of them tells the owner of the gate when it leaves. The
+    /// caller holds the lock of its map, and so does the caller of [`Activation::comes_to_rest`].
+    pub fn close(&self) {
+        if protocol::read_state(&self.state) == CLOSING {
+            protocol::write_state(&self.state, CLOSED);
         }
-        barrier::heavy();
+    }
+
+    /// All steps, for an object that no other thread closes.
+    pub(crate) fn close_at_once(&self) {
+        self.begin_closing();
+        Self::reach_all();
+        self.close();
     }
 
     /// How many upcalls of the object are under way; meaningful once it is closed, and before its
@@ -118,7 +133,7 @@ impl Activation {
     #[must_use]
     pub fn comes_to_rest(&self) -> bool {
         match protocol::read_state(&self.state) {
-            ACTIVE => false,
+            ACTIVE | CLOSING => false,
             CLOSED if self.count_inside() > 0 => false,
             _ => {
                 protocol::write_state(&self.state, AT_REST);
@@ -144,8 +159,8 @@ impl fmt::Debug for Activation {
 /// this value is: a drop that finds a thread inside leaks the servant. A pointer into the servant
 /// may therefore be followed by a thread that holds an `Entered` which [`Activation::enter`] gave.
 /// The promise needs two things of the object adapter: an index of a gate is given to one
-/// activation at a time, and a lock of the adapter keeps [`Activation::comes_to_rest`] from
-/// running amid [`Activation::close`].
+/// activation at a time, and a lock of the adapter keeps [`Activation::begin_closing`],
+/// [`Activation::close`] and [`Activation::comes_to_rest`] apart.
 pub struct ActiveObject<S: ?Sized> {
     activation: Arc<Activation>,
     servant: Arc<S>,
@@ -186,8 +201,8 @@ impl<S: ?Sized> Drop for ActiveObject<S> {
     /// object adapter that waits for the last upcall never comes to that.
     fn drop(&mut self) {
         // An activation at rest is not counted: its index may be that of an object which is called.
-        if self.activation.is_active() {
-            self.activation.close();
+        if matches!(protocol::read_state(&self.activation.state), ACTIVE | CLOSING) {
+            self.activation.close_at_once();
         }
         if !self.activation.comes_to_rest() {
             tracing::error!("an active object was dropped with upcalls under way");

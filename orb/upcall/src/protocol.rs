@@ -4,13 +4,13 @@
 //! ```text
 //! enter:  write the place │ barrier │ read the state: 0 → inside, else leave
 //! leave:  clear the place │ barrier │ read the state: 0 → done, else finish
-//! close:  write the state │ heavy barrier │ finish
-//! finish: fence │ lock │ is any place of the object written? no → the last one, once
+//! close:  write the state: closing │ heavy barrier │ lock, write the state: closed │ finish
+//! finish: fence │ lock │ closed, and no place of the object is written? → the last one, once
 //! ```
 //! The barrier of `enter` and `leave` pairs with the heavy one of `close` (see `barrier`), the
 //! fence of one `finish` with that of another. With `membarrier` the barrier of `enter` is none by
-//! itself, so no `finish` may come between the two steps of `close`: the object adapter sees to
-//! that with the lock of `finish`. Generic over the words, for the tests.
+//! itself, so a `finish` between the steps of `close` does nothing. Generic over the words, for the
+//! tests.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -99,6 +99,8 @@ mod tests {
     }
 
     const OBJECT: u64 = 1;
+    const CLOSING: u32 = 1;
+    const CLOSED: u32 = 2;
 
     /// One object, the places of two threads, and what happens when the last has left.
     struct Site {
@@ -134,15 +136,23 @@ mod tests {
         }
 
         fn close(&self) {
-            write_state(&self.state, 1);
+            write_state(&self.state, CLOSING);
             fence(Ordering::SeqCst);
+            {
+                let _lock = self.finished.lock().unwrap();
+                write_state(&self.state, CLOSED);
+            }
             self.finish();
         }
 
         fn finish(&self) {
             fence(Ordering::SeqCst);
             let mut finished = self.finished.lock().unwrap();
-            if *finished == 0 && self.places.iter().all(|place| read_place(place) != OBJECT) {
+            let is_closed = read_state(&self.state) == CLOSED;
+            if is_closed
+                && *finished == 0
+                && self.places.iter().all(|place| read_place(place) != OBJECT)
+            {
                 *finished += 1;
                 self.servant.with_mut(|_gone| {});
             }

@@ -60,13 +60,13 @@ fn an_object_that_came_to_rest_goes_although_its_index_is_used_again() {
     let gone = Arc::downgrade(&servant);
     let former = ActiveObject::new(Activation::new(&gate, 7, b"former"), servant);
     assert!(!former.activation().comes_to_rest(), "it is active");
-    former.activation().close();
+    former.activation().close_at_once();
     assert!(former.activation().comes_to_rest());
     let next = ActiveObject::new(Activation::new(&gate, 7, b"next"), Arc::new(Idle));
     // A thread that has served a request may be the last one to hold the former object.
     next.call(|_| drop(former)).unwrap();
     assert!(gone.upgrade().is_none(), "the former servant is kept for ever");
-    next.activation().close();
+    next.activation().close_at_once();
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_closed_object_and_a_closed_gate_let_no_thread_in() {
     assert!(object.activation().enter_in_spite_of(HOLDING | SERIALISED).is_some());
     gate.change(0, HOLDING | SERIALISED);
     let inside = object.activation().enter().unwrap();
-    object.activation().close();
+    object.activation().close_at_once();
     assert!(object.call(|_| ()).is_none());
     assert_eq!(object.activation().count_inside(), 1);
     assert_eq!(counter.0.swap(0, Ordering::SeqCst), 1, "a thread that was not let in left, too");
@@ -127,7 +127,7 @@ fn upcalls_may_be_nested_deeper_than_a_record_has_places() {
                     descend(object, depth - 1);
                 } else {
                     assert_eq!(object.activation().count_inside(), 20);
-                    object.activation().close();
+                    object.activation().close_at_once();
                 }
             })
             .unwrap();
@@ -208,7 +208,7 @@ fn no_thread_is_inside_once_an_object_is_closed_and_empty() {
                 })
             })
             .collect();
-        object.activation().close();
+        object.activation().close_at_once();
         while object.activation().count_inside() > 0 {
             std::hint::spin_loop();
         }

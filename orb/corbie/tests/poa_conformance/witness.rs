@@ -167,8 +167,9 @@ impl ServantLocator for Manager {
         operation: &str,
         cookie: Cookie,
         _servant: &Arc<dyn Servant>,
-    ) {
+    ) -> Result<(), SystemException> {
         assert_eq!(cookie.downcast_ref::<String>().map(String::as_str), Some(operation));
         self.note(Asked::Postinvoke(id.clone()));
+        Ok(())
     }
 }

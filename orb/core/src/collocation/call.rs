@@ -146,8 +146,11 @@ fn attempt(
         adapter.call(key, operation.name(), &mut |servant| was_run |= upcall(&**servant).is_some())
     }));
     match called {
-        // What a servant manager does afterwards does not change the outcome.
-        Ok(Ok(())) | Err(_) if was_run => Answer::Done(Called::Done),
+        Ok(Ok(())) if was_run => Answer::Done(Called::Done),
+        // What a servant manager raises afterwards replaces the outcome.
+        Ok(Err(LocalRefusal::Raised(exception))) if was_run => {
+            Answer::Done(Called::Raised(exception))
+        }
         Ok(Ok(())) => Answer::Done(Called::ForMessages),
         Ok(Err(LocalRefusal::Remote)) => Answer::Done(Called::Elsewhere),
         Ok(Err(LocalRefusal::Forward(target))) => Answer::forward(target.ior().clone()),

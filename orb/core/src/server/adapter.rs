@@ -5,13 +5,14 @@ use crate::Object;
 use crate::server::{Servant, ServerRequest};
 use corbie_types::{Ior, SystemException};
 use corbie_upcall::Activation;
+use std::any::Any;
 use std::sync::Arc;
 
 /// An object that is active, with its servant.
 pub type ActiveObject = corbie_upcall::ActiveObject<dyn Servant>;
 
 /// From object keys to servants.
-pub trait Adapter: Send + Sync {
+pub trait Adapter: Any + Send + Sync {
     /// Has the servant of `request.object_key()` answer the request.
     ///
     /// # Errors
@@ -52,7 +53,8 @@ pub trait Adapter: Send + Sync {
     /// `upcall` is given the servant, at most once.
     ///
     /// # Errors
-    /// [`LocalRefusal`]; `upcall` was not run then.
+    /// [`LocalRefusal`]; `upcall` was not run then, unless it is
+    /// [`LocalRefusal::Raised`] by a servant manager afterwards.
     fn call(
         &self,
         object_key: &[u8],

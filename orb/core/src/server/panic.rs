@@ -7,7 +7,7 @@ use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
 thread_local! {
@@ -27,6 +27,19 @@ pub(super) fn note_places() {
             before(info);
         }));
     });
+}
+
+/// Runs application code that serves a request of `peer`.
+///
+/// # Errors
+/// What it raised; `UNKNOWN` (`COMPLETED_MAYBE`) when it panicked.
+pub fn caught<R>(
+    operation: &str,
+    peer: Option<PeerAddress>,
+    code: impl FnOnce() -> Result<R, SystemException>,
+) -> Result<R, SystemException> {
+    catch_unwind(AssertUnwindSafe(code))
+        .unwrap_or_else(|payload| Err(panicked(operation, peer, &*payload)))
 }
 
 /// The exception for a servant that panicked; `peer`: the caller, if that was another process.

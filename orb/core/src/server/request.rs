@@ -8,7 +8,7 @@
 use crate::policy::InvocationPolicies;
 use crate::server::held::{self, HeldRequest};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
-use crate::server::{ResponseHandler, ServerConnection};
+use crate::server::{ResponseHandler, ServerConnection, panic};
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Error, Marshal as _, Version};
 use corbie_connection::{Position, SendFault};
@@ -38,7 +38,13 @@ pub struct ServerRequest<'r> {
     held_by: u64,
     /// What interceptors keep of it; `None` without interceptors.
     intercepted: Option<Box<Intercepted>>,
+    /// What the object adapter does before the answer leaves.
+    postinvoke: Option<Postinvoke<'r>>,
 }
+
+/// What is done when the servant has its results, and before they are sent. The exception that it
+/// raises is sent instead.
+pub type Postinvoke<'r> = Box<dyn FnOnce() -> Result<(), SystemException> + 'r>;
 
 /// How far the answer is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,7 +93,7 @@ impl<'r> ServerRequest<'r> {
         message: Option<Message<'r>>,
     ) -> Self {
         let progress = Progress::Unanswered;
-        let (held_by, intercepted) = (0, None);
+        let (held_by, intercepted, postinvoke) = (0, None, None);
         ServerRequest {
             orb,
             connection,
@@ -98,6 +104,7 @@ impl<'r> ServerRequest<'r> {
             message,
             held_by,
             intercepted,
+            postinvoke,
         }
     }
 
@@ -219,6 +226,24 @@ impl<'r> ServerRequest<'r> {
         self.orb
     }
 
+    /// Has `postinvoke` run once: before the answer leaves, or when
+    /// [`ServerRequest::postinvoke`] is called. For object adapters
+    /// (`ServantLocator::postinvoke`).
+    pub fn set_postinvoke(&mut self, postinvoke: Postinvoke<'r>) {
+        self.postinvoke = Some(postinvoke);
+    }
+
+    /// Runs what [`ServerRequest::set_postinvoke`] was given, unless it has run. A panic in it is
+    /// caught.
+    ///
+    /// # Errors
+    /// What it raised; `UNKNOWN` (`COMPLETED_MAYBE`) when it panicked.
+    #[cold]
+    pub fn postinvoke(&mut self) -> Result<(), SystemException> {
+        let Some(postinvoke) = self.postinvoke.take() else { return Ok(()) };
+        panic::caught(self.operation(), Some(self.peer()), postinvoke)
+    }
+
     /// Answers with results: `results` writes the return value, then inout and out arguments.
     /// Returns when the reply was handed to the transport. A client that does not wait gets
     /// nothing.
@@ -296,6 +321,9 @@ impl<'r> ServerRequest<'r> {
     fn answer(&mut self, outcome: Outcome<'_>, body: Body<'_, '_>) -> Result<(), SystemException> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
+        }
+        if self.postinvoke.is_some() {
+            self.postinvoke()?;
         }
         if self.header.response != ResponseFlags::None
             && let Some(connection) = self.connection

@@ -71,8 +71,8 @@ pub(super) struct ServantIndex(Option<HashMap<usize, Use>>);
 
 /// What one servant is used for.
 struct Use {
-    /// An object that it stands for.
-    first: SlotName,
+    /// An object that it stands for; `None` when the one noted here has gone, and others are left.
+    one: Option<SlotName>,
     /// How many it stands for.
     objects: u32,
 }
@@ -84,20 +84,23 @@ impl ServantIndex {
 
     pub(super) fn insert(&mut self, address: usize, name: SlotName) {
         if let Some(servants) = &mut self.0 {
-            servants.entry(address).or_insert(Use { first: name, objects: 0 }).objects += 1;
+            let its = servants.entry(address).or_insert(Use { one: None, objects: 0 });
+            its.one.get_or_insert(name);
+            its.objects += 1;
         }
     }
 
     #[inline]
     pub(super) fn find(&self, servant: usize, objects: &Objects) -> Option<SlotName> {
         match &self.0 {
-            Some(servants) => servants.get(&servant).map(|its| its.first),
+            Some(servants) => servants.get(&servant)?.one.or_else(|| search(servant, objects)),
             None => search(servant, objects),
         }
     }
 
-    /// The object at `name` is gone; whether its servant stands for others.
-    pub(super) fn remove(&mut self, servant: usize, name: SlotName, objects: &Objects) -> bool {
+    /// The object at `name` is gone; whether its servant stands for others. Which ones is found out
+    /// when it is asked for: a search here would make ending all objects of a servant quadratic.
+    pub(super) fn remove(&mut self, servant: usize, name: SlotName) -> bool {
         let Some(servants) = &mut self.0 else { return false };
         let Some(its) = servants.get_mut(&servant) else { return false };
         its.objects -= 1;
@@ -105,15 +108,74 @@ impl ServantIndex {
             servants.remove(&servant);
             return false;
         }
-        if its.first == name
-            && let Some(other) = search(servant, objects)
-        {
-            its.first = other;
+        if its.one == Some(name) {
+            its.one = None;
         }
         true
     }
 }
 
 fn search(servant: usize, objects: &Objects) -> Option<SlotName> {
+    #[cfg(test)]
+    tests::SEARCHES.set(tests::SEARCHES.get() + 1);
     objects.find(|object| address(object.servant()) == servant)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::active_object_map::{ActiveObjectMap, MapShape};
+    use crate::policies::ServantDemux;
+    use corbie_core::server::{Servant, ServerRequest};
+    use corbie_types::SystemException;
+    use corbie_upcall::Gate;
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    thread_local! {
+        /// How often this thread looked through all objects.
+        pub(super) static SEARCHES: Cell<u32> = const { Cell::new(0) };
+    }
+
+    struct Shared;
+
+    impl Servant for Shared {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            Err(request.unknown_operation())
+        }
+    }
+
+    #[test]
+    fn ending_the_objects_of_one_servant_searches_for_none() {
+        const OBJECTS: u32 = 1000;
+        let shape = MapShape { demux: ServantDemux::Active, reverse_lookup: true };
+        let mut map = ActiveObjectMap::new(shape, Arc::new(Gate::new().unwrap()));
+        let servant: Arc<dyn Servant> = Arc::new(Shared);
+        for id in 0..OBJECTS {
+            map.insert(&id.to_be_bytes(), Arc::clone(&servant)).unwrap();
+        }
+        SEARCHES.set(0);
+        for index in 0..OBJECTS {
+            let removed = map.remove(index).unwrap();
+            assert_eq!(removed.remaining_activations, index + 1 < OBJECTS);
+        }
+        assert_eq!(SEARCHES.get(), 0);
+        assert!(map.by_servant(&servant).is_none());
+    }
+
+    #[test]
+    fn a_servant_is_found_when_the_object_noted_for_it_has_gone() {
+        let shape = MapShape { demux: ServantDemux::Active, reverse_lookup: true };
+        let mut map = ActiveObjectMap::new(shape, Arc::new(Gate::new().unwrap()));
+        let servant: Arc<dyn Servant> = Arc::new(Shared);
+        for id in 0..3_u32 {
+            map.insert(&id.to_be_bytes(), Arc::clone(&servant)).unwrap();
+        }
+        map.remove(0).unwrap();
+        let found = map.by_servant(&servant).unwrap().activation().index();
+        assert!(found == 1 || found == 2, "{found}");
+    }
 }

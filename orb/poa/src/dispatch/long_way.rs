@@ -6,13 +6,13 @@
 //! again.
 
 use super::admission::{Admitted, Pass};
-use super::servant_search::{Found, Search};
+use super::servant_search::{Found, Located, Search};
 use super::target::{self, RequestTarget, Step};
 use super::{no_object, serve};
 use crate::dispatch::RootPoa;
 use crate::poa::upcall_context;
 use corbie_core::Object;
-use corbie_core::server::{LocalRefusal, Servant, ServerRequest};
+use corbie_core::server::{LocalRefusal, Servant, ServerRequest, caught};
 use corbie_types::SystemException;
 use corbie_upcall::Upcall;
 use std::borrow::Cow;
@@ -28,11 +28,14 @@ pub(super) enum Way<R> {
     Again,
 }
 
+/// What is done with the servant; a locator that gave it is to be told afterwards.
+type Run<'f, 'o, R> = dyn FnMut(&Arc<dyn Servant>, Option<Located<'o>>) -> R + 'f;
+
 impl RootPoa {
     #[cold]
-    pub(super) fn dispatch_the_long_way(
+    pub(super) fn dispatch_the_long_way<'r>(
         &self,
-        request: &mut ServerRequest<'_>,
+        request: &mut ServerRequest<'r>,
     ) -> Result<(), SystemException> {
         let key = request.key();
         loop {
@@ -46,7 +49,10 @@ impl RootPoa {
             };
             let Admitted::Serve(pass) = target.poa.admit(request)? else { return Ok(()) };
             let operation = request.operation();
-            let mut run = |servant: &Arc<dyn Servant>| serve(&**servant, request);
+            let mut run = |servant: &Arc<dyn Servant>, located: Option<Located<'r>>| match located {
+                None => serve(&**servant, request),
+                Some(located) => serve_located(located, request),
+            };
             match target.call(&pass, operation, &key, &mut run)? {
                 Way::Called(outcome) => return outcome,
                 Way::Forward(object) => return request.forward(&object),
@@ -76,8 +82,12 @@ impl RootPoa {
             if target.poa.locates_for_messages() {
                 return Err(LocalRefusal::Remote);
             }
-            match target.call(&pass, operation, &key, &mut |servant| upcall(servant))? {
-                Way::Called(()) => return Ok(()),
+            let mut run = |servant: &Arc<dyn Servant>, located: Option<Located<'_>>| {
+                upcall(servant);
+                located.map_or(Ok(()), |it| caught(operation, None, || it.postinvoke()))
+            };
+            match target.call(&pass, operation, &key, &mut run)? {
+                Way::Called(ended) => return ended.map_err(LocalRefusal::Raised),
                 Way::Forward(object) => return Err(LocalRefusal::Forward(object)),
                 Way::Again => {}
             }
@@ -86,13 +96,14 @@ impl RootPoa {
 }
 
 impl RequestTarget<'_> {
-    /// Finds the servant and runs `run` with it, inside the POA.
-    fn call<R>(
+    /// Finds the servant and runs `run` with it, inside the POA; a servant that a locator gave,
+    /// with what is to be done afterwards.
+    fn call<'o, R>(
         &self,
         pass: &Pass<'_>,
-        operation: &str,
+        operation: &'o str,
         object_key: &[u8],
-        run: &mut dyn FnMut(&Arc<dyn Servant>) -> R,
+        run: &mut Run<'_, 'o, R>,
     ) -> Result<Way<R>, SystemException> {
         let in_spite_of = pass.in_spite_of();
         // Servant managers are inside the POA too: its destruction waits for them.
@@ -105,21 +116,36 @@ impl RequestTarget<'_> {
         Ok(match search.find()? {
             // The request has begun: only the end of the object itself stops it now.
             Found::Listed(object) => match object.activation().enter_in_spite_of(u32::MAX) {
-                Some(_entered) => Way::Called(run(object.servant())),
+                Some(_entered) => Way::Called(run(object.servant(), None)),
                 None => Way::Again,
             },
             Found::Default(servant) => {
                 let _serving = upcall_context::serve_unlisted(id, Some(&servant));
-                Way::Called(run(&servant))
+                Way::Called(run(&servant, None))
             }
             Found::Located(located) => {
-                self.poa.note_located(&**located.servant());
-                let _serving = upcall_context::serve_unlisted(id, Some(located.servant()));
-                Way::Called(run(located.servant()))
+                let servant = Arc::clone(located.servant());
+                self.poa.note_located(&*servant);
+                let _serving = upcall_context::serve_unlisted(id, Some(&servant));
+                Way::Called(run(&servant, Some(located)))
             }
             Found::Forward(object) => Way::Forward(object),
             Found::Nothing => return Err(no_object(operation, object_key)),
             Found::Again => Way::Again,
         })
     }
+}
+
+/// Serves `request` with a servant for this request alone. Its locator is told before the answer
+/// leaves, and when there is none, when the upcall has ended; also by a panic, but not while that
+/// unwinds.
+fn serve_located<'o>(
+    located: Located<'o>,
+    request: &mut ServerRequest<'o>,
+) -> Result<(), SystemException> {
+    let servant = Arc::clone(located.servant());
+    let (operation, peer) = (request.operation(), request.peer());
+    request.set_postinvoke(Box::new(move || located.postinvoke()));
+    let served = caught(operation, Some(peer), || serve(&*servant, request));
+    request.postinvoke().and(served)
 }

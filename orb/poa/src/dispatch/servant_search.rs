@@ -8,7 +8,7 @@ use crate::error::PoaError;
 use crate::object_id::ObjectId;
 use crate::object_key::ObjectKey;
 use crate::poa::servant_manager::{Cookie, ServantActivator, ServantLocator, ServantRefusal};
-use crate::poa::{Poa, PoaInner, no_default_servant, no_servant_manager};
+use crate::poa::{Poa, PoaInner, no_default_servant, no_servant_manager, upcall_context};
 use crate::policies::{RequestProcessing, ServantRetention};
 use crate::transitions::Busy;
 use corbie_core::Object;
@@ -18,20 +18,20 @@ use corbie_types::{SystemException, minor};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A search for one request.
-pub(super) struct Search<'s> {
+/// A search for one request, whose operation lives for `'o`.
+pub(super) struct Search<'s, 'o> {
     pub(super) poa: &'s Arc<PoaInner>,
     pub(super) key: &'s ObjectKey<'s>,
-    pub(super) operation: &'s str,
+    pub(super) operation: &'o str,
 }
 
 /// What it ends in.
-pub(super) enum Found<'s> {
+pub(super) enum Found<'o> {
     /// An active object.
     Listed(Arc<ActiveObject>),
     Default(Arc<dyn Servant>),
     /// What a servant locator gave for this request.
-    Located(Located<'s>),
+    Located(Located<'o>),
     Forward(Object),
     Nothing,
     /// Something has changed: look again.
@@ -63,10 +63,10 @@ impl PoaInner {
     }
 }
 
-impl<'s> Search<'s> {
+impl<'o> Search<'_, 'o> {
     /// # Errors
     /// What the client gets.
-    pub(super) fn find(&self) -> Result<Found<'s>, SystemException> {
+    pub(super) fn find(&self) -> Result<Found<'o>, SystemException> {
         if !self.poa.objects.is_for_this_thread() {
             return Err(PoaError::OtherThread.into());
         }
@@ -104,7 +104,7 @@ impl<'s> Search<'s> {
         &self,
         epoch: u64,
         place: Option<u32>,
-    ) -> Result<Found<'s>, SystemException> {
+    ) -> Result<Found<'o>, SystemException> {
         let itself = match place {
             Some(index) => self.poa.is_entered_by_this_thread_at(index),
             None => self.poa.transitions.busy(self.key.id()) == Busy::ThisThread,
@@ -118,7 +118,7 @@ impl<'s> Search<'s> {
         Ok(Found::Again)
     }
 
-    fn incarnate(&self) -> Result<Found<'s>, SystemException> {
+    fn incarnate(&self) -> Result<Found<'o>, SystemException> {
         let activator: Arc<dyn ServantActivator> =
             self.poa.servant_activator().ok_or_else(no_servant_manager)?;
         let id = self.key.id();
@@ -140,7 +140,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn locate(&self) -> Result<Found<'s>, SystemException> {
+    fn locate(&self) -> Result<Found<'o>, SystemException> {
         let locator = self.poa.servant_locator().ok_or_else(no_servant_manager)?;
         let id = ObjectId::new(self.key.id());
         let adapter = Poa(Arc::clone(self.poa));
@@ -151,7 +151,7 @@ impl<'s> Search<'s> {
                 adapter,
                 operation: self.operation,
                 servant,
-                cookie: Some(cookie),
+                cookie,
             })),
             Err(ServantRefusal::ForwardRequest(object)) => Ok(Found::Forward(object)),
             Err(ServantRefusal::Raise(exception)) => Err(exception),
@@ -159,28 +159,29 @@ impl<'s> Search<'s> {
     }
 }
 
-/// A servant for one request; dropped, also by a panic of the servant, it calls `postinvoke`.
-pub(super) struct Located<'s> {
+/// A servant for one request, and what the locator is to get back.
+pub(super) struct Located<'o> {
     locator: Arc<dyn ServantLocator>,
     id: ObjectId,
     adapter: Poa,
-    operation: &'s str,
+    operation: &'o str,
     servant: Arc<dyn Servant>,
-    cookie: Option<Cookie>,
+    cookie: Cookie,
 }
 
 impl Located<'_> {
     pub(super) fn servant(&self) -> &Arc<dyn Servant> {
         &self.servant
     }
-}
 
-impl Drop for Located<'_> {
-    fn drop(&mut self) {
-        if let Some(cookie) = self.cookie.take() {
-            let Located { locator, id, adapter, operation, servant, .. } = self;
-            locator.postinvoke(id, adapter, operation, cookie, servant);
-        }
+    /// The servant is done with the request.
+    ///
+    /// # Errors
+    /// What the caller gets instead of the servant's answer.
+    pub(super) fn postinvoke(self) -> Result<(), SystemException> {
+        let Located { locator, id, adapter, operation, servant, cookie } = self;
+        let _serving = upcall_context::serve_unlisted(id.as_octets(), None);
+        locator.postinvoke(&id, &adapter, operation, cookie, &servant)
     }
 }
 

@@ -147,6 +147,7 @@ impl Poa {
     /// exception.
     pub fn find_poa(&self, name: &str, activate_it: bool) -> Result<Poa, PoaError> {
         let missing = || PoaError::AdapterNonExistent(name.to_owned());
+        let mut turn = None;
         let mut family = self.0.family.lock();
         let activator = loop {
             match family.children.get(name) {
@@ -161,7 +162,14 @@ impl Poa {
                 Some(_) => return Err(missing()),
                 None if !activate_it || family.is_made_here(name) => return Err(missing()),
                 None if family.is_made_elsewhere(name) => {}
-                None => break self.activator().ok_or_else(missing)?,
+                None if turn.is_some() => break self.activator().ok_or_else(missing)?,
+                None => {
+                    // Before the name is taken: another thread that has the turn may want it.
+                    drop(family);
+                    turn = Some(self.0.turns.wait());
+                    family = self.0.family.lock();
+                    continue;
+                }
             }
             family = self.0.family.wait(family);
         };

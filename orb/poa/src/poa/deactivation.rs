@@ -7,10 +7,11 @@
 
 use super::servant_manager::ServantActivator;
 use super::{Poa, PoaError, PoaInner};
-use crate::active_object_map::Removed;
+use crate::active_object_map::{ActiveObjectMap, Removed};
 use crate::object_id::ObjectId;
 use crate::poa_manager::Managed;
 use crate::policies::{RequestProcessing, ServantRetention};
+use corbie_threads::lock::assert_none_held;
 use corbie_upcall::{Activation, Gate, Owner, Upcall};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,23 +21,22 @@ impl Poa {
     /// Deactivates the object: requests being served go on, later ones find it gone. It leaves the
     /// active object map when the last of them has ended; then the servant activator, if there is
     /// one, etherealises it, in the thread that ended the last request, or in this one when there
-    /// was none.
+    /// was none. Under `SINGLE_THREAD_MODEL` an upcall that is under way comes first, and the
+    /// thread that makes it etherealises.
     ///
     /// # Errors
     /// [`PoaError::ObjectNotActive`], [`PoaError::WrongPolicy`] without `RETAIN`.
     pub fn deactivate_object(&self, id: &ObjectId) -> Result<(), PoaError> {
         self.needs_retain("deactivate_object")?;
-        let closed = self.0.objects.write(|map| {
-            let object = map.by_id(id.as_octets())?;
-            let activation = object.activation();
+        let closing = self.0.objects.write(|map| {
+            let activation = map.by_id(id.as_octets())?.activation();
             activation.is_active().then(|| {
-                activation.close();
-                activation.index()
+                activation.begin_closing();
+                Arc::clone(activation)
             })
         })?;
-        let index = closed.ok_or_else(|| PoaError::ObjectNotActive(id.clone()))?;
-        self.0.finish(index);
-        Ok(())
+        let closing = closing.ok_or_else(|| PoaError::ObjectNotActive(id.clone()))?;
+        self.0.close(&[closing])
     }
 }
 
@@ -52,11 +52,43 @@ impl Owner for PoaInner {
 }
 
 impl PoaInner {
+    /// Closes what has begun to close, and finishes what no thread is inside of. Other processors
+    /// are interrupted with no lock held.
+    fn close(&self, closing: &[Arc<Activation>]) -> Result<(), PoaError> {
+        if closing.is_empty() {
+            return Ok(());
+        }
+        reach_all();
+        self.objects.write(|_| closing.iter().for_each(|activation| activation.close()))?;
+        closing.iter().for_each(|activation| self.finish(activation.index()));
+        Ok(())
+    }
+
+    /// Begins to close all objects, and gives those that were active.
+    fn begin_closing_all(&self) -> Result<Vec<Arc<Activation>>, PoaError> {
+        self.objects.write(|map| {
+            let active = map.iter().map(|object| object.activation()).filter(|a| a.is_active());
+            active.inspect(|activation| activation.begin_closing()).cloned().collect()
+        })
+    }
+
+    /// Closes all objects and takes them out of the map; no thread is inside any.
+    pub(super) fn take_objects(&self) -> Result<ActiveObjectMap, PoaError> {
+        // Objects that are kept elsewhere (collocated calls) learn that they are closed.
+        if !self.begin_closing_all()?.is_empty() {
+            reach_all();
+        }
+        self.objects.write(|map| {
+            map.iter().for_each(|object| object.activation().close());
+            map.take()
+        })
+    }
+
     /// Takes the object at `index` out of the map and lets go of its servant, if it is closed and
     /// no thread is inside.
     pub(super) fn finish(&self, index: u32) {
         let is_closed = |index| {
-            let is_closed = |map: &crate::active_object_map::ActiveObjectMap| {
+            let is_closed = |map: &ActiveObjectMap| {
                 map.at_index(index).is_some_and(|object| !object.activation().is_active())
             };
             // A NULL_LOCK map belongs to the thread that makes the upcalls.
@@ -74,14 +106,37 @@ impl PoaInner {
                 return None;
             }
             // No incarnation may begin between the removal and the etherealisation.
-            let transition = self.transitions.begin(activation.id());
-            Some((map.remove(index)?, transition))
+            let is_mine = self.transitions.try_begin(activation.id());
+            Some((map.remove(index)?, is_mine))
         });
-        if let Ok(Some((removed, transition))) = removed {
-            let cleanup_in_progress = self.cleanup_in_progress.load(Ordering::Acquire);
-            self.etherealize(removed, activator, cleanup_in_progress);
-            drop(transition);
+        if let Ok(Some((removed, is_mine))) = removed {
+            self.let_go(removed, activator, is_mine);
         }
+    }
+
+    /// Etherealises an object that has left the map, in a turn. `is_mine`: this thread is busy with
+    /// its id.
+    fn let_go(
+        &self,
+        removed: Removed,
+        activator: Option<Arc<dyn ServantActivator>>,
+        is_mine: bool,
+    ) {
+        let Some(Poa(poa)) = self.handle() else { return };
+        let activation = Arc::clone(removed.object.activation());
+        if is_mine {
+            self.transitions.hand_over(activation.id());
+        }
+        self.turns.run(move || {
+            if is_mine {
+                poa.transitions.take_over(activation.id());
+            }
+            let cleanup_in_progress = poa.cleanup_in_progress.load(Ordering::Acquire);
+            poa.etherealize(removed, activator, cleanup_in_progress);
+            if is_mine {
+                poa.transitions.end(activation.id());
+            }
+        });
     }
 
     /// Lets go of a servant; by way of the servant activator, if there is one.
@@ -121,6 +176,13 @@ impl PoaInner {
     }
 }
 
+/// Interrupts the other cores, which takes them a while: not to be done while threads on them wait
+/// for the caller.
+fn reach_all() {
+    assert_none_held("other cores are interrupted");
+    Activation::reach_all();
+}
+
 impl Managed for PoaInner {
     fn gate(&self) -> &Gate {
         &self.gate
@@ -137,13 +199,8 @@ impl Managed for PoaInner {
 
     fn etherealize_all(&self) {
         self.cleanup_in_progress.store(true, Ordering::Release);
-        let closed = self.objects.write(|map| {
-            Activation::close_all(map.iter().map(|object| &**object.activation()));
-            map.iter().map(|object| object.activation().index()).collect::<Vec<u32>>()
-        });
-        for index in closed.unwrap_or_default() {
-            self.finish(index);
-        }
+        // A NULL_LOCK map of another thread ends with that thread.
+        let _ = self.begin_closing_all().and_then(|closing| self.close(&closing));
     }
 
     fn wait_until_etherealized(&self) {

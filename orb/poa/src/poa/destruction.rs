@@ -10,7 +10,6 @@ use crate::closed;
 use crate::poa_manager::Managed;
 use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_types::{SystemException, minor};
-use corbie_upcall::Activation;
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -105,6 +104,15 @@ impl PoaInner {
             return;
         }
         self.disappear();
+        // No request is inside, but the adapter activator may be.
+        match self.handle() {
+            Some(Poa(poa)) => self.turns.run(move || poa.end(etherealize)),
+            None => self.end(etherealize),
+        }
+    }
+
+    /// Ends the objects of a POA that requests do not find any more, and then the POA.
+    fn end(&self, etherealize: bool) {
         {
             let _ending = self.registry.ends_objects();
             self.end_objects(etherealize);
@@ -137,13 +145,8 @@ impl PoaInner {
 
     fn end_objects(&self, etherealize: bool) {
         self.cleanup_in_progress.store(true, Ordering::Release);
-        // Objects that are kept elsewhere (collocated calls) learn that they are closed.
-        let taken = self.objects.write(|map| {
-            Activation::close_all(map.iter().map(|object| &**object.activation()));
-            map.take()
-        });
         // A NULL_LOCK map of another thread ends with that thread.
-        let Ok(objects) = taken else { return };
+        let Ok(objects) = self.take_objects() else { return };
         let activator = self.servant_activator().filter(|_| etherealize);
         // With no lock held: destructors of servants are application code.
         for ended in objects.drain() {

@@ -6,6 +6,7 @@
 
 use super::{PoaError, PoaInner, upcall_context};
 use crate::object_key::KeyHint;
+use crate::places::Places;
 use crate::poa_manager::Managers;
 use crate::policies::Lifespan;
 use crate::slots::{SlotName, Slots};
@@ -20,6 +21,9 @@ pub(crate) struct Registry {
     /// Differs from one life of the process to the next, so that transient references of a former
     /// life are recognised.
     pub(crate) incarnation: u32,
+    /// The POAs by the index of their place, as requests read them.
+    places: Places<PoaInner>,
+    /// The same and more, for whatever else is asked.
     table: RankedRw<rank::PoaTable, Table>,
     pub(crate) managers: Arc<Managers>,
     /// Where the root stands. Not the root itself, which holds the ORB, which holds the adapter.
@@ -36,16 +40,6 @@ pub(crate) struct Table {
     gates: StdHashMap<u32, SlotName>,
 }
 
-impl Table {
-    /// The POA that the hint of a persistent key means, if it is the same one still.
-    #[inline]
-    pub(crate) fn hinted(&self, hint: KeyHint) -> Option<&Arc<PoaInner>> {
-        let (_, poa) = self.poas.at_index(hint.poa_index)?;
-        let is_it = poa.path_hash == hint.path_hash && poa.is_published();
-        is_it.then_some(poa)
-    }
-}
-
 impl Default for Slots<Arc<PoaInner>> {
     fn default() -> Self {
         Slots::new()
@@ -57,6 +51,7 @@ impl Registry {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Registry {
             incarnation: incarnation(),
+            places: Places::new(),
             table: RankedRw::default(),
             managers: Arc::default(),
             root: OnceLock::new(),
@@ -73,6 +68,7 @@ impl Registry {
         let place = table.poas.insert(Arc::clone(poa)).ok_or(PoaError::Full)?;
         table.gates.insert(poa.gate.number(), place);
         poa.set_place(place);
+        self.places.set(place.index, Some(Arc::clone(poa)));
         Ok(())
     }
 
@@ -90,6 +86,9 @@ impl Registry {
         upcall_context::remove(poa.gate.number());
         let mut table = self.table.write();
         let removed = table.poas.remove(poa.place());
+        if removed.is_some() {
+            self.places.set(poa.place().index, None);
+        }
         if table.persistent.get(poa.path()) == Some(&poa.place()) {
             table.persistent.remove(poa.path());
         }
@@ -97,6 +96,33 @@ impl Registry {
         drop(table);
         // Perhaps the last one to hold it.
         drop(removed);
+    }
+
+    /// What `look` sees in the POA at this place, without a lock.
+    #[inline]
+    pub(crate) fn look_at<R>(
+        &self,
+        place: SlotName,
+        look: impl FnOnce(&PoaInner) -> Option<R>,
+    ) -> Option<R> {
+        let poa = self.places.get(place.index)?;
+        look(poa.as_deref().filter(|poa| poa.place() == place)?)
+    }
+
+    /// Where the POA with persistent keys of this path stands: by the hint of a key without a lock,
+    /// else by the whole path.
+    #[inline]
+    pub(crate) fn persistent_place(&self, hint: Option<KeyHint>, path: &[u8]) -> Option<SlotName> {
+        let by_hint = hint.and_then(|hint| self.hinted(hint));
+        by_hint.or_else(|| self.read().persistent.get(path).copied())
+    }
+
+    /// The place that the hint of a persistent key means, if the same POA is there still.
+    #[inline]
+    fn hinted(&self, hint: KeyHint) -> Option<SlotName> {
+        let poa = self.places.get(hint.poa_index)?;
+        let is_it = |poa: &&PoaInner| poa.path_hash == hint.path_hash && poa.is_published();
+        poa.as_deref().filter(is_it).map(PoaInner::place)
     }
 
     /// `root` is the root POA.
@@ -133,4 +159,53 @@ impl Registry {
 fn incarnation() -> u32 {
     let number = RandomState::new().hash_one(std::process::id());
     (number >> 32) as u32 ^ number as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dispatch::RootPoa;
+    use crate::policies::PoaPolicy;
+    use corbie_core::Orb;
+    use corbie_core::server::{Servant, ServerRequest};
+    use corbie_settings::Settings;
+    use corbie_types::SystemException;
+    use std::sync::Arc;
+
+    struct Nothing;
+
+    impl Servant for Nothing {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            Err(request.unknown_operation())
+        }
+    }
+
+    #[test]
+    fn a_request_finds_its_object_while_the_table_is_locked() {
+        let mut settings = Settings::default();
+        settings.listen_endpoints = vec!["iiop://127.0.0.1:0".parse().unwrap()];
+        let orb = Orb::new(settings);
+        let root = RootPoa::attach(&orb).unwrap();
+        let kept = root.create_poa("kept", None, &PoaPolicy::PERSISTENT_USER_ID).unwrap();
+        let key_of = |object: &corbie_core::Object| {
+            object.ior().iiop_profiles().unwrap().remove(0).object_key
+        };
+        let id = root.activate_object(Arc::new(Nothing)).unwrap();
+        let transient = key_of(&root.id_to_reference(&id).unwrap());
+        kept.activate_object_with_id(&"a".into(), Arc::new(Nothing)).unwrap();
+        let persistent = key_of(&kept.id_to_reference(&"a".into()).unwrap());
+        let adapter = RootPoa { registry: Arc::clone(&root.0.registry) };
+        {
+            let _table = root.0.registry.table.write();
+            for key in [&transient, &persistent] {
+                assert!(adapter.find_active(key).is_some(), "{key:?}");
+            }
+        }
+        kept.destroy(false, true).unwrap();
+        assert!(adapter.find_active(&persistent).is_none());
+        orb.shutdown(true);
+    }
 }

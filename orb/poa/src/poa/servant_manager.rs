@@ -64,6 +64,7 @@ pub trait ServantActivator: Send + Sync {
 /// ```
 /// use corbie_core::server::Servant;
 /// use corbie_poa::{Cookie, ObjectId, Poa, ServantLocator, ServantRefusal};
+/// use corbie_types::SystemException;
 /// use std::sync::Arc;
 /// use std::time::Instant;
 ///
@@ -86,9 +87,10 @@ pub trait ServantActivator: Send + Sync {
 ///         _operation: &str,
 ///         cookie: Cookie,
 ///         _: &Arc<dyn Servant>,
-///     ) {
+///     ) -> Result<(), SystemException> {
 ///         let begun = cookie.downcast::<Instant>().expect("the cookie of preinvoke");
 ///         let _it_took = begun.elapsed();
+///         Ok(())
 ///     }
 /// }
 /// ```
@@ -104,7 +106,12 @@ pub trait ServantLocator: Send + Sync {
         operation: &str,
     ) -> Result<(Arc<dyn Servant>, Cookie), ServantRefusal>;
 
-    /// The request is done, on the same thread; also when the servant has failed.
+    /// The servant is done with the request, on the same thread, also when it has failed or
+    /// panicked. Called before the answer leaves; when the servant defers its answer (AMH), when
+    /// the upcall has returned.
+    ///
+    /// # Errors
+    /// The caller gets the exception instead of what the servant answered, unless that is deferred.
     fn postinvoke(
         &self,
         id: &ObjectId,
@@ -112,7 +119,7 @@ pub trait ServantLocator: Send + Sync {
         operation: &str,
         cookie: Cookie,
         servant: &Arc<dyn Servant>,
-    );
+    ) -> Result<(), SystemException>;
 }
 
 /// What a servant locator wants to find again after the request. `Box::new(())` takes no memory.

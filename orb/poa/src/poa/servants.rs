@@ -34,7 +34,7 @@ impl Poa {
     /// # Errors
     /// [`PoaError::WrongPolicy`] without `USE_SERVANT_MANAGER`; `OBJ_ADAPTER` minor 4 for a locator
     /// under `RETAIN` or an activator under `NON_RETAIN`, `BAD_INV_ORDER` minor 6 the second time;
-    /// both `COMPLETED_NO`.
+    /// both `COMPLETED_NO`; [`PoaError::Destroyed`].
     pub fn set_servant_manager(&self, manager: ServantManager) -> Result<(), PoaError> {
         self.needs_manager("set_servant_manager")?;
         let retains = self.0.policies.servant_retention == ServantRetention::Retain;
@@ -43,6 +43,8 @@ impl Poa {
             return Err(no_servant_manager().with_detail(text).into());
         }
         let mut slot = self.0.servants.manager.write();
+        // Under the lock: the thread that destroys the POA takes it afterwards.
+        self.check_alive()?;
         if slot.is_some() {
             let minor = minor::BAD_INV_ORDER_SERVANT_MANAGER_SET;
             let exception = SystemException::bad_inv_order(minor, CompletionStatus::No);
@@ -66,13 +68,17 @@ impl Poa {
     /// active.
     ///
     /// # Errors
-    /// [`PoaError::WrongPolicy`] without `USE_DEFAULT_SERVANT`.
+    /// [`PoaError::WrongPolicy`] without `USE_DEFAULT_SERVANT`; [`PoaError::Destroyed`].
     pub fn set_servant(&self, servant: Arc<dyn Servant>) -> Result<(), PoaError> {
         self.needs_default("set_servant")?;
         if servant._keeps_order() {
             self.orb().expect_order();
         }
-        let before = self.0.servants.default.write().replace(servant);
+        let mut slot = self.0.servants.default.write();
+        // Under the lock: the thread that destroys the POA takes it afterwards.
+        self.check_alive()?;
+        let before = slot.replace(servant);
+        drop(slot);
         // After the lock: its destructor is application code.
         drop(before);
         Ok(())

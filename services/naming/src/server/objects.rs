@@ -93,5 +93,14 @@ impl ServantLocator for Contexts {
         Ok((Arc::new(servant), Box::new(())))
     }
 
-    fn postinvoke(&self, _: &ObjectId, _: &Poa, _: &str, _: Cookie, _: &Arc<dyn Servant>) {}
+    fn postinvoke(
+        &self,
+        _: &ObjectId,
+        _: &Poa,
+        _: &str,
+        _: Cookie,
+        _: &Arc<dyn Servant>,
+    ) -> Result<(), SystemException> {
+        Ok(())
+    }
 }

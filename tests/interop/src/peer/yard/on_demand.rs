@@ -116,11 +116,12 @@ impl ServantLocator for Located {
         operation: &str,
         cookie: Cookie,
         _: &Arc<dyn Servant>,
-    ) {
+    ) -> Result<(), SystemException> {
         let is_of_this_request = cookie.downcast::<String>().is_ok_and(|of| *of == operation);
         let what =
             if is_of_this_request { operation } else { "with the cookie of another request" };
         self.history.add(&name_of(id), format!("postinvoke {what}"));
+        Ok(())
     }
 }
 
@@ -137,7 +138,16 @@ impl ServantLocator for ForwardingLocator {
         Err(ServantRefusal::ForwardRequest(self.0.clone()))
     }
 
-    fn postinvoke(&self, _: &ObjectId, _: &Poa, _: &str, _: Cookie, _: &Arc<dyn Servant>) {}
+    fn postinvoke(
+        &self,
+        _: &ObjectId,
+        _: &Poa,
+        _: &str,
+        _: Cookie,
+        _: &Arc<dyn Servant>,
+    ) -> Result<(), SystemException> {
+        Ok(())
+    }
 }
 
 /// Sends every request on.
