@@ -57,6 +57,14 @@ impl Waiter {
     /// `TimedOut` after the link's receive time-out, else what the system says.
     #[inline]
     pub fn receive(&mut self, link: &Link, space: &mut [u8]) -> io::Result<usize> {
+        match self.strategy {
+            WaitStrategy::Block => link.receive(space),
+            _ => self.receive_spinning(link, space),
+        }
+    }
+
+    #[inline(never)]
+    fn receive_spinning(&mut self, link: &Link, space: &mut [u8]) -> io::Result<usize> {
         let budget = match self.strategy {
             WaitStrategy::Block => return link.receive(space),
             WaitStrategy::Spin(budget) => budget,

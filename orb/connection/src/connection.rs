@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 pub use answering::InService;
 pub use asking::{WrittenRequest, copy_from};
-pub use reading::{Answer, AnswerStatus, Came, Follower, Reading};
+pub use reading::{Answer, AnswerStatus, Arrived, Follower, Reading};
 pub use user::{Call, Context, Slot, User};
 
 /// See the module.

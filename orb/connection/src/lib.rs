@@ -18,7 +18,7 @@ mod sender;
 pub use activity::{Activity, Heard};
 pub use clock::Clock;
 pub use connection::{
-    Answer, AnswerStatus, Bounds, Call, Came, Connection, Context, Follower, InService, Reading,
+    Answer, AnswerStatus, Arrived, Bounds, Call, Connection, Context, Follower, InService, Reading,
     Slot, User, WrittenRequest, copy_from,
 };
 pub use fault::{Awaited, ConnectionFault};

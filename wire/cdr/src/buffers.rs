@@ -74,8 +74,11 @@ thread_local! {
 #[inline]
 #[must_use]
 pub fn take(octets: usize) -> Vec<u8> {
-    let taken = with_pool(|pool| pool.take(Kind::Empty, octets)).flatten();
-    let mut buffer = taken.unwrap_or_else(|| Vec::with_capacity(shelf::rounded(octets)));
+    let mut buffer = Vec::new();
+    with_pool(|pool| pool.take(Kind::Empty, octets, &mut buffer));
+    if buffer.capacity() == 0 {
+        buffer.reserve_exact(shelf::rounded(octets));
+    }
     buffer.clear();
     buffer
 }
@@ -84,27 +87,35 @@ pub fn take(octets: usize) -> Vec<u8> {
 #[inline]
 #[must_use]
 pub fn take_filled(octets: usize) -> Vec<u8> {
-    take_kept_filled(octets).unwrap_or_else(|| vec![0; shelf::rounded(octets)])
+    let mut buffer = Vec::new();
+    with_pool(|pool| pool.take(Kind::Filled, octets, &mut buffer));
+    if buffer.capacity() == 0 { vec![0; shelf::rounded(octets)] } else { buffer }
 }
 
 /// As [`take_filled`], but only if nothing has to be allocated for it.
 #[inline]
 #[must_use]
 pub fn take_kept_filled(octets: usize) -> Option<Vec<u8>> {
-    with_pool(|pool| pool.take(Kind::Filled, octets)).flatten()
+    let mut buffer = Vec::new();
+    with_pool(|pool| pool.take(Kind::Filled, octets, &mut buffer));
+    (buffer.capacity() > 0).then_some(buffer)
 }
 
 /// Takes a buffer back whose octets do not matter any more; any may be given, also one that comes
 /// from elsewhere. Not for one to receive into: those are worth keeping whole ([`give_filled`]).
 #[inline]
 pub fn give(buffer: Vec<u8>) {
-    with_pool(|pool| pool.give(Kind::Empty, buffer));
+    if buffer.capacity() > 0 {
+        with_pool(|pool| pool.give(Kind::Empty, buffer));
+    }
 }
 
 /// Takes a buffer back to receive into, all of whose octets are initialised.
 #[inline]
 pub fn give_filled(buffer: Vec<u8>) {
-    with_pool(|pool| pool.give(Kind::Filled, buffer));
+    if buffer.capacity() > 0 {
+        with_pool(|pool| pool.give(Kind::Filled, buffer));
+    }
 }
 
 /// Gives all that this thread holds to the others: for a thread that only gives back what others
@@ -170,25 +181,26 @@ impl Pool {
         }
     }
 
+    /// Puts a buffer in the place of `taken`, which has no capacity, if there is one.
     #[inline]
-    fn take(&mut self, kind: Kind, octets: usize) -> Option<Vec<u8>> {
+    fn take(&mut self, kind: Kind, octets: usize, taken: &mut Vec<u8>) {
         self.statistics.taken += 1;
         let front = &mut self.front[kind as usize];
         if octets <= kind.usual() && front.capacity() > 0 {
-            return Some(std::mem::take(front));
+            std::mem::swap(front, taken);
+        } else {
+            self.take_from_shelf(kind, octets, taken);
         }
-        self.take_from_shelf(kind, octets)
     }
 
     #[inline(never)]
-    fn take_from_shelf(&mut self, kind: Kind, octets: usize) -> Option<Vec<u8>> {
-        match self.shelves[kind as usize].take(kind, octets) {
-            Some(buffer) => {
-                self.statistics.held_buffers -= 1;
-                self.statistics.held_octets -= buffer.capacity();
-                Some(buffer)
-            }
-            None => self.take_elsewhere(kind, octets),
+    fn take_from_shelf(&mut self, kind: Kind, octets: usize, taken: &mut Vec<u8>) {
+        if let Some(buffer) = self.shelves[kind as usize].take(kind, octets) {
+            self.statistics.held_buffers -= 1;
+            self.statistics.held_octets -= buffer.capacity();
+            *taken = buffer;
+        } else if let Some(buffer) = self.take_elsewhere(kind, octets) {
+            *taken = buffer;
         }
     }
 
@@ -212,9 +224,6 @@ impl Pool {
 
     #[inline]
     fn give(&mut self, kind: Kind, buffer: Vec<u8>) {
-        if buffer.capacity() == 0 {
-            return;
-        }
         self.statistics.given += 1;
         let limits = limits::fast();
         let front = &mut self.front[kind as usize];

@@ -191,6 +191,7 @@ pub struct OwnedMessage {
 }
 
 impl OwnedMessage {
+    #[inline]
     pub(crate) fn new(header: MessageHeader, memory: Memory, start: usize, len: usize) -> Self {
         debug_assert!(start + len <= memory.octets().len());
         Self { header, memory, start, len, draw: None }
@@ -209,6 +210,7 @@ impl OwnedMessage {
     }
 
     /// The decoded message header.
+    #[inline]
     #[must_use]
     pub fn header(&self) -> MessageHeader {
         self.header

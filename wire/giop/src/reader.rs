@@ -148,13 +148,24 @@ impl MessageReader {
     /// Where to receive next. Not empty, when `next` returned `None` since the last `received`.
     #[inline]
     pub fn space(&mut self) -> &mut [u8] {
-        if self.large.is_some() {
-            self.forget_current();
+        if self.start < self.end || self.large.is_some() {
+            return self.space_for_more();
         }
         self.current = None;
+        (self.start, self.end) = (0, 0);
+        if self.buffer.is_empty() {
+            self.buffer = buffers::take_filled(self.usual);
+        }
+        &mut self.buffer
+    }
+
+    /// Where to receive the rest of a message that is here in part.
+    #[inline(never)]
+    fn space_for_more(&mut self) -> &mut [u8] {
+        self.forget_current();
+        self.current = None;
         if self.start == self.end {
-            self.start = 0;
-            self.end = 0;
+            (self.start, self.end) = (0, 0);
         }
         let room = self.buffer.len() - self.end;
         let wanted = self.wanted();
@@ -164,7 +175,7 @@ impl MessageReader {
         &mut self.buffer[self.end..]
     }
 
-    /// The large message that was handed out is not wanted any more.
+    /// A large message that was handed out is not wanted any more.
     #[cold]
     fn forget_current(&mut self) {
         if let Some((_, MessagePlace::Large)) = self.current {
@@ -521,7 +532,23 @@ impl MessageReader {
     /// Moves the message that [`next`](Self::next) returned last out, so that another thread may
     /// read on. In steady state nothing is allocated, and at most the smaller of the message and of
     /// what was received behind it is copied. `None` when there is no such message.
+    #[inline]
     pub fn take_message(&mut self) -> Option<OwnedMessage> {
+        match self.current {
+            // All that the buffer holds; the next receive takes another one.
+            Some((header, MessagePlace::Buffer { start, len })) if self.start == self.end => {
+                self.current = None;
+                (self.start, self.end) = (0, 0);
+                let buffer = std::mem::take(&mut self.buffer);
+                Some(OwnedMessage::new(header, Memory::Pooled(buffer), start, len))
+            }
+            _ => self.take_among_others(),
+        }
+    }
+
+    /// Moves a message out that is not alone in the buffer, or elsewhere.
+    #[inline(never)]
+    fn take_among_others(&mut self) -> Option<OwnedMessage> {
         let (header, place) = self.current.take()?;
         let (start, len) = match place {
             MessagePlace::Buffer { start, len } => (start, len),
@@ -545,15 +572,8 @@ impl MessageReader {
             copy[..len].copy_from_slice(&self.buffer[start..start + len]);
             return Some(OwnedMessage::new(header, Memory::Pooled(copy), 0, len));
         }
-        let fresh = match behind {
-            // The next receive takes one.
-            0 => Vec::new(),
-            _ => {
-                let mut fresh = buffers::take_filled(behind.max(Self::FIRST_OCTETS));
-                fresh[..behind].copy_from_slice(&self.buffer[self.start..self.end]);
-                fresh
-            }
-        };
+        let mut fresh = buffers::take_filled(behind.max(Self::FIRST_OCTETS));
+        fresh[..behind].copy_from_slice(&self.buffer[self.start..self.end]);
         self.start = 0;
         self.end = behind;
         let buffer = std::mem::replace(&mut self.buffer, fresh);

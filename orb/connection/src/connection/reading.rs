@@ -50,10 +50,19 @@ pub enum AnswerStatus {
     Locate(LocateStatus),
 }
 
+/// A message that was taken out of the reader.
+#[derive(Debug)]
+pub struct Arrived {
+    /// The whole message.
+    pub message: OwnedMessage,
+    /// What it is.
+    pub incoming: Incoming,
+}
+
 /// What came, to be handled with the right to read given back.
-pub enum Came<C> {
+enum Came<C> {
     /// A Request, LocateRequest or CancelRequest.
-    Request(OwnedMessage, Incoming),
+    Request(Arrived),
     /// The answer to a request, which is not among the pending any more.
     Answer(C, Answer),
     /// The peer closes in order; what was pending. Closed while this thread alone reads: another
@@ -100,25 +109,23 @@ impl<U: User> Connection<U> {
             }
             return Ok(None);
         };
-        let came = self.take_out(context, reader, true)?;
+        let came = self.match_up(self.take_out(context, reader, true)?)?;
         Ok(Some((came, reader.is_mid_message() || !is_drained)))
     }
 
-    /// Takes the message that was read out of the reader, and the request that waited for it out of
-    /// the pending. A thread that waits for it learns that before the right to read is given back:
-    /// so a thread that has the right, and finds its request pending here, does not wait in vain.
+    /// Takes the message that was read out of the reader.
     #[inline]
     fn take_out(
         &self,
         context: &U::Context,
         reader: &mut MessageReader,
         in_loop: bool,
-    ) -> Result<Came<U::Call>, ReceiveFailure> {
-        let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
-        let incoming = self.roles.incoming(&message.as_message())?;
+    ) -> Result<Arrived, ReceiveFailure> {
+        let message = reader.current().ok_or(ReceiveFailure::Closed)?;
+        let (incoming, version) = (self.roles.incoming(&message)?, message.header.version);
         if self.roles.answers {
             let follows = reader.is_mid_message();
-            let (tick, version) = (context.tick(), message.header().version);
+            let tick = context.tick();
             // Other messages give one that is in fragments no more time.
             let awaited = match reader.oldest_incomplete() {
                 None if follows && in_loop => Some(tick),
@@ -127,19 +134,26 @@ impl<U: User> Connection<U> {
             self.activity.note_message(tick, version, awaited);
             self.note_following(follows && reader.holds_message());
         }
-        match incoming {
+        let message = reader.take_message().ok_or(ReceiveFailure::Closed)?;
+        Ok(Arrived { message, incoming })
+    }
+
+    /// Takes the request that waited for the message out of the pending. A thread that waits for it
+    /// learns that before the right to read is given back: so a thread that has the right, and
+    /// finds its request pending here, does not wait in vain.
+    fn match_up(&self, arrived: Arrived) -> Result<Came<U::Call>, ReceiveFailure> {
+        match arrived.incoming {
             Incoming::Request | Incoming::LocateRequest | Incoming::CancelRequest => {
-                Ok(Came::Request(message, incoming))
+                Ok(Came::Request(arrived))
             }
-            Incoming::Reply | Incoming::LocateReply => self.answered(message, incoming),
+            Incoming::Reply | Incoming::LocateReply => self.answered(arrived),
             Incoming::CloseConnection => Ok(Came::CloseConnection(self.closed_by_peer())),
         }
     }
 
     fn answered(
         &self,
-        message: OwnedMessage,
-        incoming: Incoming,
+        Arrived { message, incoming }: Arrived,
     ) -> Result<Came<U::Call>, ReceiveFailure> {
         let (id, status, body) = if incoming == Incoming::Reply {
             let (header, decoder) = message.as_message().reply()?;
@@ -162,7 +176,7 @@ impl<U: User> Connection<U> {
     }
 
     /// For a thread of the connection's own that has the right to read: waits for the next message
-    /// and takes it out. What came is to be handled by [`Connection::handle`], or by the caller.
+    /// and takes it out. What is no request is for [`Connection::handle_other`].
     ///
     /// # Errors
     /// Why none came.
@@ -170,20 +184,8 @@ impl<U: User> Connection<U> {
     pub fn receive(
         &self,
         context: &U::Context,
-        reading: &mut Reading,
-    ) -> Result<Came<U::Call>, ReceiveFailure> {
-        if self.is_ending() {
-            return Err(ReceiveFailure::Closed);
-        }
-        self.receive_next(context, reading)
-    }
-
-    #[inline]
-    fn receive_next(
-        &self,
-        context: &U::Context,
         Reading { reader, waiter }: &mut Reading,
-    ) -> Result<Came<U::Call>, ReceiveFailure> {
+    ) -> Result<Arrived, ReceiveFailure> {
         let begun = || {
             self.activity.note_part(context.tick());
             let timeout = context.settings().message_timeout;
@@ -193,13 +195,31 @@ impl<U: User> Connection<U> {
         };
         // A message in pieces leaves its time-out on the link; between messages it says nothing.
         loop {
+            if self.is_ending() {
+                return Err(ReceiveFailure::Closed);
+            }
             match receive(reader, &mut WhatComes::over(&self.link, waiter, begun)) {
-                Err(ReceiveFailure::NothingCame) if !self.is_ending() => {}
+                Err(ReceiveFailure::NothingCame) => {}
                 Err(failure) => return Err(failure),
-                Ok(_) => break,
+                Ok(_) => return self.take_out(context, reader, false),
             }
         }
-        self.take_out(context, reader, false)
+    }
+
+    /// Handles a message that is no request, for a thread of the connection's own.
+    #[cold]
+    pub fn handle_other(
+        self: &Arc<Self>,
+        context: &U::Context,
+        reading: MutexGuard<'_, Reading>,
+        arrived: Arrived,
+    ) {
+        let came = self.match_up(arrived);
+        self.give_back(reading);
+        match came {
+            Ok(came) => drop(self.handle(context, came, None)),
+            Err(failure) => self.broke(&failure),
+        }
     }
 
     /// Whether nothing that comes is of any use.
@@ -241,7 +261,7 @@ impl<U: User> Connection<U> {
             let Reading { reader, waiter } = &mut *reading;
             self.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
             receive(reader, &mut WhatComes::over(&self.link, waiter, || Ok(until)))?;
-            let came = self.take_out(context, reader, false)?;
+            let came = self.match_up(self.take_out(context, reader, false)?)?;
             if reader.is_mid_message() || self.link.has_input() {
                 // More came with it, for which there may be no event: the octets are here already.
                 self.notes.set(Note::Missed);
@@ -320,13 +340,13 @@ impl<U: User> Connection<U> {
     /// Handles what came, with the right to read given back. `turn`: that of the event loop that
     /// read it, and whether there is more. What the loop is to do next, if a request came.
     #[inline]
-    pub fn handle(
+    fn handle(
         self: &Arc<Self>,
         context: &U::Context,
         came: Came<U::Call>,
         turn: Option<(&mut Turn<'_, U::Context>, bool)>,
     ) -> Option<Next> {
-        if let Came::Request(message, incoming) = came {
+        if let Came::Request(Arrived { message, incoming }) = came {
             return Some(U::request(self, context, message, incoming, turn));
         }
         if let Some((turn, more)) = turn {
@@ -337,7 +357,7 @@ impl<U: User> Connection<U> {
             Came::CloseConnection(unserved) => {
                 self.fail_all(unserved, &|| crate::ConnectionFault::ClosedInOrder);
             }
-            Came::Request(..) | Came::Unknown => {}
+            Came::Request(_) | Came::Unknown => {}
         }
         None
     }

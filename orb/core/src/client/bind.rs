@@ -84,9 +84,10 @@ impl Binding {
     }
 
     /// The target for the attempt number `attempt` (from 0): the preferred one, then the others.
+    #[inline]
     pub(crate) fn target(&self, attempt: usize) -> &Target {
-        let first = self.preferred.load(Ordering::Relaxed);
-        &self.targets[(first + attempt) % self.targets.len()]
+        let index = self.preferred.load(Ordering::Relaxed) + attempt;
+        self.targets.get(index).unwrap_or_else(|| &self.targets[index % self.targets.len()])
     }
 
     /// The attempt number `attempt` led to an answer: later calls begin there.

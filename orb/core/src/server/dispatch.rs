@@ -72,9 +72,9 @@ fn request(
     let Some(_in_service) = connection.begin_request() else { return Ok(()) };
     let object_key = object_key(orb, &header.target);
     begins(may_be_overtaken(orb, header.response, &object_key));
-    let came_in = Some(*message);
+    let came_in = Some(message);
     let mut request =
-        ServerRequest::new(orb, Some(connection), header, object_key, arguments, came_in);
+        ServerRequest::new(orb, Some(connection), &header, &object_key, &arguments, came_in);
     let server = orb.server();
     let to_admit = to_admit | server.interceptors.exist() | server.access.has_rules();
     let admitted = if to_admit { admission::admit(orb, connection, &mut request) } else { Ok(()) };
@@ -119,8 +119,7 @@ pub fn serve_local(
 ) -> Result<(), SystemException> {
     let (orb, object_key) = (object.orb(), object.local_key().unwrap_or_default());
     let header = local_header(object_key, operation);
-    let key = Cow::Borrowed(object_key);
-    let mut request = ServerRequest::new(orb, None, header, key, arguments, None);
+    let mut request = ServerRequest::new(orb, None, &header, object_key, &arguments, None);
     let _serving = serve_for_a_while();
     serve(orb.server(), &mut request)
 }
@@ -170,9 +169,9 @@ fn with_held(
             arguments.set_limits(orb.limits());
             arguments.set_context(Some(&orb));
             let key = object_key(&orb, &header.target);
-            let came_in = Some(message);
+            let came_in = Some(&message);
             let mut request =
-                ServerRequest::new(&orb, Some(&connection), header, key, arguments, came_in);
+                ServerRequest::new(&orb, Some(&connection), &header, &key, &arguments, came_in);
             request.was_held(queue, intercepted);
             let outcome = body(&mut request);
             request.conclude(outcome);
@@ -180,8 +179,8 @@ fn with_held(
         Some(HeldCall::Local { object_key, operation, arguments }) => {
             let arguments = arguments.decoder(&orb);
             let header = local_header(&object_key, &operation);
-            let key = Cow::Borrowed(&object_key[..]);
-            let mut request = ServerRequest::new(&orb, None, header, key, arguments, None);
+            let mut request =
+                ServerRequest::new(&orb, None, &header, &object_key, &arguments, None);
             request.was_held(queue, intercepted);
             if let Err(exception) = body(&mut request) {
                 tracing::warn!(operation, %exception, "a call of this process that waited failed");

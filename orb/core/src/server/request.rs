@@ -19,7 +19,6 @@ use corbie_giop::{
 use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,12 +27,15 @@ pub struct ServerRequest<'r> {
     orb: &'r Orb,
     /// `None` for a request from this process, whose results are not sent.
     connection: Option<&'r Arc<ServerConnection>>,
-    header: RequestHeader<'r>,
-    object_key: Cow<'r, [u8]>,
-    arguments: Decoder<'r>,
+    header: &'r RequestHeader<'r>,
+    /// Whether and when the client gets an answer.
+    response: ResponseFlags,
+    object_key: &'r [u8],
+    /// Stands at the first argument.
+    arguments: &'r Decoder<'r>,
     progress: Progress,
     /// The whole message that it came in.
-    message: Option<Message<'r>>,
+    message: Option<&'r Message<'r>>,
     /// The queue that it waited in last; 0: in none.
     held_by: u64,
     /// What interceptors keep of it; `None` without interceptors.
@@ -87,24 +89,23 @@ impl<'r> ServerRequest<'r> {
     pub(crate) fn new(
         orb: &'r Orb,
         connection: Option<&'r Arc<ServerConnection>>,
-        header: RequestHeader<'r>,
-        object_key: Cow<'r, [u8]>,
-        arguments: Decoder<'r>,
-        message: Option<Message<'r>>,
+        header: &'r RequestHeader<'r>,
+        object_key: &'r [u8],
+        arguments: &'r Decoder<'r>,
+        message: Option<&'r Message<'r>>,
     ) -> Self {
-        let progress = Progress::Unanswered;
-        let (held_by, intercepted, postinvoke) = (0, None, None);
         ServerRequest {
             orb,
             connection,
             header,
+            response: header.response,
             object_key,
             arguments,
-            progress,
+            progress: Progress::Unanswered,
             message,
-            held_by,
-            intercepted,
-            postinvoke,
+            held_by: 0,
+            intercepted: None,
+            postinvoke: None,
         }
     }
 
@@ -133,14 +134,13 @@ impl<'r> ServerRequest<'r> {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
-        let mut held = match (self.connection, &self.message) {
+        let mut held = match (self.connection, self.message) {
             (Some(connection), Some(message)) => {
-                let response = self.header.response;
-                HeldRequest::of_message(self.orb, connection, message, response, reason)?
+                HeldRequest::of_message(self.orb, connection, message, self.response, reason)?
             }
             _ => {
-                let (key, operation) = (&*self.object_key, self.header.operation);
-                HeldRequest::of_local_call(self.orb, key, operation, &self.arguments, reason)?
+                let (key, operation) = (self.object_key, self.operation());
+                HeldRequest::of_local_call(self.orb, key, operation, self.arguments, reason)?
             }
         };
         held.set_intercepted(self.intercepted.take());
@@ -158,15 +158,8 @@ impl<'r> ServerRequest<'r> {
     /// The key of the object called.
     #[inline]
     #[must_use]
-    pub fn object_key(&self) -> &[u8] {
-        &self.object_key
-    }
-
-    /// The key of the object called, for as long as the request's message is there.
-    #[inline]
-    #[must_use]
-    pub fn key(&self) -> Cow<'r, [u8]> {
-        self.object_key.clone()
+    pub fn object_key(&self) -> &'r [u8] {
+        self.object_key
     }
 
     /// The in and inout arguments, from the first.
@@ -180,7 +173,7 @@ impl<'r> ServerRequest<'r> {
     #[inline]
     #[must_use]
     pub fn response_expected(&self) -> bool {
-        self.header.response.response_expected()
+        self.response.response_expected()
     }
 
     /// The policies that the client sent with the request: its end time, priorities and so on.
@@ -196,7 +189,7 @@ impl<'r> ServerRequest<'r> {
 
     /// Whether and when the client gets an answer.
     pub(crate) fn response(&self) -> ResponseFlags {
-        self.header.response
+        self.response
     }
 
     /// Tells the client that the request is here, before the upcall (`SYNC_WITH_SERVER`); nothing
@@ -208,7 +201,7 @@ impl<'r> ServerRequest<'r> {
         let intercepted = self.intercepted.take();
         self.answer(Outcome::Results, &|_| Ok(()))?;
         self.intercepted = intercepted;
-        self.header.response = ResponseFlags::None;
+        self.response = ResponseFlags::None;
         self.progress = Progress::Unanswered;
         Ok(())
     }
@@ -312,7 +305,7 @@ impl<'r> ServerRequest<'r> {
 
     #[inline]
     fn reply_to(&self) -> ReplyTo {
-        let (request_id, response) = (self.header.request_id, self.header.response);
+        let (request_id, response) = (self.header.request_id, self.response);
         ReplyTo { request_id, response, version: self.arguments.version() }
     }
 
@@ -325,7 +318,7 @@ impl<'r> ServerRequest<'r> {
         if self.postinvoke.is_some() {
             self.postinvoke()?;
         }
-        if self.header.response != ResponseFlags::None
+        if self.response != ResponseFlags::None
             && let Some(connection) = self.connection
         {
             let to = self.reply_to();
@@ -336,7 +329,7 @@ impl<'r> ServerRequest<'r> {
         }
         self.progress = Progress::Answered;
         if self.intercepted.is_some() {
-            let waits = self.header.response != ResponseFlags::None;
+            let waits = self.response != ResponseFlags::None;
             self.tell_interceptors(if waits { outcome } else { Outcome::NoReply });
         }
         Ok(())
@@ -414,29 +407,47 @@ pub(crate) fn send_reply<'a>(
     });
     written?;
     let fragment_octets = orb.fragment_octets(to.version);
-    let mut send = |patience| connection.send_reply(orb, &mut encoder, fragment_octets, patience);
-    let own = connection.patience();
-    let sent = match patience {
-        Patience::Block | Patience::RunLoop => send(own),
-        // No thread is left to send on what a client does not take.
-        Patience::Queue if orb.server().closing.load(Ordering::Acquire) => send(own),
-        Patience::Queue => match send(Patience::Queue) {
-            Err(SendFault::Full(_)) => send(own),
-            sent => sent,
-        },
-        Patience::Refuse => match send(Patience::Queue) {
-            Err(SendFault::Full(_)) => return Ok(Sent::NoRoom),
-            sent => sent,
-        },
+    Ok(match patience {
+        Patience::Block | Patience::RunLoop => {
+            let own = connection.patience();
+            let sent = connection.send_reply(orb, &mut encoder, fragment_octets, own);
+            what_became(connection, sent)
+        }
+        _ => send_in_passing(orb, connection, &mut encoder, fragment_octets, patience),
+    })
+}
+
+/// As [`send_reply`], for a thread that has others to answer.
+#[inline(never)]
+fn send_in_passing(
+    orb: &Orb,
+    connection: &Arc<ServerConnection>,
+    encoder: &mut Encoder<'_>,
+    fragment_octets: Option<usize>,
+    patience: Patience,
+) -> Sent {
+    let mut send = |patience| connection.send_reply(orb, encoder, fragment_octets, patience);
+    // No thread is left to send on what a client does not take.
+    let is_ending = patience == Patience::Queue && orb.server().closing.load(Ordering::Acquire);
+    let first = if is_ending { connection.patience() } else { Patience::Queue };
+    let sent = match send(first) {
+        Err(SendFault::Full(_)) if patience == Patience::Refuse => return Sent::NoRoom,
+        Err(SendFault::Full(_)) if !is_ending => send(connection.patience()),
+        sent => sent,
     };
-    Ok(match sent {
+    what_became(connection, sent)
+}
+
+#[inline]
+fn what_became(connection: &ServerConnection, sent: Result<Option<Position>, SendFault>) -> Sent {
+    match sent {
         Ok(None) => Sent::Out,
         Ok(Some(end)) => Sent::Queued(end),
         Err(fault) => {
             cannot_send(connection, &fault);
             Sent::Lost
         }
-    })
+    }
 }
 
 #[cold]

@@ -37,9 +37,9 @@ impl RootPoa {
         &self,
         request: &mut ServerRequest<'r>,
     ) -> Result<(), SystemException> {
-        let key = request.key();
+        let key = request.object_key();
         loop {
-            let target = match self.step(&key, request.operation())? {
+            let target = match self.step(key, request.operation())? {
                 Step::There(target) => target,
                 Step::Missing { parent, name } => {
                     let Admitted::Serve(_pass) = parent.0.admit(request)? else { return Ok(()) };
@@ -53,7 +53,7 @@ impl RootPoa {
                 None => serve(&**servant, request),
                 Some(located) => serve_located(located, request),
             };
-            match target.call(&pass, operation, &key, &mut run)? {
+            match target.call(&pass, operation, key, &mut run)? {
                 Way::Called(outcome) => return outcome,
                 Way::Forward(object) => return request.forward(&object),
                 Way::Again => {}

@@ -27,6 +27,15 @@ pub enum Incoming {
     CloseConnection,
 }
 
+impl Incoming {
+    /// Whether an end that answers handles it.
+    #[inline]
+    #[must_use]
+    pub const fn is_request(self) -> bool {
+        matches!(self, Incoming::Request | Incoming::LocateRequest | Incoming::CancelRequest)
+    }
+}
+
 impl Roles {
     /// What a whole message of the reader is to this end.
     ///

@@ -81,10 +81,15 @@ fn call_stand_in(Duty { orb, connection }: &Duty) -> Arc<ServerConnection> {
 impl Drop for WhileWaiting {
     #[inline]
     fn drop(&mut self) {
-        if let Some(threads) =
-            self.0.as_ref().and_then(|connection| connection.state().accepted.threads.as_ref())
-        {
-            threads.end_waiting();
+        if let Some(connection) = self.0.take() {
+            serve_again(&connection);
         }
+    }
+}
+
+#[cold]
+fn serve_again(connection: &ServerConnection) {
+    if let Some(threads) = &connection.state().accepted.threads {
+        threads.end_waiting();
     }
 }

@@ -7,7 +7,7 @@
 use super::nested::{begin_duty, begin_keeping, end_duty, end_keeping};
 use crate::Orb;
 use crate::server::{ServerConnection, dispatch, due_responses};
-use corbie_connection::Came;
+use corbie_connection::Arrived;
 use corbie_threads::connection_threads::ConnectionThreads;
 use std::sync::Arc;
 
@@ -64,8 +64,8 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Connection
     connection.wait_until_taken();
     due_responses::wait_for_room(orb, connection);
     let Some(mut reading) = threads.take_turn(connection.reading()) else { return false };
-    let came = match connection.receive(orb, &mut reading) {
-        Ok(came) => came,
+    let arrived = match connection.receive(orb, &mut reading) {
+        Ok(arrived) => arrived,
         Err(failure) => {
             drop(reading);
             connection.broke(&failure);
@@ -73,11 +73,11 @@ fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &Connection
         }
     };
     threads.note_message();
-    let Came::Request(message, incoming) = came else {
-        drop(reading);
-        connection.handle(orb, came, None);
+    if !arrived.incoming.is_request() {
+        connection.handle_other(orb, reading, arrived);
         return !connection.has_stopped();
-    };
+    }
+    let Arrived { message, incoming } = arrived;
     let mut is_kept = false;
     // Not before the connection has what it needs of the message.
     let give_turn_back = |may_be_overtaken| {
