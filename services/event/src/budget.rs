@@ -2,11 +2,16 @@
 //!
 //! A queue grows only while it holds less than what is free: one alone may take half of the budget,
 //! a hundred greedy ones a hundredth each, and there is always as much left for the next. So those
-//! that hold most are refused first, and nothing that was taken is dropped for another queue.
+//! that hold most are refused first, and nothing that was taken is dropped for another queue. What
+//! was given to a client that pulls counts until the transport has it, since it comes back when the
+//! connection breaks. A sixteenth is for queues that hold little.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// What a queue may hold while others have used up all but the last sixteenth.
+const LITTLE: usize = 16 << 10;
 
 /// Octets that may be held, and are.
 #[derive(Debug)]
@@ -36,7 +41,18 @@ impl Budget {
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,
+    /// What waits in the queue.
     held: usize,
+    /// What was taken out of it, and may come back.
+    away: Arc<AtomicUsize>,
+}
+
+/// What was taken out of a queue and is on its way: it counts until this is dropped.
+#[derive(Debug)]
+pub(crate) struct OnItsWay {
+    budget: Arc<Budget>,
+    away: Arc<AtomicUsize>,
+    octets: usize,
 }
 
 impl Default for Share {
@@ -48,13 +64,22 @@ impl Default for Share {
 
 impl Share {
     pub(crate) fn new(budget: &Arc<Budget>) -> Self {
-        Self { budget: Arc::clone(budget), held: 0 }
+        Self { budget: Arc::clone(budget), held: 0, away: Arc::default() }
     }
 
     /// Whether the queue may hold so many octets more.
     pub(crate) fn has_room(&self, octets: usize) -> bool {
-        let used = self.budget.used();
-        self.held.saturating_add(octets) <= self.budget.most.saturating_sub(used)
+        let Budget { most, .. } = *self.budget;
+        let (used, away) = (self.budget.used(), self.away());
+        let grown = self.held.saturating_add(away).saturating_add(octets);
+        let for_all = most - most / 16;
+        grown <= for_all.saturating_sub(used)
+            || (grown <= LITTLE && used.saturating_add(octets) <= most)
+    }
+
+    /// What was taken out, and may come back.
+    pub(crate) fn away(&self) -> usize {
+        self.away.load(Ordering::Relaxed)
     }
 
     /// Says that the queue was refused so many octets.
@@ -73,7 +98,7 @@ impl Share {
         }
     }
 
-    /// What it holds.
+    /// What waits.
     pub(crate) fn held(&self) -> usize {
         self.held
     }
@@ -88,6 +113,23 @@ impl Share {
         let octets = octets.min(self.held);
         self.held -= octets;
         self.budget.used.fetch_sub(octets, Ordering::Relaxed);
+    }
+}
+
+impl Share {
+    /// So much of what waits is taken out, and on its way.
+    pub(crate) fn send(&mut self, octets: usize) -> OnItsWay {
+        debug_assert!(octets <= self.held, "{octets} of {}", self.held);
+        self.held -= octets.min(self.held);
+        self.away.fetch_add(octets, Ordering::Relaxed);
+        OnItsWay { budget: Arc::clone(&self.budget), away: Arc::clone(&self.away), octets }
+    }
+}
+
+impl Drop for OnItsWay {
+    fn drop(&mut self) {
+        self.away.fetch_sub(self.octets, Ordering::Relaxed);
+        self.budget.used.fetch_sub(self.octets, Ordering::Relaxed);
     }
 }
 
@@ -131,24 +173,34 @@ mod tests {
 
     #[test]
     fn greedy_queues_leave_room_for_one_more() {
-        let budget = Budget::new(1_000_000);
+        let budget = Budget::new(100_000_000);
         let mut greedy: Vec<_> = (0..99).map(|_| Share::new(&budget)).collect();
         let mut grows = true;
         while grows {
             grows = false;
             for share in &mut greedy {
-                if share.has_room(10) {
-                    share.take(10);
+                if share.has_room(1_000) {
+                    share.take(1_000);
                     grows = true;
                 }
             }
         }
-        assert!(budget.used() <= 990_000, "{}", budget.used());
-        assert!(greedy.iter().all(|share| share.held >= 9_900), "each has its share");
-        let honest = Share::new(&budget);
-        assert!(honest.has_room(9_900));
-        drop(greedy);
-        assert_eq!(budget.used(), 0);
-        assert!(honest.has_room(1_000_000) && !honest.has_room(1_000_001));
+        assert!(budget.used() <= 93_000_000, "{}", budget.used());
+        assert!(greedy.iter().all(|share| share.held >= 930_000), "each has its share");
+        let mut honest = Share::new(&budget);
+        assert!(honest.has_room(930_000));
+        // What is on its way counts, for its queue and for all, until it has arrived.
+        let on_its_way = greedy[0].send(900_000);
+        assert!(!greedy[0].has_room(930_000) && greedy[0].away() == 900_000);
+        // The last sixteenth is for those that hold little.
+        greedy[1].take(2_000_000);
+        assert!(!greedy[2].has_room(10) && honest.has_room(LITTLE));
+        honest.take(LITTLE);
+        assert!(!honest.has_room(1));
+        drop((greedy, honest));
+        assert_eq!(budget.used(), 900_000);
+        drop(on_its_way);
+        let alone = Share::new(&budget);
+        assert!(alone.has_room(93_750_000) && !alone.has_room(93_750_001));
     }
 }

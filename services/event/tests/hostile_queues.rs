@@ -11,8 +11,10 @@ use corbie_event::corbie_events::{self, event_channel_factory::CreateChannelErro
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier, ProxyPushConsumer};
 use corbie_event::cos_event_comm::{PushConsumer, push_consumer::PushError};
 use corbie_event::{ChannelQos, Event, EventServer, Limits, Overflow};
-use corbie_testkit::{AllocationCounts, CountingAllocator};
+use corbie_testkit::{AllocationCounts, CountingAllocator, RawRequest, object_key_in};
 use fixture::{any, any_listener, until};
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -171,6 +173,56 @@ fn many_channels_together_stay_within_the_budget_and_leave_room_for_others() {
         scene.server.find(&format!("greedy {number}")).expect("it").destroy().expect("destroyed");
     }
     until("all is given back", || scene.server.statistics().queued_octets == 0);
+    scene.end();
+}
+
+/// A connection that takes little, with a pull at this proxy, which nothing reads the answer of.
+fn pull_and_read_nothing(puller: &ProxyPullSupplier) -> TcpStream {
+    let body = puller.as_object().ior().iiop_profiles().expect("profiles")[0].clone();
+    let address: SocketAddr = format!("{}:{}", body.host, body.port).parse().expect("an address");
+    let object_key = object_key_in(&puller.as_object().to_string());
+    let (operation, request_id, arguments) = ("pull", 1, &[]);
+    let pull = RawRequest { object_key: &object_key, operation, request_id, arguments };
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let socket = socket.expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("set");
+    socket.connect(&address.into()).expect("connected");
+    let mut stream: TcpStream = socket.into();
+    stream.write_all(&pull.octets()).expect("sent");
+    stream
+}
+
+#[test]
+fn what_was_given_to_clients_that_break_comes_back_within_the_budget() {
+    const BUDGET: usize = 64 << 20;
+    const PULLERS: usize = 24;
+    let _alone = alone();
+    let scene = Scene::new(Limits { queues_octets: BUDGET, ..Limits::default() });
+    let (unread, honest) = ("unread", "honest");
+    let channel = scene.channel(unread, ChannelQos::default());
+    let pullers: Vec<_> = (0..PULLERS).map(|_| puller(&channel)).collect();
+    let sockets: Vec<_> = pullers.iter().map(pull_and_read_nothing).collect();
+    until("they wait", || scene.server.statistics().waiting_pulls == PULLERS as u64);
+    let (greedy, event) = (supplier(&channel), text(4 << 20));
+    // The first is for those that wait, the others fill the queues.
+    (0..4).for_each(|_| greedy.push(&event).expect("taken"));
+
+    let channel = scene.channel(honest, ChannelQos::default());
+    let (consumer, got) = any_listener(&scene.clients.root_poa().expect("a POA"));
+    let consumers = channel.for_consumers().expect("an answer").expect("not nil");
+    let proxy = consumers.obtain_push_supplier().expect("an answer").expect("not nil");
+    proxy.connect_push_consumer(Some(&consumer)).expect("connected");
+    let (supplier, mut number) = (supplier(&channel), 0);
+    let ours = scene.server.channel(unread).expect("it");
+    drop(sockets);
+    until("they came back", || {
+        number += 1;
+        supplier.push(&any(number)).expect("taken");
+        assert_eq!(got.recv_timeout(Duration::from_secs(10)), Ok(any(number)), "it came");
+        let statistics = scene.server.statistics();
+        assert!(statistics.queued_octets <= BUDGET as u64, "{statistics:?}");
+        ours.statistics().consumers.iter().filter(|one| one.failed > 0).count() > PULLERS / 3
+    });
     scene.end();
 }
 

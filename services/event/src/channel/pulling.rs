@@ -11,7 +11,7 @@ mod following;
 use super::cursor::Cursor;
 use super::push::DISCONNECTED;
 use super::{Channel, Counters, count};
-use crate::budget::Share;
+use crate::budget::{OnItsWay, Share};
 use crate::event::Event;
 use crate::interfaces::Signature;
 use crate::qos::{ChannelQos, Overflow};
@@ -122,6 +122,8 @@ struct Out {
     event: Arc<Event>,
     /// Its number in the log of a durable channel.
     number: Option<u64>,
+    /// It counts among what waits until the transport has it.
+    on_its_way: OnItsWay,
     /// Tickets of events for which there is room now.
     released: Vec<Arc<Ticket>>,
 }
@@ -149,14 +151,15 @@ impl PullingConsumer {
         if state.is_ended {
             return;
         }
-        if let Some(pull) = state.next_pull_for(event) {
+        let has_room = state.share.has_room(event.weight());
+        if has_room && let Some(pull) = state.next_pull_for(event) {
+            let out = state.straight(event, None);
             self.release(state);
-            let (event, number) = (Arc::clone(event), None);
-            self.give(pull, Out { event, number, released: Vec::new() });
+            self.give(pull, out);
             return;
         }
         let mut kept = None;
-        if !state.share.has_room(event.weight()) {
+        if !has_room {
             state.share.refuse(event.weight());
         }
         while self.is_full(&state, event) {
@@ -279,11 +282,11 @@ impl PullingConsumer {
 
     /// Whether there was room for it; else pull and event wait again.
     fn give(self: &Arc<Self>, pull: Pull, out: Out) -> bool {
-        let Out { event, number, released } = out;
+        let Out { event, number, on_its_way, released } = out;
         drop(released);
         let Pull { response, wanted, write, place } = pull;
         let (consumer, given) = (Arc::clone(self), Arc::clone(&event));
-        let then = move |outcome| consumer.given(given, number, outcome);
+        let then = move |outcome| consumer.given(given, number, on_its_way, outcome);
         match response.reply_if_room(&|e| write(&event, e), then) {
             Ok(()) => true,
             Err(response) => {
@@ -298,18 +301,23 @@ impl PullingConsumer {
         self: &Arc<Self>,
         event: Arc<Event>,
         number: Option<u64>,
+        on_its_way: OnItsWay,
         outcome: Result<(), SystemException>,
     ) {
         match outcome {
             Ok(()) => count(&self.counters.delivered, 1),
             Err(exception) if super::push::is_passing(&exception) => {
                 count(&self.counters.failed, 1);
-                self.take_back(event, number);
+                return self.take_back(event, number, on_its_way);
             }
             Err(exception) => {
                 tracing::info!(%exception, "an event could not be given to a pull consumer");
                 count(&self.counters.refused, 1);
             }
+        }
+        drop(on_its_way);
+        if number.is_some() {
+            self.catch_up();
         }
     }
 
@@ -322,7 +330,7 @@ impl PullingConsumer {
             drop(state);
             return pull.refuse(is_suspended);
         }
-        state.put_back(number, event);
+        state.put_back(number, event, None);
         state.waiting.push_back(pull);
         state.is_put_off = true;
         self.release(state);
@@ -377,9 +385,9 @@ impl PullingConsumer {
     }
 
     /// No pull got the event: the next one does.
-    fn take_back(self: &Arc<Self>, event: Arc<Event>, number: Option<u64>) {
+    fn take_back(self: &Arc<Self>, event: Arc<Event>, number: Option<u64>, back: OnItsWay) {
         let mut state = self.lock();
-        if state.is_ended || !state.put_back(number, Arc::clone(&event)) {
+        if state.is_ended || !state.put_back(number, Arc::clone(&event), Some(back)) {
             return;
         }
         let pull = state.next_pull_for(&event);
@@ -396,14 +404,14 @@ impl PullingConsumer {
     fn take_out(&self, state: &mut PullState, pull: &Pull) -> Option<Out> {
         let at = state.events.iter().position(|(event, _)| pull.takes(event))?;
         let (event, ticket) = state.events.remove(at)?;
-        state.left(&event);
+        let on_its_way = state.sent(&event);
         let number = state.take_number(at);
         let mut released = Vec::from_iter(ticket);
         if state.weight() <= self.qos.queue_octets {
             let within = state.events.iter_mut().take(self.qos.queue_events);
             released.extend(within.rev().map_while(|(_, ticket)| ticket.take()));
         }
-        Some(Out { event, number, released })
+        Some(Out { event, number, on_its_way, released })
     }
 
     /// The consumer is disconnected: pulls that wait are told so.
@@ -446,6 +454,19 @@ impl PullState {
         self.octets += event.len();
         self.share.take(event.weight());
         self.events.insert(at, (event, ticket));
+    }
+
+    /// An event goes past the queue to a pull that waits.
+    fn straight(&mut self, event: &Arc<Event>, number: Option<u64>) -> Out {
+        self.share.take(event.weight());
+        let on_its_way = self.share.send(event.weight());
+        Out { event: Arc::clone(event), number, on_its_way, released: Vec::new() }
+    }
+
+    /// An event was taken out of the queue, for a pull.
+    fn sent(&mut self, event: &Event) -> OnItsWay {
+        self.octets -= event.len();
+        self.share.send(event.weight())
     }
 
     /// An event is in the queue no more.

@@ -207,7 +207,7 @@ fn waiting_pulls(targets: &Targets) -> Option<Step> {
 
 fn never_reads(targets: &Targets) -> Option<Step> {
     let (orb, supplier, messages) = pulls(targets, "unread")?;
-    let (events, event, mut sockets) = (targets.events.clone(), text(100_000)?, Vec::new());
+    let (events, event, mut sockets) = (targets.events.clone(), text(300_000)?, Vec::new());
     Some(Box::new(move || {
         let _ = &orb;
         let mut socket = connect_from(3, &events)?;
@@ -215,7 +215,7 @@ fn never_reads(targets: &Targets) -> Option<Step> {
             socket.write_all(message).ok()?;
         }
         sockets.push(socket);
-        if sockets.len() > 20 {
+        if sockets.len() > 60 {
             sockets.clear();
         }
         supplier.push(&event).ok()

@@ -7,6 +7,7 @@
 use super::super::cursor::{self, AHEAD_EVENTS, AHEAD_OCTETS, Coming, Cursor, Follows};
 use super::super::{Selection, count};
 use super::{Out, Pull, PullState, PullingConsumer};
+use crate::budget::OnItsWay;
 use crate::corbie_events::ConsumerCounters;
 use crate::durable::{Journal, Progress};
 use crate::event::Event;
@@ -18,7 +19,8 @@ impl PullState {
     fn has_room(&self) -> bool {
         let (events, octets) = (self.events.len(), self.octets);
         let may_grow = self.share.has_room(Event::BESIDE);
-        events == 0 || (events < AHEAD_EVENTS && octets < AHEAD_OCTETS && may_grow)
+        let has_none = events == 0 && self.share.away() == 0;
+        has_none || (events < AHEAD_EVENTS && octets < AHEAD_OCTETS && may_grow)
     }
 
     /// The event at this place was taken out of the queue: its number.
@@ -36,7 +38,12 @@ impl PullState {
     /// An event was not given after all: whether it is in the queue now, and was not before. If
     /// younger ones were given meanwhile, to who pulls now, they come again behind it: the order of
     /// a supplier is kept by repeating, as after a crash.
-    pub(super) fn put_back(&mut self, number: Option<u64>, event: Arc<Event>) -> bool {
+    pub(super) fn put_back(
+        &mut self,
+        number: Option<u64>,
+        event: Arc<Event>,
+        back: Option<OnItsWay>,
+    ) -> bool {
         let mut at = 0;
         if let (Some(number), Some(cursor)) = (number, &mut self.cursor) {
             self.given.retain(|given| *given != number);
@@ -52,6 +59,7 @@ impl PullState {
             }
         }
         self.put(at, event, None);
+        drop(back);
         true
     }
 
@@ -106,7 +114,7 @@ impl PullingConsumer {
             Some(pull) => {
                 let number = state.cursor.as_mut().and_then(Cursor::take_last);
                 number.into_iter().for_each(|number| state.gives(number));
-                Some((pull, Out { event, number, released: Vec::new() }))
+                Some((pull, state.straight(&event, number)))
             }
             None => {
                 let end = state.events.len();
