@@ -5,9 +5,10 @@
 // The task runner is a program: printing is its job.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-// layers: process terminal < tidy < delegate lines quick_start tools tutorial < test
+// layers: process terminal < tidy < delegate lines package quick_start tools < tutorial < test
 mod delegate;
 mod lines;
+mod package;
 mod process;
 mod quick_start;
 mod terminal;
@@ -33,7 +34,7 @@ struct Command {
 
 /// The commands: the only list of them, for dispatch and help; `tidy` reads it for the check of the
 /// documentation.
-const COMMANDS: [Command; 14] = [
+const COMMANDS: [Command; 15] = [
     Command {
         name: "tidy",
         arguments: "[--list | --shrink]",
@@ -89,9 +90,15 @@ const COMMANDS: [Command; 14] = [
         run: quick_start::run,
     },
     Command {
+        name: "package",
+        arguments: "",
+        about: "package the crates that users need, and unpack them into target/packaged",
+        run: package::run,
+    },
+    Command {
         name: "tutorial",
         arguments: "",
-        about: "follow the book's tutorial in an empty folder, command by command",
+        about: "follow the book's tutorial in an empty folder, with the packaged crates",
         run: tutorial::run,
     },
     Command {

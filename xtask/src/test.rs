@@ -53,7 +53,11 @@ const STEPS: [Step; 15] = [
     Step { name: "tests", about: "unit, integration and documentation tests", run: tests },
     Step { name: "doc", about: "the API documentation builds without warnings", run: doc },
     Step { name: "quick-start", about: "the examples, and the README's command", run: quick_start },
-    Step { name: "tutorial", about: "the tutorial, followed in an empty folder", run: tutorial },
+    Step {
+        name: "tutorial",
+        about: "the tutorial in an empty folder, by the packaged crates",
+        run: tutorial,
+    },
     Step { name: "book", about: "the book builds", run: book },
     Step { name: "deny", about: "licences, sources, bans, advisories", run: deny },
     Step { name: "fuzz", about: "every fuzz target, briefly", run: fuzz },

@@ -1,8 +1,9 @@
 //! `cargo xtask tutorial`: does what the book's tutorial tells its reader to do, in an empty
-//! folder. A comment before a fenced block says what the block is: `<!-- file: PATH -->` is
-//! written to that file, `<!-- append: PATH -->` is added to it, `<!-- run -->` is given to the
-//! shell line by line, `<!-- serve -->` is left running from its first line of output to the end,
-//! `<!-- output -->` lists lines that the last command must have printed.
+//! folder, with the packaged crates instead of the checkout. A comment before a fenced block says
+//! what the block is: `<!-- file: PATH -->` is written to that file, `<!-- append: PATH -->` is
+//! added to it, `<!-- run -->` is given to the shell line by line, `<!-- serve -->` is left running
+//! from its first line of output to the end, `<!-- output -->` lists lines that the last command
+//! must have printed.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,6 +12,7 @@ use std::process::Child;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::package::{self, Package};
 use crate::process::Program;
 
 const PAGE: &str = "docs/src/tutorial.md";
@@ -45,7 +47,10 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
-    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    fs::create_dir_all(folder.join(".cargo")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let packages = package::unpack(root)?;
+    let config = folder.join(".cargo/config.toml");
+    fs::write(&config, registry(&packages)).map_err(|e| format!("{}: {e}", config.display()))?;
     let mut reader =
         Reader { root, folder: folder.clone(), output: String::new(), servers: vec![] };
     for (line, action) in &actions {
@@ -56,7 +61,15 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     }
     drop(reader);
     fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    Ok(format!("{} instructions followed", actions.len()))
+    Ok(format!("{} instructions followed, with {} packages", actions.len(), packages.len()))
+}
+
+/// Has cargo take our crates from the unpacked packages, wherever it would ask the registry.
+fn registry(packages: &[Package]) -> String {
+    let line = |package: &Package| {
+        format!("{} = {{ path = {:?} }}\n", package.name, package.folder.display().to_string())
+    };
+    packages.iter().fold("[patch.crates-io]\n".to_string(), |text, package| text + &line(package))
 }
 
 /// Someone who does what the page says.
@@ -137,14 +150,14 @@ impl Reader<'_> {
     }
 
     fn shell(&self, command: &str) -> Program {
-        let program = Program::new(&self.folder, "bash -c")
-            .arguments(&[command.to_string()])
-            .variable("CORBIE", self.root);
+        let program = Program::new(&self.folder, "bash -c").arguments(&[command.to_string()]);
         if command.contains("--manifest-path") {
             // A program of ours, which the workspace has built already.
-            return program;
+            return program.variable("CORBIE", self.root);
         }
-        program.variable("CARGO_TARGET_DIR", self.root.join("target/tutorial/build"))
+        program
+            .variable("CORBIE", package::tree(self.root))
+            .variable("CARGO_TARGET_DIR", self.root.join("target/tutorial/build"))
     }
 }
 
