@@ -47,12 +47,15 @@ pub(crate) fn run(root: &Path, _: &[String]) -> Result<String, String> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
-    fs::create_dir_all(folder.join(".cargo")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let packages = package::unpack(root)?;
-    let config = folder.join(".cargo/config.toml");
-    fs::write(&config, registry(&packages)).map_err(|e| format!("{}: {e}", config.display()))?;
-    let mut reader =
-        Reader { root, folder: folder.clone(), output: String::new(), servers: vec![] };
+    let mut reader = Reader {
+        root,
+        packages: &packages,
+        folder: folder.clone(),
+        output: String::new(),
+        servers: vec![],
+    };
     for (line, action) in &actions {
         // After a failure the folder stays, to be looked at.
         reader.follow(action).map_err(|sentence| {
@@ -69,12 +72,13 @@ fn registry(packages: &[Package]) -> String {
     let line = |package: &Package| {
         format!("{} = {{ path = {:?} }}\n", package.name, package.folder.display().to_string())
     };
-    packages.iter().fold("[patch.crates-io]\n".to_string(), |text, package| text + &line(package))
+    packages.iter().fold("\n[patch.crates-io]\n".to_string(), |text, package| text + &line(package))
 }
 
 /// Someone who does what the page says.
 struct Reader<'a> {
     root: &'a Path,
+    packages: &'a [Package],
     /// Where the next command is run and the next file written; `cd` changes it.
     folder: PathBuf,
     /// What the last command printed, on both streams.
@@ -118,7 +122,9 @@ impl Reader<'_> {
             self.folder = self.folder.join(folder.trim());
             // The versions that the workspace is tested with, so that no network is needed.
             let lock = fs::copy(self.root.join("Cargo.lock"), self.folder.join("Cargo.lock"));
-            return lock.map(|_| ()).map_err(|e| format!("Cargo.lock: {e}"));
+            lock.map_err(|e| format!("Cargo.lock: {e}"))?;
+            let patch = registry(self.packages);
+            return self.follow(&Action::Append { path: "Cargo.toml".to_string(), text: patch });
         }
         if command.starts_with("export CORBIE=") {
             return Ok(());
