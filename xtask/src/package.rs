@@ -55,7 +55,8 @@ pub(crate) fn unpack(root: &Path) -> Result<Vec<Package>, String> {
             fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
             let places = [&archive, &folder].map(|path| path.display().to_string());
             let [archive, into] = &places;
-            let line = format!("tar -xzf {archive} --strip-components=1 -C {into}");
+            // Archives have one time for all files: by it, cargo would not see that they changed.
+            let line = format!("tar -xzmf {archive} --strip-components=1 -C {into}");
             Program::new(root, &line).run()?;
             check(&name, &folder)?;
             Ok(Package { name, folder })
