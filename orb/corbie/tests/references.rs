@@ -225,3 +225,30 @@ fn the_objects_of_the_orb_itself_are_initial_references() {
     let late = Poa::narrow(&initial("RootPOA")).unwrap_err();
     assert_eq!(late.kind, SystemExceptionKind::BadInvOrder, "{late}");
 }
+
+#[test]
+fn references_are_compared_by_what_they_say() {
+    let orb = loopback_orb(&[]);
+    let mut profile = corbie::types::IiopProfile::new(Version::V1_2, "192.0.2.7", 4711, *b"key");
+    profile.components = vec![
+        corbie::types::TaggedComponent { tag: 0x4154_5403, data: vec![1] },
+        corbie::types::TaggedComponent { tag: 0x4154_5404, data: vec![2] },
+    ];
+    let object = |type_id: &str, profile: &corbie::types::IiopProfile| {
+        let ior = Ior::from_iiop(type_id, profile).unwrap();
+        orb.string_to_object(&ior.to_string()).unwrap()
+    };
+    let ours = object("IDL:Test/Echo:1.0", &profile);
+    profile.components.reverse();
+    let mut bounced = object("", &profile);
+    assert_ne!(ours.ior(), bounced.ior());
+    assert_eq!(ours, bounced);
+    assert!(ours.is_equivalent(&bounced));
+    assert_eq!(ours.hash(u32::MAX), bounced.hash(u32::MAX));
+    assert!(ours.hash(9) <= 9 && ours.hash(0) == 0);
+    let callbacks = std::collections::HashSet::from([ours.clone()]);
+    assert!(callbacks.contains(&bounced), "a table keyed by references finds it");
+    profile.port = 4712;
+    bounced = object("", &profile);
+    assert!(ours != bounced && !callbacks.contains(&bounced));
+}

@@ -28,6 +28,7 @@ use corbie_transport::{Registry, WaitStrategy as Wait};
 use corbie_types::{Ior, SystemException, minor};
 use std::any::Any;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -484,11 +485,40 @@ impl Object {
     }
 }
 
+impl Object {
+    /// Whether both are surely references to the same object (CORBA 3.3 P1 §8.3.5.2): to the same
+    /// key at the same addresses by the same protocol, whatever octets say so and whichever
+    /// interface they name. Two references that differ may lead to one object still. No server is
+    /// asked.
+    #[must_use]
+    pub fn is_equivalent(&self, other: &Object) -> bool {
+        let same = || self.0.ior.profiles == other.0.ior.profiles;
+        Arc::ptr_eq(&self.0, &other.0) || same() || self.ior().identity() == other.ior().identity()
+    }
+
+    /// A number from 0 to `maximum` that equivalent references share, for hash tables
+    /// (CORBA 3.3 P1 §8.3.5.1). It does not change in the life of the process.
+    #[must_use]
+    pub fn hash(&self, maximum: u32) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        self.ior().identity().hash(&mut hasher);
+        let all = u64::from(maximum) + 1;
+        u32::try_from(hasher.finish() % all).unwrap_or(maximum)
+    }
+}
+
 impl PartialEq for Object {
-    /// Whether both are surely references to the same object (`is_equivalent`, CORBA 3.3 P1
-    /// §8.3.5.2): the same profiles. Two references that differ may lead to one object still.
+    /// As [`Object::is_equivalent`].
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.ior == other.0.ior
+        self.is_equivalent(other)
+    }
+}
+
+impl Eq for Object {}
+
+impl Hash for Object {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.ior().identity().hash(state);
     }
 }
 

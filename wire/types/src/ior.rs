@@ -7,6 +7,7 @@ mod code_set_info;
 mod component;
 mod describe;
 mod extent;
+mod identity;
 mod iiop;
 mod messages;
 mod tags;
@@ -18,13 +19,14 @@ pub use code_set_info::{CodeSetComponent, CodeSetComponentInfo, NoCommonCodeSet}
 pub use component::{Component, SslSecTrans, TaggedComponent};
 pub use describe::Description;
 pub use extent::ProfileExtent;
+pub use identity::Identity;
 pub use iiop::{Address, IiopProfile};
 pub use messages::{GIOPLITE, MessagesProfile};
 pub use tags::{component_tag, orb_type, profile_tag};
 pub use uiop::UiopProfile;
 
 /// A profile: how the object can be reached, in the terms of one protocol.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaggedProfile {
     /// Which protocol; see [`profile_tag`].
     pub tag: u32,
@@ -96,7 +98,8 @@ impl Marshal for TaggedProfile {
     }
 }
 
-/// An object reference (CORBA 3.3 P2 §7.6.2).
+/// An object reference (CORBA 3.3 P2 §7.6.2). Equal ones have the same octets; whether two are to
+/// one object, their [`identity`](Ior::identity) tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ior {
     /// Repository id of the most derived interface known; empty when unknown.

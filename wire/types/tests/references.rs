@@ -312,3 +312,110 @@ fn repository_ids() {
         assert_eq!(parse(id).expect_err(id).at, at, "{id}");
     }
 }
+
+/// The octets of an IIOP profile as another ORB may write them: its byte order, its padding, its
+/// order of components.
+fn written_by_a_peer(
+    profile: &IiopProfile,
+    is_little: bool,
+    padding: &mut impl FnMut() -> u8,
+    rotate: usize,
+) -> TaggedProfile {
+    let mut octets = vec![u8::from(is_little), profile.version.major, profile.version.minor];
+    let mut align = |octets: &mut Vec<u8>, to: usize| {
+        while octets.len() % to != 0 {
+            octets.push(padding());
+        }
+    };
+    let ulong = |number: usize| {
+        let number = u32::try_from(number).expect("small");
+        if is_little { number.to_le_bytes() } else { number.to_be_bytes() }
+    };
+    align(&mut octets, 4);
+    octets.extend(ulong(profile.host.len() + 1));
+    octets.extend(profile.host.as_bytes());
+    octets.push(0);
+    align(&mut octets, 2);
+    let port = profile.port;
+    octets.extend(if is_little { port.to_le_bytes() } else { port.to_be_bytes() });
+    align(&mut octets, 4);
+    octets.extend(ulong(profile.object_key.len()));
+    octets.extend(&profile.object_key);
+    let mut components = profile.components.clone();
+    let count = components.len().max(1);
+    components.rotate_left(rotate % count);
+    align(&mut octets, 4);
+    octets.extend(ulong(components.len()));
+    for component in &components {
+        align(&mut octets, 4);
+        octets.extend(ulong(component.tag as usize));
+        octets.extend(ulong(component.data.len()));
+        octets.extend(&component.data);
+    }
+    TaggedProfile { tag: profile_tag::INTERNET_IOP, data: octets }
+}
+
+proptest! {
+    /// A reference that a peer has encoded again is to the same object; one to another address,
+    /// port, key or protocol is not.
+    #[test]
+    fn a_reference_that_is_encoded_again_is_to_the_same_object(
+        host in "[a-z][a-z0-9.]{0,12}",
+        port in 1_u16..,
+        key in proptest::collection::vec(any::<u8>(), 0..9),
+        is_little in any::<bool>(),
+        junk in proptest::collection::vec(any::<u8>(), 16),
+        rotate in 0_usize..6,
+    ) {
+        let profile = IiopProfile { host, port, object_key: key, ..sample() };
+        let ours = Ior::from_iiop("IDL:A:1.0", &profile).expect("ASCII");
+        let mut junk = junk.into_iter().cycle();
+        let mut again = |profile: &IiopProfile| {
+            let mut padding = || junk.next().unwrap_or_default();
+            let profiles = vec![written_by_a_peer(profile, is_little, &mut padding, rotate)];
+            Ior { type_id: String::new(), profiles }
+        };
+        let theirs = again(&profile);
+        prop_assert_eq!(ours.identity(), theirs.identity());
+        let mut both = theirs.clone();
+        both.profiles.extend(ours.profiles.clone());
+        prop_assert_eq!(ours.identity(), both.identity());
+        let upper = IiopProfile { host: profile.host.to_uppercase(), ..profile.clone() };
+        prop_assert_eq!(ours.identity(), again(&upper).identity());
+
+        let other_host = IiopProfile { host: format!("{}x", profile.host), ..profile.clone() };
+        let other_port = IiopProfile { port: profile.port ^ 1, ..profile.clone() };
+        let longer = [&profile.object_key[..], b"x"].concat();
+        let other_key = IiopProfile { object_key: longer, ..profile.clone() };
+        for other in [other_host, other_port, other_key] {
+            prop_assert_ne!(ours.identity(), again(&other).identity());
+        }
+        let unix = UiopProfile::new(Version::V1_2, &*profile.host, &*profile.object_key);
+        let unix = Ior { profiles: vec![unix.to_tagged().expect("ASCII")], ..Ior::default() };
+        prop_assert_ne!(ours.identity(), unix.identity());
+    }
+}
+
+#[test]
+fn two_tls_servers_without_a_plain_port_are_two() {
+    let at = |port| {
+        let ssl = SslSecTrans { target_supports: 0x66, target_requires: 0x66, port };
+        let mut profile = IiopProfile::new(Version::V1_2, "h", 0, *b"NameService");
+        profile.components = vec![TaggedComponent::ssl_sec_trans(ssl).expect("small")];
+        Ior::from_iiop("", &profile).expect("ASCII").identity()
+    };
+    assert_eq!(at(4712), at(4712));
+    assert_ne!(at(4712), at(4713));
+}
+
+#[test]
+fn what_cannot_be_read_is_compared_as_it_is() {
+    let of = |tag, data: &[u8]| {
+        let profiles = vec![TaggedProfile { tag, data: data.to_vec() }];
+        Ior { type_id: String::new(), profiles }.identity()
+    };
+    assert_eq!(of(0x4242, b"abc"), of(0x4242, b"abc"));
+    assert_ne!(of(0x4242, b"abc"), of(0x4242, b"abd"));
+    assert_ne!(of(profile_tag::INTERNET_IOP, b"\0"), of(profile_tag::UIOP, b"\0"));
+    assert_ne!(of(profile_tag::MULTIPLE_COMPONENTS, b"\0"), Ior::nil().identity());
+}
