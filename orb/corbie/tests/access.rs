@@ -148,7 +148,16 @@ impl ServantLocator for Locator {
         Ok((Arc::new(EchoServant::new().0), Box::new(())))
     }
 
-    fn postinvoke(&self, _: &ObjectId, _: &Poa, _: &str, _: Cookie, _: &Arc<dyn Servant>) {}
+    fn postinvoke(
+        &self,
+        _: &ObjectId,
+        _: &Poa,
+        _: &str,
+        _: Cookie,
+        _: &Arc<dyn Servant>,
+    ) -> Result<(), SystemException> {
+        Ok(())
+    }
 }
 
 #[test]

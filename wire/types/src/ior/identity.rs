@@ -11,16 +11,19 @@ use super::{Ior, MessagesProfile, TaggedProfile, profile_tag};
 /// The places where an object is to be found, in an order of their own. Equal identities are surely
 /// one object; two that differ may still be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Identity(Vec<Place>);
+pub struct Identity(Vec<Whereabouts>);
+
+/// Hosts or paths with their ports, in order.
+type Addresses = Vec<(String, u16)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Place {
-    At {
+enum Whereabouts {
+    Known {
         /// What is spoken there; `None` for GIOP.
         messages: Option<String>,
         /// The tag of the transport's profile.
         transport: u32,
-        addresses: Vec<(String, u16)>,
+        addresses: Addresses,
         object_key: Vec<u8>,
     },
     /// A profile of another protocol, or one that cannot be read.
@@ -34,7 +37,7 @@ impl Ior {
         let tells = |profile: &&TaggedProfile| profile.tag != profile_tag::MULTIPLE_COMPONENTS;
         let mut places: Vec<_> = self.profiles.iter().filter(tells).map(place).collect();
         if places.is_empty() {
-            places = self.profiles.iter().cloned().map(Place::Octets).collect();
+            places = self.profiles.iter().cloned().map(Whereabouts::Octets).collect();
         }
         places.sort_unstable();
         places.dedup();
@@ -42,7 +45,7 @@ impl Ior {
     }
 }
 
-fn place(profile: &TaggedProfile) -> Place {
+fn place(profile: &TaggedProfile) -> Whereabouts {
     let messages = MessagesProfile::of(profile.tag, &profile.data).ok().flatten();
     let (messages, carrier) = match messages {
         Some(spoken) => (Some(spoken.protocol), spoken.carrier),
@@ -50,13 +53,15 @@ fn place(profile: &TaggedProfile) -> Place {
     };
     let transport = carrier.tag;
     match where_it_is(&carrier) {
-        Some((addresses, object_key)) => Place::At { messages, transport, addresses, object_key },
-        None => Place::Octets(profile.clone()),
+        Some((addresses, object_key)) => {
+            Whereabouts::Known { messages, transport, addresses, object_key }
+        }
+        None => Whereabouts::Octets(profile.clone()),
     }
 }
 
 /// The addresses and the object key; `None`: it is of a protocol that is not known here.
-fn where_it_is(profile: &TaggedProfile) -> Option<(Vec<(String, u16)>, Vec<u8>)> {
+fn where_it_is(profile: &TaggedProfile) -> Option<(Addresses, Vec<u8>)> {
     if let Ok(Some(iiop)) = profile.iiop() {
         let own = (iiop.host.to_ascii_lowercase(), iiop.port);
         let others = iiop.components.iter().filter_map(|component| address(&iiop.host, component));
