@@ -323,7 +323,7 @@ fn written_by_a_peer(
 ) -> TaggedProfile {
     let mut octets = vec![u8::from(is_little), profile.version.major, profile.version.minor];
     let mut align = |octets: &mut Vec<u8>, to: usize| {
-        while octets.len() % to != 0 {
+        while !octets.len().is_multiple_of(to) {
             octets.push(padding());
         }
     };
