@@ -207,13 +207,14 @@ fn clippy(root: &Path) -> Outcome {
 
 /// Features only add, so each has to do without the others (paper POA §2.5.3).
 fn minimum(root: &Path) -> Outcome {
-    const FEATURES: [&str; 6] = [
+    const FEATURES: [&str; 7] = [
         "adapter-activators",
         "config-file",
         "dynamic",
         "interceptors",
         "messaging",
         "servant-managers",
+        "signals",
     ];
     let none = "cargo clippy --quiet --package corbie-footprint --no-default-features";
     let mut lines = vec![format!("{none} -- -D warnings")];

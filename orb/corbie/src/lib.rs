@@ -31,6 +31,8 @@ pub use corbie_cdr::{
     WChar,
 };
 pub use corbie_cdr::{buffers, idl, payload};
+#[cfg(feature = "signals")]
+pub use corbie_core::UntilSignal;
 #[cfg(feature = "interceptors")]
 pub use corbie_core::interceptor;
 pub use corbie_core::server::{

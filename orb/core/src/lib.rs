@@ -37,6 +37,8 @@ pub use initial_references::InvalidName;
 pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
 pub use operation::{Operation, OperationName};
 pub use orb::Statistics;
+#[cfg(feature = "signals")]
+pub use orb::UntilSignal;
 pub use server::interceptor;
 
 /// Which peers may call what.

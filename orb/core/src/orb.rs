@@ -7,6 +7,8 @@ mod access;
 mod event_loop;
 mod peer;
 mod publish;
+#[cfg(feature = "signals")]
+mod signals;
 mod statistics;
 
 use crate::handles::Part;
@@ -21,6 +23,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "signals")]
+pub use signals::UntilSignal;
 pub use statistics::Statistics;
 
 impl Orb {
@@ -70,9 +74,18 @@ impl Orb {
     /// From inside a servant it never waits, as it would wait for itself; [`Orb::try_shutdown`]
     /// refuses that instead, as the specification has it.
     pub fn shutdown(&self, wait_for_completion: bool) {
-        let wait = wait_for_completion && !is_inside();
         let patience = self.settings().request_timeout.unwrap_or(Duration::from_secs(3600));
-        server::stop(self, wait, patience);
+        self.shut_down(wait_for_completion.then_some(patience));
+    }
+
+    /// As [`Orb::shutdown`], waiting for requests that are in servants, and for clients to take
+    /// their answers, for `grace` at most.
+    pub fn shutdown_within(&self, grace: Duration) {
+        self.shut_down(Some(grace));
+    }
+
+    fn shut_down(&self, patience: Option<Duration>) {
+        server::stop(self, patience.filter(|_| !is_inside()));
         self.connections().close();
         self.flusher().close();
         self.initial_references().lock().clear();

@@ -289,6 +289,10 @@ settings! {
     request_timeout: Option<Duration> = Some(seconds(60)), "-ORBRequestTimeout",
         within (Some(MILLISECOND), Some(DAY));
 
+    /// How long a server that is told to end (SIGTERM, SIGINT; `Orb::run_until_signal`) waits for
+    /// requests that are in servants, and for clients to take their answers.
+    shutdown_grace: Duration = seconds(10), "-ORBShutdownGrace", within (Duration::ZERO, DAY);
+
     /// How long a connection accepted may stay without a first octet.
     first_octet_timeout: Option<Duration> = Some(seconds(30)), "-ORBFirstOctetTimeout",
         within (Some(MILLISECOND), Some(DAY));

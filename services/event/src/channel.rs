@@ -410,6 +410,22 @@ impl Channel {
         proxies.iter().for_each(|proxy| proxy.stop(under_way));
     }
 
+    /// Has suppliers that are pulled asked no more.
+    pub(crate) fn stop_suppliers(&self) {
+        let (under_way, _) = std::sync::mpsc::channel();
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        let supplied = proxies.iter().filter(|proxy| proxy.is_supplied());
+        supplied.for_each(|proxy| proxy.stop(&under_way));
+    }
+
+    /// Whether events wait for a consumer that takes them when they are pushed to it.
+    pub(crate) fn is_delivering(&self) -> bool {
+        self.listed().iter().any(|listed| match &listed.consumer {
+            Consumer::Push(consumer) => consumer.is_delivering(),
+            Consumer::Pulling(_) => false,
+        })
+    }
+
     /// Stops a durable channel, which goes on when the server is started again: no client is told.
     pub(crate) fn suspend(&self) {
         self.is_suspended.store(true, Ordering::SeqCst);

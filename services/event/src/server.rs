@@ -30,6 +30,7 @@ use factory::Factory;
 use registry::ChannelRegistry;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The object key under which the factory of a server can be reached, as
 /// `corbaloc::HOST:PORT/EventChannelFactory`.
@@ -142,6 +143,14 @@ impl EventServer {
     #[must_use]
     pub fn statistics(&self) -> ServerStatistics {
         self.registry.resources().statistics()
+    }
+
+    /// Takes no more events and requests, and waits until consumers that are pushed to, and that
+    /// take what they get, have what waits for them: for `grace` at most. To be called before the
+    /// server is dropped and the ORB is shut down, so that what suppliers were told is taken comes
+    /// through. Channels that are durable need no such time.
+    pub fn drain(&self, grace: Duration) {
+        self.registry.drain(grace);
     }
 
     /// The channel of that name: for suppliers and consumers of this process, and for counters.

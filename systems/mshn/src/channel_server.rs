@@ -27,7 +27,14 @@ const CHANNELS_MAX: usize = 10_000;
 /// A server of the system's channels; they end when it is dropped.
 #[derive(Debug)]
 pub struct ChannelServer {
-    _server: Arc<EventServer>,
+    server: Arc<EventServer>,
+}
+
+impl ChannelServer {
+    /// Ends in peace, as [`EventServer::drain`] does.
+    pub fn drain(&self, grace: Duration) {
+        self.server.drain(grace);
+    }
 }
 
 /// Serves channels in `orb`, announced under `name`.
@@ -43,7 +50,7 @@ pub fn serve(orb: &Orb, naming: &Naming, name: &str) -> Result<ChannelServer, No
     naming.rebind(&format!("{CHANNEL_SERVERS}/{name}"), server.factory().as_object())?;
     let swept = Arc::downgrade(&server);
     std::thread::spawn(move || sweep(&swept));
-    Ok(ChannelServer { _server: server })
+    Ok(ChannelServer { server })
 }
 
 /// Ends channels that had no consumer for two rounds: those that are gone are disconnected by the

@@ -31,6 +31,18 @@ pub(crate) fn one_line(text: &str) -> String {
     escape(text, |_| false)
 }
 
+/// The same of a line of JSON, in the escapes of JSON.
+pub(crate) fn json_line(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match is_harmful(character) {
+            true => escaped.extend(format!("\\u{:04x}", u32::from(character)).chars()),
+            false => escaped.push(character),
+        }
+    }
+    escaped
+}
+
 /// The same, of lines.
 pub(crate) fn lines(text: &str) -> String {
     escape(text, |character| matches!(character, '\n' | '\t'))
@@ -96,6 +108,8 @@ mod tests {
             assert_eq!(written(&[one, two]), format!("{shown}\n"), "{cut}");
         }
         assert_eq!(one_line(hostile), format!("{shown}\\n"));
+        let json = json_line("\u{1b}\u{9b}\u{202e}\n");
+        assert_eq!(json, r"\u001b\u009b\u202e\u000a");
         assert_eq!(written(&[b"\xff\x1b[m"]), "\u{fffd}\\u{1b}[m");
     }
 }

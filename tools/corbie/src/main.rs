@@ -6,18 +6,18 @@
 
 #![forbid(unsafe_code)]
 
-// layers: escapes failure near_names < log tree < idl_files json session terminal <
-//    call name_service reference < command
+// layers: escapes failure near_names < tree < idl_files json session terminal <
+//    call name_service reference serving < command
 mod call;
 mod command;
 mod escapes;
 mod failure;
 mod idl_files;
 mod json;
-mod log;
 mod name_service;
 mod near_names;
 mod reference;
+mod serving;
 mod session;
 mod terminal;
 mod tree;

@@ -17,11 +17,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// wait for them are cut off; and after so long at the latest.
 const VAIN_LOOKS: u32 = 1_000;
 const LAST_ANSWERS: Duration = Duration::from_secs(10);
+/// Clients have so long to take their last answers when all patience went by in waiting for those.
+const FAREWELL: Duration = Duration::from_millis(100);
 
-/// Ends serving. With `wait_for_completion`, requests in servants are waited for, but at most for
-/// `patience`. Those that remain are finished all the same, and their connections close with the
-/// last reply.
-pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
+/// Ends serving. Requests in servants are waited for, but at most for `patience`, if there is any.
+/// Those that remain are finished all the same, and their connections close with the last reply.
+pub(crate) fn stop(orb: &Orb, patience: Option<Duration>) {
     let server = orb.server();
     if server.closing.swap(true, Ordering::AcqRel) {
         return;
@@ -32,10 +33,13 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     server.listeners.close();
     server.held_queues.give_up(Reason::UntilActive);
     let connections = server.registry.all();
-    if wait_for_completion {
-        let deadline = Instant::now() + patience;
+    let begin = Instant::now();
+    let mut last_answers = begin + LAST_ANSWERS;
+    if let Some(patience) = patience {
+        let deadline = begin + patience;
         close_idle(orb, &connections, deadline);
         wait_for_upcalls(server, deadline);
+        last_answers = deadline.max(Instant::now() + FAREWELL).min(Instant::now() + LAST_ANSWERS);
     }
     for reason in [Reason::UntilActive, Reason::ForTurn, Reason::ForMainThread] {
         server.held_queues.give_up(reason);
@@ -43,7 +47,7 @@ pub(crate) fn stop(orb: &Orb, wait_for_completion: bool, patience: Duration) {
     for connection in &connections {
         connection.close_when_served();
     }
-    let_clients_take(&connections);
+    let_clients_take(&connections, last_answers);
     server.loops.close();
     if let Some(stand_ins) = server.stand_ins.get() {
         stand_ins.close();
@@ -81,8 +85,7 @@ fn close_idle(orb: &Orb, connections: &[Arc<ServerConnection>], deadline: Instan
 }
 
 /// Sends what waits for clients, to those who take it.
-fn let_clients_take(connections: &[Arc<ServerConnection>]) {
-    let end = Instant::now() + LAST_ANSWERS;
+fn let_clients_take(connections: &[Arc<ServerConnection>], end: Instant) {
     let mut open: Vec<_> = connections.iter().collect();
     let mut before = (0, 0);
     let mut vain_looks = 0;

@@ -472,6 +472,13 @@ impl PushConsumer {
         drop(released);
     }
 
+    /// Whether events wait for it, and it has taken the last ones.
+    pub(crate) fn is_delivering(&self) -> bool {
+        let state = self.lock();
+        let is_tried = !matches!(state.phase, Phase::Stopped | Phase::Ended);
+        is_tried && state.failing_since.is_none() && state.queue.len() + state.queue.pending() > 0
+    }
+
     /// Events that wait, and their octets; those in the log as they are there.
     pub(crate) fn queued(&self) -> (u64, u64) {
         let state = self.lock();

@@ -1,7 +1,8 @@
 //! All channels of a server: their POA, their names, and the threads that make
 //! connections for them.
 
-use super::EVENT_CHANNEL_FACTORY;
+mod ending;
+
 use super::administration::ServantContext;
 use super::{administration, proxies, typed};
 use crate::channel::{Channel, server_ends};
@@ -21,9 +22,7 @@ use corbie::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Suppliers send many events without waiting for the first to be taken.
 const POLICIES: [PoaPolicy; 2] =
@@ -37,9 +36,6 @@ const DURABLE: [PoaPolicy; 3] = [
 /// Proxies are numbered on in every life of a server, so that no number is given twice: those that
 /// were never connected are not kept.
 const PROXIES_OF_A_LIFE: u64 = 1_000_000_000;
-
-/// How long a server that ends waits for answers to what it has pushed.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A channel by its name.
 #[derive(Clone)]
@@ -394,44 +390,6 @@ impl ChannelRegistry {
         drop(channels);
         drop(forgotten);
         Ok(was_there)
-    }
-
-    /// Ends all: durable channels until they are served again, the others for good.
-    pub(super) fn close(&self) {
-        self.orb.unbind_object_key(EVENT_CHANNEL_FACTORY);
-        if let Some(kept) = &self.kept {
-            // Callers are to try again. It fails when the ORB was shut down.
-            let _ = kept.poa.the_poa_manager().discard_requests(false);
-            self.stop_durable();
-            kept.store.close();
-        }
-        let channels = std::mem::take(&mut *self.channels());
-        for found in channels.into_values() {
-            match found.channel.journal() {
-                Some(_) => found.channel.suspend(),
-                None => {
-                    found.channel.destroy();
-                }
-            }
-        }
-        self.workers().close();
-        // It fails when the ORB was shut down, and the POA with it.
-        let _ = self.poa.destroy(true, false);
-        if let Some(kept) = &self.kept {
-            let _ = kept.poa.destroy(true, false);
-        }
-    }
-
-    /// Has durable channels send nothing more, and waits for the answers to what was sent, so that
-    /// it is known how far consumers are.
-    fn stop_durable(&self) {
-        let (under_way, answered) = mpsc::channel();
-        let durable = self.all().into_iter().filter(|channel| channel.journal().is_some());
-        durable.for_each(|channel| channel.stop(&under_way));
-        drop(under_way);
-        if answered.recv_timeout(FAREWELL) == Err(RecvTimeoutError::Timeout) {
-            tracing::warn!("consumers did not answer in time: they get their last events again");
-        }
     }
 
     fn channels(&self) -> MutexGuard<'_, BTreeMap<String, ServedChannel>> {

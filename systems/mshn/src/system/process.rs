@@ -18,6 +18,9 @@ const STEADY: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// What the log of a process says.
+const LOG: &str = "CORBIE_LOG";
+
 /// See the module.
 pub(super) struct Process {
     pub(super) name: String,
@@ -126,6 +129,10 @@ impl Started {
     fn new(program: &Path, arguments: &[String]) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // All write to one place: only what needs a look, unless more is asked for.
+        if std::env::var_os(LOG).is_none() {
+            command.env(LOG, "warn");
+        }
         let mut child = command.spawn()?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let first = output.map(lines);

@@ -1,4 +1,4 @@
-//! `corbie events serve`: a server of event channels, until it is interrupted.
+//! `corbie events serve`: a server of event channels, until a signal ends it.
 //!
 //! Its channels are those that are named here and those that clients have its factory make.
 
@@ -14,18 +14,13 @@ use corbie_event::{ChannelQos, EVENT_CHANNEL_FACTORY, EventServer, Limits, Reten
 
 use super::{naming, typed};
 use crate::failure::Failure;
-use crate::log;
-use crate::session::{self, Session};
+use crate::serving::{self, Log};
+use crate::session;
 
 pub(super) fn table() -> Command {
     Command::new("serve")
         .about("Serves event channels")
-        .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("HOST:PORT")
-                .help("Where to listen [default: the setting -ORBListenEndpoints]"),
-        )
+        .arg(serving::listen())
         .arg(
             Arg::new("channel")
                 .long("channel")
@@ -65,6 +60,7 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Print the reference of the factory as first line"),
         )
+        .args(serving::arguments())
         .args(session::arguments())
         .after_help(
             "Clients find it as corbaloc::HOST:PORT/EventChannelFactory.\n\n\
@@ -74,11 +70,8 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
-    log::to_standard_error();
-    let listen = matches
-        .get_one::<String>("listen")
-        .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
-    let session = Session::start_with(matches, &listen.unwrap_or_default())?;
+    let log = Log::start(matches)?;
+    let session = serving::session(matches, None)?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
     let limits = limits(matches)?;
     let interfaces = typed::interfaces(matches)?;
@@ -109,6 +102,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
             naming::bind(&session, matches, &format!("{name}/{channel}"), reference.as_object())?;
         }
     }
+    let until = serving::until_signal(&session, log)?;
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.factory().as_object())?;
     } else {
@@ -116,8 +110,11 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         writeln!(output, "serving {place}; Ctrl-C ends it")?;
     }
     output.flush()?;
-    session.orb().run();
-    Ok(())
+    serving::run(until.before_end(move |grace| {
+        server.drain(grace);
+        // Pulls that wait are refused, and it is kept where consumers of durable channels are.
+        drop(server);
+    }))
 }
 
 /// The channels that are named, by their names. One that is in the store is as it was made.

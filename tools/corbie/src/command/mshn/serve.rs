@@ -17,8 +17,8 @@ use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
 
 use crate::failure::Failure;
-use crate::log;
-use crate::session::{self, Session};
+use crate::serving::{self, Log};
+use crate::session;
 
 const KINDS: [&str; 8] = [
     "advisor",
@@ -80,6 +80,7 @@ pub(super) fn table() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("End when standard input does"),
         )
+        .args(serving::arguments())
         .args(session::arguments())
         .after_help(
             "Example: corbie mshn serve daemon --name m1 -n \
@@ -100,10 +101,8 @@ fn given<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
-    log::to_standard_error();
-    let listen = matches.get_one::<String>("listen").map_or("127.0.0.1:0", String::as_str);
-    let own = ["-ORBListenEndpoints".to_owned(), format!("iiop://{listen}")];
-    let session = Session::start_with(matches, &own)?;
+    let log = Log::start(matches)?;
+    let session = serving::session(matches, Some("127.0.0.1:0"))?;
     let orb = session.orb();
     let store = matches.get_one::<String>("store").map(PathBuf::from);
     // Served as long as they are here.
@@ -113,6 +112,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         "events" => channels = Some(serve_channels(matches, orb)?),
         _ => joined = Some(join(matches, orb, store)?),
     }
+    let until = serving::until_signal(&session, log)?;
     match &names {
         Some(names) => writeln!(output, "{}", names.root().as_object())?,
         None => writeln!(output, "ready")?,
@@ -121,8 +121,11 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     if matches.get_flag("until-eof") {
         end_with_input(orb);
     }
-    orb.run();
-    drop(channels);
+    serving::run(until.before_end(move |grace| {
+        if let Some(channels) = channels {
+            channels.drain(grace);
+        }
+    }))?;
     match joined.as_ref().and_then(Joined::failure) {
         Some(why) => Err(Failure::new(format!("it cannot go on: {why}"))),
         None => Ok(()),

@@ -1,8 +1,9 @@
 //! `corbie mshn up`: the whole system on one machine, and jobs for it: emulated applications in two
 //! formats each. A component that ends is replaced.
 
-use std::io::{Read as _, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -73,6 +74,23 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
+    let session = Session::start_with(matches, &super::local_endpoint())?;
+    let interruption = Interruption::watch(&session)?;
+    let ended = up(matches, &session, &interruption, output);
+    match session.orb().is_shut_down() {
+        false => ended,
+        // Whatever failed did so because of that.
+        true if matches.get_flag("stay") => Ok(()),
+        true => Err(Failure::new("ended by a signal, before all jobs were done")),
+    }
+}
+
+fn up(
+    matches: &ArgMatches,
+    session: &Session,
+    interruption: &Interruption,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
     let number = |name: &str| matches.get_one::<u16>(name).copied().unwrap_or(1);
     let program = std::env::current_exe();
     let program = program.map_err(|e| Failure::new(format!("cannot find this program: {e}")))?;
@@ -95,7 +113,6 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         writeln!(output, "{name}: process {id}")?;
     }
     output.flush()?;
-    let session = Session::start_with(matches, &super::local_endpoint())?;
     let naming = system.naming(session.orb()).map_err(|e| Failure::new(e.to_string()))?;
     let peers = node::peers(session.orb(), naming, mechanism);
     let client = ClientLibrary::new(peers).map_err(|e| Failure::new(e.to_string()))?;
@@ -105,27 +122,12 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let jobs: Vec<Job> = (1..=number("jobs"))
         .map(|n| job(&program, &format!("job-{}-{n}", std::process::id()), compute, deadline))
         .collect();
-    let failed = |exception| Failure::new(format!("the system does not answer: {exception}"));
-    for job in &jobs {
-        let receipt = client.submit(job).map_err(failed)?;
-        if !receipt.accepted {
-            return Err(Failure::new(format!("job {} was refused: {}", job.id, receipt.why)));
-        }
-    }
-    let (mut lost, mut late) = (0, 0);
-    for job in &jobs {
-        let patience = Duration::from_secs(60) + compute * u32::from(number("jobs"));
-        let end = client.wait(&job.id, patience).map_err(failed)?;
-        lost += u32::from(end.state != Phase::Done);
-        late += u32::from(end.late_by_s > 0.0);
-        writeln!(output, "{}", client::line(&end))?;
-        output.flush()?;
-    }
+    let (lost, late) = run_all(&client, &jobs, compute, output)?;
     let seconds = began.elapsed().as_secs_f64();
     let of_late = if deadline.is_zero() { String::new() } else { format!(", {late} late") };
     writeln!(output, "{} jobs in {seconds:.2} s, {lost} not done{of_late}", jobs.len())?;
     if matches.get_flag("stay") {
-        stay(system.naming_url(), outputs.as_deref(), output)?;
+        stay(system.naming_url(), outputs.as_deref(), interruption, output)?;
     }
     if lost > 0 {
         return Err(Failure::silent());
@@ -133,8 +135,71 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     Ok(())
 }
 
+/// Has all jobs run; how many were not done, and how many were late.
+fn run_all(
+    client: &ClientLibrary,
+    jobs: &[Job],
+    compute: Duration,
+    output: &mut dyn Write,
+) -> Result<(u32, u32), Failure> {
+    let failed = |exception| Failure::new(format!("the system does not answer: {exception}"));
+    for job in jobs {
+        let receipt = client.submit(job).map_err(failed)?;
+        if !receipt.accepted {
+            return Err(Failure::new(format!("job {} was refused: {}", job.id, receipt.why)));
+        }
+    }
+    let (mut lost, mut late) = (0, 0);
+    for job in jobs {
+        let patience =
+            Duration::from_secs(60) + compute * u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        let end = client.wait(&job.id, patience).map_err(failed)?;
+        lost += u32::from(end.state != Phase::Done);
+        late += u32::from(end.late_by_s > 0.0);
+        writeln!(output, "{}", client::line(&end))?;
+        output.flush()?;
+    }
+    Ok((lost, late))
+}
+
+/// A thread waits for a signal, and shuts the ORB down: calls that wait fail then, and what was
+/// made is removed on the way out.
+struct Interruption {
+    tell: Sender<io::Result<usize>>,
+    told: Receiver<io::Result<usize>>,
+}
+
+impl Interruption {
+    fn watch(session: &Session) -> Result<Self, Failure> {
+        let cannot =
+            |why: &dyn std::fmt::Display| Failure::new(format!("cannot catch signals: {why}"));
+        let until = session.orb().until_signal().map_err(|exception| cannot(&exception))?;
+        let (tell, told) = channel();
+        let interrupted = tell.clone();
+        let wait = move || {
+            let ended = until.run().map(|()| 0);
+            let _ = interrupted.send(ended.map_err(io::Error::other));
+        };
+        let thread = std::thread::Builder::new().name("corbie-interruption".to_owned());
+        thread.spawn(wait).map_err(|error| cannot(&error))?;
+        Ok(Self { tell, told })
+    }
+
+    /// Waits for a signal or the end of standard input.
+    fn or_end_of_input(&self) -> io::Result<usize> {
+        let tell = self.tell.clone();
+        std::thread::spawn(move || tell.send(io::stdin().lock().read_to_end(&mut Vec::new())));
+        self.told.recv().unwrap_or(Ok(0))
+    }
+}
+
 /// Waits for the end of standard input.
-fn stay(naming: &str, outputs: Option<&Path>, output: &mut dyn Write) -> Result<(), Failure> {
+fn stay(
+    naming: &str,
+    outputs: Option<&Path>,
+    interruption: &Interruption,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
     writeln!(
         output,
         "it runs on until standard input ends (Ctrl-D) or Ctrl-C; try, in another terminal:"
@@ -145,7 +210,7 @@ fn stay(naming: &str, outputs: Option<&Path>, output: &mut dyn Write) -> Result<
         None => writeln!(output, "what jobs print is dropped; --outputs FOLDER keeps it")?,
     }
     output.flush()?;
-    let read = std::io::stdin().lock().read_to_end(&mut Vec::new());
+    let read = interruption.or_end_of_input();
     read.map(|_| ()).map_err(|error| Failure::new(format!("cannot read standard input: {error}")))
 }
 

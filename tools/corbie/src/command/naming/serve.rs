@@ -1,4 +1,4 @@
-//! `corbie naming serve`: a naming server, until it is interrupted.
+//! `corbie naming serve`: a naming server, until a signal ends it.
 //!
 //! Bindings are in one file or in etcd; either keeps what it acknowledged when the process is
 //! killed, so there is nothing to do at the end.
@@ -15,8 +15,8 @@ use corbie_naming::{Limits, NamingServer};
 
 use super::flag;
 use crate::failure::Failure;
-use crate::log;
-use crate::session::{self, Session};
+use crate::serving::{self, Log};
+use crate::session;
 
 /// How long etcd may take to answer one request.
 const ETCD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,16 +27,14 @@ const ETCD_PREFIX: &str = "corbie/naming";
 pub(super) fn table() -> Command {
     Command::new("serve")
         .about("Serves names")
-        .arg(Arg::new("listen").long("listen").value_name("HOST:PORT").help(
-            "Where to listen; a fixed port lets references survive a restart \
-                     [default: the setting -ORBListenEndpoints]",
-        ))
+        .arg(serving::listen())
         .arg(Arg::new("store").long("store").value_name("STORE").required(true).help(
             "Where bindings are kept: a FILE, made if need be, or \
                      etcd://HOST:PORT[,HOST:PORT…][/PREFIX], shared by several servers",
         ))
         .arg(flag("print-reference", "Print the reference of the root context as first line"))
         .args(limits().into_iter().map(LimitFlag::argument))
+        .args(serving::arguments())
         .args(session::arguments())
         .after_help(
             "Clients find it as corbaloc::HOST:PORT/NameService:\n  \
@@ -46,11 +44,8 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
-    log::to_standard_error();
-    let listen = matches
-        .get_one::<String>("listen")
-        .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
-    let session = Session::start_with(matches, &listen.unwrap_or_default())?;
+    let log = Log::start(matches)?;
+    let session = serving::session(matches, None)?;
     let place = matches.get_one::<String>("store").map_or("", String::as_str);
     let store = open(place)?;
     let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
@@ -59,6 +54,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
     active.map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
+    let until = serving::until_signal(&session, log)?;
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.root().as_object())?;
     } else {
@@ -66,8 +62,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         writeln!(output, "serving names as {place}; Ctrl-C ends it")?;
     }
     output.flush()?;
-    session.orb().run();
-    Ok(())
+    serving::run(until)
 }
 
 fn open(place: &str) -> Result<Arc<dyn Store>, Failure> {

@@ -1,0 +1,337 @@
+//! Servers as processes that get signals: SIGTERM and SIGINT end them in peace, a second one at
+//! once, SIGHUP has the log's filter read again; the service manager is told.
+
+mod served;
+
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use corbie::{Any, Orb, SystemException, SystemExceptionKind};
+use corbie_event::corbie_events::EventChannelFactory;
+use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
+use corbie_event::cos_event_comm::push_consumer::PushError;
+use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
+use corbie_naming::Naming;
+use corbie_testkit::servers::{ScratchFolder, free_port};
+use served::{PATIENCE, Served, Signal, command};
+
+/// Tells which events came; waits in each while `gate` is closed.
+struct Listener {
+    tell: Mutex<Sender<i32>>,
+    gate: Mutex<Option<Receiver<()>>>,
+}
+
+impl PushConsumerServant for Listener {
+    fn push(&self, data: &Any) -> Result<(), PushError> {
+        let event = data.extract::<i32>().expect("a number");
+        let _ = self.tell.lock().expect("no panic").send(event);
+        if let Some(gate) = &*self.gate.lock().expect("no panic") {
+            let _ = gate.recv_timeout(PATIENCE);
+        }
+        Ok(())
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+/// A channel of a server, and an ORB that talks to it.
+struct Client {
+    orb: Orb,
+    channel: EventChannel,
+}
+
+impl Client {
+    fn new(listen: &str, channel: &str) -> Self {
+        let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+        orb.root_poa().expect("a POA").the_poa_manager().activate().expect("active");
+        let url = format!("corbaloc::{listen}/EventChannelFactory");
+        let factory = orb.string_to_object(&url).expect("a reference");
+        let factory = EventChannelFactory::unchecked_narrow(factory);
+        let channel = factory.find(channel).expect("an answer").expect("not nil");
+        let ior = channel.as_object().ior().clone();
+        let channel = EventChannel::unchecked_narrow(corbie::Object::new(&orb, ior));
+        Self { orb, channel }
+    }
+
+    fn supplier(&self) -> ProxyPushConsumer {
+        let admin = self.channel.for_suppliers().expect("an answer").expect("not nil");
+        let proxy = admin.obtain_push_consumer().expect("an answer").expect("not nil");
+        proxy.connect_push_supplier(None).expect("connected");
+        proxy
+    }
+
+    /// A consumer that waits in each event when it has a gate.
+    fn consumer(&self, gate: Option<Receiver<()>>) -> Receiver<i32> {
+        let (tell, told) = channel();
+        let listener = Listener { tell: Mutex::new(tell), gate: Mutex::new(gate) };
+        let poa = self.orb.root_poa().expect("a POA");
+        let consumer = poa.activate(PushConsumerSkeleton::new(listener)).expect("active");
+        let admin = self.channel.for_consumers().expect("an answer").expect("not nil");
+        let proxy = admin.obtain_push_supplier().expect("an answer").expect("not nil");
+        proxy.connect_push_consumer(Some(&consumer)).expect("connected");
+        told
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.orb.shutdown(false);
+    }
+}
+
+fn event(number: i32) -> Any {
+    Any::from_value::<i32>(&number).expect("an any")
+}
+
+/// Pushes until the server takes no more; how many were acknowledged.
+fn push_until_the_end(supplier: &ProxyPushConsumer, acknowledged: &AtomicBool) -> i32 {
+    for number in 0.. {
+        match supplier.push(&event(number)) {
+            Ok(()) => acknowledged.store(true, Ordering::Release),
+            Err(_) => return number,
+        }
+    }
+    unreachable!("a server is told to end long before")
+}
+
+#[test]
+fn no_event_that_was_acknowledged_is_lost_when_a_server_is_told_to_end() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let listen = format!("127.0.0.1:{}", free_port());
+        let served =
+            Served::start(&["events", "serve", "--listen", &listen, "--channel", "prices"]);
+        let client = Client::new(&listen, "prices");
+        let (told, supplier) = (client.consumer(None), client.supplier());
+        let is_busy = Arc::new(AtomicBool::new(false));
+        let (pushed, seen) = (Arc::clone(&is_busy), Arc::clone(&is_busy));
+        let pushing = std::thread::spawn(move || push_until_the_end(&supplier, &pushed));
+        while !seen.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        served.signal(signal);
+        let (status, log) = served.ends();
+        assert_eq!(status.code(), Some(0), "{log:?}");
+        let acknowledged = pushing.join().expect("no panic");
+        let came: Vec<i32> = told.try_iter().take_while(|event| *event < acknowledged).collect();
+        assert_eq!(came, (0..acknowledged).collect::<Vec<_>>(), "{log:?}");
+    }
+}
+
+#[test]
+fn a_durable_channel_goes_on_where_it_was_after_a_peaceful_end() {
+    let store = ScratchFolder::new("ending");
+    let listen = format!("127.0.0.1:{}", free_port());
+    let folder = store.path().to_str().expect("text").to_owned();
+    let serve =
+        ["events", "serve", "--listen", &listen, "--store", &folder, "--durable-channel", "orders"];
+    let served = Served::start(&serve);
+    let client = Client::new(&listen, "orders");
+    let (told, supplier) = (client.consumer(None), client.supplier());
+    let is_busy = Arc::new(AtomicBool::new(false));
+    let (pushed, again) = (Arc::clone(&is_busy), client.supplier());
+    let pushing = std::thread::spawn(move || push_until_the_end(&supplier, &pushed));
+    while !is_busy.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    served.ends_in_peace();
+    let acknowledged = pushing.join().expect("no panic");
+    let served = Served::start(&serve);
+    again.push(&event(-1)).expect("taken");
+    let mut came = Vec::new();
+    while came.last() != Some(&-1) {
+        came.push(told.recv_timeout(PATIENCE).expect("an event"));
+    }
+    came.pop();
+    // The last push may have been taken although its supplier heard of no answer.
+    came.truncate(usize::try_from(acknowledged).expect("a count"));
+    assert_eq!(came, (0..acknowledged).collect::<Vec<_>>(), "each once, in order");
+    served.ends_in_peace();
+}
+
+#[test]
+fn a_pull_that_waits_is_refused_when_the_server_ends() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let served = Served::start(&["events", "serve", "--listen", &listen, "--channel", "prices"]);
+    let client = Client::new(&listen, "prices");
+    let admin = client.channel.for_consumers().expect("an answer").expect("not nil");
+    let puller = admin.obtain_pull_supplier().expect("an answer").expect("not nil");
+    puller.connect_pull_consumer(None).expect("connected");
+    let pulling = std::thread::spawn(move || puller.pull());
+    let url = format!("corbaloc::{listen}/EventChannelFactory");
+    let factory = client.orb.string_to_object(&url).expect("a reference");
+    let factory = EventChannelFactory::unchecked_narrow(factory);
+    // The pull is there when the server has seen it: it asks for nothing else.
+    while !factory.statistics("prices").is_ok_and(|all| !all.consumers.is_empty()) {
+        std::thread::yield_now();
+    }
+    served.ends_in_peace();
+    assert!(pulling.join().expect("no panic").is_err());
+}
+
+#[test]
+fn a_second_signal_ends_a_server_at_once() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let serve = ["events", "serve", "--listen", &listen, "--channel", "prices", "--grace", "600"];
+    let mut served = Served::start(&serve);
+    let client = Client::new(&listen, "prices");
+    let (open, gate) = channel();
+    let told = client.consumer(Some(gate));
+    client.supplier().push(&event(1)).expect("taken");
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(1));
+    served.signal(Signal::TERM);
+    served.says(&["ending in peace", "grace=600s"]);
+    served.signal(Signal::TERM);
+    let (status, _) = served.ends();
+    assert_eq!(status.signal(), Some(Signal::TERM.as_raw()));
+    drop(open);
+}
+
+#[test]
+fn the_end_takes_no_longer_than_the_grace() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let serve = ["events", "serve", "--listen", &listen, "--channel", "prices", "--grace", "0.5"];
+    let served = Served::start(&serve);
+    let client = Client::new(&listen, "prices");
+    let (open, gate) = channel();
+    let told = client.consumer(Some(gate));
+    client.supplier().push(&event(1)).expect("taken");
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(1));
+    served.signal(Signal::TERM);
+    let (status, log) = served.ends();
+    assert_eq!(status.code(), Some(0), "{log:?}");
+    assert!(log.iter().any(|line| line.contains("events are lost")), "{log:?}");
+    drop(open);
+}
+
+#[test]
+fn a_naming_server_ends_in_peace_and_keeps_what_was_bound() {
+    let folder = ScratchFolder::new("ending-names");
+    let store = folder.path().join("names.redb");
+    let listen = format!("127.0.0.1:{}", free_port());
+    let serve = ["naming", "serve", "--listen", &listen, "--store", store.to_str().expect("text")];
+    let served = Served::start(&serve);
+    let orb = Orb::init(["-ORBId", "client"]).expect("an ORB");
+    let naming = Naming::at(&orb, &format!("corbaloc::{listen}/NameService")).expect("a context");
+    let root = format!("corbaloc::{listen}/NameService");
+    let object = orb.string_to_object(&root).expect("a reference");
+    let (tell, told) = channel();
+    let binding = std::thread::spawn(move || {
+        for number in 0.. {
+            if naming.bind(&format!("name {number}"), &object).is_err() {
+                return number;
+            }
+            let _ = tell.send(());
+        }
+        unreachable!("a server is told to end long before")
+    });
+    told.recv_timeout(PATIENCE).expect("bound");
+    served.ends_in_peace();
+    let acknowledged = binding.join().expect("no panic");
+    let served = Served::start(&serve);
+    let naming = Naming::at(&orb, &format!("corbaloc::{listen}/NameService")).expect("a context");
+    for number in 0..acknowledged {
+        assert!(
+            naming.resolve::<corbie::Object>(&format!("name {number}")).is_ok(),
+            "name {number}"
+        );
+    }
+    served.ends_in_peace();
+    orb.shutdown(true);
+}
+
+#[test]
+fn components_of_mshn_end_in_peace() {
+    let naming = Served::start(&["mshn", "serve", "naming", "--name", "naming"]);
+    let reference = naming.first.clone();
+    let kinds = [
+        "events",
+        "status",
+        "requirements",
+        "status-proxy",
+        "requirements-proxy",
+        "advisor",
+        "daemon",
+    ];
+    let components: Vec<Served> = kinds
+        .iter()
+        .map(|kind| Served::start(&["mshn", "serve", kind, "--name", "one", "-n", &reference]))
+        .collect();
+    components.into_iter().rev().for_each(Served::ends_in_peace);
+    naming.ends_in_peace();
+}
+
+#[test]
+fn a_whole_system_of_mshn_leaves_nothing_behind_when_it_is_told_to_end() {
+    let folder = ScratchFolder::new("ending-mshn");
+    let mut up =
+        command(&["mshn", "up", "--machines", "1", "--proxies", "0", "--jobs", "0", "--stay"]);
+    let (read, write) = std::io::pipe().expect("a pipe");
+    let served = Served::of(up.env("TMPDIR", folder.path()).stdin(Stdio::from(read)));
+    let is_left = || std::fs::read_dir(folder.path()).expect("a folder").next().is_some();
+    assert!(is_left(), "it keeps its stores there");
+    served.signal(Signal::TERM);
+    let (status, log) = served.ends();
+    assert_eq!(status.code(), Some(0), "{log:?}");
+    assert!(!is_left());
+    drop(write);
+}
+
+#[test]
+fn the_service_manager_is_told() {
+    let folder = ScratchFolder::new("ending-notify");
+    let place = folder.path().join("socket");
+    let socket = UnixDatagram::bind(&place).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    let filter = folder.path().join("filter");
+    std::fs::write(&filter, "info").expect("written");
+    let log = format!("file:{}", filter.display());
+    let store = folder.path().join("names.redb");
+    let mut serve = command(&["naming", "serve", "--listen", "127.0.0.1:0", "--log", &log]);
+    serve.arg("--store").arg(store).env("NOTIFY_SOCKET", &place).env("WATCHDOG_USEC", "200000");
+    let mut served = Served::of(&mut serve);
+    let hears = |what: &str| {
+        let mut octets = [0; 1024];
+        loop {
+            let count = socket.recv(&mut octets).expect("a message");
+            if String::from_utf8_lossy(&octets[..count]).contains(what) {
+                return;
+            }
+        }
+    };
+    hears("READY=1");
+    hears("WATCHDOG=1");
+    hears("WATCHDOG=1");
+    std::fs::write(&filter, "corbie_core=loud").expect("written");
+    served.signal(Signal::HUP);
+    hears("RELOADING=1");
+    hears("READY=1");
+    served.says(&["WARN", "the log's filter stays as it was", "corbie_core=loud"]);
+    std::fs::write(&filter, "corbie_core=debug,info").expect("written");
+    served.signal(Signal::HUP);
+    served.says(&["INFO", "the log's filter was read"]);
+    served.signal(Signal::TERM);
+    hears("STOPPING=1");
+    assert_eq!(served.ends().0.code(), Some(0));
+}
+
+#[test]
+fn any_orb_runs_until_it_is_shut_down() {
+    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+    orb.root_poa().expect("a POA");
+    let url = format!("corbaloc::{}/None", orb.listen_addresses()[0]);
+    let other = orb.clone();
+    let ends = std::thread::spawn(move || other.run_until_signal());
+    orb.shutdown(true);
+    assert_eq!(ends.join().expect("no panic"), Ok(()));
+    let client = Orb::init(["-ORBId", "client"]).expect("an ORB");
+    let gone = client.string_to_object(&url).and_then(|object| object.non_existent());
+    let kind = gone.expect_err("it does not listen").kind;
+    assert!(matches!(kind, SystemExceptionKind::Transient | SystemExceptionKind::CommFailure));
+    client.shutdown(true);
+}
