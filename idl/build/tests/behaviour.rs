@@ -41,7 +41,8 @@ fn generated_code_works() {
     let generated = crate_of("behaviour", &Builder::new(), &stems);
     generated.example("behaviour", include_str!("programs/behaviour.rs"));
     generated.example("calls", include_str!("programs/calls.rs"));
-    for program in ["behaviour", "calls"] {
+    generated.example("values", include_str!("programs/values.rs"));
+    for program in ["behaviour", "calls", "values"] {
         run(&generated, program);
     }
 }

@@ -18,7 +18,7 @@ mod reference;
 mod servant;
 mod skeleton;
 
-pub(crate) use local::Refusal;
+pub(crate) use call::Call;
 
 use corbie_frontend::model::{self, ImpliedKind, InterfaceKind};
 use corbie_frontend::{DefId, Definition, DefinitionKind};
@@ -47,7 +47,9 @@ impl Scope<'_, '_> {
         let holder = (role == Some(ImpliedKind::AmiHandler))
             .then(|| self.emit_ami_exception_holder(definition));
         let description = self.emit_description(definition);
-        quote!(#reference #servant #skeleton #asynchronous #description #holder)
+        let by_value = (interface.kind == InterfaceKind::Abstract)
+            .then(|| self.emit_abstract_interface(definition));
+        quote!(#reference #by_value #servant #skeleton #asynchronous #description #holder)
     }
 
     /// What stands beside the name of a definition of AMH's implied IDL.

@@ -3,8 +3,8 @@
 //! Used by the emitters of types, stubs and skeletons. Basic types call the encoder's own methods;
 //! everything else goes through its marker's `Marshal`, which also checks bounds.
 
-use corbie_frontend::model::{InterfaceKind, Values};
-use corbie_frontend::{DefinitionKind, Type};
+use corbie_frontend::Type;
+use corbie_frontend::model::Values;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -119,23 +119,20 @@ impl Scope<'_, '_> {
             }),
             Shape::Reference => Step::Fallible(match resolved {
                 Type::Object => quote!(#orb::encode_object(#name, #e)),
-                Type::AbstractBase => quote!(#orb::encode_abstract(#name, #e)),
-                ty if self.is_abstract(ty) => {
-                    quote!(#orb::encode_abstract(#name.map(#orb::Interface::as_object), #e))
-                }
+                ty if self.is_abstract(ty) => quote!(<#marker>::write(#name, #e)),
                 _ => quote!(#orb::encode_object(#name.map(#orb::Interface::as_object), #e)),
             }),
             Shape::Shared => Step::Fallible(quote!(<#marker>::write(#name, #e))),
         }
     }
 
-    /// Whether the type is an abstract interface.
-    pub(crate) fn is_abstract(&self, ty: &Type) -> bool {
-        let Type::Named(id) = self.model().resolve_alias(ty) else {
-            return false;
-        };
-        let kind = &self.model().get(*id).kind;
-        matches!(kind, DefinitionKind::Interface(x) if x.kind == InterfaceKind::Abstract)
+    /// Whether the type is an abstract interface, or `AbstractBase`.
+    fn is_abstract(&self, ty: &Type) -> bool {
+        match self.model().resolve_alias(ty) {
+            Type::AbstractBase => true,
+            Type::Named(id) => self.is_abstract_interface(*id),
+            _ => false,
+        }
     }
 
     /// An expression that reads a value to be stored, from `d: &mut Decoder`; ends in `?` or so.

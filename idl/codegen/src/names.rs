@@ -31,6 +31,10 @@ pub(crate) enum Implied {
     Marker,
     /// `struct NodeState`: the state of a valuetype.
     State,
+    /// `struct NodeValue`: the values of a valuetype.
+    Carrier,
+    /// `trait NodeOperations`: what the application does for the operations of a valuetype.
+    Operations,
     /// `trait NodeFactory`: the initialisers of a valuetype.
     Factory,
     /// `enum GetQuoteError` of an operation, or of reading an attribute.
@@ -200,7 +204,8 @@ impl Names {
 
     fn add_implied(&mut self, definition: &Definition, externs: &Externs) {
         use Implied::{
-            AmiExceptionHolder, Error, Factory, Marker, Servant, SetError, Skeleton, State,
+            AmiExceptionHolder, Carrier, Error, Factory, Marker, Operations, Servant, SetError,
+            Skeleton, State,
         };
         let id = definition.id;
         match &definition.kind {
@@ -223,6 +228,8 @@ impl Names {
             DefinitionKind::ValueType(_) => {
                 self.imply(id, Marker, "Idl", externs);
                 self.imply(id, State, "State", externs);
+                self.imply(id, Carrier, "Value", externs);
+                self.imply(id, Operations, "Operations", externs);
                 self.imply(id, Factory, "Factory", externs);
             }
             DefinitionKind::Operation(_) | DefinitionKind::Factory(_) => {

@@ -100,14 +100,8 @@ impl Tree {
                 self.node(cx.names.module(id)).items.push(poller);
                 return;
             }
-            DefinitionKind::ValueType(x) => {
-                diagnostics.extend(not_sent(definition));
-                scope.emit_value(definition, x)
-            }
-            DefinitionKind::ValueBox(x) => {
-                diagnostics.extend(not_sent(definition));
-                scope.emit_value_box(definition, x)
-            }
+            DefinitionKind::ValueType(x) => scope.emit_value(definition, x),
+            DefinitionKind::ValueBox(x) => scope.emit_value_box(definition, x),
             DefinitionKind::Native(_) => scope.emit_native(definition),
             DefinitionKind::PortType(_) | DefinitionKind::Connector(_) => {
                 diagnostics.push(not_generated(definition, NOT_GENERATED));
@@ -240,14 +234,6 @@ fn not_generated(definition: &Definition, what: &str) -> Diagnostic {
         hint: "write the equivalent IDL (CORBA 3.3 P3 §6) where the rest is needed".to_owned(),
         notes: Vec::new(),
     }
-}
-
-/// Values have types, but only null can be sent yet: said where the type is defined.
-fn not_sent(definition: &Definition) -> Option<Diagnostic> {
-    const NULL_ONLY: &str = "only null can be sent or received: a value gives NO_IMPLEMENT";
-    let mut diagnostic = not_generated(definition, NULL_ONLY);
-    "pass a struct where values are needed now".clone_into(&mut diagnostic.hint);
-    (definition.in_main_file && definition.implied.is_none()).then_some(diagnostic)
 }
 
 /// Whether a definition is of the implied IDL of AMH, which is mapped in its own way.

@@ -11,7 +11,6 @@ use quote::quote;
 
 use crate::context::Scope;
 use crate::docs::docs_with;
-use crate::interface::Refusal;
 use crate::names::Implied;
 use crate::rust_name::ident;
 
@@ -54,7 +53,7 @@ impl Scope<'_, '_> {
         );
         let text = format!("{}(..)", self.cx.names.name(definition.id));
         let what = format!("native type {idl_name}");
-        let (not_written, not_read) = self.refusals(Refusal::Local, &what);
+        let (not_written, not_read) = self.refusals(&what);
         let written = self.result(&quote!(()), &quote!(#orb::Error));
         let read = self.result(&quote!(Self), &quote!(#orb::Error));
         let name_tokens = quote!(#name);

@@ -5,7 +5,7 @@
 //! values. Bounds, wide strings and aliases are in the marker only.
 
 use corbie_frontend::model::InterfaceKind;
-use corbie_frontend::{DefinitionKind, Type};
+use corbie_frontend::{DefId, DefinitionKind, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -101,6 +101,7 @@ impl Scope<'_, '_> {
                         quote!(dyn #path)
                     }
                     DefinitionKind::ValueType(_) => quote!(dyn #path),
+                    _ if self.is_abstract_interface(*id) => quote!(#orb::Abstract<#path>),
                     _ => path,
                 }
             }
@@ -208,10 +209,16 @@ impl Scope<'_, '_> {
                 DefinitionKind::Interface(x) if x.kind == InterfaceKind::Local => {
                     self.implied(*id, Implied::Marker)
                 }
-                _ => self.path(*id),
+                _ => self.bare(ty),
             },
             other => self.bare(other),
         }
+    }
+
+    /// Whether a definition is an abstract interface.
+    pub(crate) fn is_abstract_interface(&self, id: DefId) -> bool {
+        let kind = &self.model().get(id).kind;
+        matches!(kind, DefinitionKind::Interface(x) if x.kind == InterfaceKind::Abstract)
     }
 
     /// Whether an array is too large for the stack.

@@ -38,6 +38,10 @@ pub use corbie_core::interceptor;
 pub use corbie_core::server::{
     ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
 };
+pub use corbie_core::values::{
+    Abstract, AbstractBase, CustomMarshal, State, StateRef,
+    valuetype::{ValueBase, ValueFactory, ValueType, view},
+};
 pub use corbie_core::{
     Described, Executor, Interface, InvalidName, Object, Operation, OperationName, PendingReply,
     Reply, ReplySink, Statistics, Task,
@@ -93,19 +97,21 @@ pub mod codegen {
         Decoder, Encoder, Error, ErrorKind, Fixed, LongDouble, Marshal, WChar, member,
     };
     pub use corbie_core::collocation::View;
-    pub use corbie_core::generated_code::{
-        AbstractBase, ValueBase, decode_abstract, decode_context, encode_abstract, encode_context,
-    };
+    pub use corbie_core::generated_code::{decode_context, encode_context};
     pub use corbie_core::server::operation_table::{BinarySearch, LinearSearch, PerfectHash};
     pub use corbie_core::server::{
         ResponseHandler, Servant, ServerRequest, SharedResponse, TypedResponse, TypedServant,
         not_raised,
     };
     pub use corbie_core::stubs::{Both, Done, Request, answer, answer_later, call, finish, invoke};
+    pub use corbie_core::values::{
+        Abstract, AbstractBase, CustomMarshal, State, StateRef, supported, valuetype::ValueBase,
+    };
     pub use corbie_core::{
         Described, Interface, Object, Operation, PendingReply, Reply, ReplySink, decode_reference,
         encode_object, encode_reference,
     };
+    pub use corbie_core::{abstract_interface, value_box, value_marker, valuetype};
     pub use corbie_core::{alias, members, operation, raised, reference, typed};
     pub use corbie_messaging::ReplyFuture;
     #[cfg(feature = "messaging")]
@@ -122,6 +128,6 @@ pub mod codegen {
     /// Markers of IDL types.
     pub mod idl {
         pub use corbie_cdr::idl::*;
-        pub use corbie_core::generated_code::idl::*;
+        pub use corbie_core::values::idl::*;
     }
 }

@@ -92,6 +92,7 @@ pub(crate) struct OrbExtensions {
     /// That of a crate above, `orb/messaging`.
     pub(crate) part: Extension,
     pub(crate) main_loop: Extension,
+    pub(crate) value_factories: Extension,
 }
 
 impl HasPolicies for OrbInner {

@@ -138,12 +138,18 @@ pub fn encode_object<'a>(
     Ior::encode(object.map_or(&NIL, Object::ior), e)
 }
 
+/// The ORB that a decoder reads for.
+pub fn orb_of<'d>(d: &Decoder<'d>) -> Option<&'d Orb> {
+    let context: &'d dyn std::any::Any = d.context()?;
+    context.downcast_ref()
+}
+
 fn decode_object(d: &mut Decoder<'_>) -> Result<Option<Object>, corbie_cdr::Error> {
     let ior = Ior::decode(d)?;
     if ior.is_nil() {
         return Ok(None);
     }
-    match d.context().and_then(|context| context.downcast_ref::<Orb>()) {
+    match orb_of(d) {
         Some(orb) => Ok(Some(Object::new(orb, ior))),
         None => Err(d.error(
             ErrorKind::BadParameter,

@@ -8,8 +8,8 @@
 #![cfg_attr(not(feature = "interceptors"), allow(dead_code, unreachable_pub, unused_imports))]
 
 // layers: executor machine memory operation < profile < policy < handles < neighbours reactor
-//    < interface < generated_code initial_references < connection < server < client < collocation
-//    < housekeeping stubs < orb
+//    < interface value_factories < generated_code initial_references < connection < server
+//    < client < collocation < housekeeping stubs < orb values
 mod client;
 pub mod collocation;
 mod connection;
@@ -29,12 +29,16 @@ mod profile;
 mod reactor;
 pub mod server;
 pub mod stubs;
+mod value_factories;
+pub mod values;
 
 pub use client::{Deliver, PendingReply, Reply, ReplySink};
 pub use executor::{Executor, Task};
 pub use handles::{Object, Orb, Part};
 pub use initial_references::InvalidName;
-pub use interface::{Described, Interface, decode_reference, encode_object, encode_reference};
+pub use interface::{
+    Described, Interface, decode_reference, encode_object, encode_reference, orb_of,
+};
 pub use operation::{Operation, OperationName};
 pub use orb::Statistics;
 #[cfg(feature = "signals")]

@@ -494,7 +494,7 @@ macro_rules! reference {
             }
         })*
 
-        $crate::reference!(@marshal $kind $name);
+        $crate::reference!(@marshal $name);
 
         $crate::typed!($name, $crate::stubs::TypeCode::$kind($id, $idl));
     };
@@ -510,35 +510,20 @@ macro_rules! reference {
     (@into ($base:ty) ($inner:expr)) => {
         <$base as $crate::stubs::Interface>::into_object($inner)
     };
-    (@marshal abstract_interface $name:ident) => {
-        $crate::reference!(@marshal_as $name, 1,
-            |value, e| $crate::generated_code::encode_abstract(
-                value.as_ref().map($crate::stubs::Interface::as_object), e),
-            |d| $crate::generated_code::decode_abstract(d).map(|object| object.map(
-                <$name as $crate::stubs::Interface>::from_object)));
-    };
-    (@marshal $kind:ident $name:ident) => {
-        $crate::reference!(@marshal_as $name,
-            <$crate::Object as $crate::stubs::Marshal>::MIN_OCTETS,
-            |value, e| $crate::stubs::encode_reference(value, e),
-            |d| $crate::stubs::decode_reference(d));
-    };
-    (@marshal_as $name:ident, $smallest:expr, |$value:ident, $e:ident| $write:expr,
-        |$d:ident| $read:expr
-    ) => {
+    (@marshal $name:ident) => {
         impl $crate::stubs::Marshal for $name {
             type Value = ::std::option::Option<Self>;
-            const MIN_OCTETS: usize = $smallest;
+            const MIN_OCTETS: usize = <$crate::Object as $crate::stubs::Marshal>::MIN_OCTETS;
             fn encode<'a>(
-                $value: &'a Self::Value,
-                $e: &mut $crate::stubs::Encoder<'a>,
+                value: &'a Self::Value,
+                e: &mut $crate::stubs::Encoder<'a>,
             ) -> ::std::result::Result<(), $crate::stubs::Error> {
-                $write
+                $crate::stubs::encode_reference(value, e)
             }
             fn decode(
-                $d: &mut $crate::stubs::Decoder<'_>,
+                d: &mut $crate::stubs::Decoder<'_>,
             ) -> ::std::result::Result<Self::Value, $crate::stubs::Error> {
-                $read
+                $crate::stubs::decode_reference(d)
             }
         }
     };

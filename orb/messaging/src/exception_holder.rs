@@ -4,9 +4,9 @@
 //! code (`AmiQuoterExceptionHolder::raise_get_quote`) turn it into the error of the operation.
 //! CORBA Messaging §22.7 (what it holds), CORBA 3.3 P2 §9.3.4 (how a value travels).
 
-use corbie_cdr::value_header::{read_value, write_header};
-use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Marshal, Version};
-use corbie_core::Orb;
+use corbie_cdr::idl::Sequence;
+use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder, Marshal, StateRead, ValueStart, Version};
+use corbie_core::{Orb, orb_of};
 use corbie_types::{
     Any, CompletionStatus, SystemException, TypeCode, Typed, Value, ValueModifier, Visibility,
     minor,
@@ -200,12 +200,13 @@ impl ExceptionHolder {
         exception: &[u8],
         e: &mut Encoder<'_>,
     ) -> Result<(), corbie_cdr::Error> {
-        write_header(Self::REPOSITORY_ID, e)?;
-        e.write_boolean(is_system_exception);
-        e.write_boolean(byte_order == ByteOrder::LittleEndian);
-        e.write_length(exception.len())?;
-        e.write_octets(exception);
-        Ok(())
+        e.write_new_value(Arc::new(()), &[Self::REPOSITORY_ID], false, |e| {
+            e.write_boolean(is_system_exception);
+            e.write_boolean(byte_order == ByteOrder::LittleEndian);
+            e.write_length(exception.len())?;
+            e.write_octets(exception);
+            Ok(())
+        })
     }
 }
 
@@ -258,23 +259,41 @@ impl Marshal for ExceptionHolder {
     }
 
     fn decode(d: &mut Decoder<'_>) -> Result<Self, corbie_cdr::Error> {
-        let orb = d.context().and_then(|context| context.downcast_ref::<Orb>()).cloned();
+        let header = match d.value_start()? {
+            ValueStart::Null => return Err(d.invalid("value", "a null value", "a value")),
+            ValueStart::Known(known) => {
+                let known = known.downcast::<Self>();
+                let known = known.map_err(|_| d.invalid("value", "another one", "a holder"))?;
+                return Ok((*known).clone());
+            }
+            ValueStart::New(header) => header,
+        };
+        let how = match header.repository_ids.iter().position(|id| is_holder(id)) {
+            None if !header.repository_ids.is_empty() => {
+                let found = format!("a value of type {:?}", header.repository_ids);
+                return Err(d.invalid("value", found, "the type that the IDL says"));
+            }
+            Some(1..) => StateRead::Truncated,
+            _ => StateRead::Whole,
+        };
+        let holder = d.value_state(&header, how, Self::decode_held)?;
+        d.value_is(&header, Arc::new(holder.clone()));
+        Ok(holder)
+    }
+}
+
+impl ExceptionHolder {
+    /// Reads its state.
+    fn decode_held(d: &mut Decoder<'_>) -> Result<Self, corbie_cdr::Error> {
         let (version, code_sets) = (d.version(), d.code_sets());
-        read_value(d, &is_holder, &|state| {
-            let is_system_exception = state.primitive()?.read_boolean()?;
-            let byte_order = ByteOrder::from_flag(u8::from(state.primitive()?.read_boolean()?));
-            let length = state.primitive()?.read_length(1)?;
-            let marshaled_exception = state.octets(length)?;
-            let orb = orb.clone();
-            Ok(ExceptionHolder(Arc::new(Held {
-                is_system_exception,
-                byte_order,
-                marshaled_exception,
-                version,
-                code_sets,
-                orb,
-            })))
-        })
+        Ok(ExceptionHolder(Arc::new(Held {
+            is_system_exception: d.read_boolean()?,
+            byte_order: ByteOrder::from_flag(u8::from(d.read_boolean()?)),
+            marshaled_exception: Sequence::<u8>::decode(d)?,
+            version,
+            code_sets,
+            orb: orb_of(d).cloned(),
+        })))
     }
 }
 

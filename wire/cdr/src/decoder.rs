@@ -7,13 +7,15 @@
 mod primitives;
 mod spent;
 mod text;
+mod values;
 
-use std::any::Any;
 use std::borrow::Cow;
 
-use crate::{ByteOrder, CodeSets, Direction, Error, ErrorKind, Limits, Version};
+use crate::{ByteOrder, CodeSets, Context, Direction, Error, ErrorKind, Limits, Version};
 
 use spent::Spent;
+use values::ReadValues;
+pub use values::{RepositoryIds, StateRead, ValueHeader, ValueStart};
 
 static DEFAULT_LIMITS: Limits = Limits::DEFAULT;
 
@@ -43,7 +45,9 @@ pub struct Decoder<'a> {
     /// What was spent of `dynamic_values` and `empty_elements`.
     spent: Spent,
     limits: &'a Limits,
-    context: Option<&'a (dyn Any + Send + Sync)>,
+    context: Option<&'a dyn Context>,
+    /// Set by the first value.
+    values: Option<Box<ReadValues<'a>>>,
 }
 
 impl<'a> Decoder<'a> {
@@ -70,6 +74,7 @@ impl<'a> Decoder<'a> {
             spent: Spent::default(),
             limits: &DEFAULT_LIMITS,
             context: None,
+            values: None,
         }
     }
 
@@ -103,16 +108,16 @@ impl<'a> Decoder<'a> {
         self.limits = limits;
     }
 
-    /// Sets what decoding object references needs: the ORB, for a caller that knows its type.
+    /// Sets what decoding object references and values needs: the ORB.
     #[inline]
-    pub fn set_context(&mut self, context: Option<&'a (dyn Any + Send + Sync)>) {
+    pub fn set_context(&mut self, context: Option<&'a dyn Context>) {
         self.context = context;
     }
 
     /// What [`Decoder::set_context`] set.
     #[inline]
     #[must_use]
-    pub fn context(&self) -> Option<&'a (dyn Any + Send + Sync)> {
+    pub fn context(&self) -> Option<&'a dyn Context> {
         self.context
     }
 
@@ -162,7 +167,10 @@ impl<'a> Decoder<'a> {
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.data.len() - self.position
+        match &self.values {
+            None => self.data.len() - self.position,
+            Some(values) => values.whole.len() - self.position,
+        }
     }
 
     /// The octets not yet read.
@@ -189,6 +197,10 @@ impl<'a> Decoder<'a> {
         debug_assert!(matches!(n, 1 | 2 | 4 | 8), "alignments of CDR are 1, 2, 4 and 8");
         let start = (self.position + (n - 1)) & !(n - 1);
         if start > self.data.len() {
+            if self.is_in_chunks() {
+                self.next_chunk("padding")?;
+                return self.align(n);
+            }
             return Err(self.unexpected_end("padding", start - self.position));
         }
         self.position = start;
@@ -205,7 +217,7 @@ impl<'a> Decoder<'a> {
         let octets = self.read_octet_sequence()?;
         let base = self.offset() - octets.len();
         let depth = self.deeper()?;
-        let mut inner = Decoder { data: octets, position: 0, base, depth, ..self.clone() };
+        let mut inner = Decoder { data: octets, position: 0, base, depth, ..self.shallow() };
         inner.read_byte_order()?;
         Ok(inner)
     }

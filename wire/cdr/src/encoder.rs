@@ -9,6 +9,7 @@ mod chain;
 mod primitives;
 mod segments;
 mod text;
+mod values;
 
 use std::borrow::Cow;
 
@@ -20,6 +21,7 @@ use crate::{ByteOrder, CodeSets, Direction, Error, ErrorKind, Version, buffers};
 use chain::Growth;
 pub use chain::Piece;
 pub use segments::Segments;
+use values::WrittenValues;
 
 /// Octets that follow the own octet number `at` but lie elsewhere.
 #[derive(Clone, Copy)]
@@ -74,6 +76,8 @@ pub struct Encoder<'a> {
     chunks: ArrayVec<Chunk<'a>, { MAX_CHUNKS }>,
     /// Octets of chunks that this encoder holds together with others.
     shared: Vec<SharedOctets>,
+    /// Set by the first value.
+    values: Option<Box<WrittenValues>>,
 }
 
 /// Chunks that one message may borrow; what comes after is copied.
@@ -123,6 +127,7 @@ impl<'a> Encoder<'a> {
             blocks: Vec::new(),
             chunks: ArrayVec::new_const(),
             shared: Vec::new(),
+            values: None,
         }
     }
 
@@ -259,6 +264,13 @@ impl<'a> Encoder<'a> {
     /// borrowed chunk was written after that point, or nothing was.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
+        self.cut(len);
+        if self.values.is_some() {
+            self.forget_values(self.position());
+        }
+    }
+
+    fn cut(&mut self, len: usize) {
         if let Some(excess) = self.len().checked_sub(len) {
             let end = self.own_len().saturating_sub(excess);
             if self.chunks.last().is_none_or(|chunk| chunk.at <= end) {

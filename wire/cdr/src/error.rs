@@ -34,6 +34,8 @@ pub enum ErrorKind {
     /// A reference to a local object, which has no form on the wire. `MARSHAL`, minor 4
     /// (CORBA 3.3 P1 §8.3.14).
     LocalObject,
+    /// A value whose type no factory makes values of. `MARSHAL`, minor 1 (CORBA 3.3 P2 §9.3.4.3).
+    NoValueFactory,
     /// A feature that Corbie does not have yet. `NO_IMPLEMENT`.
     NotImplemented,
 }

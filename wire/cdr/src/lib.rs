@@ -10,11 +10,12 @@
 
 #![forbid(unsafe_code)]
 
-// layers: budget buffers codeset error limits long_double order payload wchar < decoder encoder <
-//    marshal value_header < fixed < idl
+// layers: budget buffers codeset context error limits long_double order payload value_tag wchar
+//    < decoder encoder < marshal < fixed < idl
 pub mod budget;
 pub mod buffers;
 mod codeset;
+mod context;
 mod decoder;
 mod encoder;
 mod error;
@@ -25,7 +26,7 @@ mod long_double;
 mod marshal;
 mod order;
 pub mod payload;
-pub mod value_header;
+mod value_tag;
 mod wchar;
 
 /// The Rust types of primitive types that the language does not have, for a glob import.
@@ -34,7 +35,8 @@ pub mod primitive_types {
 }
 
 pub use codeset::{CodeSet, CodeSets};
-pub use decoder::Decoder;
+pub use context::{Context, SharedValue};
+pub use decoder::{Decoder, RepositoryIds, StateRead, ValueHeader, ValueStart};
 pub use encoder::{Encoder, Piece, Placeholder, Segments};
 pub use error::{Direction, Error, ErrorKind};
 pub use fixed::{Fixed, FixedError, decode_fixed, encode_fixed};

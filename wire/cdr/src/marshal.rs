@@ -60,13 +60,27 @@ pub trait Marshal {
     /// # Errors
     /// As [`Marshal::decode`].
     #[inline]
-    fn decode_array<const N: usize>(d: &mut Decoder<'_>) -> Result<[Self::Value; N], Error> {
-        let mut values = ArrayVec::new();
-        for _ in 0..N {
-            values.push(Self::decode(d)?);
-        }
-        values.into_inner().map_err(|_| d.invalid("array", "too few elements", "all elements"))
+    fn decode_array<const N: usize>(d: &mut Decoder<'_>) -> Result<[Self::Value; N], Error>
+    where
+        Self: Sized,
+    {
+        elementwise::<Self, N>(d)
     }
+}
+
+/// Reads `n` elements one by one, as they may lie in several chunks of a value.
+#[cold]
+fn gathered<M: Marshal>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<M::Value>, Error> {
+    (0..n).map(|_| M::decode(d)).collect()
+}
+
+/// The elements of an array, one by one.
+fn elementwise<M: Marshal, const N: usize>(d: &mut Decoder<'_>) -> Result<[M::Value; N], Error> {
+    let mut values = ArrayVec::new();
+    for _ in 0..N {
+        values.push(M::decode(d)?);
+    }
+    values.into_inner().map_err(|_| d.invalid("array", "too few elements", "all elements"))
 }
 
 /// Memory that a claimed length may reserve before its elements were seen.
@@ -110,6 +124,9 @@ macro_rules! marshal_plain {
             #[inline]
             fn decode_vec(n: usize, d: &mut Decoder<'_>) -> Result<Vec<Self>, Error> {
                 const SIZE: usize = size_of::<$type>();
+                if d.is_in_chunks() {
+                    return gathered::<Self>(n, d);
+                }
                 let elements = d.read_elements::<SIZE>(n, SIZE)?.iter();
                 Ok(match d.order() {
                     ByteOrder::BigEndian => elements.map(|o| Self::from_be_bytes(*o)).collect(),
@@ -120,6 +137,9 @@ macro_rules! marshal_plain {
             #[inline]
             fn decode_array<const N: usize>(d: &mut Decoder<'_>) -> Result<[Self; N], Error> {
                 const SIZE: usize = size_of::<$type>();
+                if d.is_in_chunks() {
+                    return elementwise::<Self, N>(d);
+                }
                 let elements = d.read_elements::<SIZE>(N, SIZE)?;
                 let mut values = [Self::default(); N];
                 for (value, octets) in values.iter_mut().zip(elements) {
@@ -208,11 +228,17 @@ impl Marshal for u8 {
 
     #[inline]
     fn decode_vec(n: usize, d: &mut Decoder<'_>) -> Result<Vec<Self>, Error> {
+        if d.is_in_chunks() {
+            return d.gathered_octets(n);
+        }
         d.read_octets(n).map(<[u8]>::to_vec)
     }
 
     #[inline]
     fn decode_array<const N: usize>(d: &mut Decoder<'_>) -> Result<[Self; N], Error> {
+        if d.is_in_chunks() {
+            return elementwise::<Self, N>(d);
+        }
         let mut values = [0; N];
         values.copy_from_slice(d.read_octets(N)?);
         Ok(values)
@@ -242,6 +268,9 @@ impl Marshal for bool {
 
     #[inline]
     fn decode_vec(n: usize, d: &mut Decoder<'_>) -> Result<Vec<Self>, Error> {
+        if d.is_in_chunks() {
+            return gathered::<Self>(n, d);
+        }
         let octets = d.read_octets(n)?;
         match octets.iter().find(|octet| **octet > 1) {
             Some(octet) => Err(d.invalid_boolean(*octet)),
@@ -266,6 +295,9 @@ impl Marshal for char {
 
     #[inline]
     fn decode_vec(n: usize, d: &mut Decoder<'_>) -> Result<Vec<Self>, Error> {
+        if d.is_in_chunks() {
+            return gathered::<Self>(n, d);
+        }
         let octets = d.read_octets(n)?;
         octets.iter().map(|octet| d.char_of(*octet)).collect()
     }
@@ -304,6 +336,9 @@ impl Marshal for LongDouble {
 
     #[inline]
     fn decode_vec(n: usize, d: &mut Decoder<'_>) -> Result<Vec<Self>, Error> {
+        if d.is_in_chunks() {
+            return gathered::<Self>(n, d);
+        }
         let elements = d.read_elements::<16>(n, 8)?.iter();
         Ok(match d.order() {
             ByteOrder::BigEndian => {

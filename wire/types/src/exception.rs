@@ -324,6 +324,7 @@ impl From<Error> for SystemException {
             }
             ErrorKind::InvalidReference => (Kind::InvObjref, minor::INV_OBJREF_MALFORMED),
             ErrorKind::BadTypeCode => (Kind::BadTypecode, minor::BAD_TYPECODE_MALFORMED),
+            ErrorKind::NoValueFactory => (Kind::Marshal, minor::MARSHAL_NO_VALUE_FACTORY),
             ErrorKind::LocalObject => (Kind::Marshal, minor::MARSHAL_LOCAL_OBJECT),
             ErrorKind::NotImplemented => (Kind::NoImplement, minor::NO_IMPLEMENT_FEATURE),
             _ => match error.direction() {

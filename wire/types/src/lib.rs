@@ -9,7 +9,8 @@
 
 #![forbid(unsafe_code)]
 
-// layers: exception repository_id < type_code < interface_description < ior < url < value
+// layers: exception repository_id < type_code < interface_description < ior < url
+//    < valuetype < value
 pub mod exception;
 mod interface_description;
 pub mod ior;
@@ -17,6 +18,7 @@ mod repository_id;
 mod type_code;
 pub mod url;
 mod value;
+pub mod valuetype;
 
 pub use exception::{CompletionStatus, Minor, SystemException, SystemExceptionKind, minor};
 pub use interface_description::{

@@ -119,6 +119,7 @@ fn cdr_errors_become_the_exception_that_the_specification_names() {
         (ErrorKind::InvalidReference, minor::INV_OBJREF_MALFORMED),
         (ErrorKind::BadTypeCode, minor::BAD_TYPECODE_MALFORMED),
         (ErrorKind::LocalObject, minor::MARSHAL_LOCAL_OBJECT),
+        (ErrorKind::NoValueFactory, minor::MARSHAL_NO_VALUE_FACTORY),
         (ErrorKind::NotImplemented, minor::NO_IMPLEMENT_FEATURE),
     ];
     for (from, to) in kinds {

@@ -22,7 +22,7 @@ use calls::amh_ways as responses_of;
 use calls::ways::{FillError, LevelError, SetLevelError};
 use calls::{DescribedServant as _, WaysServant as _};
 use corbie::codegen::{Any, Object, WChar};
-use corbie::{Executor, Orb, Task, TypedResponse, minor};
+use corbie::{Abstract, Executor, Orb, Task, TypedResponse, minor};
 use ordinary::{Answer, Servant, all_calls};
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -141,7 +141,7 @@ impl calls::AmhWaysServant for Later {
         self.finish(response, move |servant| servant.me(other.as_ref(), any_object.as_ref()));
     }
 
-    fn pass_on(&self, response: responses_of::PassOnResponse, d: Option<&calls::Described>) {
+    fn pass_on(&self, response: responses_of::PassOnResponse, d: Option<&Abstract<calls::Described>>) {
         response.pass_on(d).expect("the client is there");
     }
 
@@ -264,7 +264,7 @@ impl calls::AsyncWaysServant for Futures {
         self.0.me(other, any_object)
     }
 
-    async fn pass_on(&self, d: Option<&calls::Described>) -> Answer<Option<calls::Described>> {
+    async fn pass_on(&self, d: Option<&Abstract<calls::Described>>) -> Answer<Option<Abstract<calls::Described>>> {
         not_at_once().await;
         self.0.pass_on(d)
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use corbie::codegen::{Any, Object, WChar};
 use corbie::messaging::ExceptionHolder;
-use corbie::{Orb, SystemException};
+use corbie::{Abstract, Orb, SystemException};
 use messaging::own_calls::calls::{
     self, AmiDescribedHandlerServant, AmiWaysExceptionHolder, AmiWaysHandler,
     AmiWaysHandlerServant, AmiWaysHandlerSkeleton,
@@ -91,8 +91,8 @@ impl AmiWaysHandlerServant for Teller {
         self.tell(format!("{excep_holder:?}"))
     }
 
-    fn pass_on(&self, result: Option<&calls::Described>) -> Done {
-        self.tell(format!("pass_on {}", text(result.map(calls::Described::as_object))))
+    fn pass_on(&self, result: Option<&Abstract<calls::Described>>) -> Done {
+        self.tell(format!("pass_on {}", text(result.and_then(Abstract::as_object).map(calls::Described::as_object))))
     }
 
     fn pass_on_excep(&self, excep_holder: &ExceptionHolder) -> Done {
@@ -127,7 +127,7 @@ fn with_pollers_and_futures(ways: &calls::Ways) {
     let (fine, none) = (calls::Choice::Price(9), calls::Choice::Price(0));
     let (order, any, huge) = (order(), any(), huge());
     let half = "12.50".parse().expect("an amount");
-    let described = calls::Described::from(ways.clone());
+    let described = Abstract::from(calls::Described::from(ways.clone()));
     same! { ways:
         mixed sendp_mixed mixed mixed_async (2, 3, "e");
         reversed sendp_reversed reversed reversed_async (&[1, 2, 3]);
@@ -211,7 +211,7 @@ fn references(ways: &calls::Ways, handler: &AmiWaysHandler, hear: &Receiver<Stri
     expect(hear, &format!("me {}", ways.as_object()));
     ways.sendc_me(handler, None, None).expect("sent");
     expect(hear, "me nil");
-    let described = calls::Described::from(ways.clone());
+    let described = Abstract::from(calls::Described::from(ways.clone()));
     ways.sendc_pass_on(handler, Some(&described)).expect("sent");
     expect(hear, &format!("pass_on {}", ways.as_object()));
     ways.sendc_pass_on(handler, None).expect("sent");

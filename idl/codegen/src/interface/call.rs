@@ -270,7 +270,7 @@ impl<'m> Scope<'_, 'm> {
     }
 
     /// `Result<i32, GetQuoteError>`
-    pub(super) fn result_of(&self, call: &Call<'_>) -> TokenStream {
+    pub(crate) fn result_of(&self, call: &Call<'_>) -> TokenStream {
         let types: Vec<TokenStream> = call.returned().iter().map(|o| self.value(&o.ty)).collect();
         self.result(&tuple(&types), &self.error_type(call))
     }

@@ -14,15 +14,6 @@ use crate::docs::docs_with;
 use crate::names::Implied;
 use crate::rust_name::ident;
 
-/// Why a type cannot be marshalled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It never leaves its process: MARSHAL.
-    Local,
-    /// Corbie cannot do it yet: NO_IMPLEMENT.
-    NotYet,
-}
-
 impl Scope<'_, '_> {
     /// Everything for one local interface.
     pub(super) fn emit_local(&self, definition: &Definition, x: &Interface) -> TokenStream {
@@ -34,7 +25,7 @@ impl Scope<'_, '_> {
         );
         let bounds = self.trait_bounds(x);
         let methods = self.trait_methods(x);
-        let object = self.emit_shared_object(definition, Refusal::Local);
+        let object = self.emit_local_object(definition);
         let text = self.cx.names.name(definition.id);
         quote! {
             #docs
@@ -48,28 +39,9 @@ impl Scope<'_, '_> {
         }
     }
 
-    /// Writing `value` (with `e`) and reading (with `d`) what cannot be marshalled: errors, but for
-    /// null values.
-    pub(crate) fn refusals(&self, refusal: Refusal, what: &str) -> (TokenStream, TokenStream) {
+    /// Writing (with `e`) and reading (with `d`) what never leaves its process: errors.
+    pub(crate) fn refusals(&self, what: &str) -> (TokenStream, TokenStream) {
         let (orb, err) = (self.orb(), self.std("Err"));
-        if refusal == Refusal::NotYet {
-            // A null value is the number 0. CORBA 3.3 P2 §9.3.4.1.
-            let (some, none, ok) = (self.std("Some"), self.std("None"), self.std("Ok"));
-            return (
-                quote! {
-                    match value {
-                        #none => { e.write_long(0); #ok(()) }
-                        #some(_) => #err(e.not_implemented(#what)),
-                    }
-                },
-                quote! {
-                    match d.read_long()? {
-                        0 => #ok(#none),
-                        _ => #err(d.not_implemented(#what)),
-                    }
-                },
-            );
-        }
         let kind = quote!(#orb::ErrorKind::LocalObject);
         let (found, needed) = ("a type that is local to its process", "a type without `local`");
         (
@@ -79,19 +51,12 @@ impl Scope<'_, '_> {
     }
 
     /// For a trait whose objects are `Arc<dyn Trait>`: identity and the marker type.
-    pub(crate) fn emit_shared_object(
-        &self,
-        definition: &Definition,
-        refusal: Refusal,
-    ) -> TokenStream {
+    pub(crate) fn emit_shared_object(&self, definition: &Definition) -> TokenStream {
         let name = ident(self.cx.names.name(definition.id));
         let marker = ident(self.cx.names.implied(definition.id, Implied::Marker));
         let docs =
             docs_with("", &format!("The IDL type `{}` as a marker.", definition.scoped_name));
-        let marker_tokens = quote!(#marker);
-        let what = format!("{} {}", definition.kind.word(), definition.scoped_name);
-        let marshal = self.marshal_refused(&marker_tokens, &quote!(dyn #name), refusal, &what);
-        let typed = self.emit_typed(definition, &marker_tokens);
+        let typed = self.emit_typed(definition, &quote!(#marker));
         quote! {
             impl PartialEq for dyn #name {
                 /// Whether both are the same object.
@@ -102,34 +67,27 @@ impl Scope<'_, '_> {
             #docs
             #[derive(Debug)]
             pub enum #marker {}
-            #marshal
             #typed
         }
     }
 
-    /// `impl Marshal` of a marker whose values, `Option<Arc<object>>`, cannot go on the wire (yet),
-    /// unless null.
-    pub(crate) fn marshal_refused(
-        &self,
-        marker: &TokenStream,
-        object: &TokenStream,
-        refusal: Refusal,
-        what: &str,
-    ) -> TokenStream {
+    /// As [`Scope::emit_shared_object`], for objects that cannot go on the wire.
+    fn emit_local_object(&self, definition: &Definition) -> TokenStream {
         let orb = self.orb();
-        let (not_written, not_read) = self.refusals(refusal, what);
-        let parameter = match refusal {
-            Refusal::Local => quote!(_value),
-            Refusal::NotYet => quote!(value),
-        };
-        let value = self.option(&quote!(::std::sync::Arc<#object>));
-        let borrowed = self.option(&quote!(&::std::sync::Arc<#object>));
+        let shared = self.emit_shared_object(definition);
+        let name = ident(self.cx.names.name(definition.id));
+        let marker = ident(self.cx.names.implied(definition.id, Implied::Marker));
+        let what = format!("{} {}", definition.kind.word(), definition.scoped_name);
+        let (not_written, not_read) = self.refusals(&what);
+        let value = self.option(&quote!(::std::sync::Arc<dyn #name>));
+        let borrowed = self.option(&quote!(&::std::sync::Arc<dyn #name>));
         let written = self.result(&quote!(()), &quote!(#orb::Error));
         let read = self.result(&quote!(Self::Value), &quote!(#orb::Error));
         quote! {
+            #shared
             impl #marker {
                 #[doc(hidden)]
-                pub fn write(#parameter: #borrowed, e: &mut #orb::Encoder<'_>) -> #written {
+                pub fn write(_value: #borrowed, e: &mut #orb::Encoder<'_>) -> #written {
                     #not_written
                 }
             }

@@ -76,7 +76,7 @@ impl Scope<'_, '_> {
     }
 
     /// A name for a type parameter that no type of the module has.
-    pub(super) fn generic(&self, wanted: &str) -> Ident {
+    pub(crate) fn generic(&self, wanted: &str) -> Ident {
         let mut name = wanted.to_owned();
         while self.has_type(&name) {
             name.push('_');

@@ -52,8 +52,30 @@ impl<'a> Decoder<'a> {
                 self.position = start + N;
                 Ok(*octets)
             }
-            None => Err(self.unexpected_end(what, start + N - self.position)),
+            None => self.take_elsewhere::<N, ALIGN>(what),
         }
+    }
+
+    /// Takes what is not here: it may be in the next chunk of a value, whose end cuts no primitive.
+    #[cold]
+    #[inline(never)]
+    fn take_elsewhere<const N: usize, const ALIGN: usize>(
+        &mut self,
+        what: &'static str,
+    ) -> Result<[u8; N], Error> {
+        let start = self.position.next_multiple_of(ALIGN);
+        if self.is_in_chunks() && start >= self.data.len() {
+            self.next_chunk(what)?;
+            let start = self.position.next_multiple_of(ALIGN);
+            if let Some(octets) = self.data.get(start..).and_then(<[u8]>::first_chunk::<N>) {
+                self.position = start + N;
+                return Ok(*octets);
+            }
+        }
+        if self.is_in_chunks() {
+            return Err(self.invalid(what, "the end of a chunk in its midst", "whole primitives"));
+        }
+        Err(self.unexpected_end(what, start + N - self.position))
     }
 
     /// Reads a `boolean`.
@@ -158,7 +180,24 @@ impl<'a> Decoder<'a> {
                 self.position += n;
                 Ok(octets)
             }
+            None if self.is_in_chunks() => self.octets_elsewhere(n),
             None => Err(self.unexpected_end("octets", n)),
+        }
+    }
+
+    /// Octets of the next chunk of a value.
+    #[cold]
+    #[inline(never)]
+    fn octets_elsewhere(&mut self, n: usize) -> Result<&'a [u8], Error> {
+        if self.position == self.data.len() {
+            self.next_chunk("octets")?;
+        }
+        match self.data.get(self.position..).and_then(|rest| rest.get(..n)) {
+            Some(octets) => {
+                self.position += n;
+                Ok(octets)
+            }
+            None => Err(self.invalid("octets", "the end of a chunk in their midst", "one chunk")),
         }
     }
 

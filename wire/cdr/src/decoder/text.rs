@@ -34,6 +34,9 @@ impl<'a> Decoder<'a> {
     /// when it is no text in the transmission code set.
     #[inline]
     pub fn read_string(&mut self) -> Result<Cow<'a, str>, Error> {
+        if self.is_in_chunks() {
+            return self.read_gathered_string();
+        }
         let octets = self.read_string_octets()?;
         match std::str::from_utf8(octets) {
             // ASCII is the same in all of them; beyond it the code set decides.
@@ -41,6 +44,24 @@ impl<'a> Decoder<'a> {
                 Ok(Cow::Borrowed(text))
             }
             _ => self.latin_text(octets).map(Cow::Owned),
+        }
+    }
+
+    /// A string that may lie in several chunks.
+    #[cold]
+    #[inline(never)]
+    fn read_gathered_string(&mut self) -> Result<Cow<'a, str>, Error> {
+        let length = self.read_ulong()? as usize;
+        let mut octets = self.gathered_octets(length)?;
+        if length > 0 && (octets.pop() != Some(0) || octets.contains(&0)) {
+            return Err(self.unterminated("string", length + 4));
+        }
+        match String::from_utf8(octets) {
+            Ok(text) if self.code_sets.char_data.is_utf_8() || text.is_ascii() => {
+                Ok(Cow::Owned(text))
+            }
+            Ok(text) => self.latin_text(text.as_bytes()).map(Cow::Owned),
+            Err(error) => self.latin_text(error.as_bytes()).map(Cow::Owned),
         }
     }
 
@@ -113,7 +134,8 @@ impl<'a> Decoder<'a> {
         if self.version < Version::V1_2 {
             return self.read_wstring_1_1(length);
         }
-        let octets = self.read_octets(length)?;
+        let octets = self.read_together(length)?;
+        let octets = octets.as_ref();
         let (order, text) = split_mark(octets).unwrap_or((ByteOrder::BigEndian, octets));
         // Some old ORBs send the terminator here, too.
         self.wide_text(text.strip_suffix(&[0, 0]).unwrap_or(text), order)
@@ -122,7 +144,7 @@ impl<'a> Decoder<'a> {
     fn read_wstring_1_1(&mut self, length: usize) -> Result<String, Error> {
         let octets = match length.checked_mul(2) {
             // Alignment is given: two octets each after the length.
-            Some(octets) => self.read_octets(octets)?,
+            Some(octets) => self.read_together(octets)?,
             None => return Err(self.unexpected_end("wstring", usize::MAX)),
         };
         match octets.split_last_chunk::<2>() {
@@ -131,6 +153,14 @@ impl<'a> Decoder<'a> {
             Some((text, [0, 0])) => self.wide_text(text, self.order),
             Some(_) => Err(self.unterminated("wstring", octets.len() + 4)),
         }
+    }
+
+    /// Reads octets that may lie in several chunks.
+    fn read_together(&mut self, n: usize) -> Result<Cow<'a, [u8]>, Error> {
+        if self.is_in_chunks() {
+            return self.gathered_octets(n).map(Cow::Owned);
+        }
+        self.read_octets(n).map(Cow::Borrowed)
     }
 
     fn wide_text(&self, octets: &[u8], order: ByteOrder) -> Result<String, Error> {

@@ -124,6 +124,7 @@ impl<'a> Encoder<'a> {
     #[inline(never)]
     fn borrow_octets(&mut self, octets: &'a [u8]) {
         match payload::lent(octets) {
+            _ if self.is_copying() => self.write_octets(octets),
             None => self.chunk(Elsewhere::Borrowed(octets), octets.len()),
             Some(shared) => self.share(shared),
         }
@@ -131,7 +132,8 @@ impl<'a> Encoder<'a> {
 
     /// As [`Encoder::write_borrowed_octets`], for octets that the encoder is to hold on to.
     pub fn write_shared_octets(&mut self, octets: SharedOctets) {
-        if octets.len() >= Self::BORROW_THRESHOLD && !self.chunks.is_full() {
+        let is_large = octets.len() >= Self::BORROW_THRESHOLD;
+        if is_large && !self.chunks.is_full() && !self.is_copying() {
             self.share(octets);
         } else {
             self.write_octets(&octets);

@@ -4,10 +4,9 @@
 
 mod encoded;
 
-use std::any::Any as Context;
 use std::fmt;
 
-use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal};
+use corbie_cdr::{Context, Decoder, Encoder, Error, ErrorKind, Marshal};
 
 use super::decode::skip_exception_id;
 use super::transcode::{transcode, transcode_members};
@@ -197,7 +196,7 @@ impl Any {
     /// As [`Any::extract`].
     pub fn extract_in<M: Typed>(
         &self,
-        context: Option<&(dyn Context + Send + Sync)>,
+        context: Option<&dyn Context>,
     ) -> Result<M::Value, SystemException> {
         if !self.holds::<M>() {
             let text = format!("the any holds {}, not {}", self.type_code, M::type_code());
@@ -245,7 +244,7 @@ impl Any {
 
     fn read<T>(
         &self,
-        context: Option<&(dyn Context + Send + Sync)>,
+        context: Option<&dyn Context>,
         read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         read(&mut self.encoded.decoder(context))

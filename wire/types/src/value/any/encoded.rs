@@ -2,11 +2,10 @@
 //! version, code sets. Small values are kept in place, so that anys of numbers and short strings
 //! cost no allocation; larger ones are shared between clones.
 
-use std::any::Any as Context;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Error, Limits, Version};
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Context, Decoder, Encoder, Error, Limits, Version};
 
 use crate::TypeCode;
 use crate::type_code::TEXT;
@@ -133,10 +132,7 @@ impl Encoded {
         Self { octets, lead: lead as u8, order, version, code_sets }
     }
 
-    pub(super) fn decoder<'a>(
-        &'a self,
-        context: Option<&'a (dyn Context + Send + Sync)>,
-    ) -> Decoder<'a> {
+    pub(super) fn decoder<'a>(&'a self, context: Option<&'a dyn Context>) -> Decoder<'a> {
         let lead = usize::from(self.lead);
         let mut d = Decoder::with_position(self.octets.all(), lead, self.order);
         d.set_version(self.version);
