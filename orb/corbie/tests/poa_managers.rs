@@ -107,6 +107,49 @@ fn a_manager_begins_holding_and_serves_in_order_what_it_held() {
     });
 }
 
+/// A name that will be bound, and the objects of a POA that will be there.
+#[test]
+fn clients_of_a_server_that_is_not_ready_wait_for_what_it_has_not_made_yet() {
+    Scene::each(|scene| {
+        let later = || {
+            let policies = PoaPolicy::PERSISTENT_USER_ID;
+            let poa = scene.poa.create_poa("later", None, &policies).unwrap();
+            let id = ObjectId::from("echo");
+            let echo = poa.create_reference_with_id(&id, Echo::REPOSITORY_ID).unwrap();
+            (poa, id, Echo::from_object(echo))
+        };
+        let (poa, _, of_before) = later();
+        poa.destroy(true, true).unwrap();
+        let of_before = as_client(&scene.client, &of_before);
+        let body = of_before.as_object().ior().iiop_profiles().unwrap()[0].clone();
+        let url = |name: &str| format!("corbaloc:iiop:1.2@{}:{}/{name}", body.host, body.port);
+        let named = |name: &str| scene.client.string_to_object(&url(name)).unwrap();
+        let by_name = named("Echo");
+        scope(|threads| {
+            let calls = [of_before, Echo::from_object(by_name)].map(|echo| {
+                // Some clients ask first where it is.
+                threads.spawn(move || {
+                    echo.as_object().locate().unwrap();
+                    echo.double(21)
+                })
+            });
+            scene.wait_until_held(2);
+            let (poa, id, _) = later();
+            poa.activate_object_with_id(&id, Arc::new(EchoServant::new().0)).unwrap();
+            poa.the_poa_manager().activate().unwrap();
+            scene.server.bind_object_key("Echo", scene.echo.as_object());
+            scene.manager.activate().unwrap();
+            for call in calls {
+                assert_eq!(call.join().unwrap().unwrap(), 42, "{}", scene.strategy);
+            }
+        });
+        // Now that all is there, what is not is said not to be.
+        let (kind, _) = of(Echo::from_object(named("Nothing")).double(1));
+        assert_eq!(kind, SystemExceptionKind::ObjectNotExist, "{}", scene.strategy);
+        scene.end();
+    });
+}
+
 #[test]
 fn what_one_manager_holds_is_not_in_the_way_of_another() {
     Scene::each(|scene| {

@@ -14,7 +14,9 @@ use crate::closed;
 use crate::object_key::ObjectKey;
 use crate::object_operations;
 use crate::poa::{NewPoa, Poa, PoaInner, Registry};
+use crate::poa_manager::PoaManagerState;
 use crate::policies::{Collocation, PoaPolicies, RequestOrder};
+use admission::Admitted;
 use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
 };
@@ -24,6 +26,7 @@ use corbie_upcall::Activation;
 use std::any::Any;
 use std::ptr;
 use std::sync::Arc;
+use target::Step;
 
 /// The reasons for which a gate may be closed that are none for requests on the right thread.
 const NO_REASON_FOR_REQUESTS: u32 = closed::ONE_THREAD | closed::AWAITED;
@@ -42,6 +45,27 @@ impl Adapter for RootPoa {
             return serve(&**object.servant(), request);
         }
         self.dispatch_the_long_way(request)
+    }
+
+    fn may_come(&self, object_key: &[u8]) -> bool {
+        let is_held = |poa: &PoaInner| poa.manager.get_state() == PoaManagerState::Holding;
+        match self.step(object_key, "") {
+            Ok(Step::Missing { parent, .. }) => is_held(&parent.0),
+            Ok(Step::There(_)) => false,
+            // Plain names are bound before the root POA is active; other keys have no such hope.
+            Err(_) if ObjectKey::parse(object_key).is_none() => {
+                self.registry.root().is_some_and(|root| is_held(&root))
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn wait_for_object(&self, request: &mut ServerRequest<'_>) -> Result<bool, SystemException> {
+        if !self.may_come(request.object_key()) {
+            return Ok(false);
+        }
+        let Some(root) = self.registry.root() else { return Ok(false) };
+        Ok(matches!(root.admit(request)?, Admitted::Held))
     }
 
     fn locate(&self, object_key: &[u8]) -> Location {

@@ -1,49 +1,56 @@
-//! A server that starts: who calls it meanwhile is not told that its objects do not exist.
+//! A server that starts: clients that call it meanwhile are not told that its objects do not exist.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use corbie::{Orb, SystemException, SystemExceptionKind};
-use corbie_event::{EventServer, Limits};
-
-fn serve(port: u16) -> Result<(Orb, EventServer), SystemException> {
-    let endpoint = format!("iiop://127.0.0.1:{port}");
-    let orb = Orb::init(["-ORBListenEndpoints", &endpoint])?;
-    let server = EventServer::start(&orb, Limits::default())?;
-    orb.root_poa()?.the_poa_manager().activate()?;
-    Ok((orb, server))
-}
+use corbie::{Orb, SystemException};
+use corbie_event::{ChannelQos, EventServer, Limits, Retention};
 
 #[test]
-fn a_client_that_calls_while_the_server_starts_never_hears_that_there_is_no_factory() {
+fn a_client_that_calls_before_the_server_is_made_is_answered_when_it_is_ready() {
     let port = corbie_testkit::servers::free_port();
-    let (orb, server) = serve(port).expect("it starts");
-    let reference = server.factory().as_object().to_string();
+    let folder = corbie_testkit::servers::ScratchFolder::new("events-start");
+    let start = |orb: &Orb| {
+        let server = EventServer::start_with_store(orb, Limits::default(), folder.path())?;
+        orb.root_poa()?.the_poa_manager().activate()?;
+        Ok::<_, SystemException>(server)
+    };
+    let listening = || {
+        let endpoint = format!("iiop://127.0.0.1:{port}");
+        let orb = Orb::init(["-ORBListenEndpoints", &endpoint]).expect("an ORB");
+        let manager = orb.root_poa().expect("it listens").the_poa_manager();
+        (orb, manager)
+    };
+    let (orb, _) = listening();
+    let server = start(&orb).expect("it starts");
+    let channel = server.create("news", kept()).expect("a channel").as_object().to_string();
+    let references = [
+        server.factory().as_object().to_string(),
+        channel,
+        format!("corbaloc::127.0.0.1:{port}/EventChannelFactory"),
+    ];
     drop(server);
     orb.shutdown(true);
-    let has_ended = AtomicBool::new(false);
-    std::thread::scope(|threads| {
-        let calls = threads.spawn(|| {
-            let client = Orb::init(["-ORBCollocation", "none"]).expect("a client");
-            let factory = client.string_to_object(&reference).expect("its reference");
-            let (mut answered, mut denied) = (0, 0);
-            while !has_ended.load(Ordering::Relaxed) {
-                match factory.is_a("IDL:corbie/CorbieEvents/EventChannelFactory:1.0") {
-                    Ok(_) => answered += 1,
-                    Err(error) if error.kind == SystemExceptionKind::ObjectNotExist => denied += 1,
-                    Err(_) => {}
-                }
-            }
-            (answered, denied)
+
+    let (orb, manager) = listening();
+    let client = Orb::init(["-ORBCollocation", "none"]).expect("a client");
+    let server = std::thread::scope(|threads| {
+        let calls = references.map(|reference| {
+            let object = client.string_to_object(&reference).expect("a reference");
+            threads.spawn(move || object.is_a("IDL:omg.org/CORBA/Object:1.0"))
         });
-        for _ in 0..20 {
-            let (orb, server) = serve(port).expect("it starts again");
-            // The server ends as a process does: its port first.
-            orb.shutdown(true);
-            drop(server);
+        while manager.requests_held() < 3 {
+            assert!(calls.iter().all(|call| !call.is_finished()), "one was answered too soon");
+            std::thread::yield_now();
         }
-        has_ended.store(true, Ordering::Relaxed);
-        let (answered, denied) = calls.join().expect("the client");
-        assert_eq!(denied, 0, "{answered} calls were answered");
-        assert!(answered > 0);
+        let server = start(&orb).expect("it starts again");
+        for call in calls {
+            assert!(call.join().expect("the client").expect("it was answered"));
+        }
+        server
     });
+    client.shutdown(true);
+    orb.shutdown(true);
+    drop(server);
+}
+
+fn kept() -> ChannelQos {
+    ChannelQos { durable: Some(Retention::default()), ..ChannelQos::default() }
 }

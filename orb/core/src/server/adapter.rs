@@ -25,6 +25,17 @@ pub trait Adapter: Any + Send + Sync {
     /// a look, which calls no application code but [`Servant::_keeps_order`].
     fn keeps_order(&self, object_key: &[u8]) -> bool;
 
+    /// Whether the object with this key, which is not known, may be there soon: the server is not
+    /// ready, and requests for such objects wait.
+    fn may_come(&self, object_key: &[u8]) -> bool;
+
+    /// Puts a request aside whose object is not known and may come; `false`: it may not, or no
+    /// more, and nothing was done.
+    ///
+    /// # Errors
+    /// `TRANSIENT` (`COMPLETED_NO`) when as much is held as the limits allow.
+    fn wait_for_object(&self, request: &mut ServerRequest<'_>) -> Result<bool, SystemException>;
+
     /// Where the object with this key is; answers `LocateRequest` (CORBA 3.3 P2 §9.4.5).
     fn locate(&self, object_key: &[u8]) -> Location;
 

@@ -221,17 +221,29 @@ fn serve(server: &Server, request: &mut ServerRequest<'_>) -> Result<(), SystemE
     }
 }
 
-/// No servant has this key: perhaps it is a plain name that was bound to an object.
+/// No servant has this key: perhaps it is a plain name that was bound to an object, or will be when
+/// the server is ready.
 #[cold]
 fn by_plain_key(
     server: &Server,
     request: &mut ServerRequest<'_>,
     otherwise: SystemException,
 ) -> Result<(), SystemException> {
+    if let Some(object) = server.object_keys.get(request.object_key()) {
+        return request.forward(&object);
+    }
+    // The adapter may have gone between the begin of the request and its upcall.
+    if server.closing.load(Ordering::Acquire) {
+        return Err(held::given_up());
+    }
+    if let Some(adapter) = server.adapter.get()
+        && adapter.wait_for_object(request)?
+    {
+        return Ok(());
+    }
+    // The server may have become ready meanwhile.
     match server.object_keys.get(request.object_key()) {
         Some(object) => request.forward(&object),
-        // The adapter may have gone between the begin of the request and its upcall.
-        None if server.closing.load(Ordering::Acquire) => Err(held::given_up()),
         None => Err(otherwise),
     }
 }
@@ -261,9 +273,12 @@ fn other(
 }
 
 fn location(orb: &Orb, key: &[u8]) -> Location {
-    let here = orb.server().adapter.get().map_or(Location::Unknown, |a| a.locate(key));
+    let adapter = orb.server().adapter.get();
+    let here = adapter.map_or(Location::Unknown, |adapter| adapter.locate(key));
     match (here, orb.server().object_keys.get(key)) {
         (Location::Unknown, Some(object)) => Location::Forward(object.ior().clone()),
+        // A request waits for it.
+        (Location::Unknown, None) if adapter.is_some_and(|a| a.may_come(key)) => Location::Here,
         (location, _) => location,
     }
 }
