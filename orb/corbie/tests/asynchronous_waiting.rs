@@ -179,6 +179,19 @@ fn each_kind_of_asynchronous_call_ends_in_time_without_a_connection() {
 }
 
 #[test]
+fn a_call_waits_for_the_connect_of_another_no_longer_than_its_own_time() {
+    let hole = BlackHole::new();
+    let (orb, echo) = client(&hole.url(), &[]);
+    let first = send(&echo, 1); // A connection is being opened for it.
+    let begun = Instant::now();
+    let second = with_time(&echo, Duration::from_millis(50));
+    let error = second.0.invoke(&DOUBLE, &|e| i64::encode(&2, e)).err().unwrap();
+    is(&error, Kind::Timeout, CompletionStatus::No);
+    assert!(begun.elapsed() < Duration::from_secs(5) && first.try_recv().is_err());
+    orb.shutdown(true);
+}
+
+#[test]
 fn the_line_of_an_address_that_answers_nothing_is_bounded() {
     let hole = BlackHole::new();
     let (orb, echo) = client(&hole.url(), &["-ORBPendingRequestsMax", "8"]);

@@ -1,24 +1,12 @@
-//! Connections as this crate uses them, and those that it opens.
-//!
-//! A [`Connection`] is that of `orb/connection`, between [`Peer`]s. `client` is one that one call
-//! uses at a time. `pool` keeps those of one endpoint and `cache` all of them; calls without a
-//! connection stand in a line until the time of `line_clock`, and the `connector` opens one for
-//! them.
+//! Connections as this crate uses them: those of `orb/connection`, between [`Peer`]s.
+//! What they need of the ORB is in `orb/peer`.
 
-mod cache;
-mod client;
-mod connector;
-mod line_clock;
-mod pool;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use client::ClientConnection;
-pub(crate) use pool::{ConnectionPool, Lease, NotInLine, Opening, PooledConnection};
-
+use crate::Orb;
+use crate::handles::Part;
 use corbie_cdr::{CodeSet, CodeSets};
-use corbie_connection::User;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What uses connections, here and at the other end.
@@ -28,13 +16,22 @@ pub(crate) enum Peer {}
 /// A connection that threads share.
 pub(crate) type Connection = corbie_connection::Connection<Peer>;
 
-/// What waits for a reply, or for a connection.
-type Call = <Peer as User>::Call;
+/// The connections to one endpoint.
+pub(crate) type ConnectionPool = corbie_connection::Pool<Peer>;
 
-/// A call that stood in a line.
-pub(crate) trait StoodInLine {
-    /// It goes over the `connection` that was opened for the line of `pool`.
-    fn send_over(self, pool: &ConnectionPool, connection: &Arc<Connection>);
+/// A connection that one call uses.
+pub(crate) type PooledConnection = corbie_connection::PooledConnection<Peer>;
+
+/// All connections that an ORB opened.
+pub(crate) type Pools = corbie_connection::Pools<Peer>;
+
+impl Part for Pools {}
+
+impl Orb {
+    /// The connections that this ORB opened.
+    pub(crate) fn connections(&self) -> &Pools {
+        self.extensions().connections.get()
+    }
 }
 
 /// The code sets of a connection.

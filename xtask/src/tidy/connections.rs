@@ -15,13 +15,8 @@ use super::violation::Violation;
 pub(crate) const RULE: &str = "connections";
 
 /// The types that are connections, by the names that they have or had.
-const CONNECTIONS: [&str; 5] = [
-    "Connection",
-    "ExclusiveConnection",
-    "MuxedConnection",
-    "ServerConnection",
-    "ClientConnection",
-];
+const CONNECTIONS: [&str; 4] =
+    ["Connection", "MuxedConnection", "ServerConnection", "ExclusiveConnection"];
 const FIELDS: usize = 16;
 const ATOMICS: usize = 8;
 /// What stands behind these is elsewhere.

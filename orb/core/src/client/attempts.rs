@@ -112,12 +112,12 @@ pub(crate) fn after_fault(
         fault => fault,
     };
     let step = attempts.failed(fault.kind(), place(binding));
-    tracing::debug!(?fault, ?step, endpoint = %target.pool.endpoint, "attempt failed");
+    tracing::debug!(?fault, ?step, endpoint = %target.pool.endpoint(), "attempt failed");
     match step {
         Step::Send | Step::Follow => {}
         Step::Return => object.set_forwarded(None),
         Step::End(completed) => {
-            let endpoint = &target.pool.endpoint;
+            let endpoint = target.pool.endpoint();
             return Err(fault.raise(completed, &CallContext { operation, endpoint }));
         }
     }

@@ -7,13 +7,14 @@
 //! (invariant 6 of `ARCHITECTURE.md`).
 
 use crate::client::policies::reconciled_for;
-use crate::connection::{ConnectionPool, Opening};
+use crate::connection::ConnectionPool;
 use crate::handles::Part;
 use crate::neighbours::Locality;
 use crate::policy::{CallPolicies, RebindMode, exposed_by};
 use crate::profile::{self, Profile};
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
+use corbie_connection::Opening;
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::Endpoint;
@@ -71,7 +72,7 @@ impl Binding {
 
     /// Where the targets are, in the order of the reference.
     pub(crate) fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
-        self.targets.iter().map(|target| &target.pool.endpoint)
+        self.targets.iter().map(|target| target.pool.endpoint())
     }
 
     /// The object's key at the target of this index.

@@ -10,7 +10,7 @@ use crate::client::attempts::{Answer, after_exception, after_fault, after_redire
 use crate::client::awaited_call::{AwaitedCall, Opened, start_again};
 use crate::client::reply::OwnedReply;
 use crate::client::{BindingRef, CallFault, Reply, ReplySlot};
-use crate::connection::{Connection, ConnectionPool, StoodInLine};
+use crate::connection::{Connection, ConnectionPool};
 use crate::{Object, Orb};
 use corbie_connection::{self as connection, AnswerStatus, ConnectionFault};
 use corbie_giop::MessageKind;
@@ -157,10 +157,9 @@ fn again(
     send(call, None);
 }
 
-impl StoodInLine for AwaitedCall {
-    fn send_over(self, pool: &ConnectionPool, connection: &Arc<Connection>) {
-        send(self, Some((pool, connection)));
-    }
+/// The call stood in a line of `pool`, for which `connection` was opened.
+pub(crate) fn send_over(call: AwaitedCall, pool: &ConnectionPool, connection: &Arc<Connection>) {
+    send(call, Some((pool, connection)));
 }
 
 fn send(call: AwaitedCall, opened: Opened<'_>) {

@@ -11,13 +11,12 @@ use crate::client::fault::CallFault;
 use crate::client::policies::join_now;
 use crate::client::write::{self, Arguments, addressed, tagged_profiles};
 use crate::client::{BindingRef, PendingReply, Reply, ReplySink, ReplySlot, Target, bind};
-use crate::connection::{ClientConnection, Lease, PooledConnection};
+use crate::connection::PooledConnection;
 use crate::policy::{CachedPolicies, CallPolicies, Effective, SyncScope, has_thread_overrides};
 use crate::server::turn;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder};
-use corbie_connection::Clock;
-use corbie_connection::{ConnectionFault, ReceiveFailure};
+use corbie_connection::{Clock, ConnectionFault, ExclusiveConnection, Lease, ReceiveFailure};
 use corbie_giop::{
     Attempts, GiopError, LocateRequestHeader, LocateStatus, Message, MessageKind, ReplyHeader,
     ResponseFlags, cancel_request, finish_message, write_locate_request,
@@ -306,7 +305,7 @@ impl Exchange<'_> {
             write::write(encoder, id, target, ior, invocation, code_sets)
         })?;
         if code_sets.is_some() {
-            self.connection.get()?.code_sets_announced = true;
+            self.connection.get()?.has_announced = true;
         }
         let (status, body) = self.answer(id, |message| {
             let read = |(header, decoder): (ReplyHeader<'_>, Decoder<'_>)| {
@@ -334,7 +333,7 @@ impl Exchange<'_> {
                 Ok((header.request_id, (header.status, decoder.position())))
             })
         })?;
-        let message = self.connection.peek().and_then(ClientConnection::message);
+        let message = self.connection.peek().and_then(ExclusiveConnection::message);
         let message = message.ok_or_else(ConnectionFault::gone)?;
         let mut decoder = Decoder::with_position(message.octets, body, message.header.order);
         decoder.set_version(message.header.version);
@@ -345,8 +344,8 @@ impl Exchange<'_> {
     #[inline]
     fn unannounced(&mut self) -> Result<Option<CodeSets>, ConnectionFault> {
         let (target, connection) = (self.target, self.connection.get()?);
-        let announce = target.announces_code_sets && !connection.code_sets_announced;
-        Ok(announce.then_some(connection.code_sets))
+        let announce = target.announces_code_sets && !connection.has_announced;
+        Ok(announce.then_some(connection.code_sets()))
     }
     /// Sends what `write` writes: a message with the id that it is given; that id.
     ///
@@ -361,7 +360,7 @@ impl Exchange<'_> {
         let id = connection.next_request_id();
         let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
         encoder.set_version(target.version);
-        encoder.set_code_sets(connection.code_sets);
+        encoder.set_code_sets(connection.code_sets());
         write(&mut encoder, id, target).map_err(SystemException::from)?;
         send_in_time(self.orb, connection, &encoder, target, self.clock)?;
         self.attempts.sent();
@@ -428,7 +427,7 @@ impl Exchange<'_> {
         let cancel = cancel_request(self.target.version, ByteOrder::NATIVE, id);
         // Half a message would make the connection useless; none at all only means that the server
         // learns nothing.
-        let sent = connection.link.try_send(&cancel);
+        let sent = connection.link().try_send(&cancel);
         if matches!(sent, Ok(sent) if sent == 0 || sent == cancel.len()) {
             connection.owe_reply();
             self.connection.set_reusable();
@@ -439,13 +438,13 @@ impl Exchange<'_> {
 
 /// Receives the next message, in the time that the call has left.
 #[inline]
-fn receive(connection: &mut ClientConnection, clock: &Clock) -> Result<(), ReceiveFailure> {
+fn receive(connection: &mut ExclusiveConnection, clock: &Clock) -> Result<(), ReceiveFailure> {
     let timeout = clock.next_wait();
     // Looked at here, too, as a server may send so much else that nothing is ever waited for.
     if timeout == Some(Duration::ZERO) {
         return Err(ReceiveFailure::NothingCame);
     }
-    connection.link.set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
+    connection.link().set_receive_timeout(timeout).map_err(ReceiveFailure::Io)?;
     connection.receive(clock.deadline())
 }
 
@@ -453,14 +452,14 @@ fn receive(connection: &mut ClientConnection, clock: &Clock) -> Result<(), Recei
 #[inline]
 fn send_in_time(
     orb: &Orb,
-    connection: &mut ClientConnection,
+    connection: &mut ExclusiveConnection,
     encoder: &Encoder<'_>,
     target: &Target,
     clock: &mut Clock,
 ) -> Result<(), ConnectionFault> {
     let timeout = clock.next_wait().or(orb.settings().message_timeout);
     let fragment_octets = orb.fragment_octets(target.version);
-    connection.link.set_send_timeout(timeout).map_err(ConnectionFault::sending)?;
+    connection.link().set_send_timeout(timeout).map_err(ConnectionFault::sending)?;
     connection.send(encoder, fragment_octets)?;
     if encoder.len() > LARGE_OCTETS {
         clock.note_long_wait();
@@ -478,7 +477,7 @@ fn located(
         LocateStatus::ObjectHere => Answer::Done(()),
         LocateStatus::UnknownObject => Answer::Raised(
             minor::OBJECT_NOT_EXIST_UNKNOWN
-                .no(format!("{} does not know the object", target.pool.endpoint)),
+                .no(format!("{} does not know the object", target.pool.endpoint())),
         ),
         LocateStatus::SystemException => Answer::Raised(SystemException::decode_reply(decoder)?),
         LocateStatus::ObjectForward | LocateStatus::ObjectForwardPerm => {

@@ -223,7 +223,7 @@ impl Reply {
         let (message, code_sets) = match &self.source {
             Source::Exclusive(connection) => {
                 let connection = connection.peek()?;
-                (connection.message()?, connection.code_sets)
+                (connection.message()?, connection.code_sets())
             }
             Source::Owned(owned) => (owned.message(), owned.connection.state().code_sets.get()),
         };

@@ -7,8 +7,9 @@
 //! Messaging §22.9.
 
 use crate::client::own_loop;
-use crate::connection::{Connection, Lease};
+use crate::connection::Connection;
 use crate::{Orb, Reply};
+use corbie_connection::Lease;
 use corbie_settings::ReplyWait;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use corbie_threads::thread::{Loop, Sleeper, loop_to_run};

@@ -4,11 +4,9 @@
 #![allow(clippy::unwrap_used)] // also in the functions that the tests share
 
 use super::Connection;
-use crate::connection::Lease;
-use crate::connection::Opening;
 use crate::{Object, Operation, Orb, ReplySink};
 use corbie_cdr::{ByteOrder, Version};
-use corbie_connection::Clock;
+use corbie_connection::{Clock, Lease, Opening};
 use corbie_giop::{ReplyHeader, ReplyStatus, ServiceContexts, close_connection, finish_message};
 use corbie_settings::{EventLoop, Settings};
 use corbie_types::{IiopProfile, Ior, SystemExceptionKind};

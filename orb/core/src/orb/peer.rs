@@ -3,17 +3,17 @@
 
 use crate::Orb;
 use crate::client::{AwaitedCall, ReplySlot, deliver};
-use crate::connection::{Connection, Peer, SharedCodeSets};
+use crate::connection::{Connection, ConnectionPool, Peer, Pools, SharedCodeSets};
 use crate::reactor::{Reactor, Turn};
 use crate::server::{self, Accepted};
 use corbie_cdr::CodeSets;
-use corbie_connection::{Answer, Call, ConnectionFault, Context, Slot, User};
+use corbie_connection::{Answer, Call, ConnectionFault, Context, Opens, Slot, User};
 use corbie_giop::{Incoming, MessageReader, OwnedMessage, Protocol, Roles};
 use corbie_settings::Settings;
 use corbie_threads::flusher::Flusher;
 use corbie_threads::reactor::Next;
 use corbie_threads::thread::deliveries;
-use corbie_transport::Endpoint;
+use corbie_transport::{Endpoint, WaitStrategy};
 use corbie_types::SystemException;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -33,13 +33,6 @@ impl From<Accepted> for PeerState {
     fn from(accepted: Accepted) -> Self {
         let code_sets = SharedCodeSets::new(CodeSets::DEFAULT);
         PeerState { endpoint: None, code_sets, accepted }
-    }
-}
-
-impl From<(Endpoint, CodeSets)> for PeerState {
-    fn from((endpoint, code_sets): (Endpoint, CodeSets)) -> Self {
-        let code_sets = SharedCodeSets::new(code_sets);
-        PeerState { endpoint: Some(endpoint), code_sets, accepted: Accepted::default() }
     }
 }
 
@@ -95,6 +88,34 @@ impl User for Peer {
         if connection.state().endpoint.is_none() {
             orb.server().forget(connection.state().accepted.id);
         }
+    }
+}
+
+impl Opens for Peer {
+    fn pools(orb: &Orb) -> &Pools {
+        orb.connections()
+    }
+
+    fn downgrade(orb: &Orb) -> Box<dyn Fn() -> Option<Orb> + Send> {
+        let weak = orb.downgrade();
+        Box::new(move || Orb::upgrade(&weak))
+    }
+
+    fn wait(orb: &Orb) -> WaitStrategy {
+        orb.client_wait()
+    }
+
+    fn note_opened(orb: &Orb) {
+        orb.ensure_housekeeping();
+    }
+
+    fn opened(endpoint: &Endpoint, code_sets: CodeSets) -> PeerState {
+        let (endpoint, code_sets) = (Some(endpoint.clone()), SharedCodeSets::new(code_sets));
+        PeerState { endpoint, code_sets, accepted: Accepted::default() }
+    }
+
+    fn send_over(call: AwaitedCall, pool: &ConnectionPool, connection: &Arc<Connection>) {
+        deliver::send_over(call, pool, connection);
     }
 }
 

@@ -51,6 +51,10 @@ ranks! {
     DueResponses = 34, "due responses";
     /// Connections of a client that are kept.
     Pools = 40, "pools";
+    /// Those of one endpoint that calls share.
+    SharedConnections = 42, "shared connections";
+    /// Those of one endpoint that one call uses at a time.
+    Pool = 44, "pool";
     /// Requests of one connection that wait for replies.
     ReplyTable = 50, "reply table";
     /// What one connection has to send.

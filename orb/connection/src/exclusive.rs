@@ -3,25 +3,24 @@
 //! One call at a time uses it (the exclusive transport strategy, paper AMI §3.1): the calling
 //! thread owns it from sending to the last octet of the reply, so nothing here is shared or locked.
 
+use crate::{ConnectionFault, ReceiveFailure, Received, WhatComes, WhatIsHere, receive, writing};
 use corbie_cdr::payload::PayloadMemory;
 use corbie_cdr::{CodeSets, Encoder};
-use corbie_connection::{
-    ConnectionFault, ReceiveFailure, Received, WhatComes, WhatIsHere, receive, writing,
-};
 use corbie_giop::{Incoming, Message, MessageKind, MessageReader};
 use corbie_transport::{Link, WaitStrategy, Waiter};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub(crate) struct ClientConnection {
-    pub(crate) link: Link,
+/// See the module.
+pub struct ExclusiveConnection {
+    link: Link,
     reader: MessageReader,
     waiter: Waiter,
     next_request_id: u32,
-    pub(crate) code_sets: CodeSets,
+    code_sets: CodeSets,
     /// Whether the server has been told the code sets on this connection.
-    pub(crate) code_sets_announced: bool,
+    pub has_announced: bool,
     /// Replies that are still to come to requests whose callers gave up.
     owed: u32,
     /// The server answered what was never asked.
@@ -30,28 +29,41 @@ pub(crate) struct ClientConnection {
     pub(crate) last_used: Instant,
 }
 
-impl ClientConnection {
+impl ExclusiveConnection {
     pub(crate) fn new(
         link: Link,
         code_sets: CodeSets,
         reader: MessageReader,
         wait: WaitStrategy,
     ) -> Self {
-        ClientConnection {
+        ExclusiveConnection {
             link,
             reader,
             waiter: Waiter::new(wait),
             next_request_id: 0,
             code_sets,
-            code_sets_announced: false,
+            has_announced: false,
             owed: 0,
             is_confused: false,
             last_used: Instant::now(),
         }
     }
 
+    /// The link.
     #[inline]
-    pub(crate) fn next_request_id(&mut self) -> u32 {
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// What text is encoded in.
+    #[inline]
+    pub fn code_sets(&self) -> CodeSets {
+        self.code_sets
+    }
+
+    /// The id of the next request.
+    #[inline]
+    pub fn next_request_id(&mut self) -> u32 {
         let id = self.next_request_id;
         self.next_request_id = id.wrapping_add(1);
         id
@@ -64,8 +76,12 @@ impl ClientConnection {
         self.reader.release();
     }
 
+    /// Sends the finished message in `encoder`, in fragments if it has more than `fragment_octets`.
+    ///
+    /// # Errors
+    /// Why the link did not take it; `NotUnderstood` when the server said so.
     #[inline]
-    pub(crate) fn send(
+    pub fn send(
         &mut self,
         encoder: &Encoder<'_>,
         fragment_octets: Option<usize>,
@@ -90,51 +106,51 @@ impl ClientConnection {
         ConnectionFault::sending(error)
     }
 
-    /// Receives the next message; [`ClientConnection::message`] is it then. The link's receive
+    /// Receives the next message; [`ExclusiveConnection::message`] is it then. The link's receive
     /// time-out bounds the wait for its beginning, `deadline` that for the rest.
     ///
     /// # Errors
     /// [`ReceiveFailure`].
     #[inline]
-    pub(crate) fn receive(&mut self, deadline: Option<Instant>) -> Result<(), ReceiveFailure> {
+    pub fn receive(&mut self, deadline: Option<Instant>) -> Result<(), ReceiveFailure> {
         let mut from = WhatComes::over(&self.link, &mut self.waiter, || Ok(deadline));
         receive(&mut self.reader, &mut from).map(drop)
     }
 
     /// The message received last.
     #[inline]
-    pub(crate) fn message(&self) -> Option<Message<'_>> {
+    pub fn message(&self) -> Option<Message<'_>> {
         self.reader.current()
     }
 
     /// The memory that the application's allocator gave for it.
     #[inline]
-    pub(crate) fn message_memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
+    pub fn message_memory(&self) -> Option<&Arc<dyn PayloadMemory>> {
         self.reader.current_memory()
     }
 
     /// A request was given up: its reply may come later.
     #[cold]
-    pub(crate) fn owe_reply(&mut self) {
+    pub fn owe_reply(&mut self) {
         self.owed = self.owed.saturating_add(1);
     }
 
     /// A reply came for a call that was given up.
     #[cold]
-    pub(crate) fn note_late_reply(&mut self) {
+    pub fn note_late_reply(&mut self) {
         self.is_confused |= self.owed == 0;
         self.owed = self.owed.saturating_sub(1);
     }
 
     /// Whether the server answered what was never asked.
-    pub(crate) fn is_confused(&self) -> bool {
+    pub fn is_confused(&self) -> bool {
         self.is_confused
     }
 
     /// Whether replies are still to come for calls that were given up: the server may be busy with
     /// their requests, and would begin the next one later.
     #[inline]
-    pub(crate) fn owes_replies(&self) -> bool {
+    pub fn owes_replies(&self) -> bool {
         self.owed > 0
     }
 

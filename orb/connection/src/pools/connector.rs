@@ -5,16 +5,14 @@
 //! application nor one that delivers replies is ever inside a connect. One attempt an endpoint; its
 //! calls stand in the `line` of the pool.
 
-use crate::Orb;
-use crate::connection::ConnectionPool;
-use crate::connection::Lease;
-use crate::handles::OrbInner;
+use super::{Lease, Opens, Pool};
+use crate::connection::{Context as _, User};
 use corbie_threads::lock::{Ranked, Signal, rank};
 use corbie_threads::thread::begin_serving;
 use corbie_transport::Link;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// So many endpoints are connected to at once; the others wait for their turn. An endpoint that
@@ -24,34 +22,41 @@ const THREADS_MAX: usize = 64;
 const IDLE: Duration = Duration::from_secs(1);
 
 /// The threads that connect for one ORB.
-#[derive(Default)]
-pub(crate) struct Connector {
-    state: Ranked<rank::Leaf, State>,
+pub(super) struct Connector<U: Opens> {
+    state: Ranked<rank::Leaf, Jobs<U>>,
     /// Threads without work wait here.
     wanted: Signal,
 }
 
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Job>,
+struct Jobs<U: Opens> {
+    jobs: VecDeque<Job<U>>,
     threads: usize,
     idle: usize,
 }
 
 /// A connection to be opened.
-struct Job {
-    orb: Weak<OrbInner>,
-    pool: Arc<ConnectionPool>,
+struct Job<U: Opens> {
+    context: WeakContext<U>,
+    pool: Arc<Pool<U>>,
     lease: Lease,
     /// How long each address of the endpoint may take.
     each: Option<Duration>,
 }
 
-impl Connector {
-    /// Opens a connection for the line of `pool`, which is told by [`ConnectionPool::connected`].
-    pub(crate) fn open(self: &Arc<Self>, orb: &Orb, pool: &Arc<ConnectionPool>, lease: Lease) {
-        let each = orb.settings().connect_timeout;
-        let job = Job { orb: orb.downgrade(), pool: Arc::clone(pool), lease, each };
+type WeakContext<U> = Box<dyn Fn() -> Option<<U as User>::Context> + Send>;
+
+impl<U: Opens> Default for Connector<U> {
+    fn default() -> Self {
+        let state = Jobs { jobs: VecDeque::new(), threads: 0, idle: 0 };
+        Connector { state: Ranked::new(state), wanted: Signal::new() }
+    }
+}
+
+impl<U: Opens> Connector<U> {
+    /// Opens a connection for the line of `pool`, which is told by [`Pool::connected`].
+    pub(super) fn open(self: &Arc<Self>, context: &U::Context, pool: &Arc<Pool<U>>, lease: Lease) {
+        let each = context.settings().connect_timeout;
+        let job = Job { context: U::downgrade(context), pool: Arc::clone(pool), lease, each };
         let mut state = self.state.lock();
         state.jobs.push_back(job);
         if state.idle >= state.jobs.len() || state.threads >= THREADS_MAX {
@@ -69,7 +74,7 @@ impl Connector {
                 drop(state);
                 for Job { pool, lease, .. } in jobs {
                     let error = io::Error::new(error.kind(), error.to_string());
-                    pool.connected(orb, lease, Err(error));
+                    pool.connected(context, lease, Err(error));
                 }
             }
         }
@@ -78,20 +83,20 @@ impl Connector {
     fn run(&self) {
         // Outcomes are delivered here, which may call servants.
         begin_serving();
-        while let Some(Job { orb, pool, lease, each }) = self.next() {
+        while let Some(Job { context, pool, lease, each }) = self.next() {
             let link = Link::connect(&pool.endpoint, each, None);
-            if let Some(orb) = Orb::upgrade(&orb) {
-                pool.connected(&orb, lease, link);
+            if let Some(context) = context() {
+                pool.connected(&context, lease, link);
             }
         }
     }
 
     /// What is to be done next; `None`: nothing, and the thread ends.
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<Job<U>> {
         let mut state = self.state.lock();
         if state.jobs.is_empty() {
             state.idle += 1;
-            let empty = |state: &mut State| state.jobs.is_empty();
+            let empty = |state: &mut Jobs<U>| state.jobs.is_empty();
             state = self.wanted.wait_while_until(state, Instant::now().checked_add(IDLE), empty);
             state.idle -= 1;
         }

@@ -3,51 +3,61 @@
 //! The half of a pool for asynchronous calls, and for synchronous ones where
 //! `transport_multiplexing` or `reply_wait` say so. Paper AMI §3.1, transport multiplexing.
 
-use super::{ConnectionPool, Lease, Opening};
-use crate::Orb;
-use crate::connection::Call;
-use crate::connection::Connection;
-use corbie_connection::Clock;
-use corbie_connection::{Awaited, Bounds, ConnectionFault, Limits, Line, ReceiveFailure};
+use super::line::Line;
+use super::{Lease, Opening, Opens, Pool};
+use crate::connection::{Bounds, Connection, Context as _};
+use crate::{Awaited, Clock, ConnectionFault, Limits, ReceiveFailure};
 use corbie_giop::Roles;
+use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use corbie_transport::{Link, Waiter};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// What a pool has of connections that calls share.
-#[derive(Default)]
-pub(super) struct Sharing {
-    /// Lock "shared": held for a look, and not while a connection is opened.
-    connections: Mutex<Shared>,
+pub(super) struct Sharing<U: Opens> {
+    /// Held for a look, and not while a connection is opened.
+    connections: Ranked<rank::SharedConnections, Open<U>>,
     /// Threads wait here while another one opens the connection that calls share.
-    pub(super) opened: Condvar,
+    pub(super) opened: Signal,
     /// Requests that went over the common connection since it was found idle.
     pub(super) uses: AtomicU64,
 }
 
 /// Connections that the event loop can read.
-#[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct Open<U: Opens> {
     /// The one that calls share.
-    pub(super) common: Option<Arc<Connection>>,
+    pub(super) common: Option<Arc<Connection<U>>>,
     /// Those that one call uses at a time.
-    pub(super) own: Vec<Arc<Connection>>,
+    pub(super) own: Vec<Arc<Connection<U>>>,
     /// A thread opens the common one, or sends what stands in its line.
     pub(super) is_opening: bool,
     /// Calls that wait for the common one.
-    pub(super) line: Line<Call>,
+    pub(super) line: Line<U::Call>,
     /// Calls that wait for a connection of their own; one is being opened for each.
-    pub(super) own_line: Line<Call>,
+    pub(super) own_line: Line<U::Call>,
 }
 
-impl Shared {
-    fn connections(&self) -> impl Iterator<Item = &Arc<Connection>> {
+/// What calls share, locked.
+pub(super) type SharedGuard<'l, U> = Guard<'l, rank::SharedConnections, Open<U>>;
+
+impl<U: Opens> Default for Sharing<U> {
+    fn default() -> Self {
+        let (common, own, is_opening) = (None, Vec::new(), false);
+        let (line, own_line) = (Line::default(), Line::default());
+        let open = Open { common, own, is_opening, line, own_line };
+        let (opened, uses) = (Signal::new(), AtomicU64::new(0));
+        Sharing { connections: Ranked::new(open), opened, uses }
+    }
+}
+
+impl<U: Opens> Open<U> {
+    fn connections(&self) -> impl Iterator<Item = &Arc<Connection<U>>> {
         self.common.iter().chain(&self.own)
     }
 
     /// One that can take a request now.
-    pub(super) fn find(&self, lease: Lease) -> Option<Arc<Connection>> {
+    pub(super) fn find(&self, lease: Lease) -> Option<Arc<Connection<U>>> {
         let found = match lease {
             // While its line is being sent, nothing goes past that.
             Lease::Shared if self.is_opening => None,
@@ -65,19 +75,19 @@ impl Shared {
     }
 }
 
-impl ConnectionPool {
+impl<U: Opens> Pool<U> {
     /// A connection that calls can share: the one of this endpoint, or one that no request uses;
     /// opened when there is none. To be given back with [`Connection::release`].
     ///
     /// # Errors
-    /// As [`ConnectionPool::take`].
-    pub(crate) fn shared(
+    /// As [`Pool::take`].
+    pub fn shared(
         self: &Arc<Self>,
-        orb: &Orb,
+        context: &U::Context,
         clock: &mut Clock,
         lease: Lease,
         opening: Opening,
-    ) -> Result<Arc<Connection>, ConnectionFault> {
+    ) -> Result<Arc<Connection<U>>, ConnectionFault> {
         let mut shared = self.lock_shared();
         loop {
             if let Some(connection) = shared.find(lease) {
@@ -95,16 +105,16 @@ impl ConnectionPool {
         self.may_open(&mut shared, opening)?;
         shared.is_opening |= lease == Lease::Shared;
         drop(shared);
-        self.open_shared(orb, clock, lease)
+        self.open_shared(context, clock, lease)
     }
 
     /// Whether a connection may be opened, now that what is here is closed, or in use.
     pub(super) fn may_open(
         &self,
-        shared: &mut Shared,
+        shared: &mut Open<U>,
         opening: Opening,
     ) -> Result<(), ConnectionFault> {
-        let is_closed = |connection: &&Arc<Connection>| !connection.is_open();
+        let is_closed = |connection: &&Arc<Connection<U>>| !connection.is_open();
         let lost = shared.connections().filter(is_closed).count();
         self.losses.fetch_add(u32::try_from(lost).unwrap_or(0), Ordering::Relaxed);
         shared.forget_closed();
@@ -114,18 +124,18 @@ impl ConnectionPool {
     /// Opens a connection that the event loop can read, with no lock held.
     fn open_shared(
         self: &Arc<Self>,
-        orb: &Orb,
+        context: &U::Context,
         clock: &Clock,
         lease: Lease,
-    ) -> Result<Arc<Connection>, ConnectionFault> {
-        let opened = self.connect_link(orb, clock).and_then(|link| self.share(orb, link));
+    ) -> Result<Arc<Connection<U>>, ConnectionFault> {
+        let opened = self.connect_link(context, clock).and_then(|link| self.share(context, link));
         match (lease, opened) {
             (Lease::Shared, Ok(connection)) => {
-                self.send_line(orb, &connection);
+                self.send_line(context, &connection);
                 Ok(connection)
             }
             (Lease::Shared, Err(fault)) => {
-                self.could_not_open(orb);
+                self.could_not_open(context);
                 Err(fault)
             }
             (Lease::Exclusive | Lease::Reserved, opened) => {
@@ -138,7 +148,11 @@ impl ConnectionPool {
     }
 
     /// The connection over `link`, for several calls.
-    pub(super) fn share(&self, orb: &Orb, link: Link) -> Result<Arc<Connection>, ConnectionFault> {
+    pub(super) fn share(
+        &self,
+        context: &U::Context,
+        link: Link,
+    ) -> Result<Arc<Connection<U>>, ConnectionFault> {
         if !link.can_be_watched() {
             return Err(ConnectionFault::CannotBeWatched);
         }
@@ -146,7 +160,7 @@ impl ConnectionPool {
         if self.lock().closed {
             return Err(ConnectionFault::ShutDown);
         }
-        let settings = orb.settings();
+        let settings = context.settings();
         let bounds = Bounds {
             queue: Limits {
                 queued_octets_max: settings.queued_octets_max,
@@ -155,26 +169,25 @@ impl ConnectionPool {
             },
             pending_requests_max: settings.pending_requests_max as usize,
         };
-        let state = (self.endpoint.clone(), self.code_sets).into();
-        let (roles, waiter) = ((Roles::CLIENT, self.protocol), Waiter::new(orb.client_wait()));
-        Ok(Connection::new(orb, roles, link, waiter, &bounds, state))
+        let state = U::opened(&self.endpoint, self.code_sets);
+        let (roles, waiter) = ((Roles::CLIENT, self.protocol), Waiter::new(U::wait(context)));
+        Ok(Connection::new(context, roles, link, waiter, &bounds, state))
     }
 
     /// Another thread opens the common connection: waits for that, as long as the call may take.
     #[cold]
     fn wait_for_opening<'l>(
         &'l self,
-        shared: MutexGuard<'l, Shared>,
+        shared: SharedGuard<'l, U>,
         clock: &Clock,
-    ) -> Result<MutexGuard<'l, Shared>, ConnectionFault> {
+    ) -> Result<SharedGuard<'l, U>, ConnectionFault> {
         let Some(left) = clock.left() else {
-            return Ok(self.shared.opened.wait(shared).unwrap_or_else(|p| p.into_inner()));
+            return Ok(self.shared.opened.wait(shared));
         };
         if left.is_zero() {
             return Err(ConnectionFault::TimedOut(Awaited::Connection));
         }
-        let waited = self.shared.opened.wait_timeout(shared, left);
-        Ok(waited.unwrap_or_else(|p| p.into_inner()).0)
+        Ok(self.shared.opened.wait_for(shared, left))
     }
 
     #[cold]
@@ -193,13 +206,13 @@ impl ConnectionPool {
 
     /// A request was put on the connection that calls share; after it was.
     #[inline]
-    pub(crate) fn note_shared_use(&self) {
+    pub fn note_shared_use(&self) {
         self.shared.uses.fetch_add(1, Ordering::SeqCst);
     }
 
     pub(super) fn purge_shared(&self, cutoff: Instant) -> u32 {
         let mut shared = self.lock_shared();
-        let is_old = |c: &Arc<Connection>| c.idle_since().is_some_and(|since| since < cutoff);
+        let is_old = |c: &Arc<Connection<U>>| c.idle_since().is_some_and(|since| since < cutoff);
         let closed = shared.connections().filter(|c| is_old(c) && c.close_if_idle()).count();
         shared.forget_closed();
         u32::try_from(closed).unwrap_or(0)
@@ -218,65 +231,33 @@ impl ConnectionPool {
     }
 
     /// Ends the asynchronous calls whose time is over at `now`.
-    pub(crate) fn expire(&self, orb: &Orb, now: Instant) {
+    pub(super) fn expire(&self, context: &U::Context, now: Instant) {
         // One that is missed, as the list changes, has its turn the next time.
         for index in 0.. {
             let Some(connection) = self.shared_connection(index) else { return };
             connection.expire(now);
-            if connection.is_stuck(orb, now) {
+            if connection.is_stuck(context, now) {
                 connection.broke(&ReceiveFailure::TooSlow);
             }
         }
     }
 
     /// Sends what was kept back.
-    pub(crate) fn flush(&self) {
+    pub(super) fn flush(&self) {
         for connection in self.shared_connections() {
             connection.flush_all();
         }
     }
 
-    fn shared_connection(&self, index: usize) -> Option<Arc<Connection>> {
+    fn shared_connection(&self, index: usize) -> Option<Arc<Connection<U>>> {
         self.lock_shared().connections().nth(index).cloned()
     }
 
-    pub(super) fn shared_connections(&self) -> Vec<Arc<Connection>> {
+    pub(super) fn shared_connections(&self) -> Vec<Arc<Connection<U>>> {
         self.lock_shared().connections().cloned().collect()
     }
 
-    pub(super) fn lock_shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.connections.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::Orb;
-    use crate::connection::Lease;
-    use crate::connection::Opening;
-    use crate::connection::cache::ConnectionCache;
-    use corbie_cdr::CodeSets;
-    use corbie_connection::Clock;
-    use corbie_connection::{Awaited, ConnectionFault};
-    use corbie_giop::Protocol;
-    use corbie_settings::Settings;
-    use corbie_transport::Endpoint;
-    use std::time::Duration;
-
-    #[test]
-    fn nobody_waits_for_a_connect_beyond_his_own_time() {
-        let cache = ConnectionCache::default();
-        let pool = cache.pool(Endpoint::tcp("127.0.0.1", 1), Protocol::Giop, CodeSets::DEFAULT);
-        // As while another thread connects, which never ends here.
-        pool.lock_shared().is_opening = true;
-        cache.purge(Some(Duration::ZERO), 0);
-        let orb = Orb::new(Settings::default());
-        cache.expire(&orb, &mut Vec::new());
-        cache.flush();
-        assert_eq!(pool.open_connections(), 1, "the one that is being opened");
-        let mut clock = Clock::start(Some(Duration::from_millis(1)));
-        let failed = pool.shared(&orb, &mut clock, Lease::Shared, Opening::Free).err();
-        assert!(matches!(failed, Some(ConnectionFault::TimedOut(Awaited::Connection))));
-        cache.close();
+    pub(super) fn lock_shared(&self) -> SharedGuard<'_, U> {
+        self.shared.connections.lock()
     }
 }

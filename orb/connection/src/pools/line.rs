@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// The calls that wait for one connection.
 #[derive(Debug)]
-pub struct Line<C> {
+pub(super) struct Line<C> {
     calls: VecDeque<C>,
     /// Octets of all arguments.
     octets: usize,
@@ -23,7 +23,7 @@ impl<C> Default for Line<C> {
 
 impl<C: Call> Line<C> {
     /// Whether no call waits.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
@@ -32,7 +32,7 @@ impl<C: Call> Line<C> {
     ///
     /// # Errors
     /// The call comes back.
-    pub fn push(&mut self, call: C, calls_max: usize, octets_max: usize) -> Result<(), C> {
+    pub(super) fn push(&mut self, call: C, calls_max: usize, octets_max: usize) -> Result<(), C> {
         let octets = self.octets.saturating_add(call.octets());
         if !self.is_empty() && (self.calls.len() >= calls_max || octets > octets_max) {
             return Err(call);
@@ -43,20 +43,20 @@ impl<C: Call> Line<C> {
     }
 
     /// The call that came first.
-    pub fn pop(&mut self) -> Option<C> {
+    pub(super) fn pop(&mut self) -> Option<C> {
         let call = self.calls.pop_front()?;
         self.octets -= call.octets();
         Some(call)
     }
 
     /// All of them, in their order.
-    pub fn take(&mut self) -> VecDeque<C> {
+    pub(super) fn take(&mut self) -> VecDeque<C> {
         self.octets = 0;
         std::mem::take(&mut self.calls)
     }
 
     /// Those whose time is over at `now`.
-    pub fn take_expired(&mut self, now: Instant) -> Vec<C> {
+    pub(super) fn take_expired(&mut self, now: Instant) -> Vec<C> {
         let is_over = |call: &mut C| call.deadline().is_some_and(|end| end <= now);
         let mut expired = Vec::new();
         let mut index = 0;
@@ -72,7 +72,7 @@ impl<C: Call> Line<C> {
     }
 
     /// When the time of the first of them is over.
-    pub fn next_deadline(&self) -> Option<Instant> {
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.calls.iter().filter_map(|call| call.deadline()).min()
     }
 }

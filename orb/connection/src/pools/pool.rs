@@ -4,22 +4,19 @@
 //! one used last is taken first, so that a thread's calls in a row go over one connection and keep
 //! their order, and the others age and are closed. Paper AMI §3.1, exclusive multiplexing.
 
-mod shared;
-mod waiting;
-
-use crate::Orb;
-use crate::connection::ClientConnection;
+use super::Opens;
+use super::shared::Sharing;
+use crate::connection::Context as _;
+use crate::exclusive::ExclusiveConnection;
+use crate::{Awaited, Clock, ConnectionFault};
 use corbie_cdr::CodeSets;
-use corbie_connection::Clock;
-use corbie_connection::{Awaited, ConnectionFault};
 use corbie_giop::{Protocol, Roles};
+use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use corbie_threads::thread::is_serving;
 use corbie_transport::{Endpoint, Link};
-use shared::Sharing;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-pub(crate) use waiting::NotInLine;
 
 /// A connection that waited idle at least this long is looked at before it is used: a server that
 /// restarted meanwhile has closed it. In a row of calls the look, a system call, is spared.
@@ -27,7 +24,7 @@ const STALE_AFTER: Duration = Duration::from_millis(50);
 
 /// How a call has its connection (paper AMI §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lease {
+pub enum Lease {
     /// For itself; its thread reads it.
     Exclusive,
     /// For itself, as one that an event loop can read.
@@ -38,16 +35,18 @@ pub(crate) enum Lease {
 
 /// Whether a call may open a connection (`RebindPolicy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
+pub enum Opening {
+    /// It may.
     Free,
     /// As long as the pool has lost no more connections than this.
     WithoutLoss(u32),
+    /// It may not.
     Forbidden,
 }
 
 impl Opening {
     #[inline]
-    fn check(self, pool: &ConnectionPool) -> Result<(), ConnectionFault> {
+    pub(super) fn check<U: Opens>(self, pool: &Pool<U>) -> Result<(), ConnectionFault> {
         match self {
             Opening::Free => Ok(()),
             Opening::WithoutLoss(losses) if losses == pool.losses() => Ok(()),
@@ -56,58 +55,65 @@ impl Opening {
     }
 }
 
-pub(crate) struct ConnectionPool {
-    pub(crate) endpoint: Endpoint,
-    protocol: Protocol,
-    code_sets: CodeSets,
-    /// Lock "client pool": held for a push or a pop.
-    state: Mutex<State>,
+/// See the module.
+pub struct Pool<U: Opens> {
+    pub(super) endpoint: Endpoint,
+    pub(super) protocol: Protocol,
+    pub(super) code_sets: CodeSets,
+    /// Held for a push or a pop.
+    state: Ranked<rank::Pool, Stock>,
     /// Connections that were closed since the pool was made, for `RebindPolicy`.
-    losses: AtomicU32,
+    pub(super) losses: AtomicU32,
     /// Threads wait here for a connection when `connections_per_endpoint` are in use.
-    returned: Condvar,
+    returned: Signal,
     /// The connections that calls share.
-    shared: Sharing,
+    pub(super) shared: Sharing<U>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct Stock {
     #[expect(
         clippy::vec_box,
         reason = "moved out and in by every call: a pointer, not 400 octets"
     )]
-    idle: Vec<Box<ClientConnection>>,
+    idle: Vec<Box<ExclusiveConnection>>,
     /// Idle, but replies to calls that were given up are still to come: taken last.
     #[expect(clippy::vec_box, reason = "as above")]
-    indebted: Vec<Box<ClientConnection>>,
+    indebted: Vec<Box<ExclusiveConnection>>,
     /// Idle and in use; more than `connections_per_endpoint` only while nested calls need them.
     open: u32,
     waiting: u32,
-    closed: bool,
+    pub(super) closed: bool,
 }
 
-impl ConnectionPool {
-    pub(crate) fn new(endpoint: Endpoint, protocol: Protocol, code_sets: CodeSets) -> Self {
-        ConnectionPool {
+impl<U: Opens> Pool<U> {
+    pub(super) fn new(endpoint: Endpoint, protocol: Protocol, code_sets: CodeSets) -> Self {
+        Pool {
             endpoint,
             protocol,
             code_sets,
-            state: Mutex::default(),
+            state: Ranked::default(),
             losses: AtomicU32::new(0),
-            returned: Condvar::new(),
+            returned: Signal::new(),
             shared: Sharing::default(),
         }
     }
 
+    /// Where its connections lead.
+    #[inline]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
     /// What text is encoded in.
-    pub(crate) fn code_sets(&self) -> CodeSets {
+    pub fn code_sets(&self) -> CodeSets {
         self.code_sets
     }
 
     /// Whether a synchronous call has to go over the connection that calls share, as requests that
     /// it must not overtake do. In the usual case one look.
     #[inline]
-    pub(crate) fn has_shared_requests(&self) -> bool {
+    pub fn has_shared_requests(&self) -> bool {
         self.shared.uses.load(Ordering::Relaxed) != 0 && self.is_shared_in_use()
     }
 
@@ -118,20 +124,20 @@ impl ConnectionPool {
     /// `Unreachable`; `TimedOut` when the time of the call ends before there is a connection;
     /// `ShutDown`; `MayNotOpen` when one would have to be opened and `opening` forbids it.
     #[inline]
-    pub(crate) fn take(
+    pub fn take(
         self: &Arc<Self>,
-        orb: &Orb,
+        context: &U::Context,
         clock: &mut Clock,
         opening: Opening,
-    ) -> Result<PooledConnection, ConnectionFault> {
-        let most = orb.settings().connections_per_endpoint;
+    ) -> Result<PooledConnection<U>, ConnectionFault> {
+        let most = context.settings().connections_per_endpoint;
         let mut state = self.lock();
         loop {
             if let Some(mut connection) = state.idle.pop() {
                 drop(state);
                 let idle = clock.start.saturating_duration_since(connection.last_used);
                 // After a failure the other connections are suspect, too.
-                if (idle < STALE_AFTER && !clock.has_waited) || !connection.link.is_stale() {
+                if (idle < STALE_AFTER && !clock.has_waited) || !connection.link().is_stale() {
                     connection.last_used = clock.start;
                     return Ok(self.taken(connection, most));
                 }
@@ -154,7 +160,7 @@ impl ConnectionPool {
                 opening.check(self)?;
                 state.open += 1;
                 drop(state);
-                return self.open(orb, clock, most);
+                return self.open(context, clock, most);
             }
             if let Some(mut connection) = state.indebted.pop() {
                 drop(state);
@@ -167,7 +173,10 @@ impl ConnectionPool {
 
     /// Makes those connections idle whose late replies have come, and drops those that are broken.
     #[cold]
-    fn settle_debts<'l>(&'l self, mut state: MutexGuard<'l, State>) -> MutexGuard<'l, State> {
+    fn settle_debts<'l>(
+        &'l self,
+        mut state: Guard<'l, rank::Pool, Stock>,
+    ) -> Guard<'l, rank::Pool, Stock> {
         let mut indebted = std::mem::take(&mut state.indebted);
         drop(state);
         let (mut settled, before) = (Vec::new(), indebted.len());
@@ -187,7 +196,11 @@ impl ConnectionPool {
     }
 
     #[inline]
-    fn taken(self: &Arc<Self>, connection: Box<ClientConnection>, most: u32) -> PooledConnection {
+    fn taken(
+        self: &Arc<Self>,
+        connection: Box<ExclusiveConnection>,
+        most: u32,
+    ) -> PooledConnection<U> {
         let connection = Some(connection);
         PooledConnection { connection, pool: Arc::clone(self), most, reusable: false }
     }
@@ -196,11 +209,11 @@ impl ConnectionPool {
     #[cold]
     fn open(
         self: &Arc<Self>,
-        orb: &Orb,
+        context: &U::Context,
         clock: &Clock,
         most: u32,
-    ) -> Result<PooledConnection, ConnectionFault> {
-        match self.connect(orb, clock) {
+    ) -> Result<PooledConnection<U>, ConnectionFault> {
+        match self.connect(context, clock) {
             Ok(connection) => Ok(self.taken(Box::new(connection), most)),
             Err(failure) => {
                 self.forget_one();
@@ -209,39 +222,45 @@ impl ConnectionPool {
         }
     }
 
-    fn connect(&self, orb: &Orb, clock: &Clock) -> Result<ClientConnection, ConnectionFault> {
-        let link = self.connect_link(orb, clock)?;
-        let reader = orb.reader(Roles::CLIENT, self.protocol);
-        Ok(ClientConnection::new(link, self.code_sets, reader, orb.client_wait()))
+    fn connect(
+        &self,
+        context: &U::Context,
+        clock: &Clock,
+    ) -> Result<ExclusiveConnection, ConnectionFault> {
+        let link = self.connect_link(context, clock)?;
+        let reader = context.reader(Roles::CLIENT, self.protocol);
+        Ok(ExclusiveConnection::new(link, self.code_sets, reader, U::wait(context)))
     }
 
-    fn connect_link(&self, orb: &Orb, clock: &Clock) -> Result<Link, ConnectionFault> {
+    pub(super) fn connect_link(
+        &self,
+        context: &U::Context,
+        clock: &Clock,
+    ) -> Result<Link, ConnectionFault> {
         let deadline = clock.deadline();
-        let link = Link::connect(&self.endpoint, orb.settings().connect_timeout, deadline)
+        let link = Link::connect(&self.endpoint, context.settings().connect_timeout, deadline)
             .map_err(|error| match clock.left() {
                 Some(Duration::ZERO) => ConnectionFault::TimedOut(Awaited::Connection),
                 _ => ConnectionFault::Unreachable(error),
             })?;
         tracing::debug!(endpoint = %self.endpoint, protocol = %self.protocol, "connection opened");
-        orb.ensure_housekeeping();
+        U::note_opened(context);
         Ok(link)
     }
 
     #[cold]
     fn wait_for_one<'l>(
         &'l self,
-        mut state: MutexGuard<'l, State>,
+        mut state: Guard<'l, rank::Pool, Stock>,
         most: u32,
         deadline: Option<Instant>,
-    ) -> Result<MutexGuard<'l, State>, ConnectionFault> {
+    ) -> Result<Guard<'l, rank::Pool, Stock>, ConnectionFault> {
         state.waiting += 1;
         let mut state = match deadline {
-            None => self.returned.wait(state).unwrap_or_else(|p| p.into_inner()),
+            None => self.returned.wait(state),
             Some(deadline) => {
                 let left = deadline.saturating_duration_since(Instant::now());
-                let (state, _) =
-                    self.returned.wait_timeout(state, left).unwrap_or_else(|p| p.into_inner());
-                state
+                self.returned.wait_for(state, left)
             }
         };
         state.waiting -= 1;
@@ -254,7 +273,7 @@ impl ConnectionPool {
     }
 
     #[inline]
-    fn put_back(&self, connection: Box<ClientConnection>, most: u32) {
+    fn put_back(&self, connection: Box<ExclusiveConnection>, most: u32) {
         let mut state = self.lock();
         // One too many was opened for a nested call; who waits may have it.
         if state.closed || (state.open > most && state.waiting == 0) {
@@ -269,7 +288,7 @@ impl ConnectionPool {
         }
         if state.waiting > 0 {
             drop(state);
-            self.returned.notify_one();
+            self.returned.wake_one();
         }
     }
 
@@ -280,12 +299,12 @@ impl ConnectionPool {
         state.open -= 1;
         if state.waiting > 0 {
             drop(state);
-            self.returned.notify_one();
+            self.returned.wake_one();
         }
     }
 
     /// Closes what was idle since before `cutoff`.
-    pub(crate) fn purge(&self, cutoff: Instant) {
+    pub(super) fn purge(&self, cutoff: Instant) {
         let mut state = self.lock();
         // The one used last is at the end, so the old ones are in front.
         let old = state.idle.iter().take_while(|c| c.last_used < cutoff).count();
@@ -300,15 +319,15 @@ impl ConnectionPool {
     }
 
     /// What was not used since `cutoff` holds no buffers any more.
-    pub(crate) fn rest(&self, cutoff: Instant) {
+    pub(super) fn rest(&self, cutoff: Instant) {
         let mut state = self.lock();
-        let State { idle, indebted, .. } = &mut *state;
+        let Stock { idle, indebted, .. } = &mut *state;
         let all = idle.iter_mut().chain(indebted);
         all.filter(|connection| connection.last_used < cutoff).for_each(|c| c.rest());
     }
 
     /// When the connection that waits longest was used last.
-    pub(crate) fn oldest_idle(&self) -> Option<Instant> {
+    pub(super) fn oldest_idle(&self) -> Option<Instant> {
         let state = self.lock();
         let idle = state.idle.first().into_iter().chain(&state.indebted);
         let exclusive = idle.map(|connection| connection.last_used).min();
@@ -317,35 +336,35 @@ impl ConnectionPool {
     }
 
     /// How many connections are open, idle or in use.
-    pub(crate) fn open_connections(&self) -> u32 {
+    pub(super) fn open_connections(&self) -> u32 {
         let shared = self.open_shared_connections();
         self.lock().open + shared
     }
 
     /// Whether any connection is open, for one call or shared.
-    pub(crate) fn is_connected(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
         self.lock().open > 0 || self.shared_connections().iter().any(|c| c.is_open())
     }
 
     /// The ORB is shut down.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
     /// How many connections were closed until now; wraps around.
-    pub(crate) fn losses(&self) -> u32 {
+    pub fn losses(&self) -> u32 {
         self.losses.load(Ordering::Relaxed)
     }
 
     /// Closes idle connections now and those in use when their calls end.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         let mut idle = std::mem::take(&mut state.idle);
         idle.append(&mut state.indebted);
         state.open -= u32::try_from(idle.len()).unwrap_or(0);
         drop(state);
-        self.returned.notify_all();
+        self.returned.wake_all();
         drop(idle);
         for connection in self.shared_connections() {
             connection.shut_down();
@@ -353,47 +372,52 @@ impl ConnectionPool {
         self.close_lines();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    #[inline]
+    pub(super) fn lock(&self) -> Guard<'_, rank::Pool, Stock> {
+        self.state.lock()
     }
 }
 
 /// A connection taken out of its pool. Dropped, it goes back when the call ended well, and is
 /// closed when not, since a reply to the failed call could arrive on it next.
-pub(crate) struct PooledConnection {
+pub struct PooledConnection<U: Opens> {
     /// `Some` until dropped.
-    connection: Option<Box<ClientConnection>>,
-    pool: Arc<ConnectionPool>,
+    connection: Option<Box<ExclusiveConnection>>,
+    pool: Arc<Pool<U>>,
     /// `connections_per_endpoint`.
     most: u32,
     reusable: bool,
 }
 
-impl PooledConnection {
+impl<U: Opens> PooledConnection<U> {
     /// The call ended well: the connection may serve the next one.
     #[inline]
-    pub(crate) fn set_reusable(&mut self) {
+    pub fn set_reusable(&mut self) {
         self.reusable = true;
     }
 
-    pub(crate) fn endpoint(&self) -> &Endpoint {
+    /// Where it leads.
+    pub fn endpoint(&self) -> &Endpoint {
         &self.pool.endpoint
     }
 
+    /// The connection.
+    ///
     /// # Errors
     /// It was given back, which does not happen.
     #[inline]
-    pub(crate) fn get(&mut self) -> Result<&mut ClientConnection, ConnectionFault> {
+    pub fn get(&mut self) -> Result<&mut ExclusiveConnection, ConnectionFault> {
         self.connection.as_deref_mut().ok_or_else(ConnectionFault::gone)
     }
 
+    /// The connection, unless it was given back, which does not happen.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<&ClientConnection> {
+    pub fn peek(&self) -> Option<&ExclusiveConnection> {
         self.connection.as_deref()
     }
 }
 
-impl Drop for PooledConnection {
+impl<U: Opens> Drop for PooledConnection<U> {
     #[inline]
     fn drop(&mut self) {
         let Some(connection) = self.connection.take() else { return };

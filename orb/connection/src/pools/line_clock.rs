@@ -3,33 +3,41 @@
 //! A call stands in the line of its pool until a thread of the `connector` has a connection, or
 //! this clock says that its time is over.
 
-use crate::Orb;
-use crate::reactor::Turn;
+use super::Opens;
+use crate::connection::Context as _;
 use corbie_threads::lock::{Ranked, rank};
-use corbie_threads::reactor::{Next, Source};
+use corbie_threads::reactor::{Next, Source, Turn};
 use corbie_threads::thread::Registration;
+use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Ends calls in lines when their time is over: a source of the event loop to which nothing comes
 /// but deadlines.
-#[derive(Default)]
-pub(crate) struct LineClock {
+pub(super) struct LineClock<U> {
     next: Ranked<rank::Leaf, Option<Instant>>,
     /// Its place in the event loop, once it has one.
     registration: OnceLock<Registration>,
+    user: PhantomData<fn() -> U>,
 }
 
-impl LineClock {
+impl<U> Default for LineClock<U> {
+    fn default() -> Self {
+        let (next, registration) = (Ranked::default(), OnceLock::new());
+        LineClock { next, registration, user: PhantomData }
+    }
+}
+
+impl<U: Opens> LineClock<U> {
     /// A call stands in a line until `deadline` at the latest.
-    pub(crate) fn expect(self: &Arc<Self>, orb: &Orb, deadline: Instant) {
+    pub(super) fn expect(self: &Arc<Self>, context: &U::Context, deadline: Instant) {
         self.note(Some(deadline));
         // Without an event loop, housekeeping ends it a little later.
-        let Ok(reactor) = orb.reactor() else { return };
+        let Ok(reactor) = context.reactor() else { return };
         self.registration.get_or_init(|| reactor.add_unwatched(Arc::<Self>::clone(self)));
         reactor.expect_deadline(deadline);
-        if let Err(exception) = orb.ensure_event_loop(false) {
+        if let Err(exception) = context.ensure_event_loop() {
             tracing::warn!(%exception, "calls that wait for a connection end late");
         }
     }
@@ -40,12 +48,16 @@ impl LineClock {
     }
 }
 
-impl Source<Orb> for LineClock {
+impl<U: Opens> Source<U::Context> for LineClock<U> {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    fn handle_input(self: Arc<Self>, _orb: &Orb, _turn: &mut Turn<'_>) -> Next {
+    fn handle_input(
+        self: Arc<Self>,
+        _context: &U::Context,
+        _turn: &mut Turn<'_, U::Context>,
+    ) -> Next {
         Next::Wait
     }
 
@@ -53,8 +65,8 @@ impl Source<Orb> for LineClock {
         *self.next.lock()
     }
 
-    fn handle_timeout(self: Arc<Self>, orb: &Orb, now: Instant) {
+    fn handle_timeout(self: Arc<Self>, context: &U::Context, now: Instant) {
         *self.next.lock() = None;
-        self.note(orb.connections().expire_lines(now));
+        self.note(U::pools(context).expire_lines(now));
     }
 }

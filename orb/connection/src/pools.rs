@@ -4,69 +4,79 @@
 //! `client_connections_max`, or some were idle longer than `client_idle_timeout`, the ORB's
 //! housekeeping closes the old ones.
 
-use crate::Orb;
-use crate::connection::ConnectionPool;
-use crate::connection::connector::Connector;
-use crate::connection::line_clock::LineClock;
-use crate::handles::Part;
+mod connector;
+mod line;
+mod line_clock;
+mod opens;
+mod pool;
+mod shared;
+mod waiting;
+
+use connector::Connector;
 use corbie_cdr::CodeSets;
 use corbie_giop::Protocol;
+use corbie_threads::lock::{Guard, Ranked, rank};
 use corbie_transport::Endpoint;
+use line_clock::LineClock;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+pub use opens::Opens;
+pub use pool::{Lease, Opening, Pool, PooledConnection};
+pub use waiting::NotInLine;
 
 /// A client's connection that was not used for so long holds no buffers.
 const SHORT: Duration = Duration::from_millis(500);
 
-#[derive(Default)]
-pub(crate) struct ConnectionCache {
-    /// Lock "connection cache": taken before a pool's.
-    pools: Mutex<Pools>,
-    connector: Arc<Connector>,
-    line_clock: Arc<LineClock>,
+/// See the module.
+pub struct Pools<U: Opens> {
+    pools: Ranked<rank::Pools, Table<U>>,
+    connector: Arc<Connector<U>>,
+    line_clock: Arc<LineClock<U>>,
 }
 
-#[derive(Default)]
-struct Pools {
-    by_endpoint: HashMap<(Endpoint, Protocol, CodeSets), Arc<ConnectionPool>>,
+/// What a pool is found by.
+type Key = (Endpoint, Protocol, CodeSets);
+
+struct Table<U: Opens> {
+    by_endpoint: HashMap<Key, Arc<Pool<U>>>,
     /// The ORB was shut down: pools are closed from the beginning.
     closed: bool,
 }
 
-impl Part for ConnectionCache {}
-
-impl Orb {
-    /// The connections that this ORB opened.
-    pub(crate) fn connections(&self) -> &ConnectionCache {
-        self.extensions().connections.get()
+impl<U: Opens> Default for Pools<U> {
+    fn default() -> Self {
+        let table = Table { by_endpoint: HashMap::new(), closed: false };
+        let (connector, line_clock) = (Arc::default(), Arc::default());
+        Pools { pools: Ranked::new(table), connector, line_clock }
     }
 }
 
-impl ConnectionCache {
+impl<U: Opens> Pools<U> {
     /// The pool of `endpoint` for connections of this protocol with these code sets.
-    pub(crate) fn pool(
+    pub fn pool(
         &self,
         endpoint: Endpoint,
         protocol: Protocol,
         code_sets: CodeSets,
-    ) -> Arc<ConnectionPool> {
+    ) -> Arc<Pool<U>> {
         let mut pools = self.lock();
         if pools.closed {
-            let pool = ConnectionPool::new(endpoint, protocol, code_sets);
+            let pool = Pool::new(endpoint, protocol, code_sets);
             pool.close();
             return Arc::new(pool);
         }
         let entry = pools.by_endpoint.entry((endpoint, protocol, code_sets));
-        let new = |(endpoint, protocol, code_sets): &(Endpoint, Protocol, CodeSets)| {
-            Arc::new(ConnectionPool::new(endpoint.clone(), *protocol, *code_sets))
+        let new = |(endpoint, protocol, code_sets): &Key| {
+            Arc::new(Pool::new(endpoint.clone(), *protocol, *code_sets))
         };
         Arc::clone(entry.or_insert_with_key(new))
     }
 
     /// Closes connections idle for longer than `idle_timeout`, and beyond `most` the oldest idle
     /// ones; forgets pools that are no longer in use.
-    pub(crate) fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
+    pub fn purge(&self, idle_timeout: Option<Duration>, most: u32) {
         let pools = &mut self.lock().by_endpoint;
         if let Some(cutoff) = Instant::now().checked_sub(SHORT) {
             pools.values().for_each(|pool| pool.rest(cutoff));
@@ -76,7 +86,7 @@ impl ConnectionCache {
                 pool.purge(cutoff);
             }
         }
-        let open = |pools: &HashMap<_, Arc<ConnectionPool>>| {
+        let open = |pools: &HashMap<_, Arc<Pool<U>>>| {
             pools.values().map(|pool| u64::from(pool.open_connections())).sum::<u64>()
         };
         while open(pools) > u64::from(most) {
@@ -89,38 +99,38 @@ impl ConnectionCache {
 
     /// Ends the asynchronous calls whose time is over. `scratch` is empty, and again afterwards: it
     /// saves an allocation each second.
-    pub(crate) fn expire(&self, orb: &Orb, scratch: &mut Vec<Arc<ConnectionPool>>) {
+    pub fn expire(&self, context: &U::Context, scratch: &mut Vec<Arc<Pool<U>>>) {
         scratch.extend(self.lock().by_endpoint.values().cloned());
         let now = Instant::now();
         for pool in scratch.drain(..) {
-            pool.expire(orb, now);
+            pool.expire(context, now);
         }
     }
 
     /// Opens connections for calls whose threads do not wait.
-    pub(crate) fn connector(&self) -> &Arc<Connector> {
+    fn connector(&self) -> &Arc<Connector<U>> {
         &self.connector
     }
 
     /// Ends calls that stand in lines in time.
-    pub(crate) fn line_clock(&self) -> &Arc<LineClock> {
+    fn line_clock(&self) -> &Arc<LineClock<U>> {
         &self.line_clock
     }
 
     /// Ends the calls in lines whose time is over at `now`; when that of the next one is.
-    pub(crate) fn expire_lines(&self, now: Instant) -> Option<Instant> {
+    fn expire_lines(&self, now: Instant) -> Option<Instant> {
         let pools: Vec<_> = self.lock().by_endpoint.values().cloned().collect();
         pools.iter().filter_map(|pool| pool.expire_lines(now)).min()
     }
 
     /// Sends what any connection keeps back.
-    pub(crate) fn flush(&self) {
+    pub fn flush(&self) {
         let pools: Vec<_> = self.lock().by_endpoint.values().cloned().collect();
         pools.iter().for_each(|pool| pool.flush());
     }
 
     /// Closes everything.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         let mut pools = self.lock();
         pools.closed = true;
         let by_endpoint = std::mem::take(&mut pools.by_endpoint);
@@ -130,7 +140,7 @@ impl ConnectionCache {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Pools> {
-        self.pools.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn lock(&self) -> Guard<'_, rank::Pools, Table<U>> {
+        self.pools.lock()
     }
 }

@@ -3,11 +3,9 @@
 //! A line is sent in its order before the connection is there for all: so what one thread sends to
 //! an object keeps its order. No lock is held while calls are sent or end.
 
-use super::{ConnectionPool, Lease, Opening};
-use crate::Orb;
-use crate::connection::Connection;
-use crate::connection::{Call, Peer, StoodInLine as _};
-use corbie_connection::{Awaited, ConnectionFault, User as _};
+use super::{Lease, Opening, Opens, Pool};
+use crate::connection::{Call as _, Connection, Context as _};
+use crate::{Awaited, ConnectionFault};
 use corbie_transport::Link;
 use std::io;
 use std::sync::Arc;
@@ -18,18 +16,18 @@ const OVERDRAFT: usize = 4;
 
 /// Why a call does not stand in a line.
 #[derive(Debug)]
-pub(crate) enum NotInLine {
+pub enum NotInLine {
     /// There is a connection now.
     Opened,
     /// It ends, or goes elsewhere.
     Fault(ConnectionFault),
 }
 
-impl ConnectionPool {
+impl<U: Opens> Pool<U> {
     /// A connection that can take a request now, without waiting. To be given back with
     /// [`Connection::release`].
     #[inline]
-    pub(crate) fn shared_now(&self, lease: Lease) -> Option<Arc<Connection>> {
+    pub fn shared_now(&self, lease: Lease) -> Option<Arc<Connection<U>>> {
         self.lock_shared().find(lease)
     }
 
@@ -38,14 +36,13 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// The call comes back.
-    #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
-    pub(crate) fn stand_in_line(
+    pub fn stand_in_line(
         self: &Arc<Self>,
-        orb: &Orb,
-        call: Call,
+        context: &U::Context,
+        call: U::Call,
         lease: Lease,
         opening: Opening,
-    ) -> Result<(), (Call, NotInLine)> {
+    ) -> Result<(), (U::Call, NotInLine)> {
         let deadline = call.deadline();
         let mut shared = self.lock_shared();
         if lease == Lease::Shared && shared.find(lease).is_some() {
@@ -60,7 +57,7 @@ impl ConnectionPool {
         if let Err(fault) = may_open {
             return Err((call, NotInLine::Fault(fault)));
         }
-        let settings = orb.settings();
+        let settings = context.settings();
         let calls_max = (settings.pending_requests_max as usize).saturating_mul(OVERDRAFT);
         let octets_max = settings.queued_octets_max.saturating_mul(OVERDRAFT);
         let line = match lease {
@@ -76,34 +73,43 @@ impl ConnectionPool {
         }
         drop(shared);
         if let Some(deadline) = deadline {
-            orb.connections().line_clock().expect(orb, deadline);
+            U::pools(context).line_clock().expect(context, deadline);
         }
         if begins {
-            orb.connections().connector().open(orb, self, lease);
+            U::pools(context).connector().open(context, self, lease);
         }
         Ok(())
     }
 
     /// The connector has connected for a line, or could not.
-    pub(crate) fn connected(self: &Arc<Self>, orb: &Orb, lease: Lease, link: io::Result<Link>) {
+    pub(super) fn connected(
+        self: &Arc<Self>,
+        context: &U::Context,
+        lease: Lease,
+        link: io::Result<Link>,
+    ) {
         let opened = link.map_err(ConnectionFault::Unreachable).and_then(|link| {
             tracing::debug!(endpoint = %self.endpoint, "connection opened for calls that wait");
-            orb.ensure_housekeeping();
-            self.share(orb, link)
+            U::note_opened(context);
+            self.share(context, link)
         });
         match (lease, opened) {
-            (Lease::Shared, Ok(connection)) => self.send_line(orb, &connection),
+            (Lease::Shared, Ok(connection)) => self.send_line(context, &connection),
             (Lease::Shared, Err(fault)) => self.fail_line(&fault),
             (Lease::Exclusive | Lease::Reserved, Ok(connection)) => self.send_own(&connection),
             (Lease::Exclusive | Lease::Reserved, Err(fault)) => {
                 let call = self.lock_shared().own_line.pop();
-                call.into_iter().for_each(|call| Peer::failed(call, fault.again()));
+                call.into_iter().for_each(|call| U::failed(call, fault.again()));
             }
         }
     }
 
     /// The common connection is open: sends what stands in its line; then it is there for all.
-    pub(super) fn send_line(self: &Arc<Self>, orb: &Orb, connection: &Arc<Connection>) {
+    pub(super) fn send_line(
+        self: &Arc<Self>,
+        context: &U::Context,
+        connection: &Arc<Connection<U>>,
+    ) {
         let mut shared = self.lock_shared();
         // From here on the thread that closes the pool finds it.
         shared.common = Some(Arc::clone(connection));
@@ -117,11 +123,11 @@ impl ConnectionPool {
             let calls = shared.line.take();
             if calls.is_empty() {
                 shared.is_opening = false;
-                return self.shared.opened.notify_all();
+                return self.shared.opened.wake_all();
             }
             drop(shared);
             for call in calls {
-                call.send_over(self, connection);
+                U::send_over(call, self, connection);
             }
             has_sent = true;
             shared = self.lock_shared();
@@ -129,7 +135,7 @@ impl ConnectionPool {
         drop(shared);
         if has_sent {
             // What the server did not serve before it closed stands in line again.
-            return self.could_not_open(orb);
+            return self.could_not_open(context);
         }
         self.fail_line(&ConnectionFault::closed());
     }
@@ -138,26 +144,26 @@ impl ConnectionPool {
     fn fail_line(&self, fault: &ConnectionFault) {
         let mut shared = self.lock_shared();
         shared.is_opening = false;
-        self.shared.opened.notify_all();
+        self.shared.opened.wake_all();
         let calls = shared.line.take();
         drop(shared);
-        calls.into_iter().for_each(|call| Peer::failed(call, fault.again()));
+        calls.into_iter().for_each(|call| U::failed(call, fault.again()));
     }
 
     /// There is no common connection, as a thread could not open it in the time of its own call, or
     /// it is closed again: the connector goes on for the calls in the line.
-    pub(super) fn could_not_open(self: &Arc<Self>, orb: &Orb) {
+    pub(super) fn could_not_open(self: &Arc<Self>, context: &U::Context) {
         let mut shared = self.lock_shared();
         if shared.line.is_empty() {
             shared.is_opening = false;
-            return self.shared.opened.notify_all();
+            return self.shared.opened.wake_all();
         }
         drop(shared);
-        orb.connections().connector().open(orb, self, Lease::Shared);
+        U::pools(context).connector().open(context, self, Lease::Shared);
     }
 
     /// The call that waits longest for a connection of its own gets this one.
-    fn send_own(&self, connection: &Arc<Connection>) {
+    fn send_own(&self, connection: &Arc<Connection<U>>) {
         connection.reserve();
         let mut shared = self.lock_shared();
         shared.own.push(Arc::clone(connection));
@@ -165,7 +171,7 @@ impl ConnectionPool {
         let is_closed = self.lock().closed;
         drop(shared);
         match call {
-            Some(call) => call.send_over(self, connection),
+            Some(call) => U::send_over(call, self, connection),
             None => connection.release(),
         }
         if is_closed {
@@ -174,7 +180,7 @@ impl ConnectionPool {
     }
 
     /// Ends the calls in line whose time is over at `now`; when that of the next one is.
-    pub(crate) fn expire_lines(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn expire_lines(&self, now: Instant) -> Option<Instant> {
         let mut shared = self.lock_shared();
         let mut expired = shared.line.take_expired(now);
         expired.extend(shared.own_line.take_expired(now));
@@ -182,7 +188,7 @@ impl ConnectionPool {
         let next = lines.iter().filter_map(|line| line.next_deadline()).min();
         drop(shared);
         for call in expired {
-            Peer::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
+            U::failed(call, ConnectionFault::TimedOut(Awaited::Connection));
         }
         next
     }
@@ -193,6 +199,6 @@ impl ConnectionPool {
         let mut calls = shared.line.take();
         calls.append(&mut shared.own_line.take());
         drop(shared);
-        calls.into_iter().for_each(|call| Peer::failed(call, ConnectionFault::ShutDown));
+        calls.into_iter().for_each(|call| U::failed(call, ConnectionFault::ShutDown));
     }
 }
