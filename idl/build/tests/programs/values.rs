@@ -135,6 +135,7 @@ fn main() {
     let thing = poa.activate(values::ThingSkeleton::new(Thing)).expect("a reference");
     abstract_interfaces(&orb, &echo, &thing);
     containers(&echo);
+    octets_of_omniorb();
     hostile();
     orb.shutdown(true);
     println!("all well");
@@ -265,6 +266,78 @@ fn containers(echo: &values::Echo) {
     assert_eq!(back[1], None);
     assert_ne!(back[0], back[2]);
     assert!(matches!(choice, Choice::ATree(tree) if tree == back[0]), "shared by parameters");
+}
+
+/// Written by omniORB 4.3 (little-endian) with `Tree_Helper::marshal`: a root with a child that points
+/// back, the root again, null.
+const CYCLE: &str = "00ffff7f05000000726f6f7400000000000000000200000000ffff7f060000006368696c64000000 \
+    ffffffffd4ffffff0000000000000000000000000300000001020300ffffffffb8ffffff00000000";
+
+/// Likewise: a leaf with a parent and marks, the leaf again, its parent.
+const LEAF: &str = "0effff7f020000001400000049444c3a56616c7565732f4c6561663a312e30001400000049444c3a \
+    56616c7565732f547265653a312e30000c000000050000006c65616600ffffff0affff7fffffffff \
+    d0ffffff1b00000005000000726f6f740000000000000000000000000300000001020300feffffff \
+    1400000000000000000000000000000007000000000000000affff7f1500000049444c3a56616c75 \
+    65732f4c6f6e67733a312e30000000000c000000020000000400000005000000ffffffffffffffff \
+    38ffffffffffffff78ffffff";
+
+/// What we write of both; omniORB 4.3 reads it as what it wrote.
+const OURS: [&str; 2] = [
+    "02ffff7f1400000049444c3a56616c7565732f547265653a312e300005000000726f6f7400000000 \
+    000000000200000002ffff7fffffffffccffffff060000006368696c64000000ffffffffb4ffffff \
+    0000000000000000000000000300000001020300ffffffff98ffffff00000000",
+    "0effff7f020000001400000049444c3a56616c7565732f4c6561663a312e30001400000049444c3a \
+    56616c7565732f547265653a312e300009000000050000006c656166000000000affff7fffffffff \
+    d0ffffff1b00000005000000726f6f740000000000000000000000000300000001020300feffffff \
+    1400000000000000000000000000000007000000000000000affff7f1500000049444c3a56616c75 \
+    65732f4c6f6e67733a312e30000000000c000000020000000400000005000000ffffffffffffffff \
+    38ffffffffffffff78ffffff",
+];
+
+fn octets_of(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    let octet = |pair: &[u32]| u8::try_from(16 * pair[0] + pair[1]).expect("an octet");
+    digits.chunks_exact(2).map(octet).collect()
+}
+
+/// Three trees of a message.
+fn three(octets: &[u8]) -> [ATree; 3] {
+    let mut d = Decoder::new(octets, corbie::ByteOrder::LittleEndian);
+    let trees = [(); 3].map(|()| values::TreeIdl::decode(&mut d).expect("a tree"));
+    assert_eq!(d.remaining(), 0);
+    trees
+}
+
+fn octets_of_omniorb() {
+    let is_cycle = |trees: [ATree; 3]| {
+        let [root, again, null] = trees;
+        assert_eq!(root, again);
+        assert_eq!(null, None);
+        let root = root.expect("a root");
+        let child = root.tree_state().children[0].clone().expect("a child");
+        assert_eq!((&*root.tree_state().label, &*child.tree_state().label), ("root", "child"));
+        assert_eq!(child.tree_state().parent.as_ref(), Some(&root));
+        [Some(root.clone()), Some(root), None]
+    };
+    let is_leaf = |trees: [ATree; 3]| {
+        let [leaf, again, root] = trees;
+        assert_eq!(leaf, again);
+        let tree = leaf.clone().expect("a leaf");
+        assert_eq!(tree.tree_state().parent, root);
+        let view: Arc<dyn Leaf> = view(tree).expect("a leaf");
+        assert_eq!((&*view.tree_state().label, view.leaf_state().size), ("leaf", 7));
+        assert_eq!(view.leaf_state().marks, Some(Arc::new(Longs(vec![4, 5]))));
+        [leaf, again, root]
+    };
+    let read = [is_cycle(three(&octets_of(CYCLE))), is_leaf(three(&octets_of(LEAF)))];
+    // What we write of them is read the same.
+    let checks = [&is_cycle as &dyn Fn(_) -> _, &is_leaf];
+    for ((trees, is_same), ours) in read.iter().zip(checks).zip(OURS) {
+        let mut e = Encoder::new(Vec::new(), corbie::ByteOrder::LittleEndian);
+        trees.iter().for_each(|tree| values::TreeIdl::encode(tree, &mut e).expect("written"));
+        is_same(three(&e.to_vec()));
+        assert_eq!(e.to_vec(), octets_of(ours));
+    }
 }
 
 /// Octets that are no values are refused, and say where.

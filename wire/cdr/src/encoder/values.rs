@@ -21,6 +21,8 @@ pub(super) struct WrittenValues {
     /// Values in chunks that are being written, one in another.
     level: u32,
     chunk: Option<OpenChunk>,
+    /// The last end tag, and how long the message was after it.
+    ended: Option<(Placeholder, usize)>,
 }
 
 /// A chunk being written.
@@ -90,11 +92,20 @@ impl<'a> Encoder<'a> {
         self.end_chunk()?;
         let level = self.values().level;
         if is_chunked {
-            self.write_long(-(i32::try_from(level).unwrap_or(i32::MAX)));
+            self.write_end(level);
         }
         self.values().level -= u32::from(is_chunked);
         self.begin_chunk();
         written
+    }
+
+    /// Writes the end of a value: where one within it has just ended, by the same tag. omniORB does
+    /// not take one after the other.
+    fn write_end(&mut self, level: u32) {
+        let ended = self.values().ended.take().filter(|(_, len)| *len == self.len());
+        let tag = ended.map_or_else(|| self.reserve_ulong(), |(tag, _)| tag);
+        self.patch_ulong(tag, level.wrapping_neg());
+        self.values().ended = Some((tag, self.len()));
     }
 
     fn values(&mut self) -> &mut WrittenValues {
