@@ -66,8 +66,8 @@ pub mod protocol {
 /// What third-party transports are made of, and what servers learn of their peers.
 pub mod transport {
     pub use corbie_transport::{
-        Endpoint, PeerAddress, PeerCertificate, PeerProcess, PluggedAcceptor, PluggedEndpoint,
-        PluggedLink, Registry, Transport, UnixName,
+        Endpoint, PeerAddress, PeerCertificate, PeerOrigin, PeerProcess, PluggedAcceptor,
+        PluggedEndpoint, PluggedLink, Registry, Transport, UnixName,
     };
     pub use corbie_types::UiopProfile;
 }

@@ -5,36 +5,10 @@
 //! has fewer than are left: one alone has half of the places, and there is room for the next.
 
 use crate::budget::Seldom;
-use corbie::transport::PeerAddress;
+use corbie::transport::{PeerAddress, PeerOrigin};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// A peer, however many connections it has.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Peer {
-    /// A network of IPv6 is one peer: its hosts choose addresses as they like.
-    Address(IpAddr),
-    User(u32),
-    Here,
-    Other(PeerAddress),
-}
-
-impl Peer {
-    fn of(client: &PeerAddress) -> Self {
-        match (client.ip(), client.process()) {
-            (Some(IpAddr::V6(ip)), _) if ip.to_ipv4_mapped().is_none() => {
-                let network = ip.to_bits() & !u128::from(u64::MAX);
-                Peer::Address(IpAddr::V6(Ipv6Addr::from_bits(network)))
-            }
-            (Some(ip), _) => Peer::Address(ip.to_canonical()),
-            (None, Some(process)) => Peer::User(process.user),
-            (None, None) if *client == PeerAddress::Here => Peer::Here,
-            (None, None) => Peer::Other(client.clone()),
-        }
-    }
-}
 
 /// What waits.
 #[derive(Debug)]
@@ -50,7 +24,7 @@ pub(crate) struct Waiters {
 struct Seats {
     clients: usize,
     pulls: usize,
-    peers: HashMap<Peer, OfPeer>,
+    peers: HashMap<PeerOrigin, OfPeer>,
 }
 
 #[derive(Debug, Default)]
@@ -79,7 +53,7 @@ impl Waiters {
         let Seats { clients, pulls, peers } = &mut *state;
         let (clients_left, pulls_left) =
             (self.clients_max.saturating_sub(*clients), self.pulls_max.saturating_sub(*pulls));
-        let peer = Peer::of(&client);
+        let peer = client.origin();
         let of_peer = peers.entry(peer.clone()).or_default();
         let is_new = !of_peer.clients.contains_key(&client);
         let is_too_much =
@@ -117,7 +91,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut state = self.waiters.lock();
         let Seats { clients, pulls, peers } = &mut *state;
-        let Entry::Occupied(mut peer) = peers.entry(Peer::of(&self.client)) else { return };
+        let Entry::Occupied(mut peer) = peers.entry(self.client.origin()) else { return };
         let of_peer = peer.get_mut();
         if let Entry::Occupied(mut client) = of_peer.clients.entry(self.client.clone()) {
             *client.get_mut() -= 1;

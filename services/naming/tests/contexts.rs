@@ -14,7 +14,10 @@ use corbie_naming::store::embedded::Embedded;
 use corbie_naming::store::{ContextId, Store};
 use corbie_naming::{Change, Limits, NameComponent, NamingServer, Watch, parse};
 use corbie_testkit::servers::ScratchFolder;
+use corbie_testkit::{RawRequest, object_key_in};
 use fixture::Fixture;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -293,6 +296,44 @@ fn iterators_are_few_and_end_by_themselves() {
     }
     let ended = iterators[3].next_one().expect_err("it was idle");
     assert_eq!(ended.kind, SystemExceptionKind::ObjectNotExist);
+}
+
+/// A connection from another address of this machine, as from another machine.
+fn connect_from(host: u8, to: SocketAddr) -> TcpStream {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let socket = socket.expect("a socket");
+    let from: SocketAddr = ([127, 0, 0, host], 0).into();
+    socket.bind(&from.into()).expect("bound");
+    socket.connect(&to.into()).expect("connected");
+    socket.into()
+}
+
+#[test]
+fn a_peer_that_asks_for_very_many_iterators_ends_its_own() {
+    let limits = Limits { iterators: 20, ..Limits::default() };
+    let fixture = Fixture::new(limits);
+    for text in ["a", "b", "c"] {
+        fixture.root.bind(&name(text), None).expect("bound");
+    }
+    let list = || fixture.root.list(1).expect("listed").1.expect("there are more");
+    let honest = [list(), list()];
+    let body = fixture.root.as_object().ior().iiop_profiles().expect("profiles")[0].clone();
+    let to = format!("{}:{}", body.host, body.port).parse().expect("an address");
+    let mut greedy = connect_from(2, to);
+    let object_key = object_key_in(&fixture.server.root().as_object().to_string());
+    for request_id in 1..=100 {
+        let (operation, arguments) = ("list", &[0, 0, 0, 1]);
+        let request = RawRequest { object_key: &object_key, operation, request_id, arguments };
+        greedy.write_all(&request.octets()).expect("sent");
+        // The reply, as it comes in one piece.
+        assert!(greedy.read(&mut [0; 4096]).expect("answered") > 0);
+    }
+    assert_eq!(fixture.server.iterators(), 20);
+    for iterator in &honest {
+        iterator.next_one().expect("it is there");
+    }
+    // An honest client that comes now has one, too.
+    list().next_one().expect("it is there");
 }
 
 #[test]

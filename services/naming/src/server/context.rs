@@ -20,21 +20,26 @@ use crate::name::{self, BadUrl};
 use crate::refusal::{Refusal, system};
 use crate::store::{ContextId, Mode, StoreError, Target};
 use crate::{Name, NameComponent};
+use corbie::transport::PeerOrigin;
 use corbie::{CompletionStatus, Ior, Object, SystemException, minor};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// A naming context.
+/// A naming context, for one request.
 pub(super) struct Context {
     shared: Arc<Shared>,
     id: ContextId,
+    client: Client,
 }
+
+/// The peer that a request is of; none: a call of the process itself.
+pub(super) type Client = Arc<OnceLock<PeerOrigin>>;
 
 /// A text is at most this many times as long as its name: every character escaped, and the dot.
 const TEXT_FACTOR: usize = 2;
 
 impl Context {
-    pub(super) fn new(shared: Arc<Shared>, id: ContextId) -> Self {
-        Self { shared, id }
+    pub(super) fn new(shared: Arc<Shared>, id: ContextId, client: Client) -> Self {
+        Self { shared, id, client }
     }
 
     fn bind_object(
@@ -239,7 +244,8 @@ impl NamingContextServant for Context {
         let iterator = if cursor.is_at_end()? {
             None
         } else {
-            Some(self.shared.iterators.add(&self.shared.orb, cursor)?)
+            let client = self.client.get().cloned().unwrap_or(PeerOrigin::Here);
+            Some(self.shared.iterators.add(&self.shared.orb, cursor, client)?)
         };
         Ok((listed, iterator))
     }

@@ -1,8 +1,9 @@
 //! Iterators over the rest of a `list` (Naming Service 1.3 §2.3).
 //!
 //! An iterator is a place in a context, not a copy of it: it holds the name that it gave last.
-//! There are so many at most; one too many ends the one that was not used for longest, and one
-//! that is not used for a while ends. A client that comes back to it gets `OBJECT_NOT_EXIST`.
+//! There are so many at most; one too many ends that of the peer with most of them which was not
+//! used for longest, so a peer that asks for very many ends its own. One that is not used for a
+//! while ends. A client that comes back to it gets `OBJECT_NOT_EXIST`.
 
 use super::Limits;
 use crate::NameComponent;
@@ -11,6 +12,7 @@ use crate::cos_naming::{
 };
 use crate::refusal::system;
 use crate::store::{ContextId, Kind, Store, StoreError};
+use corbie::transport::PeerOrigin;
 use corbie::{CompletionStatus, ObjectId, Orb, Poa, SystemException, minor};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -73,6 +75,7 @@ pub(super) struct Iterators {
 /// One iterator. Lock "place": held while the store is read, so that two calls of one client give
 /// two parts.
 struct Place {
+    client: PeerOrigin,
     cursor: Mutex<Cursor>,
     used: Mutex<Instant>,
 }
@@ -121,11 +124,12 @@ impl Iterators {
         self.known().len()
     }
 
-    /// A new iterator, in place of the one that was not used for longest if there are too many.
+    /// A new iterator for `client`, in place of another one if there are too many.
     pub(super) fn add(
         self: &Arc<Self>,
         orb: &Orb,
         cursor: Cursor,
+        client: PeerOrigin,
     ) -> Result<BindingIterator, SystemException> {
         if orb.is_shut_down() {
             return Err(
@@ -133,25 +137,26 @@ impl Iterators {
             );
         }
         let cursor = Mutex::new(cursor);
-        let place = Arc::new(Place { cursor, used: Mutex::new(Instant::now()) });
+        let place = Arc::new(Place { client, cursor, used: Mutex::new(Instant::now()) });
         let servant = Iterator { iterators: Arc::downgrade(self), place: Arc::clone(&place) };
         let reference = self.poa.activate(BindingIteratorSkeleton::new(servant))?;
         let id = self.poa.reference_to_id(reference.as_object())?;
         let mut known = self.known();
-        let oldest = if known.len() >= self.most {
-            known.iter().min_by_key(|(_, place)| place.used()).map(|(id, _)| id.clone())
-        } else {
-            None
-        };
-        if let Some(oldest) = &oldest {
-            known.remove(oldest);
+        let one_too_many = (known.len() >= self.most).then(|| oldest_of_largest(&known)).flatten();
+        if let Some((id, _)) = &one_too_many {
+            known.remove(id);
         }
         known.insert(id, place);
         drop(known);
         self.came.notify_all();
-        if let Some(oldest) = oldest {
-            tracing::info!("an iterator ends, since there is one too many");
-            self.deactivate(&oldest);
+        if let Some((id, peer)) = one_too_many {
+            let most = self.most;
+            tracing::warn!(
+                ?peer,
+                most,
+                "an iterator ends: there are too many, and most are of this peer (--iterators-max)"
+            );
+            self.deactivate(&id);
         }
         Ok(reference)
     }
@@ -193,6 +198,18 @@ impl Iterators {
     fn known(&self) -> MutexGuard<'_, HashMap<ObjectId, Arc<Place>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of the peer that has most iterators, the one that was not used for longest.
+fn oldest_of_largest(known: &HashMap<ObjectId, Arc<Place>>) -> Option<(ObjectId, PeerOrigin)> {
+    let mut of_peers: HashMap<&PeerOrigin, usize> = HashMap::new();
+    for place in known.values() {
+        *of_peers.entry(&place.client).or_default() += 1;
+    }
+    let most = of_peers.values().copied().max()?;
+    let of_largest = known.iter().filter(|(_, place)| of_peers.get(&place.client) == Some(&most));
+    let (id, place) = of_largest.min_by_key(|(_, place)| place.used())?;
+    Some((id.clone(), place.client.clone()))
 }
 
 /// How long the thread that ends idle iterators sleeps before it sees whether its server is gone.

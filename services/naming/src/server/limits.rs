@@ -23,7 +23,8 @@ pub struct Limits {
     /// Bindings in one answer of `list` or `next_n`; a client that asks for more gets these, and
     /// an iterator.
     pub list: usize,
-    /// Iterators at a time; beyond it the one that was not used for longest ends.
+    /// Iterators at a time; beyond it that of the peer with most which was not used for longest
+    /// ends.
     pub iterators: usize,
     /// An iterator that is not used for so long ends.
     pub iterator_idle: Duration,

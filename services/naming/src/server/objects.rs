@@ -5,13 +5,15 @@
 //! (CORBA 3.3 P1 §15.3.7). Used by `server` and `walk` to turn contexts into references and back.
 
 use super::Shared;
-use super::context::Context;
+use super::context::{Client, Context};
 use crate::cos_naming::{NamingContextExt, NamingContextExtSkeleton};
 use crate::refusal::system;
 use crate::store::{ContextId, StoreError};
+use corbie::codegen::View;
 use corbie::{
     Cookie, IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, RequestProcessing,
-    Servant, ServantLocator, ServantManager, ServantRefusal, ServantRetention, SystemException,
+    Servant, ServantLocator, ServantManager, ServantRefusal, ServantRetention, ServerRequest,
+    SystemException,
 };
 use std::sync::{Arc, Weak};
 
@@ -70,6 +72,27 @@ impl Objects {
     }
 }
 
+/// The servant of one request, which tells the context which peer it is of.
+struct OfClient {
+    skeleton: NamingContextExtSkeleton<Context>,
+    client: Client,
+}
+
+impl Servant for OfClient {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        self.skeleton._interfaces()
+    }
+
+    fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        let _ = self.client.set(request.peer().origin());
+        self.skeleton._dispatch(request)
+    }
+
+    fn _view<'a>(&'a self, view: &mut View<'a>) {
+        self.skeleton._view(view);
+    }
+}
+
 /// Makes servants for requests. The server that is gone serves no more.
 struct Contexts {
     shared: Weak<Shared>,
@@ -89,8 +112,10 @@ impl ServantLocator for Contexts {
         if operation.starts_with('_') && !shared.store.exists(context).map_err(|e| system(&e))? {
             return Err(not_there().into());
         }
-        let servant = NamingContextExtSkeleton::new(Context::new(shared, context));
-        Ok((Arc::new(servant), Box::new(())))
+        let client = Client::default();
+        let skeleton =
+            NamingContextExtSkeleton::new(Context::new(shared, context, Arc::clone(&client)));
+        Ok((Arc::new(OfClient { skeleton, client }), Box::new(())))
     }
 
     fn postinvoke(
