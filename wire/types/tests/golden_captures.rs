@@ -258,8 +258,9 @@ fn check(text: &str, names: usize, orders: usize, same_octets: bool) {
             Any::encode(&any, &mut e).expect("it can be sent");
             let written = e.to_vec();
             assert_eq!(Any::decode(&mut Decoder::new(&written, again)), Ok(any.clone()));
-            // JacORB's labels of `default` are octets, whatever the discriminator is.
-            let is_like_ours = same_octets && !name.starts_with("big");
+            // JacORB's labels of `default` are octets, whatever the discriminator is, and it repeats
+            // the type of a reference by an indirection, which some ORBs refuse.
+            let is_like_ours = same_octets && !name.starts_with("big") && name != "targets";
             if is_like_ours && again == order {
                 assert_eq!(written, octets, "{name} {order}");
             }

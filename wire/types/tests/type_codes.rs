@@ -117,6 +117,25 @@ fn octets_by_the_book() {
 }
 
 #[test]
+fn indirections_lead_only_to_what_all_orbs_take() {
+    let is_repeated = |of: TypeCode| {
+        let twice = [("a", of.clone()), ("b", of)];
+        let both = TypeCode::structure("IDL:Both:1.0", "Both", &twice);
+        round_trip(&both);
+        let octets = written(&both, BIG, 0);
+        octets.windows(4).any(|word| word == [0xff; 4])
+    };
+    let point = TypeCode::structure("IDL:P:1.0", "P", &[("x", TypeCode::LONG)]);
+    assert!(is_repeated(TypeCode::alias("IDL:L:1.0", "L", TypeCode::LONG)));
+    assert!(is_repeated(point.clone()));
+    assert!(!is_repeated(TypeCode::enumeration("IDL:E:1.0", "E", &["one", "two"])));
+    assert!(!is_repeated(TypeCode::interface("IDL:I:1.0", "I")));
+    assert!(!is_repeated(TypeCode::sequence(TypeCode::SHORT, 0)));
+    assert!(!is_repeated(TypeCode::value_box("IDL:B:1.0", "B", TypeCode::LONG)));
+    assert!(is_repeated(TypeCode::sequence(point, 0)), "of its elements");
+}
+
+#[test]
 fn recursion_is_an_indirection_to_the_enclosing_definition() {
     let octets = written(&tree(), BIG, 0);
     let marker = octets.windows(4).position(|w| w == [0xff; 4]).expect("an indirection");

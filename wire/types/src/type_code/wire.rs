@@ -94,6 +94,12 @@ fn read_and_remember(octets: usize, d: &mut Decoder<'_>) -> Result<TypeCode, Err
     Ok(type_code)
 }
 
+/// Whether others take an indirection to it: some do only to these, though the specification allows
+/// it to all (an enum that came again was MARSHAL at such a peer).
+fn is_repeatable(kind: TcKind) -> bool {
+    matches!(kind, TcKind::Struct | TcKind::Union | TcKind::Value | TcKind::Event | TcKind::Alias)
+}
+
 /// Where TypeCodes stand in the outermost TypeCode.
 #[derive(Default)]
 struct Writer {
@@ -141,7 +147,7 @@ impl Writer {
                 self.open.pop();
                 result?;
                 // With placeholders it may mean something else elsewhere.
-                if shape.free.is_empty() {
+                if shape.free.is_empty() && is_repeatable(shape.kind) {
                     self.done.insert(identity, at);
                 }
             }
