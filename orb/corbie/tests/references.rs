@@ -227,6 +227,7 @@ fn the_objects_of_the_orb_itself_are_initial_references() {
 }
 
 #[test]
+#[allow(clippy::mutable_key_type, reason = "what a reference is hashed by does not change")]
 fn references_are_compared_by_what_they_say() {
     let orb = loopback_orb(&[]);
     let mut profile = corbie::types::IiopProfile::new(Version::V1_2, "192.0.2.7", 4711, *b"key");

@@ -28,7 +28,7 @@ use crate::poa_manager::{PoaManager, PoaManagerFactory};
 use crate::policies::PoaPolicies;
 use crate::slots::SlotName;
 use crate::thread_model::Turns;
-use crate::transitions::Transitions;
+use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
 use corbie_threads::lock::{RankedRw, rank};
 use corbie_upcall::Gate;
@@ -180,6 +180,31 @@ impl PoaInner {
 
     pub(crate) fn set_published(&self) {
         self.is_published.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn name(&self) -> &[u8] {
+        self.name.as_bytes()
+    }
+
+    /// The children that adapter activators are making.
+    pub(crate) fn making(&self) -> &Transitions {
+        &self.family.making
+    }
+
+    /// Whether an adapter activator is making it.
+    pub(crate) fn is_being_made(&self) -> bool {
+        self.gate.bits() & closed::MAKING != 0
+    }
+
+    /// Whether this thread is in the adapter activator that makes it.
+    pub(crate) fn is_made_by_this_thread(&self) -> bool {
+        let parent = self.parent.as_ref().and_then(Weak::upgrade);
+        parent.is_some_and(|parent| parent.is_making(&self.name))
+    }
+
+    /// Whether this thread is in the adapter activator that makes the child `name`.
+    pub(crate) fn is_making(&self, name: &str) -> bool {
+        self.making().busy(name.as_bytes()) == Busy::ThisThread
     }
 
     pub(crate) fn path(&self) -> &[u8] {

@@ -41,7 +41,8 @@ pub(crate) fn stop(orb: &Orb, patience: Option<Duration>) {
         wait_for_upcalls(server, deadline);
         last_answers = deadline.max(Instant::now() + FAREWELL).min(Instant::now() + LAST_ANSWERS);
     }
-    for reason in [Reason::UntilActive, Reason::ForTurn, Reason::ForMainThread] {
+    use Reason::{ForMainThread, ForServant, ForTurn, UntilActive};
+    for reason in [UntilActive, ForServant, ForTurn, ForMainThread] {
         server.held_queues.give_up(reason);
     }
     for connection in &connections {

@@ -5,8 +5,9 @@
 //! the object: servant managers and adapter activators are not called for requests that wait.
 
 use crate::closed;
-use crate::poa::PoaInner;
+use crate::poa::{Poa, PoaInner};
 use crate::poa_manager::{self, PoaManagerState};
+use crate::policies::RequestOrder;
 use crate::thread_model::Turn;
 use corbie_core::server::{LocalRefusal, ServerRequest};
 use corbie_types::SystemException;
@@ -30,7 +31,8 @@ impl Pass<'_> {
     /// the request is to ask again.
     #[allow(clippy::unused_self, reason = "only the holder of a pass may ask")]
     pub(crate) fn in_spite_of(&self) -> u32 {
-        closed::SERIALISED | closed::DRAINING | closed::ONE_THREAD | closed::AWAITED
+        let waited = closed::MAKING | closed::AWAITING_OBJECTS;
+        closed::SERIALISED | closed::DRAINING | closed::ONE_THREAD | closed::AWAITED | waited
     }
 }
 
@@ -52,6 +54,32 @@ impl PoaInner {
             Some(turn) => Admitted::Serve(Pass { _turn: turn }),
             None => Admitted::Held,
         })
+    }
+
+    /// Whether `request`, for the object `id` of this POA, waits until the POA or the object is
+    /// made, or behind requests that do.
+    ///
+    /// # Errors
+    /// `TRANSIENT` (`COMPLETED_NO`) when the ORB shuts down.
+    #[cold]
+    pub(crate) fn keeps_waiting(
+        &self,
+        id: &[u8],
+        request: &mut ServerRequest<'_>,
+    ) -> Result<bool, SystemException> {
+        let bits = self.gate.bits();
+        if bits & closed::MAKING != 0
+            && let Some(Poa(parent)) = self.handle().and_then(|poa| poa.the_parent())
+            && parent.making().hold_while_busy(self.name(), request)?
+        {
+            return Ok(true);
+        }
+        if bits & closed::AWAITING_OBJECTS == 0 {
+            return Ok(false);
+        }
+        // What the client does not wait for keeps its order with all that it sent.
+        let is_ordered = self.policies.request_order == RequestOrder::AsSent;
+        self.transitions.follow(id, is_ordered || !request.response_expected(), request)
     }
 
     /// Whether a call of this process may be made on this thread now.

@@ -6,14 +6,14 @@
 //! again.
 
 use super::admission::{Admitted, Pass};
-use super::servant_search::{Found, Located, Search};
+use super::servant_search::{Awaited, Found, Located, Search};
 use super::target::{self, RequestTarget, Step};
 use super::{no_object, serve};
 use crate::dispatch::RootPoa;
 use crate::poa::upcall_context;
 use corbie_core::Object;
 use corbie_core::server::{LocalRefusal, Servant, ServerRequest, caught};
-use corbie_types::SystemException;
+use corbie_types::{SystemException, minor};
 use corbie_upcall::Upcall;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(super) enum Way<R> {
     Called(R),
     /// The client is to call another object.
     Forward(Object),
+    /// A thread is busy with the object.
+    Wait(Awaited),
     /// Something has changed on the way.
     Again,
 }
@@ -43,11 +45,20 @@ impl RootPoa {
                 Step::There(target) => target,
                 Step::Missing { parent, name } => {
                     let Admitted::Serve(_pass) = parent.0.admit(request)? else { return Ok(()) };
-                    target::activate(&parent, name)?;
-                    continue;
+                    match target::activate(&parent, name)? {
+                        Some(epoch)
+                            if parent.0.making().hold(name.as_bytes(), epoch, request)? =>
+                        {
+                            return Ok(());
+                        }
+                        _ => continue,
+                    }
                 }
             };
             let Admitted::Serve(pass) = target.poa.admit(request)? else { return Ok(()) };
+            if target.poa.keeps_waiting(target.key.id(), request)? {
+                return Ok(());
+            }
             let operation = request.operation();
             let mut run = |servant: &Arc<dyn Servant>, located: Option<Located<'r>>| match located {
                 None => serve(&**servant, request),
@@ -56,6 +67,12 @@ impl RootPoa {
             match target.call(&pass, operation, key, &mut run)? {
                 Way::Called(outcome) => return outcome,
                 Way::Forward(object) => return request.forward(&object),
+                Way::Wait(awaited) => {
+                    let transitions = &target.poa.transitions;
+                    if transitions.hold(target.key.id(), awaited.epoch, request)? {
+                        return Ok(());
+                    }
+                }
                 Way::Again => {}
             }
         }
@@ -74,11 +91,16 @@ impl RootPoa {
                 Step::There(target) => target,
                 Step::Missing { parent, name } => {
                     let _pass = parent.0.admit_call()?;
-                    target::activate(&parent, name)?;
+                    if target::activate(&parent, name)?.is_some() {
+                        return Err(elsewhere_unless(parent.0.is_making(name)));
+                    }
                     continue;
                 }
             };
             let pass = target.poa.admit_call()?;
+            if target.poa.is_being_made() {
+                return Err(elsewhere_unless(target.poa.is_made_by_this_thread()));
+            }
             if target.poa.locates_for_messages() {
                 return Err(LocalRefusal::Remote);
             }
@@ -89,6 +111,7 @@ impl RootPoa {
             match target.call(&pass, operation, &key, &mut run)? {
                 Way::Called(ended) => return ended.map_err(LocalRefusal::Raised),
                 Way::Forward(object) => return Err(LocalRefusal::Forward(object)),
+                Way::Wait(awaited) => return Err(elsewhere_unless(awaited.is_own)),
                 Way::Again => {}
             }
         }
@@ -131,6 +154,7 @@ impl RequestTarget<'_> {
             }
             Found::Forward(object) => Way::Forward(object),
             Found::Nothing => return Err(no_object(operation, object_key)),
+            Found::Wait(awaited) => Way::Wait(awaited),
             Found::Again => Way::Again,
         })
     }
@@ -148,4 +172,14 @@ fn serve_located<'o>(
     request.set_postinvoke(Box::new(move || located.postinvoke()));
     let served = caught(operation, Some(peer), || serve(&*servant, request));
     request.postinvoke().and(served)
+}
+
+/// A call of this process has to wait, which a request does in no thread. One that the calling
+/// thread would wait for itself is refused (`is_own`).
+fn elsewhere_unless(is_own: bool) -> LocalRefusal {
+    if !is_own {
+        return LocalRefusal::Remote;
+    }
+    let why = "the calling thread is making or ending this object or its POA right now";
+    LocalRefusal::Raised(minor::TRANSIENT_REQUEST_DISCARDED.no(why))
 }

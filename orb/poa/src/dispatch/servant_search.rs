@@ -16,7 +16,6 @@ use corbie_core::server::ActiveObject;
 use corbie_core::server::Servant;
 use corbie_types::{SystemException, minor};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A search for one request, whose operation lives for `'o`.
 pub(super) struct Search<'s, 'o> {
@@ -34,8 +33,18 @@ pub(super) enum Found<'o> {
     Located(Located<'o>),
     Forward(Object),
     Nothing,
+    /// A thread is busy with the object.
+    Wait(Awaited),
     /// Something has changed: look again.
     Again,
+}
+
+/// The end of what a thread does with an object.
+pub(super) struct Awaited {
+    /// Of the POA's transitions, before it was seen.
+    pub(super) epoch: u64,
+    /// Whether it is the calling thread that does it.
+    pub(super) is_own: bool,
 }
 
 /// What is in the way of a request in the active object map.
@@ -80,9 +89,9 @@ impl<'o> Search<'_, 'o> {
                 self.poa.default_servant().map(Found::Default).ok_or_else(no_default_servant)
             }
             (RequestProcessing::ServantManager, Listed::Leaving(place)) => {
-                self.wait_for_departure(epoch, place)
+                Ok(self.wait(epoch, place))
             }
-            (RequestProcessing::ServantManager, Listed::No) if retains => self.incarnate(),
+            (RequestProcessing::ServantManager, Listed::No) if retains => self.incarnate(epoch),
             (RequestProcessing::ServantManager, Listed::No) => self.locate(),
         }
     }
@@ -99,30 +108,22 @@ impl<'o> Search<'_, 'o> {
     }
 
     /// CORBA 3.3 P1 §15.3.6: a new incarnation waits for the end of etherealisation, and for one
-    /// that is under way. Where the thread would wait for itself, the client may try again.
-    fn wait_for_departure(
-        &self,
-        epoch: u64,
-        place: Option<u32>,
-    ) -> Result<Found<'o>, SystemException> {
-        let itself = match place {
+    /// that is under way.
+    fn wait(&self, epoch: u64, place: Option<u32>) -> Found<'o> {
+        let is_own = match place {
             Some(index) => self.poa.is_entered_by_this_thread_at(index),
             None => self.poa.transitions.busy(self.key.id()) == Busy::ThisThread,
         };
-        let patience = self.poa.orb.settings().request_timeout;
-        let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
-        if itself || !self.poa.transitions.wait(epoch, deadline) {
-            return Err(minor::TRANSIENT_REQUEST_DISCARDED
-                .no("the object is being deactivated or activated"));
-        }
-        Ok(Found::Again)
+        Found::Wait(Awaited { epoch, is_own })
     }
 
-    fn incarnate(&self) -> Result<Found<'o>, SystemException> {
+    fn incarnate(&self, epoch: u64) -> Result<Found<'o>, SystemException> {
         let activator: Arc<dyn ServantActivator> =
             self.poa.servant_activator().ok_or_else(no_servant_manager)?;
         let id = self.key.id();
-        let Some(_transition) = self.poa.transitions.begin(id) else { return Ok(Found::Again) };
+        let Some(_transition) = self.poa.transitions.begin(id) else {
+            return Ok(self.wait(epoch, None));
+        };
         // It may have been activated since we looked.
         let is_there = |map: &ActiveObjectMap| map.by_id(id).is_some();
         if self.poa.objects.read(is_there)? {

@@ -56,7 +56,7 @@ impl RootPoa {
         let names = path.strip_suffix(b"\0").unwrap_or_default().split(|octet| *octet == 0);
         for name in names {
             let name = std::str::from_utf8(name).map_err(|_| no_adapter("a request"))?;
-            match parent.child_for_requests(name) {
+            match parent.living_child(name) {
                 Some(child) => parent = child,
                 None => return Ok(Step::Missing { parent, name }),
             }
@@ -80,14 +80,15 @@ impl RootPoa {
     }
 }
 
-/// Makes the POA `name`: the adapter activator of `parent` is asked.
+/// Makes the POA `name`: the adapter activator of `parent` is asked. When it is being made or ended
+/// already, the request is to wait for a change since the epoch that is given.
 ///
 /// # Errors
 /// `OBJECT_NOT_EXIST` minor 2 when it is not made, `OBJ_ADAPTER` minor 1 when the activator raised
 /// an exception.
-pub(super) fn activate(parent: &Poa, name: &str) -> Result<(), SystemException> {
-    match parent.find_poa(name, true) {
-        Ok(_) => Ok(()),
+pub(super) fn activate(parent: &Poa, name: &str) -> Result<Option<u64>, SystemException> {
+    match parent.make_for_request(name) {
+        Ok(awaited) => Ok(awaited),
         Err(PoaError::System(exception)) => Err(exception),
         Err(_) => Err(no_adapter(name)),
     }

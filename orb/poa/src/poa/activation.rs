@@ -131,7 +131,7 @@ impl PoaInner {
             if obstacle.is_some_and(|index| self.is_entered_by_this_thread_at(index)) {
                 return Err(PoaError::ObjectAlreadyActive(ObjectId::new(id)));
             }
-            self.transitions.wait(epoch, None);
+            self.transitions.wait(epoch);
         }
     }
 

@@ -3,8 +3,9 @@
 //! Called by applications, and by `dispatch` for persistent keys whose POA is not there
 //! (adapter activators, §15.3.3).
 
+use super::family::{FamilyGuard, FamilyState};
 use super::{AdapterActivator, Family, Life, Poa, PoaError, PoaInner, Registry, Servants};
-use crate::active_object_map::{MapLock, MapShape, this_thread};
+use crate::active_object_map::{MapLock, MapShape};
 use crate::closed;
 use crate::object_key::hash_of_path;
 use crate::poa_manager::{Managed, PoaManager};
@@ -12,7 +13,7 @@ use crate::policies::{
     Collocation, Lifespan, PoaPolicies, PoaPolicy, RequestOrder, Synchronization,
 };
 use crate::thread_model::Turns;
-use crate::transitions::Transitions;
+use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
 use corbie_threads::lock::RankedRw;
 use corbie_types::{SystemException, minor};
@@ -52,6 +53,9 @@ impl Poa {
             gate.change(closed::ONE_THREAD, 0);
         }
         let shape = MapShape::of(&policies);
+        if let Some(parent) = parent {
+            parent.making().guard(name.as_bytes(), &gate);
+        }
         let inner = Arc::new_cyclic(|myself: &Weak<PoaInner>| PoaInner {
             myself: Weak::clone(myself),
             orb: orb.clone(),
@@ -65,8 +69,8 @@ impl Poa {
             manager,
             objects: MapLock::new(policies.synchronization, shape, &gate),
             turns: Turns::new(orb, policies.thread, &gate),
+            transitions: Transitions::new(closed::AWAITING_OBJECTS, Some(Arc::clone(&gate))),
             gate,
-            transitions: Transitions::default(),
             cleanup_in_progress: AtomicBool::new(false),
             family: Family::default(),
             servants: Servants::default(),
@@ -133,9 +137,7 @@ impl Poa {
         let child =
             Poa::register(NewPoa { orb, registry, parent, name, path: &path, policies, manager })?;
         family.children.insert(name.to_owned(), Arc::clone(&child.0));
-        if !family.is_made_here(name) {
-            registry.publish(&child.0);
-        }
+        registry.publish(&child.0);
         Ok(child)
     }
 
@@ -146,43 +148,69 @@ impl Poa {
     /// [`PoaError::AdapterNonExistent`]; `OBJ_ADAPTER` minor 1 when the adapter activator raised an
     /// exception.
     pub fn find_poa(&self, name: &str, activate_it: bool) -> Result<Poa, PoaError> {
-        let missing = || PoaError::AdapterNonExistent(name.to_owned());
         let mut turn = None;
         let mut family = self.0.family.lock();
         let activator = loop {
-            match family.children.get(name) {
-                Some(child) if child.is_alive() => {
-                    if !(activate_it && family.is_made_elsewhere(name)) {
-                        return Ok(Poa(Arc::clone(child)));
-                    }
-                }
-                // It is being destroyed: a new one can be made once it is gone. A thread inside it
-                // would wait for itself.
-                Some(child) if activate_it && !self.is_inside(child) => {}
-                Some(_) => return Err(missing()),
-                None if !activate_it || family.is_made_here(name) => return Err(missing()),
-                None if family.is_made_elsewhere(name) => {}
-                None if turn.is_some() => break self.activator().ok_or_else(missing)?,
-                None => {
+            match self.look_for(&family, name, Asker::Application { activate_it })? {
+                Child::There(child) => return Ok(child),
+                Child::Wait => family = self.0.family.wait(family),
+                Child::Unknown(activator) if turn.is_some() => break activator,
+                Child::Unknown(_) => {
                     // Before the name is taken: another thread that has the turn may want it.
                     drop(family);
                     turn = Some(self.0.turns.wait());
                     family = self.0.family.lock();
-                    continue;
                 }
             }
-            family = self.0.family.wait(family);
         };
-        family.activating.insert(name.to_owned(), this_thread());
-        drop(family);
-        self.ask(&*activator, name)?.ok_or_else(missing)
+        self.ask(&*activator, name, family)
     }
 
-    /// The child of that name as requests see it: not before its adapter activator has returned.
-    pub(crate) fn child_for_requests(&self, name: &str) -> Option<Poa> {
+    /// As [`Poa::find_poa`], for a request, which waits in no thread: for a change since the epoch
+    /// of [`PoaInner::making`] that is given.
+    ///
+    /// # Errors
+    /// As [`Poa::find_poa`].
+    pub(crate) fn make_for_request(&self, name: &str) -> Result<Option<u64>, PoaError> {
+        let epoch = self.0.making().epoch();
         let family = self.0.family.lock();
-        let child = family.children.get(name).filter(|child| child.is_alive())?;
-        (!family.is_made_elsewhere(name)).then(|| Poa(Arc::clone(child)))
+        match self.look_for(&family, name, Asker::Request)? {
+            Child::There(_) => Ok(None),
+            Child::Wait => Ok(Some(epoch)),
+            Child::Unknown(activator) => self.ask(&*activator, name, family).map(|_| None),
+        }
+    }
+
+    fn look_for(&self, family: &FamilyState, name: &str, asker: Asker) -> Result<Child, PoaError> {
+        let missing = || PoaError::AdapterNonExistent(name.to_owned());
+        let activate_it = asker != Asker::Application { activate_it: false };
+        let is_being_made = match self.0.making().busy(name.as_bytes()) {
+            Busy::No => false,
+            // An activator finds what it makes; requests that it causes do not.
+            Busy::ThisThread => asker == Asker::Request,
+            Busy::OtherThread => true,
+        };
+        match family.children.get(name) {
+            Some(child) if child.is_alive() && !(activate_it && is_being_made) => {
+                Ok(Child::There(Poa(Arc::clone(child))))
+            }
+            // It is being destroyed: a new one can be made once it is gone. A thread inside it
+            // would wait for itself.
+            Some(child) if activate_it && (child.is_alive() || !self.is_inside(child)) => {
+                Ok(Child::Wait)
+            }
+            None if activate_it && is_being_made => Ok(Child::Wait),
+            None if activate_it && !self.0.is_making(name) => {
+                self.activator().map(Child::Unknown).ok_or_else(missing)
+            }
+            _ => Err(missing()),
+        }
+    }
+
+    /// The child of that name, unless it is being destroyed.
+    pub(crate) fn living_child(&self, name: &str) -> Option<Poa> {
+        let family = self.0.family.lock();
+        family.children.get(name).filter(|child| child.is_alive()).cloned().map(Poa)
     }
 
     /// Whether this thread serves a request of `child` or of a POA below it.
@@ -190,8 +218,15 @@ impl Poa {
         self.0.registry.is_inside_below(child.path())
     }
 
-    /// Has `activator` make `name`, which is noted as being made.
-    fn ask(&self, activator: &dyn AdapterActivator, name: &str) -> Result<Option<Poa>, PoaError> {
+    /// Has `activator` make `name`, which no thread is making.
+    fn ask(
+        &self,
+        activator: &dyn AdapterActivator,
+        name: &str,
+        family: FamilyGuard<'_>,
+    ) -> Result<Poa, PoaError> {
+        self.0.making().try_begin(name.as_bytes());
+        drop(family);
         let made = Made { parent: &self.0, name };
         let answer = activator.unknown_adapter(self, name);
         let is_there = answer.map_err(|exception| {
@@ -200,7 +235,8 @@ impl Poa {
         })?;
         drop(made);
         let child = || self.0.family.lock().children.get(name).cloned();
-        Ok(if is_there { child().map(Poa) } else { None })
+        let made = if is_there { child() } else { None };
+        made.map(Poa).ok_or_else(|| PoaError::AdapterNonExistent(name.to_owned()))
     }
 }
 
@@ -212,14 +248,25 @@ struct Made<'m> {
 
 impl Drop for Made<'_> {
     fn drop(&mut self) {
-        let mut family = self.parent.family.lock();
-        family.activating.remove(self.name);
-        if let Some(child) = family.children.get(self.name).filter(|child| child.is_alive()) {
-            self.parent.registry.publish(child);
-        }
-        drop(family);
+        self.parent.making().end(self.name.as_bytes());
         self.parent.family.note_change();
     }
+}
+
+/// What asks for a child.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    Application { activate_it: bool },
+    Request,
+}
+
+/// What became of asking.
+enum Child {
+    There(Poa),
+    /// It is being made or ended.
+    Wait,
+    /// The adapter activator may make it.
+    Unknown(Arc<dyn AdapterActivator>),
 }
 
 #[cold]

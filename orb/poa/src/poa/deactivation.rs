@@ -214,7 +214,7 @@ impl Managed for PoaInner {
             if !is_ending && !self.transitions.are_under_way() {
                 return;
             }
-            self.transitions.wait(epoch, None);
+            self.transitions.wait(epoch);
         }
     }
 }

@@ -2,27 +2,34 @@
 //! (CORBA 3.3 P1 §15.3.3). Used by `creation` and `destruction`.
 
 use super::PoaInner;
-use crate::active_object_map::this_thread;
+use crate::closed;
+use crate::transitions::Transitions;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-#[derive(Default)]
 pub(super) struct Family {
     state: Ranked<rank::PoaFamily, FamilyState>,
     changed: Signal,
+    /// Names that the adapter activator is asked for.
+    pub(super) making: Transitions,
 }
 
 #[derive(Default)]
 pub(super) struct FamilyState {
     pub(super) children: BTreeMap<String, Arc<PoaInner>>,
-    /// Names that the adapter activator is asked for, with the thread that asks.
-    pub(super) activating: HashMap<String, u64>,
     /// Children that have no name any more and whose objects are being etherealised.
     pub(super) ending: usize,
 }
 
-type FamilyGuard<'f> = Guard<'f, rank::PoaFamily, FamilyState>;
+pub(super) type FamilyGuard<'f> = Guard<'f, rank::PoaFamily, FamilyState>;
+
+impl Default for Family {
+    fn default() -> Self {
+        let making = Transitions::new(closed::MAKING, None);
+        Family { state: Ranked::default(), changed: Signal::new(), making }
+    }
+}
 
 impl Family {
     pub(super) fn lock(&self) -> FamilyGuard<'_> {
@@ -37,6 +44,7 @@ impl Family {
     pub(super) fn note_change(&self) {
         drop(self.lock());
         self.changed.wake_all();
+        self.making.note_change();
     }
 
     pub(super) fn children(&self) -> Vec<Arc<PoaInner>> {
@@ -45,16 +53,6 @@ impl Family {
 }
 
 impl FamilyState {
-    /// Whether another thread is having `name` made.
-    pub(super) fn is_made_elsewhere(&self, name: &str) -> bool {
-        self.activating.get(name).is_some_and(|thread| *thread != this_thread())
-    }
-
-    /// Whether this thread is having `name` made.
-    pub(super) fn is_made_here(&self, name: &str) -> bool {
-        self.activating.get(name) == Some(&this_thread())
-    }
-
     /// Whether no child is left, with or without a name.
     pub(super) fn is_empty(&self) -> bool {
         self.children.is_empty() && self.ending == 0

@@ -37,6 +37,8 @@ ranks! {
     PoaTable = 12, "table of POAs";
     /// The active objects of a POA.
     ObjectMap = 14, "active object map";
+    /// Objects and POAs on their way in or out, and the requests that wait for them.
+    PoaKeys = 16, "keys of a POA on their way";
     /// Threads that sleep until their ORB has work for them.
     Sleepers = 18, "sleepers";
     /// Requests that are held.

@@ -27,6 +27,9 @@ pub enum Reason {
     ForTurn,
     /// As [`Reason::ForTurn`], and only the main thread makes the upcall.
     ForMainThread,
+    /// A servant or its POA is being made, or being ended. None is refused, as with
+    /// [`Reason::ForTurn`]; all may be served at once then.
+    ForServant,
 }
 
 /// What is told of a queue.

@@ -165,7 +165,9 @@ fn charge(
 ) -> Result<Charge, SystemException> {
     match reason {
         Reason::UntilActive => Charge::until_active(orb, connection, octets),
-        Reason::ForTurn | Reason::ForMainThread => Ok(Charge::for_turn(orb, connection, octets)),
+        Reason::ForTurn | Reason::ForMainThread | Reason::ForServant => {
+            Ok(Charge::for_turn(orb, connection, octets))
+        }
     }
 }
 
