@@ -72,7 +72,10 @@ fn a_peer_has_its_share_of_connections_and_no_more() {
     let refused = log.line_with(&["connection refused", "connections_per_peer_max"], PATIENCE);
     assert!(refused.is_some());
     assert_eq!(first_call(&echo, "uiop").unwrap(), 8);
-    assert!(server.statistics().connections <= 6, "{:?}", server.statistics());
+    let statistics = server.statistics();
+    assert!(statistics.connections <= 6, "{statistics:?}");
+    assert!(statistics.refused_connections > 0, "{statistics:?}");
+    assert_eq!(statistics.evicted_connections, 0);
     server.shutdown(true);
 }
 
@@ -102,5 +105,8 @@ fn clients_whose_pulls_wait_make_room() {
     for _ in 0..3 {
         assert_eq!(first_call(&echo, "iiop").unwrap(), 8);
     }
+    let statistics = server.statistics();
+    assert!(statistics.evicted_connections >= 1, "{statistics:?}");
+    assert_eq!(statistics.refused_connections, 0);
     server.shutdown(false);
 }

@@ -50,7 +50,7 @@ use corbie_threads::connection_threads::StandIns;
 use due_responses::DueResponses;
 use listening::Listeners;
 use registry::Registry;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 /// Everything that one ORB serves with. Lock order: "listeners", "connections" (registry), then a
@@ -67,6 +67,8 @@ pub(crate) struct Server {
     has_order: AtomicBool,
     pub(crate) access: access::Access,
     pub(crate) closing: AtomicBool,
+    pub(crate) refused_connections: AtomicU64,
+    pub(crate) evicted_connections: AtomicU64,
     due_responses: DueResponses,
     held: held::HeldLimits,
     held_queues: held::Queues,

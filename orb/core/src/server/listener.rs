@@ -116,6 +116,7 @@ pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     let registry = &orb.server().registry;
     let peer = link.peer();
     if let Err(limit) = make_place(orb, &peer.origin()) {
+        orb.server().refused_connections.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(%peer, "connection refused: {limit} are open");
         link.shutdown();
         return;
@@ -180,6 +181,7 @@ fn evict(orb: &Orb, of: Option<&PeerOrigin>) -> bool {
         others.find(|c| c.close_if_idle())
     });
     let Some(found) = found else { return false };
+    orb.server().evicted_connections.fetch_add(1, Ordering::Relaxed);
     tracing::debug!(peer = %found.peer(), "connection closed to make room");
     orb.server().forget(found.state().accepted.id);
     true
