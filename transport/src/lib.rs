@@ -1,14 +1,15 @@
 //! Moves octets between processes; knows no GIOP.
 //!
-//! `orb/core/connection` is the only caller: it opens a [`Link`] to an [`Endpoint`], hands it
+//! `orb/connection` is the main caller: it opens a [`Link`] to an [`Endpoint`], hands it
 //! octets to send and space to receive into, and says through a [`Waiter`] how to pass the time
 //! until octets arrive. An [`Acceptor`] yields the links that peers open to us. Everything blocks
 //! or spins on the calling thread: there is no queue, no runtime and no thread here. Applications
 //! bring further transports along with [`Transport`].
 
-// layers: peer readiness < plugged < socket < tcp < unix < shm < endpoint < link < wait < acceptor
-//    registry
+// layers: peer readiness < plugged < socket < tcp < unix < shm < endpoint < link < connecting wait
+//    < acceptor registry
 mod acceptor;
+mod connecting;
 mod endpoint;
 mod link;
 mod peer;
@@ -22,6 +23,7 @@ mod unix;
 mod wait;
 
 pub use acceptor::Acceptor;
+pub use connecting::{Begun, Connecting};
 pub use endpoint::Endpoint;
 pub use link::Link;
 pub use peer::{PeerAddress, PeerCertificate, PeerIdentity, PeerOrigin, PeerProcess, own_user};

@@ -5,6 +5,7 @@
 
 use crate::PeerAddress;
 use crate::socket::SocketLink;
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -43,7 +44,18 @@ fn open(address: SocketAddr, timeout: Option<Duration>) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn link(socket: Socket, peer: SocketAddr) -> io::Result<SocketLink> {
+/// Begins to connect to `address`, without waiting.
+pub(crate) fn begin(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&address.into()) {
+        Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
+        _ => Ok(socket),
+    }
+}
+
+/// The link over `socket`, which is connected to `peer`.
+pub(crate) fn link(socket: Socket, peer: SocketAddr) -> io::Result<SocketLink> {
     socket.set_tcp_nodelay(true)?;
     socket.set_keepalive(true)?;
     Ok(SocketLink::new(socket, PeerAddress::Tcp(peer)))

@@ -63,6 +63,18 @@ fn open(name: &UnixName, timeout: Option<Duration>) -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// Connects to `name` if the server's queue has a place now.
+pub(crate) fn connect_now(name: &UnixName) -> io::Result<Option<SocketLink>> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&name.socket_address()?) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+        connected => connected?,
+    }
+    socket.set_nonblocking(false)?;
+    link(socket).map(Some)
+}
+
 fn too_late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the server did not accept the connection in time")
 }

@@ -9,7 +9,7 @@ mod script;
 
 use corbie::Interface as _;
 use corbie::codegen::Marshal;
-use corbie::policy::{Policy, SetOverrideType};
+use corbie::policy::{Policy, SetOverrideType, SyncScope};
 use corbie::{
     CompletionStatus, DynamicObject as _, Operation, PendingReply, Reply, ReplySink,
     SystemException, SystemExceptionKind as Kind,
@@ -188,6 +188,18 @@ fn a_call_waits_for_the_connect_of_another_no_longer_than_its_own_time() {
     let error = second.0.invoke(&DOUBLE, &|e| i64::encode(&2, e)).err().unwrap();
     is(&error, Kind::Timeout, CompletionStatus::No);
     assert!(begun.elapsed() < Duration::from_secs(5) && first.try_recv().is_err());
+    orb.shutdown(true);
+}
+
+#[test]
+fn a_oneway_that_waits_for_nothing_waits_for_no_connect() {
+    let hole = BlackHole::new();
+    let (orb, echo) = client(&hole.url(), &[]);
+    let none = [Policy::SyncScope(SyncScope::None)];
+    let echo = echo.set_policy_overrides(&none, SetOverrideType::Add).unwrap();
+    let begun = Instant::now();
+    echo.0.invoke_oneway(&DOUBLE, &|e| i64::encode(&1, e)).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     orb.shutdown(true);
 }
 

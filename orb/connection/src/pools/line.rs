@@ -22,6 +22,11 @@ impl<C> Default for Line<C> {
 }
 
 impl<C: Call> Line<C> {
+    /// How many calls wait.
+    pub(super) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
     /// Whether no call waits.
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()

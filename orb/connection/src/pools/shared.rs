@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+/// So many connections to one endpoint are opened at once for calls that want their own.
+const OPENING_MAX: usize = 8;
+
 /// What a pool has of connections that calls share.
 pub(super) struct Sharing<U: Opens> {
     /// Held for a look, and not while a connection is opened.
@@ -34,8 +37,10 @@ pub(super) struct Open<U: Opens> {
     pub(super) is_opening: bool,
     /// Calls that wait for the common one.
     pub(super) line: Line<U::Call>,
-    /// Calls that wait for a connection of their own; one is being opened for each.
+    /// Calls that wait for a connection of their own.
     pub(super) own_line: Line<U::Call>,
+    /// Connections that are being opened for them: one for each call, up to [`OPENING_MAX`].
+    pub(super) own_opening: usize,
 }
 
 /// What calls share, locked.
@@ -45,7 +50,7 @@ impl<U: Opens> Default for Sharing<U> {
     fn default() -> Self {
         let (common, own, is_opening) = (None, Vec::new(), false);
         let (line, own_line) = (Line::default(), Line::default());
-        let open = Open { common, own, is_opening, line, own_line };
+        let open = Open { common, own, is_opening, line, own_line, own_opening: 0 };
         let (opened, uses) = (Signal::new(), AtomicU64::new(0));
         Sharing { connections: Ranked::new(open), opened, uses }
     }
@@ -67,6 +72,14 @@ impl<U: Opens> Open<U> {
             }
         };
         found.cloned()
+    }
+
+    /// Whether another connection is to be opened for the line of calls that want their own, which
+    /// is counted then.
+    pub(super) fn opens_own(&mut self) -> bool {
+        let opens = self.own_opening < self.own_line.len().min(OPENING_MAX);
+        self.own_opening += usize::from(opens);
+        opens
     }
 
     fn forget_closed(&mut self) {

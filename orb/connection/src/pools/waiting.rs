@@ -67,15 +67,18 @@ impl<U: Opens> Pool<U> {
         if let Err(call) = line.push(call, calls_max, octets_max) {
             return Err((call, NotInLine::Fault(ConnectionFault::Full)));
         }
-        if lease == Lease::Shared {
-            shared.is_opening = true;
-            self.note_shared_use();
-        }
+        let opens = match lease {
+            Lease::Shared => {
+                self.note_shared_use();
+                !std::mem::replace(&mut shared.is_opening, true)
+            }
+            Lease::Exclusive | Lease::Reserved => shared.opens_own(),
+        };
         drop(shared);
         if let Some(deadline) = deadline {
             U::pools(context).line_clock().expect(context, deadline);
         }
-        if begins {
+        if opens {
             U::pools(context).connector().open(context, self, lease);
         }
         Ok(())
@@ -96,10 +99,18 @@ impl<U: Opens> Pool<U> {
         match (lease, opened) {
             (Lease::Shared, Ok(connection)) => self.send_line(context, &connection),
             (Lease::Shared, Err(fault)) => self.fail_line(&fault),
-            (Lease::Exclusive | Lease::Reserved, Ok(connection)) => self.send_own(&connection),
-            (Lease::Exclusive | Lease::Reserved, Err(fault)) => {
-                let call = self.lock_shared().own_line.pop();
-                call.into_iter().for_each(|call| U::failed(call, fault.again()));
+            (Lease::Exclusive | Lease::Reserved, opened) => {
+                self.lock_shared().own_opening -= 1;
+                match opened {
+                    Ok(connection) => self.send_own(&connection),
+                    Err(fault) => {
+                        let call = self.lock_shared().own_line.pop();
+                        call.into_iter().for_each(|call| U::failed(call, fault.again()));
+                    }
+                }
+                if self.lock_shared().opens_own() {
+                    U::pools(context).connector().open(context, self, lease);
+                }
             }
         }
     }

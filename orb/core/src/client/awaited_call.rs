@@ -187,12 +187,38 @@ impl<'a> Invocation<'_, 'a> {
     /// What went wrong, and whether another attempt is safe.
     fn put(&self, target: &Target, ior: &Ior, clock: &mut Clock) -> Result<(), CallFault> {
         let (orb, policies) = (self.object.orb(), self.policies);
-        let opening = bind::opening(self.object, policies, target);
-        let connection = target.pool.shared(orb, clock, Lease::Shared, opening)?;
+        let may_be_held = policies.sync_scope == SyncScope::None;
+        let connection = match target.pool.shared_now(Lease::Shared) {
+            Some(connection) => connection,
+            // The caller waits for nothing: the oneway stands in line for a connection.
+            None if may_be_held => {
+                return Ok(self.send(ReplySink::discard(), Lease::Shared, Wish::NotWait)?);
+            }
+            None => {
+                let opening = bind::opening(self.object, policies, target);
+                target.pool.shared(orb, clock, Lease::Shared, opening)?
+            }
+        };
+        self.put_over(&connection, target, ior, clock, Wish::Wait)
+    }
+
+    /// Writes the oneway and gives it to `connection`.
+    ///
+    /// # Errors
+    /// As [`Invocation::put`].
+    fn put_over(
+        &self,
+        connection: &Arc<Connection>,
+        target: &Target,
+        ior: &Ior,
+        clock: &Clock,
+        wish: Wish,
+    ) -> Result<(), CallFault> {
+        let (orb, policies) = (self.object.orb(), self.policies);
         // A thread has to notice when the server closes it.
         connection.ensure_read(orb)?;
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-        let announces = announces(target, &connection, false);
+        let announces = announces(target, connection, false);
         let written =
             self.write(target, ior, connection.state().code_sets.get(), announces, &mut encoder)?;
         let may_be_held = policies.sync_scope == SyncScope::None;
@@ -203,7 +229,7 @@ impl<'a> Invocation<'_, 'a> {
             body_place: None,
             id_place: written.id_place,
             when: held.map_or(When::Now, |held| write::held_oneway(held, clock.start)),
-            wish: Wish::Wait,
+            wish,
             is_deferred: may_be_held,
         };
         connection.send_oneway(orb, &mut encoder, &request, clock)?;
@@ -271,6 +297,10 @@ impl<'a> Invocation<'_, 'a> {
         target: &Target,
         ior: &Ior,
     ) -> Result<(), (AwaitedCall, CallFault)> {
+        if self.response == ResponseFlags::None {
+            let put = self.put_over(connection, target, ior, &call.clock, call.wish);
+            return put.map_err(|fault| (call, fault));
+        }
         let orb = self.object.orb();
         // Where no thread will wait for the reply, the event loop reads it.
         if call.sink.as_slot().is_none()
