@@ -33,6 +33,7 @@ pub use corbie_cdr::{
 pub use corbie_cdr::{buffers, idl, payload};
 #[cfg(feature = "signals")]
 pub use corbie_core::UntilSignal;
+pub use corbie_core::collocation::View;
 #[cfg(feature = "interceptors")]
 pub use corbie_core::interceptor;
 pub use corbie_core::server::{

@@ -20,12 +20,13 @@
 #![forbid(unsafe_code)]
 
 // layers: budget exception workers < interfaces waiters < event < bundle log ticket < qos <
-//    resources < durable < channel < bundled server supplier
+//    resources < durable < channel < bundled engine < server supplier
 mod budget;
 mod bundle;
 mod bundled;
 pub mod channel;
 mod durable;
+pub mod engine;
 mod event;
 mod exception;
 pub mod interfaces;

@@ -4,8 +4,9 @@
 //! Made for every event by its proxy; kept by those consumers that make the supplier wait, and by
 //! the log of a durable channel until the event is on the disk.
 
-use corbie::SystemException;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use corbie::cdr::Error;
+use corbie::{CompletionStatus, Encoder, ServerRequest, SystemException};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Then = Box<dyn FnOnce(Result<(), SystemException>) + Send>;
 
@@ -57,5 +58,56 @@ impl Drop for Ticket {
 impl std::fmt::Debug for Ticket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Ticket")
+    }
+}
+
+/// Answers with `results` when no consumer keeps `ticket` of so many events any more.
+pub(crate) fn answer(
+    mut ticket: Arc<Ticket>,
+    request: &mut ServerRequest<'_>,
+    events: usize,
+    results: impl Fn(&mut Encoder<'_>) -> Result<(), Error> + Send + 'static,
+) -> Result<(), SystemException> {
+    if let Some(ticket) = Arc::get_mut(&mut ticket) {
+        return match ticket.take_failure() {
+            None => request.reply(&|e| results(e)),
+            Some(failure) => Err(not_taken(failure, events)),
+        };
+    }
+    let response = request.defer();
+    ticket.then(move |outcome| {
+        let answered = match outcome {
+            Ok(()) => response.reply(&|e| results(e)),
+            Err(failure) => response.raise(&not_taken(failure, events)),
+        };
+        if let Err(gone) = answered {
+            tracing::debug!(%gone, "a supplier went while it waited for its answer");
+        }
+    });
+    Ok(())
+}
+
+/// What a supplier is told of whose events one was not taken, for this reason.
+fn not_taken(mut why: SystemException, events: usize) -> SystemException {
+    // Others may have been, before it and behind it.
+    if events > 1 && why.completed == CompletionStatus::No {
+        why.completed = CompletionStatus::Maybe;
+    }
+    why
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corbie::minor;
+
+    #[test]
+    fn of_many_events_some_may_have_been_taken() {
+        use CompletionStatus::{Maybe, No};
+        for (events, completed) in [(1, No), (2, Maybe)] {
+            let told =
+                not_taken(SystemException::no_resources(minor::NO_RESOURCES_EVENTS, No), events);
+            assert_eq!(told.completed, completed);
+        }
     }
 }

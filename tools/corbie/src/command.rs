@@ -11,6 +11,7 @@ mod man;
 mod mshn;
 mod naming;
 mod ping;
+mod rtevents;
 mod settings;
 
 use std::io::Write;
@@ -37,6 +38,7 @@ pub(crate) fn table() -> Command {
         .subcommand(call::table())
         .subcommand(naming::table())
         .subcommand(events::table())
+        .subcommand(rtevents::table())
         .subcommand(mshn::table())
         .subcommand(settings::table())
         .subcommand(man::table())
@@ -47,8 +49,8 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-ping, call, naming, events, mshn and ior dump take every setting of the ORB as -ORB argument: see \
-corbie settings.
+ping, call, naming, events, rtevents, mshn and ior dump take every setting of the ORB as -ORB \
+argument: see corbie settings.
 
 Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
              '\"IBM\"'";
@@ -62,6 +64,7 @@ pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("call", rest)) => call::run(rest, output),
         Some(("naming", rest)) => naming::run(rest, output),
         Some(("events", rest)) => events::run(rest, output),
+        Some(("rtevents", rest)) => rtevents::run(rest, output),
         Some(("mshn", rest)) => mshn::run(rest, output),
         Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),

@@ -52,7 +52,8 @@ pub trait Servant: Send + Sync + 'static {
     /// interfaces of the Event Service, whose consumers and channels get events by calls that
     /// overlap. A POA has it for all its objects by the policy `RequestOrder`.
     fn _keeps_order(&self) -> bool {
-        const IN_ORDER: [&str; 2] = ["IDL:omg.org/CosEvent", "IDL:omg.org/CosTypedEvent"];
+        const IN_ORDER: [&str; 3] =
+            ["IDL:omg.org/CosEvent", "IDL:omg.org/CosTypedEvent", "IDL:RtecEvent"];
         self._interfaces().iter().any(|id| IN_ORDER.iter().any(|part| id.starts_with(part)))
     }
 

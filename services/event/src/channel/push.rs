@@ -11,10 +11,11 @@ mod following;
 use super::asking::{NotTyped, Target};
 use super::cursor::Cursor;
 use super::queue::{Item, Offered, Parcel, Queue};
-use super::{Channel, Counters, UnderWay, count};
+use super::{Counters, UnderWay, count};
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, Frames, PUSH_BUNDLE};
 use crate::event::Event;
 use crate::qos::ChannelQos;
+use crate::resources::Resources;
 use crate::ticket::Ticket;
 use corbie::{CompletionStatus, Reply, ReplySink, SystemException, SystemExceptionKind, minor};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,7 +87,8 @@ enum Phase {
 impl PushConsumer {
     /// What pushes to `target`.
     pub(crate) fn new(
-        channel: &Channel,
+        resources: &Resources,
+        qos: &ChannelQos,
         target: Target,
         give_up: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
@@ -94,12 +96,12 @@ impl PushConsumer {
         Arc::new(Self {
             takes_bundles: AtomicBool::new(is_ours),
             target,
-            workers: Arc::downgrade(channel.workers()),
-            qos: channel.qos().of_queues(),
+            workers: Arc::downgrade(&resources.workers),
+            qos: qos.of_queues(),
             give_up: Box::new(give_up),
             counters: Counters::default(),
             state: Mutex::new(PushState {
-                queue: Queue::new(&channel.resources().queues),
+                queue: Queue::new(&resources.queues),
                 ..PushState::default()
             }),
         })
@@ -116,7 +118,7 @@ impl PushConsumer {
     }
 
     /// Takes an event.
-    pub(super) fn offer(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
+    pub(crate) fn offer(self: &Arc<Self>, event: &Arc<Event>, ticket: &Arc<Ticket>) {
         self.offer_item(Item::One(Arc::clone(event)), ticket);
     }
 

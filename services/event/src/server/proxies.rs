@@ -25,7 +25,7 @@ use crate::cos_event_comm::{
 };
 use crate::durable::{Progress, ProxyRow};
 use crate::event::{Event, PUSH, Shape};
-use crate::ticket::Ticket;
+use crate::ticket::{Ticket, answer};
 use corbie::cdr::Error;
 use corbie::{
     Any, CompletionStatus, Encoder, Interface, Object, Operation, Servant, ServerRequest,
@@ -161,7 +161,7 @@ pub(super) type GiveUp = Box<dyn Fn() + Send + Sync>;
 
 fn push_to(channel: &Channel, peer: &Object, give_up: GiveUp) -> Result<Flow, SystemException> {
     let target = Target::fixed(peer, channel.qos().push_timeout)?;
-    Ok(Flow::Push(PushConsumer::new(channel, target, give_up)))
+    Ok(Flow::Push(PushConsumer::new(channel.resources(), channel.qos(), target, give_up)))
 }
 
 fn pull_from(
@@ -263,41 +263,6 @@ fn push_bundle(proxy: &Arc<Proxy>, request: &mut ServerRequest<'_>) -> Result<()
         e.write_ulong(0);
         Ok(())
     })
-}
-
-/// Answers with `results` when no consumer keeps `ticket` of so many events any more.
-fn answer(
-    mut ticket: Arc<Ticket>,
-    request: &mut ServerRequest<'_>,
-    events: usize,
-    results: impl Fn(&mut Encoder<'_>) -> Result<(), Error> + Send + 'static,
-) -> Result<(), SystemException> {
-    if let Some(ticket) = Arc::get_mut(&mut ticket) {
-        return match ticket.take_failure() {
-            None => request.reply(&|e| results(e)),
-            Some(failure) => Err(not_taken(failure, events)),
-        };
-    }
-    let response = request.defer();
-    ticket.then(move |outcome| {
-        let answered = match outcome {
-            Ok(()) => response.reply(&|e| results(e)),
-            Err(failure) => response.raise(&not_taken(failure, events)),
-        };
-        if let Err(gone) = answered {
-            tracing::debug!(%gone, "a supplier went while it waited for its answer");
-        }
-    });
-    Ok(())
-}
-
-/// What a supplier is told of whose events one was not taken, for this reason.
-fn not_taken(mut why: SystemException, events: usize) -> SystemException {
-    // Others may have been, before it and behind it.
-    if events > 1 && why.completed == CompletionStatus::No {
-        why.completed = CompletionStatus::Maybe;
-    }
-    why
 }
 
 pub(super) fn pull(
@@ -467,20 +432,5 @@ impl ProxyPullConsumerServant for Pulls {
         let peer = pull_supplier.ok_or_else(|| is_nil("pull supplier"))?.as_object();
         let (channel, peer) = (self.proxy.channel(), &self.proxy.lasting(peer));
         Ok(self.proxy.connect(Some(peer), |give_up| pull_from(channel, peer, give_up))?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_many_events_some_may_have_been_taken() {
-        use CompletionStatus::{Maybe, No};
-        for (events, completed) in [(1, No), (2, Maybe)] {
-            let told =
-                not_taken(SystemException::no_resources(minor::NO_RESOURCES_EVENTS, No), events);
-            assert_eq!(told.completed, completed);
-        }
     }
 }

@@ -10,12 +10,12 @@ use crate::channel::{
     UnderWay, server_ends,
 };
 use crate::durable::{Journal, Progress, ProxyRow};
+use crate::engine::say;
 use crate::interfaces::EventInterface;
 use crate::log::Retention;
 use crate::resources::ProxyRoom;
 use corbie::{
-    CompletionStatus, Object, ObjectId, Operation, ReplySink, Servant, ServerRequest,
-    SystemException, minor,
+    CompletionStatus, Object, ObjectId, Operation, Servant, ServerRequest, SystemException, minor,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -503,17 +503,6 @@ impl channel::ChannelProxy for Proxy {
 
     fn is_supplied(&self) -> bool {
         self.side.is_of_supplier && matches!(*self.link(), Link::Connected { .. })
-    }
-}
-
-fn say(peer: &Object, farewell: &'static Operation) {
-    let sink = ReplySink::function(|outcome| {
-        if let Err(exception) = outcome {
-            tracing::debug!(%exception, "a client could not be told of the end of a connection");
-        }
-    });
-    if let Err(exception) = peer.invoke_async(farewell, &|_| Ok(()), sink) {
-        tracing::debug!(%exception, "the end of a connection could not be told");
     }
 }
 

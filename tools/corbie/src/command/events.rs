@@ -6,7 +6,7 @@
 
 mod consume;
 mod factory;
-mod naming;
+pub(super) mod naming;
 mod persistence;
 mod pulled;
 mod serve;
@@ -26,6 +26,7 @@ use corbie_event::cos_event_channel_admin::EventChannel;
 use crate::failure::{Failure, Report, USER_EXCEPTION};
 use crate::session::{self, Session};
 use persistence::{Patience, is_gone, is_passing};
+pub(super) use surroundings::Plain;
 
 pub(super) fn table() -> Command {
     Command::new("events")
@@ -161,7 +162,7 @@ fn no_channel(factory: &EventChannelFactory, name: &str) -> String {
 }
 
 /// The server raised a user exception.
-fn refused(sentence: String) -> Failure {
+pub(super) fn refused(sentence: String) -> Failure {
     Failure { status: USER_EXCEPTION, report: Report::Sentence(sentence) }
 }
 
@@ -177,11 +178,11 @@ fn no_factory(exception: &SystemException) -> Failure {
     }
 }
 
-fn failed(who: &str, why: &dyn std::fmt::Display) -> Failure {
+pub(super) fn failed(who: &str, why: &dyn std::fmt::Display) -> Failure {
     Failure::new(format!("asking {who} failed: {why}"))
 }
 
 /// A server answered with a nil reference.
-fn is_nil(what: &str) -> Failure {
+pub(super) fn is_nil(what: &str) -> Failure {
     Failure::new(format!("{what} is nil: the server gave no reference"))
 }

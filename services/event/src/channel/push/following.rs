@@ -136,7 +136,7 @@ impl PushConsumer {
     }
 
     /// Its counters, as clients see them.
-    pub(in crate::channel) fn statistics(&self, id: u64) -> ConsumerCounters {
+    pub(crate) fn statistics(&self, id: u64) -> ConsumerCounters {
         let queued = self.queued();
         let mut state = self.lock();
         state.cursor.iter_mut().for_each(|cursor| self.counters.lost(cursor));

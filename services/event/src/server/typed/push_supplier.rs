@@ -56,7 +56,7 @@ pub(super) fn push_to(
         Some(typed) if channel.journal().is_none() => Target::fixed(typed, calls)?,
         typed => Target::asked(channel, question(interface, peer), typed, calls)?,
     };
-    Ok(Flow::Push(PushConsumer::new(channel, target, give_up)))
+    Ok(Flow::Push(PushConsumer::new(channel.resources(), channel.qos(), target, give_up)))
 }
 
 fn question(interface: &EventInterface, peer: &Object) -> Question {

@@ -8,12 +8,12 @@ use crate::failure::Failure;
 use crate::name_service;
 use crate::session::Session;
 
-pub(super) fn argument() -> Arg {
+pub(in crate::command) fn argument() -> Arg {
     name_service::argument("The naming service to bind it in").requires("bind")
 }
 
 /// Binds `object`, whatever was bound to that name before; makes the contexts above it.
-pub(super) fn bind(
+pub(in crate::command) fn bind(
     session: &Session,
     matches: &ArgMatches,
     name: &str,

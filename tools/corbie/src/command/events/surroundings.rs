@@ -12,8 +12,8 @@ use crate::json::{self, Place, Surroundings};
 const PROPERTY_SEQ: &str = "IDL:omg.org/CosNotification/PropertySeq:1.0";
 
 /// Types are written out; references are any URL.
-pub(super) struct Plain<'o> {
-    pub(super) orb: &'o Orb,
+pub(in crate::command) struct Plain<'o> {
+    pub(in crate::command) orb: &'o Orb,
 }
 
 impl Surroundings for Plain<'_> {
@@ -57,7 +57,7 @@ impl Plain<'_> {
     }
 
     /// An event as JSON.
-    pub(super) fn json(&self, event: &Any) -> Json {
+    pub(in crate::command) fn json(&self, event: &Any) -> Json {
         if let Some(call) = self.call(event) {
             return call;
         }

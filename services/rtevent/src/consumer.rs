@@ -1,0 +1,314 @@
+//! A connected consumer: what it has subscribed to, and how events get to it.
+//!
+//! Asked by `channel` for every event that may be for it. What it accepts goes on by the thread
+//! that asks or by a lane, and there straight into a consumer of this process, or into the queue
+//! that all kinds of channels have ([`Outlet`]).
+
+use crate::configuration::Configuration;
+use crate::corbie_rt_events::ConsumerCounters;
+use crate::dispatching::{Lane, Posted};
+use crate::event::Parcel;
+use crate::filter::{Answer, Filter, Moment, Progress, Publication, Question};
+use crate::routes::Interested;
+use crate::rtec_event_comm::{PushConsumer, PushConsumerServant};
+use corbie::{CompletionStatus, Operation, SystemException, SystemExceptionKind, minor};
+use corbie_event::engine::{Engine, Outlet};
+use corbie_event::{Overflow, Ticket};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// As a call with an answer, so that the channel knows what has arrived: paper RTEC §2 (oneways
+/// lack flow control). A servant serves it as the oneway operation that it is.
+static PUSH: Operation = Operation::twoway("push");
+
+/// A connected consumer.
+pub(crate) struct Consumer {
+    number: u64,
+    peer: PushConsumer,
+    subscription: Filter,
+    /// Lock "progress": held while a filter is asked. None where nothing is waited for.
+    progress: Option<Mutex<Progress<Arc<Parcel>>>>,
+    outlet: Outlet,
+    way: Way,
+    /// When it was given something the last time, where a time-out asks for that. Lock "given".
+    given: Option<Mutex<Instant>>,
+    most: usize,
+    when_full: Overflow,
+    is_gateway: bool,
+    /// Lock "phase".
+    phase: Mutex<Connected>,
+    counters: Counters,
+    give_up: Arc<dyn Fn() + Send + Sync>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Connected {
+    Yes,
+    Suspended,
+    Ended,
+}
+
+/// What went straight to a consumer of this process, or was dropped before its queue.
+#[derive(Default)]
+struct Counters {
+    delivered: AtomicU64,
+    dropped: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// By which thread a consumer is given events.
+pub(crate) enum Way {
+    /// The one that brings them.
+    Straight,
+    /// One that consumers share.
+    Shared(Arc<Lane>),
+    /// One of its own.
+    Own(Arc<Lane>),
+}
+
+impl Way {
+    fn lane(&self) -> Option<&Arc<Lane>> {
+        match self {
+            Way::Straight => None,
+            Way::Shared(lane) | Way::Own(lane) => Some(lane),
+        }
+    }
+}
+
+/// How a consumer connects.
+pub(crate) struct Connection {
+    pub(crate) number: u64,
+    pub(crate) peer: PushConsumer,
+    pub(crate) subscription: Filter,
+    pub(crate) is_gateway: bool,
+    pub(crate) is_suspended: bool,
+    pub(crate) way: Way,
+    /// Ends the connection from this side.
+    pub(crate) give_up: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Consumer {
+    /// # Errors
+    /// `INTERNAL` when the reference does not take a time-out.
+    pub(crate) fn new(
+        connection: Connection,
+        engine: &Engine,
+        configuration: &Configuration,
+    ) -> Result<Arc<Self>, SystemException> {
+        let Connection { number, peer, subscription, is_gateway, is_suspended, way, give_up } =
+            connection;
+        let queue = &configuration.queue;
+        let giving_up = Arc::clone(&give_up);
+        let outlet = Outlet::new(engine, queue, peer.as_object(), move || giving_up())?;
+        let has_groups = subscription.has_groups();
+        let has_deadlines =
+            subscription.timeouts().iter().any(|timeout| timeout.moment == Moment::Deadline);
+        Ok(Arc::new(Self {
+            number,
+            peer,
+            progress: has_groups.then(|| Mutex::new(Progress::of(&subscription))),
+            subscription,
+            outlet,
+            way,
+            given: has_deadlines.then(|| Mutex::new(Instant::now())),
+            most: queue.queue_events,
+            when_full: queue.when_full,
+            is_gateway,
+            phase: Mutex::new(if is_suspended { Connected::Suspended } else { Connected::Yes }),
+            counters: Counters::default(),
+            give_up,
+        }))
+    }
+
+    pub(crate) fn peer(&self) -> &PushConsumer {
+        &self.peer
+    }
+
+    pub(crate) fn is_gateway(&self) -> bool {
+        self.is_gateway
+    }
+
+    pub(crate) fn subscription(&self) -> &Filter {
+        &self.subscription
+    }
+
+    /// Shows it an event; `timeout` is the number of the time-out from which it comes. Whether it
+    /// was given something.
+    pub(crate) fn offer(
+        self: &Arc<Self>,
+        parcel: &Arc<Parcel>,
+        timeout: Option<u32>,
+        ticket: &Arc<Ticket>,
+    ) -> bool {
+        let header = parcel.header();
+        let Some(progress) = &self.progress else {
+            let accepts = self.subscription.accepts(header, timeout);
+            if accepts {
+                self.hand_over(parcel, ticket);
+            }
+            return accepts;
+        };
+        let question = Question { header, event: parcel, timeout };
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = self.subscription.answer(&question, &mut progress);
+        let passed = match answer {
+            Answer::Refused | Answer::Kept => return false,
+            Answer::Passed => Ok(Arc::clone(parcel)),
+            Answer::PassedWith(parcels) => Parcel::joined(&parcels),
+        };
+        progress.clear();
+        drop(progress);
+        match passed {
+            Ok(passed) => self.hand_over(&passed, ticket),
+            Err(exception) => {
+                tracing::info!(%exception, "an event of a set cannot be read");
+                count(&self.counters.refused);
+            }
+        }
+        true
+    }
+
+    /// Gives it what it has accepted, by the thread that is chosen for that.
+    fn hand_over(self: &Arc<Self>, parcel: &Arc<Parcel>, ticket: &Arc<Ticket>) {
+        if *self.phase() != Connected::Yes {
+            return;
+        }
+        if let Some(given) = &self.given {
+            *given.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+        let Some(lane) = self.way.lane() else { return self.deliver(parcel, ticket) };
+        // Only where a supplier is to wait for consumers does it wait for the thread.
+        let kept = match self.when_full {
+            Overflow::BlockSupplier => Arc::clone(ticket),
+            _ => Arc::default(),
+        };
+        let (own, parcel) = (Arc::clone(self), Arc::clone(parcel));
+        let job = Box::new(move || own.deliver(&parcel, &kept));
+        match lane.post(self.number, job, self.most, self.when_full) {
+            Posted::Taken => {}
+            Posted::DroppedOldest | Posted::Dropped => count(&self.counters.dropped),
+            Posted::Refused => {
+                count(&self.counters.dropped);
+                ticket.fail(no_room());
+            }
+            Posted::Overflowed => {
+                tracing::info!("a consumer is disconnected: its mailbox is full");
+                (self.give_up)();
+            }
+        }
+    }
+
+    fn deliver(&self, parcel: &Parcel, ticket: &Arc<Ticket>) {
+        if *self.phase() != Connected::Yes {
+            return;
+        }
+        let straight = |servant: &dyn PushConsumerServant| {
+            servant.push(parcel.values()?)?;
+            count(&self.counters.delivered);
+            Ok(())
+        };
+        let by_message = || {
+            self.outlet.offer(parcel.octets()?, ticket);
+            Ok(())
+        };
+        let outcome: Result<(), SystemException> =
+            self.peer.as_object().call(&PUSH, straight, by_message);
+        let Err(exception) = outcome else { return };
+        count(&self.counters.refused);
+        if matches!(exception.kind, SystemExceptionKind::ObjectNotExist) {
+            (self.give_up)();
+        } else {
+            tracing::info!(%exception, "a consumer refused an event");
+        }
+    }
+
+    /// Nothing is given to it until it is resumed.
+    pub(crate) fn suspend(&self) {
+        self.change(Connected::Yes, Connected::Suspended);
+    }
+
+    /// It is given events again.
+    pub(crate) fn resume(&self) {
+        self.change(Connected::Suspended, Connected::Yes);
+    }
+
+    fn change(&self, from: Connected, to: Connected) {
+        let mut phase = self.phase();
+        if *phase == from {
+            *phase = to;
+        }
+    }
+
+    /// It is disconnected: nothing is given to it any more.
+    pub(crate) fn end(&self) {
+        *self.phase() = Connected::Ended;
+        self.outlet.end();
+        match &self.way {
+            Way::Straight => {}
+            Way::Shared(lane) => lane.forget(self.number),
+            Way::Own(lane) => lane.close(),
+        }
+    }
+
+    /// When it was given something the last time; none where no time-out asks for that.
+    pub(crate) fn last_given(&self) -> Option<Instant> {
+        self.given.as_ref().map(|given| *given.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        *self.phase() == Connected::Ended
+    }
+
+    pub(crate) fn is_suspended(&self) -> bool {
+        *self.phase() == Connected::Suspended
+    }
+
+    pub(crate) fn counters(&self) -> ConsumerCounters {
+        let queue = self.outlet.statistics(self.number);
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let waiting = self.way.lane().map_or(0, |lane| lane.waiting(self.number)) as u64;
+        ConsumerCounters {
+            id: self.number,
+            is_suspended: self.is_suspended(),
+            is_gateway: self.is_gateway,
+            queued: queue.queued + waiting,
+            queued_octets: queue.queued_octets,
+            delivered: queue.delivered + read(&self.counters.delivered),
+            dropped: queue.dropped + read(&self.counters.dropped),
+            refused: queue.refused + read(&self.counters.refused),
+            failed: queue.failed,
+        }
+    }
+
+    fn phase(&self) -> MutexGuard<'_, Connected> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+fn no_room() -> SystemException {
+    SystemException::transient(minor::TRANSIENT_CHANNEL, CompletionStatus::Maybe).with_detail(
+        "the mailbox of a consumer is full: push the event again later; others may have it",
+    )
+}
+
+impl Interested for Arc<Consumer> {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn may_accept(&self, publication: Publication) -> bool {
+        self.subscription.may_accept(publication)
+    }
+}
+
+impl fmt::Debug for Consumer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("subscription", &self.subscription).finish()
+    }
+}

@@ -1,0 +1,212 @@
+//! Which consumers an event of a supplier is shown to: sets that are computed when clients connect,
+//! not when events come (paper RTEC §4.2, §4.3).
+//!
+//! No input, output or clock is here.
+
+#[cfg(test)]
+mod tests;
+
+use crate::collection::{Change, Collection, CollectionStrategy};
+use crate::filter::Publication;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// For what there is a set of consumers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SupplierFilter {
+    /// For each supplier, by what it publishes. An event that is of none of its publications goes
+    /// to no other consumers.
+    #[default]
+    PerSupplier,
+    /// For each type of event.
+    PerType,
+    /// One, of all consumers.
+    Global,
+}
+
+/// A consumer, as the sets see it.
+pub(crate) trait Interested: Clone {
+    /// Tells it from others.
+    fn number(&self) -> u64;
+    /// Whether it may accept an event of this publication.
+    fn may_accept(&self, publication: Publication) -> bool;
+}
+
+/// Types of events for which there is a set; events of others are shown to all consumers.
+const MOST_TYPES: usize = 4096;
+
+/// The sets of a channel.
+#[derive(Debug)]
+pub(crate) struct Routes<C> {
+    kind: SupplierFilter,
+    strategy: CollectionStrategy,
+    all: Arc<Collection<C>>,
+    /// Lock "members": held while clients come and go, and in no visit.
+    members: Mutex<Members<C>>,
+    /// Lock "types": held to look at it and to change it.
+    types: RwLock<HashMap<i32, Arc<Collection<C>>>>,
+}
+
+#[derive(Debug)]
+struct Members<C> {
+    consumers: BTreeMap<u64, C>,
+    suppliers: BTreeMap<u64, Route<C>>,
+}
+
+/// The consumers of one supplier.
+#[derive(Clone, Debug)]
+pub(crate) struct Route<C> {
+    publications: Arc<[Publication]>,
+    set: Arc<Collection<C>>,
+}
+
+impl<C: Interested> Routes<C> {
+    /// Those of a channel without clients.
+    #[must_use]
+    pub(crate) fn new(kind: SupplierFilter, strategy: CollectionStrategy) -> Self {
+        let members = Members { consumers: BTreeMap::new(), suppliers: BTreeMap::new() };
+        Self {
+            kind,
+            strategy,
+            all: Arc::new(Collection::new(strategy)),
+            members: Mutex::new(members),
+            types: RwLock::default(),
+        }
+    }
+
+    /// A supplier has connected.
+    pub(crate) fn add_supplier(&self, number: u64, publications: Vec<Publication>) -> Route<C> {
+        let mut members = self.members();
+        let set = match self.kind {
+            SupplierFilter::PerSupplier => self.set_of(&members, |c| is_for_any(c, &publications)),
+            SupplierFilter::PerType | SupplierFilter::Global => Arc::clone(&self.all),
+        };
+        let route = Route { publications: publications.into(), set };
+        members.suppliers.insert(number, route.clone());
+        route
+    }
+
+    /// A supplier has gone.
+    pub(crate) fn remove_supplier(&self, number: u64) {
+        self.members().suppliers.remove(&number);
+    }
+
+    /// A consumer has connected.
+    pub(crate) fn add_consumer(&self, consumer: &C) {
+        let number = consumer.number();
+        let mut members = self.members();
+        members.consumers.insert(number, consumer.clone());
+        let add = || Change::Add(number, consumer.clone());
+        self.all.change(add());
+        match self.kind {
+            SupplierFilter::PerSupplier => {
+                for route in members.suppliers.values() {
+                    if is_for_any(consumer, &route.publications) {
+                        route.set.change(add());
+                    }
+                }
+            }
+            SupplierFilter::PerType => {
+                for (kind, set) in &*self.types() {
+                    if consumer.may_accept(Publication { kind: *kind, ..Publication::ANYTHING }) {
+                        set.change(add());
+                    }
+                }
+            }
+            SupplierFilter::Global => {}
+        }
+    }
+
+    /// A consumer has gone.
+    pub(crate) fn remove_consumer(&self, number: u64) {
+        let mut members = self.members();
+        let removed = members.consumers.remove(&number);
+        if removed.is_some() {
+            self.change_all(&members, || Change::Remove(number));
+        }
+        drop(members);
+        drop(removed);
+    }
+
+    /// All clients have gone.
+    pub(crate) fn clear(&self) {
+        let mut members = self.members();
+        let consumers = std::mem::take(&mut members.consumers);
+        self.change_all(&members, || Change::Clear);
+        members.suppliers.clear();
+        drop(members);
+        drop(consumers);
+    }
+
+    fn change_all(&self, members: &Members<C>, change: impl Fn() -> Change<C>) {
+        self.all.change(change());
+        match self.kind {
+            SupplierFilter::PerSupplier => {
+                members.suppliers.values().for_each(|route| route.set.change(change()));
+            }
+            SupplierFilter::PerType => {
+                self.types().values().for_each(|set| set.change(change()));
+            }
+            SupplierFilter::Global => {}
+        }
+    }
+
+    /// Shows `visitor` the consumers that may accept an event of this type by this route.
+    pub(crate) fn visit(&self, route: &Route<C>, kind: i32, visitor: impl FnMut(&C)) {
+        match self.kind {
+            SupplierFilter::PerSupplier | SupplierFilter::Global => route.set.visit(visitor),
+            SupplierFilter::PerType => self.set_of_type(kind).visit(visitor),
+        }
+    }
+
+    /// All consumers that are connected.
+    #[must_use]
+    pub(crate) fn consumers(&self) -> Vec<C> {
+        self.members().consumers.values().cloned().collect()
+    }
+
+    /// What the suppliers publish that are connected, with their numbers.
+    #[must_use]
+    pub(crate) fn publications(&self) -> Vec<(u64, Arc<[Publication]>)> {
+        let members = self.members();
+        let suppliers = members.suppliers.iter();
+        suppliers.map(|(number, route)| (*number, Arc::clone(&route.publications))).collect()
+    }
+
+    fn set_of_type(&self, kind: i32) -> Arc<Collection<C>> {
+        if let Some(set) = self.types().get(&kind) {
+            return Arc::clone(set);
+        }
+        // In the order of the locks: no consumer comes or goes meanwhile.
+        let members = self.members();
+        let mut types = self.types.write().unwrap_or_else(PoisonError::into_inner);
+        if types.len() >= MOST_TYPES {
+            return Arc::clone(types.get(&kind).unwrap_or(&self.all));
+        }
+        let publication = Publication { kind, ..Publication::ANYTHING };
+        let set = types
+            .entry(kind)
+            .or_insert_with(|| self.set_of(&members, |c| c.may_accept(publication)));
+        Arc::clone(set)
+    }
+
+    fn set_of(&self, members: &Members<C>, is_in: impl Fn(&C) -> bool) -> Arc<Collection<C>> {
+        let set = Collection::new(self.strategy);
+        for consumer in members.consumers.values().filter(|c| is_in(c)) {
+            set.change(Change::Add(consumer.number(), consumer.clone()));
+        }
+        Arc::new(set)
+    }
+
+    fn members(&self) -> MutexGuard<'_, Members<C>> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn types(&self) -> std::sync::RwLockReadGuard<'_, HashMap<i32, Arc<Collection<C>>>> {
+        self.types.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_for_any<C: Interested>(consumer: &C, publications: &[Publication]) -> bool {
+    publications.iter().any(|publication| consumer.may_accept(*publication))
+}

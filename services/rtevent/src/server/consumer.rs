@@ -1,0 +1,217 @@
+//! The proxy of a consumer: it connects, suspends, resumes and ends, from any thread and from
+//! inside any upcall. No lock is held in calls.
+
+use super::administration::Place;
+use crate::channel::ChannelProxy;
+use crate::configuration::Reconnection;
+use crate::consumer::{Connection, Consumer};
+use crate::rtec_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
+use crate::rtec_event_channel_admin::{
+    AlreadyConnected, ConsumerQos, ProxyPushSupplier, ProxyPushSupplierServant,
+    ProxyPushSupplierSkeleton,
+};
+use crate::rtec_event_comm::{PushConsumer, PushSupplierServant};
+use corbie::{CompletionStatus, Operation, SystemException, minor};
+use corbie_event::engine::Room;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+static DISCONNECT_PUSH_CONSUMER: Operation = Operation::twoway("disconnect_push_consumer");
+
+/// The channel's side of one consumer.
+struct ConsumerProxy {
+    place: Arc<Place>,
+    number: u64,
+    _room: Room,
+    /// Lock "consumer proxy": not held in calls.
+    link: Mutex<Link>,
+}
+
+#[derive(Default)]
+struct Link {
+    phase: Stage,
+    /// Whether it is suspended; a consumer that connects again stays so.
+    is_suspended: bool,
+}
+
+#[derive(Default)]
+enum Stage {
+    #[default]
+    Fresh,
+    /// A thread connects it.
+    Connecting,
+    Connected(Arc<Consumer>),
+    Ended,
+}
+
+/// Makes a proxy.
+///
+/// # Errors
+/// `IMP_LIMIT` when there are too many.
+pub(super) fn proxy(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemException> {
+    let room = place.channel.engine().room_for_proxy()?;
+    place.channel.add_proxy(|number| {
+        let proxy = Arc::new(ConsumerProxy {
+            place: Arc::clone(place),
+            number,
+            _room: room,
+            link: Mutex::default(),
+        });
+        let servant = ProxyPushSupplierSkeleton::new(Servant(Arc::clone(&proxy)));
+        let reference = place.poa.activate_with_id(place.id(number), servant)?;
+        Ok((proxy, reference))
+    })
+}
+
+impl ConsumerProxy {
+    fn connect(
+        self: &Arc<Self>,
+        peer: &PushConsumer,
+        qos: &ConsumerQos,
+    ) -> Result<(), ConnectPushConsumerError> {
+        let channel = &self.place.channel;
+        let subscription = channel.read(&qos.dependencies).map_err(|bad| {
+            SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
+                .with_detail(bad.to_string())
+        })?;
+        let (before, is_suspended) = self.begin_to_connect()?;
+        if let Some(before) = before {
+            channel.remove_consumer(self.number);
+            before.end();
+        }
+        let weak: Weak<Self> = Arc::downgrade(self);
+        let give_up = Arc::new(move || {
+            if let Some(proxy) = weak.upgrade() {
+                proxy.close(true);
+            }
+        });
+        let made = channel.add_consumer(|way| Connection {
+            number: self.number,
+            peer: peer.clone(),
+            subscription,
+            is_gateway: qos.is_gateway,
+            is_suspended,
+            way,
+            give_up,
+        });
+        let mut link = self.link();
+        match (&link.phase, made) {
+            (Stage::Connecting, Ok(consumer)) => {
+                // Meanwhile it may have been suspended or resumed.
+                if link.is_suspended {
+                    consumer.suspend()
+                } else {
+                    consumer.resume()
+                }
+                link.phase = Stage::Connected(consumer);
+                Ok(())
+            }
+            (Stage::Connecting, Err(exception)) => {
+                link.phase = Stage::Fresh;
+                Err(exception.into())
+            }
+            (_, made) => {
+                drop(link);
+                if let Ok(consumer) = made {
+                    channel.remove_consumer(self.number);
+                    consumer.end();
+                }
+                Err(ended().into())
+            }
+        }
+    }
+
+    /// What was connected until now, and whether it is suspended.
+    fn begin_to_connect(&self) -> Result<(Option<Arc<Consumer>>, bool), ConnectPushConsumerError> {
+        let mut link = self.link();
+        let may_again = self.place.channel.configuration().reconnection == Reconnection::Allowed;
+        let before = match &link.phase {
+            Stage::Fresh => None,
+            Stage::Connected(before) if may_again => Some(Arc::clone(before)),
+            Stage::Connected(_) | Stage::Connecting => return Err(AlreadyConnected {}.into()),
+            Stage::Ended => return Err(ended().into()),
+        };
+        link.phase = Stage::Connecting;
+        Ok((before, link.is_suspended))
+    }
+
+    /// Ends it; the consumer is told, unless it has asked for that itself.
+    fn close(&self, is_told: bool) {
+        let before = std::mem::replace(&mut self.link().phase, Stage::Ended);
+        if matches!(before, Stage::Ended) {
+            return;
+        }
+        let place = &self.place;
+        place.deactivate(&place.id(self.number));
+        place.channel.remove_proxy(self.number);
+        let Stage::Connected(consumer) = before else { return };
+        place.channel.remove_consumer(self.number);
+        consumer.end();
+        if is_told {
+            let peer = consumer.peer().as_object();
+            place.channel.engine().say_farewell(peer, &DISCONNECT_PUSH_CONSUMER);
+        }
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_suspended(&self, is_suspended: bool) -> Result<(), SystemException> {
+        let mut link = self.link();
+        link.is_suspended = is_suspended;
+        match &link.phase {
+            Stage::Ended => Err(ended()),
+            Stage::Connected(consumer) if is_suspended => {
+                consumer.suspend();
+                Ok(())
+            }
+            Stage::Connected(consumer) => {
+                consumer.resume();
+                Ok(())
+            }
+            Stage::Fresh | Stage::Connecting => Ok(()),
+        }
+    }
+}
+
+pub(super) fn ended() -> SystemException {
+    SystemException::object_not_exist(minor::OBJECT_NOT_EXIST_DISCONNECTED, CompletionStatus::No)
+        .with_detail("the proxy was disconnected, and does not exist any more")
+}
+
+impl ChannelProxy for ConsumerProxy {
+    fn end(&self) {
+        self.close(true);
+    }
+}
+
+struct Servant(Arc<ConsumerProxy>);
+
+impl PushSupplierServant for Servant {
+    fn disconnect_push_supplier(&self) -> Result<(), SystemException> {
+        self.0.close(false);
+        Ok(())
+    }
+}
+
+impl ProxyPushSupplierServant for Servant {
+    fn connect_push_consumer(
+        &self,
+        push_consumer: Option<&PushConsumer>,
+        qos: &ConsumerQos,
+    ) -> Result<(), ConnectPushConsumerError> {
+        let peer = push_consumer.ok_or_else(|| {
+            SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
+                .with_detail("the push consumer is nil: it cannot be called")
+        })?;
+        self.0.connect(peer, qos)
+    }
+
+    fn suspend_connection(&self) -> Result<(), SystemException> {
+        self.0.set_suspended(true)
+    }
+
+    fn resume_connection(&self) -> Result<(), SystemException> {
+        self.0.set_suspended(false)
+    }
+}

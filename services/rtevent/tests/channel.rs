@@ -1,0 +1,268 @@
+//! A channel over a socket: suppliers push, consumers get what they have subscribed to.
+
+mod fixture;
+
+use corbie::{Object, SystemExceptionKind};
+use corbie_rtevent::corbie_rt_events::ChannelFactory;
+use corbie_rtevent::filter::{Filter, Publication, any_event, event, from_source, masked};
+use corbie_rtevent::rtec_event_channel_admin::EventChannel;
+use corbie_rtevent::rtec_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
+use corbie_rtevent::rtec_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
+use corbie_rtevent::{Configuration, kinds};
+use fixture::{
+    CAR, Fixture, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads, until,
+};
+use std::time::{Duration, Instant};
+
+const CONFIGURATIONS: [&[&str]; 6] = [
+    &["preset=latency"],
+    &["preset=throughput"],
+    &["preset=predictable"],
+    &["preset=small"],
+    &["collection=copy-on-read", "supplier-filter=per-type"],
+    &["dispatching=pool", "threads=2", "collection=immediate", "supplier-filter=global"],
+];
+
+fn configurations() -> impl Iterator<Item = Configuration> {
+    CONFIGURATIONS.iter().map(|settings| Configuration::of(*settings).expect("it can be"))
+}
+
+#[test]
+fn consumers_get_what_they_have_subscribed_to() {
+    for configuration in configurations() {
+        for fixture in [Fixture::new(configuration.clone()), Fixture::local(configuration.clone())]
+        {
+            let (positions, _proxy) = fixture.consumer(&event(POSITION));
+            let (trucks, _proxy) = fixture.consumer(&from_source(TRUCK));
+            let (odd, _proxy) = fixture.consumer(&masked(1, 1));
+            let (others, _proxy) = fixture.consumer(&(any_event() & !event(POSITION).from(CAR)));
+            let supplier = fixture.supplier(&[(CAR, POSITION), (TRUCK, VELOCITY), (CAR, 19)]);
+            supplier.push(&[an_event(CAR, POSITION, b"one")]).expect("pushed");
+            let two = [an_event(TRUCK, VELOCITY, b"two"), an_event(CAR, 19, b"three")];
+            supplier.push(&two).expect("pushed");
+            assert_eq!(payloads(&positions, 1), [b"one"]);
+            assert_eq!(payloads(&trucks, 1), [b"two"]);
+            assert_eq!(payloads(&odd, 2), [&b"two"[..], b"three"]);
+            assert_eq!(payloads(&others, 2), [&b"two"[..], b"three"]);
+            assert_eq!(fixture.core().statistics().received, 3);
+        }
+    }
+}
+
+#[test]
+fn a_consumer_gets_the_events_of_a_supplier_in_its_order() {
+    for configuration in configurations() {
+        let fixture = Fixture::new(configuration);
+        let (said, _proxy) = fixture.consumer(&event(POSITION));
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        for number in 0..300_u32 {
+            let event = an_event(CAR, POSITION, &number.to_le_bytes());
+            supplier.push(&[event]).expect("pushed");
+        }
+        let expected: Vec<_> = (0..300_u32).map(|number| number.to_le_bytes().to_vec()).collect();
+        assert_eq!(payloads(&said, 300), expected);
+    }
+}
+
+#[test]
+fn a_set_comes_when_all_of_it_has_come() {
+    let fixture = Fixture::new(Configuration::default());
+    let both = Filter::all_of([event(POSITION).from(CAR), event(VELOCITY).from(CAR)]);
+    let (all, _proxy) = fixture.consumer(&both);
+    let (in_order, _proxy) =
+        fixture.consumer(&Filter::in_order([event(VELOCITY), event(POSITION)]));
+    let supplier = fixture.supplier(&[(CAR, POSITION), (CAR, VELOCITY)]);
+    for (kind, payload) in [(POSITION, b"a"), (POSITION, b"b"), (VELOCITY, b"c"), (POSITION, b"d")]
+    {
+        supplier.push(&[an_event(CAR, kind, payload)]).expect("pushed");
+    }
+    let set = |one: (i32, &[u8; 1]), two: (i32, &[u8; 1])| {
+        vec![(CAR, one.0, one.1.to_vec()), (CAR, two.0, two.1.to_vec())]
+    };
+    assert_eq!(next(&all), set((POSITION, b"a"), (VELOCITY, b"c")));
+    assert_eq!(next(&in_order), set((VELOCITY, b"c"), (POSITION, b"d")));
+}
+
+#[test]
+fn payloads_of_any_size_and_values_arrive_as_they_are() {
+    let fixture = Fixture::new(Configuration::default());
+    let (consumer, said) = fixture.listener();
+    let proxy = fixture.push_supplier();
+    proxy.connect_push_consumer(Some(&consumer), &any_event().subscription()).expect("connected");
+    let supplier = fixture.supplier(&[(CAR, POSITION)]);
+    for size in [0, 1, 7, 8, 63, 64, 65, 4096, 1 << 20] {
+        let payload: Vec<u8> = (0..=255).cycle().take(size).collect();
+        let mut event = an_event(CAR, POSITION, &payload);
+        event.data.any_value = corbie::Any::from_value::<f64>(&2.5).expect("an any");
+        supplier.push(&[event]).expect("pushed");
+        assert_eq!(payloads(&said, 1), [payload]);
+    }
+}
+
+#[test]
+fn a_suspended_consumer_gets_nothing_until_it_is_resumed() {
+    for configuration in configurations() {
+        let fixture = Fixture::new(configuration);
+        let (said, proxy) = fixture.consumer(&event(POSITION));
+        let (other, _proxy) = fixture.consumer(&event(POSITION));
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        let push = |payload: &[u8]| {
+            supplier.push(&[an_event(CAR, POSITION, payload)]).expect("pushed");
+            assert_eq!(payloads(&other, 1), [payload]);
+        };
+        push(b"one");
+        assert_eq!(payloads(&said, 1), [b"one"]);
+        proxy.suspend_connection().expect("suspended");
+        assert!(fixture.core().statistics().consumers[0].is_suspended);
+        push(b"two");
+        proxy.resume_connection().expect("resumed");
+        push(b"three");
+        assert_eq!(payloads(&said, 1), [b"three"]);
+    }
+}
+
+#[test]
+fn a_proxy_is_connected_once_or_again_as_it_is_configured() {
+    for (settings, is_allowed) in [("reconnect=refused", false), ("reconnect=allowed", true)] {
+        let fixture = Fixture::new(Configuration::of([settings]).expect("it can be"));
+        let (before, proxy) = fixture.consumer(&event(POSITION));
+        let (consumer, after) = fixture.listener();
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        let again = proxy.connect_push_consumer(Some(&consumer), &event(VELOCITY).subscription());
+        let published = Publication::of([Publication::new(CAR, VELOCITY)]);
+        let supplied = supplier.connect_push_supplier(None, &published);
+        if is_allowed {
+            again.expect("connected");
+            supplied.expect("connected");
+            supplier.push(&[an_event(CAR, VELOCITY, b"one")]).expect("pushed");
+            assert_eq!(payloads(&after, 1), [b"one"]);
+            assert_eq!(fixture.core().statistics().consumers.len(), 1);
+        } else {
+            assert!(matches!(again, Err(ConnectPushConsumerError::AlreadyConnected(_))));
+            assert!(matches!(supplied, Err(ConnectPushSupplierError::AlreadyConnected(_))));
+            supplier.push(&[an_event(CAR, POSITION, b"one")]).expect("pushed");
+            assert_eq!(payloads(&before, 1), [b"one"]);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_subscription_is_refused() {
+    let fixture = Fixture::new(Configuration::default());
+    let ((consumer, _said), proxy) = (fixture.listener(), fixture.push_supplier());
+    let mut qos = any_event().subscription();
+    qos.dependencies[0].event.header.r#type = kinds::NEGATION_DESIGNATOR;
+    let refused = |outcome| match outcome {
+        Err(ConnectPushConsumerError::System(exception)) => exception,
+        other => panic!("{other:?}"),
+    };
+    let bad = refused(proxy.connect_push_consumer(Some(&consumer), &qos));
+    assert_eq!(bad.kind, SystemExceptionKind::BadParam);
+    let nil = refused(proxy.connect_push_consumer(None, &any_event().subscription()));
+    assert_eq!(nil.kind, SystemExceptionKind::BadParam);
+    proxy.connect_push_consumer(Some(&consumer), &any_event().subscription()).expect("it is fresh");
+}
+
+#[test]
+fn clients_of_a_channel_that_ends_are_told() {
+    for configuration in configurations() {
+        let fixture = Fixture::new(configuration);
+        let (said, proxy) = fixture.consumer(&event(POSITION));
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        fixture.channel.destroy().expect("destroyed");
+        assert_eq!(said.recv_timeout(PATIENCE), Ok(Said::Disconnected));
+        let gone = proxy.suspend_connection().expect_err("it is gone");
+        assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
+        until("the supplier is gone", || supplier.disconnect_push_consumer().is_err());
+        assert!(fixture.server.channel("test").is_none());
+        fixture.server.create("test", Configuration::default()).expect("the name is free");
+    }
+}
+
+#[test]
+fn one_that_disconnects_gets_nothing_more_and_is_told_nothing() {
+    let fixture = Fixture::new(Configuration::default());
+    let (said, proxy) = fixture.consumer(&event(POSITION));
+    let (other, _proxy) = fixture.consumer(&event(POSITION));
+    let supplier = fixture.supplier(&[(CAR, POSITION)]);
+    proxy.disconnect_push_supplier().expect("disconnected");
+    supplier.push(&[an_event(CAR, POSITION, b"one")]).expect("pushed");
+    assert_eq!(payloads(&other, 1), [b"one"]);
+    assert_eq!(fixture.core().statistics().consumers.len(), 1);
+    supplier.disconnect_push_consumer().expect("disconnected");
+    until("the supplier is gone", || fixture.core().statistics().suppliers == 0);
+    assert!(said.try_recv().is_err());
+}
+
+#[test]
+fn a_consumer_that_is_gone_is_disconnected() {
+    let fixture = Fixture::new(Configuration::default());
+    let (consumer, said) = fixture.listener();
+    let proxy = fixture.push_supplier();
+    proxy.connect_push_consumer(Some(&consumer), &any_event().subscription()).expect("connected");
+    let supplier = fixture.supplier(&[(CAR, POSITION)]);
+    let id = fixture.poa.reference_to_id(consumer.as_object()).expect("an id");
+    fixture.poa.deactivate_object(&id).expect("deactivated");
+    supplier.push(&[an_event(CAR, POSITION, b"one")]).expect("pushed");
+    until("it is gone", || fixture.core().statistics().consumers.is_empty());
+    assert!(said.try_recv().is_err());
+}
+
+#[test]
+fn time_outs_come_as_they_were_asked_for() {
+    for settings in [["dispatching=reactive"], ["dispatching=pool"], ["dispatching=per-consumer"]] {
+        let fixture = Fixture::new(Configuration::of(settings).expect("it can be"));
+        let (once, _proxy) = fixture.consumer(&Filter::once_after(Duration::from_millis(5)));
+        let begun = Instant::now();
+        let (every, proxy) = fixture.consumer(&Filter::every(Duration::from_millis(10)));
+        let kinds_of = |events: Vec<(i32, i32, Vec<u8>)>| events[0].1;
+        assert_eq!(kinds_of(next(&once)), kinds::EVENT_TIMEOUT);
+        for _ in 0..5 {
+            assert_eq!(kinds_of(next(&every)), kinds::EVENT_INTERVAL_TIMEOUT);
+        }
+        assert!(begun.elapsed() >= Duration::from_millis(50), "not before their time");
+        proxy.disconnect_push_supplier().expect("disconnected");
+        // With events a deadline is put off; without them it comes.
+        let silence = Filter::after_silence(Duration::from_millis(300));
+        let (said, _proxy) = fixture.consumer(&(event(POSITION) | silence));
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        supplier.push(&[an_event(CAR, POSITION, b"one")]).expect("pushed");
+        assert_eq!(kinds_of(next(&said)), POSITION);
+        assert_eq!(kinds_of(next(&said)), kinds::EVENT_DEADLINE_TIMEOUT);
+        assert!(once.try_recv().is_err(), "it comes once");
+    }
+}
+
+#[test]
+fn a_group_may_wait_for_a_time_out() {
+    let fixture = Fixture::new(Configuration::default());
+    let late = Filter::all_of([event(POSITION), Filter::once_after(Duration::from_millis(20))]);
+    let (said, _proxy) = fixture.consumer(&late);
+    let supplier = fixture.supplier(&[(CAR, POSITION)]);
+    supplier.push(&[an_event(CAR, POSITION, b"one")]).expect("pushed");
+    let mut kinds: Vec<_> = next(&said).into_iter().map(|(_, kind, _)| kind).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, [kinds::EVENT_TIMEOUT, POSITION]);
+}
+
+#[test]
+fn channels_are_found_by_their_names() {
+    let fixture = Fixture::new(Configuration::default());
+    let ior = fixture.server.factory().as_object().ior().clone();
+    let factory = ChannelFactory::unchecked_narrow(Object::new(&fixture.client_orb, ior));
+    let settings = ["preset=small".to_owned(), "window=2".to_owned()];
+    let made = factory.create_channel("other", &settings).expect("made").expect("not nil");
+    assert_eq!(factory.list().expect("names"), ["other", "test"]);
+    let found = factory.find("other").expect("found").expect("not nil");
+    assert_eq!(made, found);
+    let statistics = factory.statistics("other").expect("statistics");
+    assert!(statistics.settings.contains(&"window=2".to_owned()), "{:?}", statistics.settings);
+    assert!(factory.create_channel("other", &[]).is_err());
+    assert!(factory.create_channel("more", &["collection=immediate".to_owned()]).is_err());
+    assert!(factory.find("more").is_err());
+    let endpoint = found.as_object().ior().profiles.iter().find_map(|p| p.iiop().ok().flatten());
+    let endpoint = endpoint.expect("a profile");
+    let url = format!("corbaloc::{}:{}/other", endpoint.host, endpoint.port);
+    let named = fixture.client_orb.string_to_object(&url).expect("a reference");
+    assert!(EventChannel::narrow(&named).expect("an answer").is_some());
+}
