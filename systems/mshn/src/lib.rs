@@ -5,7 +5,7 @@
 //! knows nothing of CORBA and can be used alone, as `corbie mshn schedule` does.
 #![forbid(unsafe_code)]
 
-// layers: error host messages schedule unique < address < mechanism < peers system <
+// layers: error host messages schedule unique < socket address < mechanism < peers system <
 //    client_library channel_server requirements status_server < advisor daemon < node
 mod address;
 mod advisor;
@@ -20,6 +20,7 @@ pub mod node;
 mod peers;
 mod requirements;
 pub mod schedule;
+pub mod socket;
 mod status_server;
 pub mod system;
 mod unique;

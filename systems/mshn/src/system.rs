@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::mechanism::MechanismName;
+use crate::socket;
 
 /// How often processes are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -48,6 +49,8 @@ pub struct SystemOptions {
 pub struct System {
     shared: Arc<SystemShared>,
     naming: String,
+    // Goes after the processes.
+    _sockets: socket::Folder,
 }
 
 struct SystemShared {
@@ -82,19 +85,6 @@ impl SystemShared {
             }
         }
     }
-}
-
-/// A port for the naming service, so that references to names outlive its process: below those
-/// that the system gives to outgoing connections, of which one may have it while no server listens.
-fn fixed_port() -> io::Result<u16> {
-    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
-    let first = range.ok().and_then(|text| text.split_whitespace().next()?.parse().ok());
-    let (lowest, end) = (10_000u16, first.unwrap_or(32_768u16).max(10_001));
-    let count = u64::from(end - lowest);
-    let some = |_| u16::try_from(crate::unique::unique() % count).ok().map(|n| lowest + n);
-    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    let found = (0..1_000).filter_map(some).find(is_free);
-    found.ok_or_else(|| io::Error::other("no port is free for the naming service"))
 }
 
 /// Where a component keeps what must outlive its process.
@@ -138,8 +128,10 @@ impl System {
     /// When a process cannot be started or does not serve.
     pub fn start(options: &SystemOptions) -> io::Result<Self> {
         let words = |words: &[&str]| words.iter().map(|&w| w.to_owned()).collect::<Vec<_>>();
-        let port = fixed_port()?;
-        let listen = format!("127.0.0.1:{port}");
+        // A fixed place, so that references to names outlive the process that serves them.
+        let sockets = socket::Folder::make()?;
+        let place = sockets.path().join("naming.sock");
+        let listen = format!("uiop://{}", place.display());
         let names = words(&[
             "mshn",
             "serve",
@@ -152,7 +144,7 @@ impl System {
             "--store",
             &store(options, "naming"),
         ]);
-        let (first, naming) = Process::start("naming", &options.program, names)?;
+        let (first, naming) = Process::start("naming", &options.program, names, sockets.path())?;
         let mut processes = vec![first];
         let mechanism = options.mechanism.to_string();
         let mut begin = |kind: &str, name: &str, more: &[&str]| -> io::Result<()> {
@@ -170,14 +162,15 @@ impl System {
             ]);
             arguments.extend(words(more));
             let label = format!("{kind} {name}");
-            processes.push(Process::start(&label, &options.program, arguments)?.0);
+            let started = Process::start(&label, &options.program, arguments, sockets.path())?;
+            processes.push(started.0);
             Ok(())
         };
         for (kind, name, more) in components(options) {
             let more: Vec<&str> = more.iter().map(String::as_str).collect();
             begin(kind, &name, &more)?;
         }
-        let naming = format!("corbaloc::{listen}/NameService");
+        let naming = format!("corbaloc:uiop:1.2@{}|NameService", place.display());
         let (is_ending, restarts) = (AtomicBool::new(false), AtomicU32::new(0));
         let shared =
             Arc::new(SystemShared { is_ending, restarts, processes: Mutex::new(processes) });
@@ -188,7 +181,7 @@ impl System {
                 std::thread::sleep(LOOK_EVERY);
             }
         });
-        Ok(Self { shared, naming })
+        Ok(Self { shared, naming, _sockets: sockets })
     }
 
     /// A reference of the naming service that people can copy.

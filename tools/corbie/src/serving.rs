@@ -32,23 +32,29 @@ pub(crate) fn listen() -> Arg {
     Arg::new("listen")
         .long("listen")
         .value_name("HOST:PORT")
-        .help("Where to listen [default: the setting -ORBListenEndpoints]")
+        .help("Where to listen [default: the setting -ORBListenEndpoints, or loopback]")
 }
 
-/// An ORB that listens where the command line says, or else at `default`.
-pub(crate) fn session(matches: &ArgMatches, default: Option<&str>) -> Result<Session, Failure> {
-    let given = matches.get_one::<String>("listen").map(String::as_str).or(default);
-    let listen =
-        given.map(|address| ["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
-    let mut own: Vec<String> = listen.into_iter().flatten().collect();
-    if let Some(grace) = matches.get_one::<std::time::Duration>("grace") {
-        own.extend(["-ORBShutdownGrace".to_owned(), format!("{}ms", grace.as_millis())]);
+/// An ORB that listens where the command line says.
+pub(crate) fn session(matches: &ArgMatches) -> Result<Session, Failure> {
+    let mut own = settings(matches);
+    if let Some(address) = matches.get_one::<String>("listen") {
+        own.extend(["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
     }
     Session::start_with(matches, &own)
 }
 
-/// Catches signals from now on: the command may say that it serves.
+/// The `-ORB…` arguments that [`arguments`] stand for.
+pub(crate) fn settings(matches: &ArgMatches) -> Vec<String> {
+    let grace = matches.get_one::<std::time::Duration>("grace");
+    let grace = grace.map(|grace| ["-ORBShutdownGrace".into(), format!("{}ms", grace.as_millis())]);
+    grace.into_iter().flatten().collect()
+}
+
+/// Catches signals from now on: the command may say that it serves. Warns of ports that others
+/// than this machine can reach.
 pub(crate) fn until_signal(session: &Session, log: Log) -> Result<UntilSignal, Failure> {
+    session.warn_of_open_ports();
     let cannot = |exception| Failure::new(format!("cannot catch signals: {exception}"));
     let orb = session.orb().clone();
     let read_again = move || {

@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches};
+use corbie::access::{AccessRules, Peers, Rule};
 use corbie::types::SystemException;
-use corbie::{Object, Orb, Settings, minor};
+use corbie::{AddressFamily, ListenEndpoint, Object, Orb, PartialSettings, Settings, minor};
 
 use crate::failure::Failure;
 
@@ -118,15 +119,65 @@ impl Session {
     /// The same, with `-ORB…` arguments of the subcommand's own before those of the command line,
     /// which win.
     pub(crate) fn start_with(matches: &ArgMatches, own: &[String]) -> Result<Self, Failure> {
+        Self::started(matches, own, AccessRules::local())
+    }
+
+    /// The same for programs that serve their own user alone, unless an access file says otherwise.
+    pub(crate) fn start_for_own_user(
+        matches: &ArgMatches,
+        own: &[String],
+    ) -> Result<Self, Failure> {
+        let rules = AccessRules::none().allow(Rule::of([Peers::own_user()]));
+        Self::started(matches, own, rules)
+    }
+
+    /// `rules` hold where there is no access file; an ORB that is not told where to listen does so
+    /// on loopback.
+    fn started(matches: &ArgMatches, own: &[String], rules: AccessRules) -> Result<Self, Failure> {
+        let cannot = |exception| Failure::new(format!("cannot start the ORB: {exception}"));
         let timeout = matches.get_one::<Duration>("timeout").copied().unwrap_or(TIMEOUT_DEFAULT);
         let given = matches.get_many(CARRIER).into_iter().flatten();
         let mut arguments: Vec<String> = own.iter().chain(given).cloned().collect();
-        let orb = Orb::builder()
-            .settings(|settings| settings.request_timeout(timeout).connect_timeout(timeout))
-            .arguments(&mut arguments)
-            .build()
-            .map_err(|exception| Failure::new(format!("cannot start the ORB: {exception}")))?;
+        let said = Settings::from_process(PartialSettings::new(), &mut arguments.clone());
+        let said = said.map_err(cannot)?;
+        let mut orb = Orb::builder()
+            .settings(|settings| settings.request_timeout(timeout).connect_timeout(timeout));
+        if said.listen_endpoints == [ListenEndpoint::any()] {
+            let loopback = match said.address_family {
+                AddressFamily::Ipv4 => "127.0.0.1",
+                AddressFamily::Ipv6 => "::1",
+            };
+            let endpoint = ListenEndpoint::iiop(loopback, 0);
+            orb = orb.settings(|settings| settings.listen_endpoints(vec![endpoint]));
+        }
+        let orb = orb.arguments(&mut arguments).build().map_err(cannot)?;
+        if !orb.has_access_rules() {
+            orb.set_access(rules);
+        }
         Ok(Self { orb })
+    }
+
+    /// Warns of what is listened on beyond this machine without protection. To be called when the
+    /// server listens.
+    pub(crate) fn warn_of_open_ports(&self) {
+        let mut open = self.orb.listen_addresses();
+        open.retain(|address| !address.ip().is_loopback());
+        if open.is_empty() {
+            return;
+        }
+        let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+        let who = match &self.orb.settings().access_file {
+            None => {
+                "there is no access file, so peers of other machines are refused \
+                     (-ORBAccessFile FILE says which may call what)"
+            }
+            Some(_) => "the access file can name peers by address alone",
+        };
+        tracing::warn!(
+            listening = open.join(", "),
+            "this server listens beyond this machine without TLS: others on the network can read \
+             and change what its clients say; {who}"
+        );
     }
 
     /// The ORB itself.
@@ -149,9 +200,15 @@ impl Session {
     pub(crate) fn place_of(&self, matches: &ArgMatches, key: &str) -> String {
         let given = matches.get_one::<String>("listen").map_or("", String::as_str);
         let host = given.rsplit_once(':').map_or(given, |(host, _)| host);
-        let host = if host.is_empty() { "HOST" } else { host };
-        let port = self.orb.listen_addresses().first().map_or(0, std::net::SocketAddr::port);
-        format!("corbaloc::{host}:{port}/{key}")
+        let address = self.orb.listen_addresses().first().copied();
+        let port = address.map_or(0, |address| address.port());
+        match address {
+            Some(address) if host.is_empty() && address.ip().is_loopback() => {
+                format!("corbaloc::{address}/{key}")
+            }
+            _ if host.is_empty() => format!("corbaloc::HOST:{port}/{key}"),
+            _ => format!("corbaloc::{host}:{port}/{key}"),
+        }
     }
 }
 

@@ -3,8 +3,10 @@
 
 mod served;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -272,8 +274,13 @@ fn a_whole_system_of_mshn_leaves_nothing_behind_when_it_is_told_to_end() {
     let mut up =
         command(&["mshn", "up", "--machines", "1", "--proxies", "0", "--jobs", "0", "--stay"]);
     let (read, write) = std::io::pipe().expect("a pipe");
-    let served = Served::of(up.env("TMPDIR", folder.path()).stdin(Stdio::from(read)));
-    let is_left = || std::fs::read_dir(folder.path()).expect("a folder").next().is_some();
+    let sockets = ScratchFolder::new("ending-mshn-sockets");
+    let own = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(sockets.path(), own).expect("a folder of one user");
+    up.env("TMPDIR", folder.path()).env("XDG_RUNTIME_DIR", sockets.path());
+    let served = Served::of(up.stdin(Stdio::from(read)));
+    let has_any = |folder: &Path| std::fs::read_dir(folder).expect("a folder").next().is_some();
+    let is_left = || has_any(folder.path()) || has_any(sockets.path());
     assert!(is_left(), "it keeps its stores there");
     served.signal(Signal::TERM);
     let (status, log) = served.ends();

@@ -108,7 +108,8 @@ fn refused(connection: &ServerConnection, called: &Called<'_>, operation: &str) 
         %peer,
         operation,
         object,
-        "a call was refused: no rule of access_file lets this peer make it"
+        setting = "access_file",
+        "a call was refused: no access rule lets this peer make it"
     );
     minor::NO_PERMISSION_ACCESS.no(format!(
         "the access rules of this server do not let {peer} call {operation} of this object"

@@ -4,6 +4,7 @@
 //! What it prints is read as long as it lives: a process whose standard output is closed would end
 //! at its next line.
 
+use crate::socket;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -26,6 +27,8 @@ pub(super) struct Process {
     pub(super) name: String,
     program: PathBuf,
     arguments: Vec<String>,
+    /// Where it makes its socket.
+    sockets: PathBuf,
     started: Started,
     /// Between the last start and the next one at least: one that ends again and again is not to
     /// keep the machine busy.
@@ -58,12 +61,14 @@ impl Process {
         name: &str,
         program: &Path,
         arguments: Vec<String>,
+        sockets: &Path,
     ) -> io::Result<(Self, String)> {
-        let mut started = Started::new(program, &arguments)?;
+        let mut started = Started::new(program, &arguments, sockets)?;
         let first = started.first.take();
         let line = first.map(|first| first.recv_timeout(BEGINS_MAX));
         let (name, program) = (name.to_owned(), program.to_owned());
-        let mut process = Self { name, program, arguments, started, pause: Duration::ZERO };
+        let (sockets, pause) = (sockets.to_owned(), Duration::ZERO);
+        let mut process = Self { name, program, arguments, sockets, started, pause };
         let line = match line {
             Some(Ok(line)) => line,
             _ => {
@@ -93,7 +98,7 @@ impl Process {
             Duration::ZERO
         };
         self.started.since = Instant::now();
-        self.started = Started::new(&self.program, &self.arguments)?;
+        self.started = Started::new(&self.program, &self.arguments, &self.sockets)?;
         Ok(())
     }
 
@@ -126,9 +131,10 @@ impl Process {
 }
 
 impl Started {
-    fn new(program: &Path, arguments: &[String]) -> io::Result<Self> {
+    fn new(program: &Path, arguments: &[String], sockets: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env(socket::FOLDER, sockets);
         // All write to one place: only what needs a look, unless more is asked for.
         if std::env::var_os(LOG).is_none() {
             command.env(LOG, "warn");
@@ -180,7 +186,8 @@ mod tests {
 
     fn shell(name: &str, script: &str) -> Process {
         let arguments = ["-c", script].map(str::to_owned).to_vec();
-        let (process, line) = Process::start(name, Path::new("/bin/sh"), arguments).unwrap();
+        let (process, line) =
+            Process::start(name, Path::new("/bin/sh"), arguments, Path::new("/")).unwrap();
         assert_eq!(line, "ready");
         process
     }
@@ -243,7 +250,8 @@ mod tests {
     #[test]
     fn one_that_ends_before_it_serves_is_an_error() {
         let ends = ["-c", "exit 3"].map(str::to_owned).to_vec();
-        let error = Process::start("advisor a", Path::new("/bin/sh"), ends).err().unwrap();
+        let error =
+            Process::start("advisor a", Path::new("/bin/sh"), ends, Path::new("/")).err().unwrap();
         assert!(error.to_string().starts_with("advisor a ended before it served"), "{error}");
     }
 }

@@ -18,11 +18,12 @@ use std::time::{Duration, Instant};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use corbie::{Orb, SystemException};
-use corbie_mshn::MechanismName;
+use corbie_mshn::{MechanismName, socket};
 use corbie_naming::{Naming, NamingError};
 
 use crate::failure::Failure;
 use crate::name_service;
+use crate::session::Session;
 
 pub(super) fn table() -> Command {
     Command::new("mshn")
@@ -91,9 +92,21 @@ fn is_away(exception: &SystemException) -> bool {
 /// How long a naming service may be away.
 const NAMING_PATIENCE: Duration = Duration::from_secs(5);
 
-/// For ORBs that are called back on the same machine.
-fn local_endpoint() -> [String; 2] {
-    ["-ORBListenEndpoints", "iiop://127.0.0.1:0"].map(str::to_owned)
+/// An ORB that listens at `listen`, or where only processes of this user can connect. Only they may
+/// call it, unless an access file says otherwise.
+fn session(
+    matches: &ArgMatches,
+    listen: Option<&str>,
+    mut own: Vec<String>,
+) -> Result<Session, Failure> {
+    let endpoint = match listen {
+        Some(endpoint) if endpoint.contains("://") => endpoint.to_owned(),
+        Some(address) => format!("iiop://{address}"),
+        None => socket::endpoint("component")
+            .map_err(|error| Failure::new(format!("cannot listen: {error}")))?,
+    };
+    own.extend(["-ORBListenEndpoints".to_owned(), endpoint]);
+    Session::start_for_own_user(matches, &own)
 }
 
 fn mechanism_of(matches: &ArgMatches) -> MechanismName {

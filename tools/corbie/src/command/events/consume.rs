@@ -59,12 +59,10 @@ fn consumer(command: Command) -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Have the channel push the events instead of pulling them"),
         )
-        .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("HOST:PORT")
-                .help("Where to be reached by the channel [default: any free port]"),
-        )
+        .arg(Arg::new("listen").long("listen").value_name("HOST:PORT").help(
+            "Where to be reached by a channel of another machine, which an access file \
+                     has to let in [default: a free port of loopback]",
+        ))
         .arg(retry_argument())
         .arg(subscription_argument())
         .arg(

@@ -71,7 +71,7 @@ pub(super) fn table() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let log = Log::start(matches)?;
-    let session = serving::session(matches, None)?;
+    let session = serving::session(matches)?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
     let limits = limits(matches)?;
     let interfaces = typed::interfaces(matches)?;
@@ -91,6 +91,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
     active.map_err(|e| cannot(&e))?;
+    session.warn_of_open_ports();
     if let Some(name) = matches.get_one::<String>("bind") {
         naming::bind(
             &session,

@@ -29,7 +29,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn of(matches: &ArgMatches) -> Result<Self, Failure> {
-        let session = Session::start_with(matches, &super::local_endpoint())?;
+        let session = super::session(matches, None, vec![])?;
         let naming = super::naming(session.orb(), matches)?;
         let given = matches.get_one::<MechanismName>("mechanism").copied();
         let candidates = match &given {

@@ -12,7 +12,7 @@ use corbie_mshn::idl::Usage;
 use corbie_mshn::node;
 
 use crate::failure::{Failure, Report};
-use crate::session::{self, Session};
+use crate::session;
 
 pub(super) fn table() -> Command {
     let text = |name: &'static str, default: &'static str, help: &'static str| {
@@ -117,7 +117,7 @@ fn not_run(error: &std::io::Error) -> Failure {
 }
 
 fn record(matches: &ArgMatches, usage: Usage) -> Result<(), Failure> {
-    let session = Session::start_with(matches, &super::local_endpoint())?;
+    let session = super::session(matches, None, vec![])?;
     let naming = super::naming(session.orb(), matches)?;
     let peers = node::peers(session.orb(), naming, super::mechanism_of(matches));
     let receipt = client_library::record(&peers, usage).map_err(|e| Failure::new(e.to_string()))?;

@@ -53,7 +53,12 @@ pub(super) fn table() -> Command {
             "NAME",
             "Of a proxy: whom it stands in front of [default: all of them]",
         ))
-        .arg(text("listen", "HOST:PORT", "Where to listen [default: a free port of loopback]"))
+        .arg(text(
+            "listen",
+            "HOST:PORT",
+            "Where to listen; over TCP an access file has to say which peers may call \
+             [default: a unix-domain socket of the user]",
+        ))
         .arg(number("slots", "Of a daemon: jobs at a time").default_value("2"))
         .arg(
             text("outputs", "FOLDER", "Of a daemon: keeps what jobs print [default: dropped]")
@@ -102,7 +107,8 @@ fn given<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let log = Log::start(matches)?;
-    let session = serving::session(matches, Some("127.0.0.1:0"))?;
+    let listen = matches.get_one::<String>("listen").map(String::as_str);
+    let session = super::session(matches, listen, serving::settings(matches))?;
     let orb = session.orb();
     let store = matches.get_one::<String>("store").map(PathBuf::from);
     // Served as long as they are here.

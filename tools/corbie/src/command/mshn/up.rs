@@ -74,7 +74,7 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
-    let session = Session::start_with(matches, &super::local_endpoint())?;
+    let session = super::session(matches, None, vec![])?;
     let interruption = Interruption::watch(&session)?;
     let ended = up(matches, &session, &interruption, output);
     match session.orb().is_shut_down() {

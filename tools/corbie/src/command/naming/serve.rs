@@ -45,7 +45,7 @@ pub(super) fn table() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let log = Log::start(matches)?;
-    let session = serving::session(matches, None)?;
+    let session = serving::session(matches)?;
     let place = matches.get_one::<String>("store").map_or("", String::as_str);
     let store = open(place)?;
     let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
