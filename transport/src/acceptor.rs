@@ -11,7 +11,7 @@ use crate::{
 };
 use rustix::net::{Shutdown, shutdown};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
@@ -36,6 +36,26 @@ impl Acceptor {
     /// What the system says, for example `AddrInUse`.
     pub fn bind(address: SocketAddr) -> io::Result<Acceptor> {
         TcpAcceptor::bind(address).map(Acceptor::Tcp)
+    }
+
+    /// Listens on the first address of `host`, a name or an address without brackets, that can be
+    /// had; without a host on every interface of IPv6 and IPv4, or where there is no IPv6, of IPv4.
+    ///
+    /// # Errors
+    /// As [`Acceptor::bind`]; `NotFound` when the name has no address.
+    pub fn bind_host(host: Option<&str>, port: u16) -> io::Result<Acceptor> {
+        let Some(host) = host else {
+            let ipv6 = SocketAddr::from(([0u16; 8], port));
+            return Acceptor::bind(ipv6).or_else(|_| Acceptor::bind(([0, 0, 0, 0], port).into()));
+        };
+        let mut outcome = Err(io::Error::new(io::ErrorKind::NotFound, "no such host"));
+        for address in (host, port).to_socket_addrs()? {
+            outcome = Acceptor::bind(address);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
     }
 
     /// Listens on a unix-domain socket; without a name on a free one. A socket that a dead

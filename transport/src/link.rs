@@ -100,18 +100,21 @@ impl Link {
     /// # Errors
     /// As [`Link::try_send`].
     pub fn try_send_gathered(&self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
-        if let Link::Tcp(link) | Link::Unix(link) = self {
-            return link.try_send_gathered(segments);
-        }
-        let mut sent = 0;
-        for segment in segments {
-            let now = self.try_send(segment)?;
-            sent += now;
-            if now < segment.len() {
-                break;
+        match self {
+            Link::Tcp(link) | Link::Unix(link) => link.try_send_gathered(segments),
+            Link::Plugged(link) => link.try_send_gathered(segments),
+            Link::Shm(link) => {
+                let mut sent = 0;
+                for segment in segments {
+                    let now = link.try_send(segment)?;
+                    sent += now;
+                    if now < segment.len() {
+                        break;
+                    }
+                }
+                Ok(sent)
             }
         }
-        Ok(sent)
     }
 
     /// Blocks until some octets arrive, at most for the receive time-out (see
@@ -154,13 +157,14 @@ impl Link {
         }
     }
 
-    /// Whether octets are there that came while a thread was spinning, so that no event tells of
-    /// them.
+    /// Whether octets are there that no event tells of: they came while a thread was spinning, or
+    /// with others that were taken.
     #[inline]
     pub fn has_input(&self) -> bool {
         match self {
+            Link::Tcp(_) | Link::Unix(_) => false,
             Link::Shm(link) => link.has_input(),
-            _ => false,
+            Link::Plugged(link) => link.has_input(),
         }
     }
 

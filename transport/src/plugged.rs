@@ -39,6 +39,14 @@ pub trait Transport: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Whether links can be opened at all, with what the transport was given.
+    ///
+    /// # Errors
+    /// A sentence that says what is missing.
+    fn check_client(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Opens a link to `address`: in one attempt of at most `each`, or several until `deadline`.
     ///
     /// # Errors
@@ -89,6 +97,22 @@ pub trait PluggedLink: Send + Sync + fmt::Debug {
     /// Why nothing can be sent any more; never `WouldBlock`.
     fn try_send(&self, octets: &[u8]) -> io::Result<usize>;
 
+    /// As `Link::try_send_gathered`.
+    ///
+    /// # Errors
+    /// As [`PluggedLink::try_send`].
+    fn try_send_gathered(&self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut sent = 0;
+        for segment in segments {
+            let now = self.try_send(segment)?;
+            sent += now;
+            if now < segment.len() {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+
     /// As `Link::receive`: waits for some octets; 0 when the peer has closed.
     ///
     /// # Errors
@@ -120,6 +144,12 @@ pub trait PluggedLink: Send + Sync + fmt::Debug {
 
     /// As `Link::is_stale`: whether octets or the end can be received, without taking them.
     fn is_stale(&self) -> bool;
+
+    /// As `Link::has_input`: whether octets were taken from the descriptor that `receive` has not
+    /// given out yet.
+    fn has_input(&self) -> bool {
+        false
+    }
 
     /// As `Link::set_receive_timeout`.
     ///

@@ -10,8 +10,13 @@ use std::sync::Arc;
 /// Schemes of the transports that need no registration.
 pub const BUILT_IN_SCHEMES: [&str; 4] = ["iiop", "giopl", "uiop", "shmiop"];
 
+/// The scheme of TLS over TCP. A transport of this scheme has the profile tag of IIOP, as its
+/// addresses stand in components of IIOP profiles: the ORB's own, unless the application brings
+/// another along.
+pub const SSLIOP: &str = "ssliop";
+
 /// Schemes that stand for something else in object URLs and endpoints.
-const RESERVED_SCHEMES: [&str; 3] = ["rir", "giop", "ssliop"];
+const RESERVED_SCHEMES: [&str; 2] = ["rir", "giop"];
 
 /// Tags of profiles that have a meaning already.
 const BUILT_IN_TAGS: [u32; 7] = [
@@ -50,7 +55,13 @@ impl Registry {
         if BUILT_IN_SCHEMES.contains(&scheme) || RESERVED_SCHEMES.contains(&scheme) {
             return Err(format!("the scheme {scheme:?} is the ORB's own; choose another"));
         }
-        if BUILT_IN_TAGS.contains(&tag) {
+        if (scheme == SSLIOP) != (tag == profile_tag::INTERNET_IOP) {
+            return Err(format!(
+                "the scheme {SSLIOP:?} and the profile tag of IIOP belong together, but {scheme:?} \
+                 has the tag {tag:#x}"
+            ));
+        }
+        if scheme != SSLIOP && BUILT_IN_TAGS.contains(&tag) {
             return Err(format!("the profile tag {tag:#x} of {scheme:?} is the ORB's own"));
         }
         if let Some(other) = self.0.iter().find(|t| t.scheme() == scheme || t.profile_tag() == tag)
@@ -70,10 +81,11 @@ impl Registry {
         self.0.iter().find(|transport| transport.scheme() == scheme)
     }
 
-    /// The transport whose profiles have this tag.
+    /// The transport whose profiles have this tag; that of TLS has none of its own.
     #[must_use]
     pub fn by_tag(&self, tag: u32) -> Option<&Arc<dyn Transport>> {
-        self.0.iter().find(|transport| transport.profile_tag() == tag)
+        let mut plugged = self.0.iter().filter(|transport| transport.scheme() != SSLIOP);
+        plugged.find(|transport| transport.profile_tag() == tag)
     }
 
     /// The endpoint `scheme://address`; `None` when there is no such transport.

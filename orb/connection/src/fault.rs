@@ -52,11 +52,20 @@ pub enum Awaited {
     Reply(Option<Duration>),
 }
 
+/// Whether a transport says that the two sides do not trust each other. The system's own
+/// `PermissionDenied`, of a socket's file, is none.
+pub fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
 impl ConnectionFault {
     /// The same, for another call.
     #[cold]
     pub fn again(&self) -> Self {
-        let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+        let copy = |error: &io::Error| match error.raw_os_error() {
+            Some(number) => io::Error::from_raw_os_error(number),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
         match self {
             ConnectionFault::Unreachable(error) => ConnectionFault::Unreachable(copy(error)),
             ConnectionFault::NotSent(error) => ConnectionFault::NotSent(copy(error)),
@@ -104,6 +113,7 @@ impl ConnectionFault {
     pub fn sending(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::TimedOut => ConnectionFault::TimedOut(Awaited::Sending),
+            _ if is_refusal(&error) => ConnectionFault::Unreachable(error),
             _ => ConnectionFault::NotSent(error),
         }
     }
@@ -124,6 +134,11 @@ impl ConnectionFault {
     pub fn broken(failure: &ReceiveFailure) -> Self {
         let (kind, text) = match failure {
             ReceiveFailure::Giop(error) => return ConnectionFault::Protocol(error.clone()),
+            // A server says so after the client has sent its first request, which it did not read.
+            ReceiveFailure::Io(error) if is_refusal(error) => {
+                let refused = io::Error::new(error.kind(), error.to_string());
+                return ConnectionFault::Unreachable(refused);
+            }
             ReceiveFailure::Io(error) => (error.kind(), error.to_string()),
             ReceiveFailure::TooSlow => {
                 (io::ErrorKind::TimedOut, "a message was not complete in time".to_owned())

@@ -70,7 +70,7 @@ pub use corbie_settings::{
     AddressFamily, CollocationScope, CollocationStrategy, EndpointOptions, EventLoop,
     InitialReference, ListenAt, ListenEndpoint, ListenHost, ListenMessages, PartialSettings,
     PoaLock, ProtocolPreference, PublishedAddress, ReplyWait, ServerConcurrency, Setting, Settings,
-    TransportMultiplexing, WaitStrategy, WhenFull,
+    TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy, WhenFull,
 };
 pub use corbie_types as types;
 pub use corbie_types::{

@@ -136,15 +136,35 @@ impl<'a> OrbBuilder<'a> {
     /// # Errors
     /// See [`Orb::init`]; `BAD_PARAM` (`COMPLETED_NO`), too, when the scheme or the profile tag of
     /// a transport is taken, the name of a message protocol is taken or cannot be used, or an
-    /// endpoint is of one that was not given.
+    /// endpoint is of one that was not given; `INITIALIZE` (`COMPLETED_NO`) when a file of
+    /// certificates cannot be used.
     pub fn build(self) -> Result<Orb, SystemException> {
         let mut none = Vec::new();
         let arguments = self.arguments.unwrap_or(&mut none);
         let settings = Settings::from_process(self.settings, arguments)?;
-        let core = corbie_core::Orb::with_plugins(settings, self.transports, self.protocols)?;
+        let mut transports = self.transports;
+        add_tls(&settings, &mut transports)?;
+        let core = corbie_core::Orb::with_plugins(settings, transports, self.protocols)?;
         RootPoa::register(&core)?;
         PoaCurrent::register(&core)?;
         core.register_own_references()?;
         Ok(Orb { core, root: Arc::default() })
     }
+}
+
+/// TLS of the ORB's own, unless the application brings another along.
+#[cfg(feature = "tls")]
+fn add_tls(
+    settings: &Settings,
+    transports: &mut Vec<Arc<dyn Transport>>,
+) -> Result<(), SystemException> {
+    if !transports.iter().any(|transport| transport.scheme() == corbie_core::transport::SSLIOP) {
+        transports.push(Arc::new(corbie_tls::Tls::new(settings)?));
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "tls"))]
+fn add_tls(_: &Settings, _: &mut Vec<Arc<dyn Transport>>) -> Result<(), SystemException> {
+    Ok(())
 }

@@ -14,6 +14,7 @@ mod fault;
 mod invocation;
 mod own_loop;
 mod policies;
+mod protection;
 mod reply;
 mod reply_slot;
 mod write;

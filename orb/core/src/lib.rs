@@ -67,7 +67,7 @@ pub mod protocol {
 pub mod transport {
     pub use corbie_transport::{
         Endpoint, PeerAddress, PeerCertificate, PeerOrigin, PeerProcess, PluggedAcceptor,
-        PluggedEndpoint, PluggedLink, Registry, Transport, UnixName,
+        PluggedEndpoint, PluggedLink, Registry, SSLIOP, Transport, UnixName,
     };
     pub use corbie_types::UiopProfile;
 }

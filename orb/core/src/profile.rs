@@ -8,10 +8,13 @@
 use crate::machine;
 use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{self as giop, Plugged};
-use corbie_settings::{ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings};
-use corbie_transport::{Endpoint, PluggedEndpoint, Registry, Transport, UnixName};
+use corbie_settings::{
+    ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings, TlsClients,
+};
+use corbie_transport::{Endpoint, PluggedEndpoint, Registry, SSLIOP, Transport, UnixName};
 use corbie_types::ior::{
-    GIOPLITE, MessagesProfile, ProfileExtent, component_tag, orb_type, profile_tag,
+    CsiSecMechList, GIOPLITE, MessagesProfile, ProfileExtent, SslSecTrans, TlsSecTrans,
+    association, component_tag, orb_type, profile_tag,
 };
 use corbie_types::{
     Address, CodeSetComponentInfo, Component, IiopProfile, SystemException, TaggedComponent,
@@ -49,7 +52,8 @@ pub(crate) struct Protocol {
 /// The transport of a profile.
 #[derive(Clone, Debug)]
 pub(crate) enum Carrier {
-    Tcp,
+    /// TCP, and TLS, whose addresses stand in components of the same profiles.
+    Iiop,
     Unix,
     Shm,
     Plugged(Arc<dyn Transport>),
@@ -71,7 +75,7 @@ impl Protocol {
         configured: &ListenEndpoint,
     ) -> Result<Protocol, &'static str> {
         let carrier = match &configured.at {
-            ListenAt::Iiop(_) => Carrier::Tcp,
+            ListenAt::Iiop(_) | ListenAt::Ssliop(_) => Carrier::Iiop,
             ListenAt::Uiop(_) => Carrier::Unix,
             ListenAt::Shmiop(_) => Carrier::Shm,
             ListenAt::Plugged { scheme, .. } => {
@@ -90,9 +94,10 @@ impl Protocol {
         Ok(Protocol { messages, carrier })
     }
 
-    /// The place of profiles in `protocol_preference`: the least first.
-    pub(crate) fn rank(&self, preference: &ProtocolPreference) -> usize {
-        preference.rank(self.messages_name(), self.carrier.scheme())
+    /// The place of an endpoint of such a profile in `protocol_preference`: the least first.
+    pub(crate) fn rank(&self, preference: &ProtocolPreference, endpoint: &Endpoint) -> usize {
+        let scheme = if is_tls(endpoint) { SSLIOP } else { self.carrier.scheme() };
+        preference.rank(self.messages_name(), scheme)
     }
 
     /// The name of the message protocol in profiles and endpoints; GIOP has none.
@@ -109,7 +114,7 @@ impl Carrier {
     /// The transport of profiles with this tag; `None`: an unknown one.
     fn of_tag(transports: &Registry, tag: u32) -> Option<Carrier> {
         match tag {
-            profile_tag::INTERNET_IOP => Some(Carrier::Tcp),
+            profile_tag::INTERNET_IOP => Some(Carrier::Iiop),
             profile_tag::UIOP => Some(Carrier::Unix),
             profile_tag::CORBIE_SHMIOP => Some(Carrier::Shm),
             _ => transports.by_tag(tag).cloned().map(Carrier::Plugged),
@@ -118,7 +123,7 @@ impl Carrier {
 
     fn tag(&self) -> u32 {
         match self {
-            Carrier::Tcp => profile_tag::INTERNET_IOP,
+            Carrier::Iiop => profile_tag::INTERNET_IOP,
             Carrier::Unix => profile_tag::UIOP,
             Carrier::Shm => profile_tag::CORBIE_SHMIOP,
             Carrier::Plugged(transport) => transport.profile_tag(),
@@ -128,7 +133,7 @@ impl Carrier {
     /// As in endpoints and in `protocol_preference`.
     fn scheme(&self) -> &'static str {
         match self {
-            Carrier::Tcp => "iiop",
+            Carrier::Iiop => "iiop",
             Carrier::Unix => "uiop",
             Carrier::Shm => "shmiop",
             Carrier::Plugged(transport) => transport.scheme(),
@@ -172,11 +177,11 @@ impl Profile {
         };
         let Some(carrier) = Carrier::of_tag(transports, tag) else { return Ok(None) };
         let profile = match &carrier {
-            Carrier::Tcp => {
+            Carrier::Iiop => {
                 check_extent(settings, ProfileExtent::of_iiop(data))?;
                 let body = IiopProfile::decode(data).map_err(|error| malformed(&error))?;
                 let protocol = Protocol { messages, carrier };
-                return Ok(Some(Self::over_tcp(protocol, order, body)));
+                return Ok(Some(Self::of_iiop(transports, protocol, order, body)));
             }
             Carrier::Unix | Carrier::Shm => {
                 check_extent(settings, ProfileExtent::of_uiop(data))?;
@@ -203,9 +208,19 @@ impl Profile {
         Ok(Some(Self { protocol, version, order, endpoints, object_key, components }))
     }
 
-    fn over_tcp(protocol: Protocol, order: ByteOrder, body: IiopProfile) -> Self {
-        let to_endpoint = |address: Address| Endpoint::tcp(address.host, address.port);
-        let endpoints = body.addresses().into_iter().map(to_endpoint).collect();
+    /// Addresses of TLS, then the plain ones, of which one with the port 0 is none.
+    fn of_iiop(
+        transports: &Registry,
+        protocol: Protocol,
+        order: ByteOrder,
+        body: IiopProfile,
+    ) -> Self {
+        let tls = |address: Address| {
+            transports.endpoint(SSLIOP, &address.to_string()).map(Endpoint::Plugged)
+        };
+        let tcp = |address: Address| Endpoint::tcp(address.host, address.port);
+        let plain = body.addresses().into_iter().filter(|address| address.port != 0).map(tcp);
+        let endpoints = body.tls_addresses().into_iter().filter_map(tls).chain(plain).collect();
         let IiopProfile { version, object_key, components, .. } = body;
         Self { protocol, version, order, endpoints, object_key, components }
     }
@@ -216,27 +231,17 @@ impl Profile {
     /// # Errors
     /// When an address cannot be written.
     pub(crate) fn encode(mut self) -> Result<Option<TaggedProfile>, SystemException> {
-        let Some((first, others)) = self.endpoints.split_first() else { return Ok(None) };
+        let Some(first) = self.endpoints.first() else { return Ok(None) };
         let tag = self.protocol.carrier.tag();
         let messages = self.protocol.messages_name();
         let tagged = |data| {
             let carrier = TaggedProfile { tag, data };
             messages.map_or(Ok(carrier.clone()), |name| MessagesProfile::around(name, carrier))
         };
+        if self.protocol.carrier == Carrier::Iiop {
+            return Ok(Some(tagged(self.into_iiop()?.encode()?)?));
+        }
         let address = match first {
-            Endpoint::Tcp { host, port } => {
-                // CORBA 3.3 P2 §7.6.6.7: alternate addresses are for 1.2.
-                let alternates = if self.version >= Version::V1_2 { others } else { &[] };
-                for alternate in alternates {
-                    let Endpoint::Tcp { host, port } = alternate else { continue };
-                    let address = Address::new(host.clone(), *port);
-                    self.components.push(TaggedComponent::alternate_address(&address)?);
-                }
-                let (version, host, port) = (self.version, host.clone(), *port);
-                let Self { object_key, components, .. } = self;
-                let body = IiopProfile { version, host, port, object_key, components };
-                return Ok(Some(tagged(body.encode()?)?));
-            }
             Endpoint::Unix(name) | Endpoint::Shm(name) => name.to_string(),
             Endpoint::Plugged(plugged) => plugged.address().to_owned(),
             _ => return Ok(None),
@@ -252,6 +257,25 @@ impl Profile {
             _ => body.encode()?,
         };
         Ok(Some(tagged(data)?))
+    }
+
+    /// The body of an IIOP profile; its components have the addresses of TLS already.
+    fn into_iiop(mut self) -> Result<IiopProfile, SystemException> {
+        let mut plain = self.endpoints.iter().filter_map(|endpoint| match endpoint {
+            Endpoint::Tcp { host, port } => Some(Address::new(host.clone(), *port)),
+            _ => None,
+        });
+        let without_plain = || tls_addresses(&self.endpoints).next().map(|tls| (tls.host, 0));
+        let first = plain.next().map(|address| (address.host, address.port));
+        let (host, port) = first.or_else(without_plain).unwrap_or_default();
+        // CORBA 3.3 P2 §7.6.6.7: alternate addresses are for 1.2.
+        if self.version >= Version::V1_2 {
+            for address in plain {
+                self.components.push(TaggedComponent::alternate_address(&address)?);
+            }
+        }
+        let Self { version, object_key, components, .. } = self;
+        Ok(IiopProfile { version, host, port, object_key, components })
     }
 
     /// Whether its endpoints can be reached from here at all: those of one machine say which.
@@ -305,6 +329,57 @@ impl Profile {
         let mut components = self.components.iter().filter(|component| component.tag == tag);
         components.find_map(|component| component.parse().ok())
     }
+}
+
+/// Whether an endpoint is of TLS.
+pub(crate) fn is_tls(endpoint: &Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Plugged(plugged) if plugged.transport().scheme() == SSLIOP)
+}
+
+/// The addresses among `endpoints` where TLS is spoken.
+fn tls_addresses(endpoints: &[Endpoint]) -> impl Iterator<Item = Address> {
+    endpoints.iter().filter_map(|endpoint| {
+        let Endpoint::Plugged(plugged) = endpoint else { return None };
+        let (host, port) = plugged.address().rsplit_once(':').filter(|_| is_tls(endpoint))?;
+        Some(Address::new(host.trim_matches(['[', ']']), port.parse().ok()?))
+    })
+}
+
+/// What an IIOP profile with these endpoints says of TLS: where, what the server has, and what it
+/// wants. `TAG_SSL_SEC_TRANS` has a port only, so it is for the host of the profile.
+///
+/// # Errors
+/// When a host name cannot be written.
+pub(crate) fn tls_components(
+    settings: &Settings,
+    endpoints: &[Endpoint],
+) -> Result<Vec<TaggedComponent>, SystemException> {
+    let addresses: Vec<Address> = tls_addresses(endpoints).collect();
+    let Some(first) = addresses.first() else { return Ok(Vec::new()) };
+    let mut target_supports = association::OF_TLS | association::ESTABLISH_TRUST_IN_TARGET;
+    let mut target_requires = association::OF_TLS;
+    if settings.tls_clients != TlsClients::None {
+        target_supports |= association::ESTABLISH_TRUST_IN_CLIENT;
+    }
+    if settings.tls_clients == TlsClients::Required {
+        target_requires |= association::ESTABLISH_TRUST_IN_CLIENT;
+    }
+    let plain = endpoints.iter().find_map(|endpoint| match endpoint {
+        Endpoint::Tcp { host, .. } => Some(host),
+        _ => None,
+    });
+    if plain.is_some() {
+        target_supports |= association::NO_PROTECTION;
+        target_requires = association::NO_PROTECTION;
+    }
+    let host = plain.unwrap_or(&first.host);
+    let on_host = addresses.iter().find(|address| address.host == *host);
+    let ssl = on_host.map(|on_host| {
+        SslSecTrans { target_supports, target_requires, port: on_host.port }.to_component()
+    });
+    let tls = TlsSecTrans { target_supports, target_requires, addresses };
+    let list = CsiSecMechList::of_tls(&tls)?.to_component()?;
+    Ok(ssl.transpose()?.into_iter().chain([list]).collect())
 }
 
 /// The object key of a profile, if it can be read.

@@ -181,3 +181,29 @@ choice! {
         ThroughPoa = "through-poa",
     }
 }
+
+choice! {
+    /// Whether clients of a server have to prove what they are, over TLS.
+    TlsClients, "`required`, `requested` or `none`" {
+        /// A client without a certificate that `tls_trust` vouches for is refused.
+        Required = "required",
+        /// A client may show a certificate, which has to be good then.
+        Requested = "requested",
+        /// Clients are not asked.
+        None = "none",
+    }
+}
+
+choice! {
+    /// Whether messages go over TLS where they leave the machine.
+    TlsProtection, "`required`, `preferred` or `forbidden`" {
+        /// Always: a server listens on nothing that is plain, and a client calls no reference
+        /// without TLS.
+        Required = "required",
+        /// Where it is offered: of a reference with TLS, the plain addresses are never used. A
+        /// client that has no `tls_trust` cannot use TLS, and calls the plain ones.
+        Preferred = "preferred",
+        /// Never.
+        Forbidden = "forbidden",
+    }
+}

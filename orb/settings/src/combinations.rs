@@ -3,14 +3,14 @@
 //! Called at the end of [`Settings::from_sources`], and for settings that a builder made.
 
 use corbie_cdr::{CodeSet, Version};
-use corbie_transport::{BUILT_IN_SCHEMES, Registry};
+use corbie_transport::{BUILT_IN_SCHEMES, Registry, SSLIOP};
 use corbie_types::ior::GIOPLITE;
 
 use corbie_types::{SystemException, minor};
 
-use crate::choice::{ReplyWait, ServerConcurrency, WaitStrategy};
+use crate::choice::{ReplyWait, ServerConcurrency, TlsClients, TlsProtection, WaitStrategy};
 use crate::endpoint::check_object_url;
-use crate::listen::{ListenAt, ListenMessages};
+use crate::listen::{ListenAt, ListenEndpoint, ListenMessages};
 use crate::settings::{Setting, Settings};
 
 impl Settings {
@@ -28,6 +28,13 @@ impl Settings {
                 return Err(format!(
                     "the message protocol of `{endpoint}` is not known: there are {known}; others \
                      are registered with `Orb::builder().message_protocol(..)`",
+                ));
+            }
+            if matches!(endpoint.at, ListenAt::Ssliop(_)) && transports.by_scheme(SSLIOP).is_none()
+            {
+                return Err(format!(
+                    "the transport of `{endpoint}` is not in this program: build it with the \
+                     feature `tls`"
                 ));
             }
             let ListenAt::Plugged { scheme, address } = &endpoint.at else { continue };
@@ -129,11 +136,56 @@ const RULES: &[Rule] = &[
         "one connection cannot have more responses due than all together",
     ),
     (
+        |s| s.tls_certificate.is_none() && listens(s, is_tls),
+        ["listen_endpoints", "tls_certificate"],
+        "a server proves with a certificate what it is",
+    ),
+    (
+        |s| s.tls_trust.is_none() && s.tls_clients != TlsClients::None && listens(s, is_tls),
+        ["tls_clients", "tls_trust"],
+        "certificates of clients are judged by authorities; name a file of them, or `none`",
+    ),
+    (
+        |s| s.tls_protection == TlsProtection::Forbidden && listens(s, is_tls),
+        ["listen_endpoints", "tls_protection"],
+        "there is no TLS then; listen on `iiop://`",
+    ),
+    (
+        |s| s.tls_protection == TlsProtection::Required && s.is_told_to_listen_plainly(),
+        ["listen_endpoints", "tls_protection"],
+        "messages would leave the machine in plain text; listen on `ssliop://` only",
+    ),
+    (
+        |s| s.giop_version == Version::V1_0 && listens(s, is_tls),
+        ["listen_endpoints", "giop_version"],
+        "references of GIOP 1.0 have no place for TLS; use 1.1 or higher",
+    ),
+    (
         |s| !s.published_addresses.is_empty() && s.publish_all_addresses,
         ["published_addresses", "publish_all_addresses"],
         "either these addresses are published or all of this machine; drop one of the two",
     ),
 ];
+
+impl Settings {
+    /// The default endpoint is of TLS where that is required.
+    fn is_told_to_listen_plainly(&self) -> bool {
+        self.listen_endpoints != [ListenEndpoint::any()] && listens(self, is_plain)
+    }
+}
+
+fn listens(s: &Settings, on: fn(&ListenAt) -> bool) -> bool {
+    s.listen_endpoints.iter().any(|endpoint| on(&endpoint.at))
+}
+
+fn is_tls(at: &ListenAt) -> bool {
+    matches!(at, ListenAt::Ssliop(_))
+}
+
+/// A transport of the application is judged by the application.
+fn is_plain(at: &ListenAt) -> bool {
+    matches!(at, ListenAt::Iiop(_))
+}
 
 /// Linux allows 32768 threads a process by default; each needs a stack.
 const THREADS_MAX: u32 = 32_768;

@@ -26,7 +26,8 @@ mod value;
 
 pub use choice::{
     AddressFamily, CollocationScope, CollocationStrategy, EventLoop, PoaLock, ReplyWait,
-    ServerConcurrency, SyncScope, TransportMultiplexing, WaitStrategy, WhenFull,
+    ServerConcurrency, SyncScope, TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy,
+    WhenFull,
 };
 pub use endpoint::{InitialReference, PublishedAddress};
 pub use listen::{EndpointOptions, ListenAt, ListenEndpoint, ListenHost, ListenMessages};

@@ -54,6 +54,8 @@ impl ListenMessages {
 pub enum ListenAt {
     /// `iiop://host:port`: TCP.
     Iiop(ListenHost),
+    /// `ssliop://host:port`: TLS over TCP.
+    Ssliop(ListenHost),
     /// `uiop:///path` or `uiop://@name`: a unix-domain socket; `None`: of a name that is free.
     Uiop(Option<UnixName>),
     /// `shmiop:///path` or `shmiop://@name`: shared memory; `None`: of a name that is free.
@@ -139,6 +141,12 @@ impl ListenEndpoint {
         ListenAt::Iiop(ListenHost { host: Some(host.into()), port }).into()
     }
 
+    /// TLS over TCP on every interface, a port that the system chooses.
+    #[must_use]
+    pub fn any_tls() -> Self {
+        ListenAt::Ssliop(ListenHost::any()).into()
+    }
+
     /// It, but for this message protocol.
     #[must_use]
     pub fn speaking(self, messages: ListenMessages) -> Self {
@@ -150,6 +158,7 @@ impl ListenEndpoint {
     pub fn transport_scheme(&self) -> &str {
         match &self.at {
             ListenAt::Iiop(_) => "iiop",
+            ListenAt::Ssliop(_) => "ssliop",
             ListenAt::Uiop(_) => "uiop",
             ListenAt::Shmiop(_) => "shmiop",
             ListenAt::Plugged { scheme, .. } => scheme,
@@ -159,7 +168,7 @@ impl ListenEndpoint {
     /// Whether the address leaves it to the system where: two such endpoints are not the same.
     pub(crate) fn is_open(&self) -> bool {
         match &self.at {
-            ListenAt::Iiop(host) => host.port == 0,
+            ListenAt::Iiop(host) | ListenAt::Ssliop(host) => host.port == 0,
             ListenAt::Uiop(name) | ListenAt::Shmiop(name) => name.is_none(),
             ListenAt::Plugged { address, .. } => address.is_empty(),
         }
@@ -168,6 +177,8 @@ impl ListenEndpoint {
     fn parse_one(text: &str) -> Result<Self, String> {
         let (scheme, rest) = if let Some(rest) = text.strip_prefix("giop:tcp:") {
             ("iiop", rest)
+        } else if let Some(rest) = text.strip_prefix("giop:ssl:") {
+            ("ssliop", rest)
         } else if let Some(rest) = text.strip_prefix("giop:unix:") {
             ("uiop", rest)
         } else {
@@ -178,12 +189,13 @@ impl ListenEndpoint {
             None if scheme == GIOPLITE => (ListenMessages::GiopLite, "iiop"),
             None => (ListenMessages::Giop, scheme),
         };
-        let is_host = scheme == "iiop";
+        let is_host = matches!(scheme, "iiop" | "ssliop");
         let (address, options) =
             rest.split_once(if is_host { '/' } else { '|' }).unwrap_or((rest, ""));
         let name = || (!address.is_empty()).then(|| address.parse()).transpose();
         let at = match scheme {
             "iiop" => ListenAt::Iiop(ListenHost::parse(address)?),
+            "ssliop" => ListenAt::Ssliop(ListenHost::parse(address)?),
             "uiop" => ListenAt::Uiop(name()?),
             "shmiop" => ListenAt::Shmiop(name()?),
             _ => plugged(scheme, address)?,
@@ -250,7 +262,7 @@ impl fmt::Display for ListenEndpoint {
             }
         }
         let mut separator = match &self.at {
-            ListenAt::Iiop(host) => write!(f, "{host}").map(|()| '/')?,
+            ListenAt::Iiop(host) | ListenAt::Ssliop(host) => write!(f, "{host}").map(|()| '/')?,
             ListenAt::Uiop(name) | ListenAt::Shmiop(name) => {
                 name.as_ref().map_or(Ok(()), |name| write!(f, "{name}"))?;
                 '|'
@@ -270,7 +282,7 @@ impl fmt::Display for ListenEndpoint {
 
 impl SettingValue for Vec<ListenEndpoint> {
     const KIND: &'static str =
-        "endpoints: `iiop://host:port`, `iiop://:2809`, `iiop://[::1]:0`, `uiop:///path`";
+        "endpoints: `iiop://host:port`, `iiop://[::1]:0`, `ssliop://:2810`, `uiop:///path`";
     const LIST: bool = true;
 
     fn parse(text: &str) -> Result<Self, String> {

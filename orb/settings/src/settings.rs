@@ -13,7 +13,8 @@ use corbie_cdr::{CodeSet, Limits, Version};
 
 use crate::choice::{
     AddressFamily, CollocationScope, CollocationStrategy, EventLoop, PoaLock, ReplyWait,
-    ServerConcurrency, SyncScope, TransportMultiplexing, WaitStrategy, WhenFull,
+    ServerConcurrency, SyncScope, TlsClients, TlsProtection, TransportMultiplexing, WaitStrategy,
+    WhenFull,
 };
 use crate::endpoint::{InitialReference, PublishedAddress};
 use crate::listen::ListenEndpoint;
@@ -64,14 +65,50 @@ settings! {
     default_init_ref: Option<String> = None, "-ORBDefaultInitRef";
 
     /// Where a server listens: `iiop://host:port`, several with commas. No host: every interface.
-    /// Port 0: the system chooses. `giop:tcp:host:port` means the same. `uiop:///path` is a
-    /// unix-domain socket, `uiop://@name` an abstract one, `uiop://` one of any name; `shmiop://`
-    /// likewise shared memory; other schemes are those of transports that the application
-    /// registers. Messages are GIOP unless another protocol stands before the transport:
-    /// `giopl+uiop://` is GIOPlite, `giopl://host:port` over TCP. References carry a profile for
-    /// each pair.
+    /// Port 0: the system chooses. `giop:tcp:host:port` means the same. `ssliop://host:port` is
+    /// TLS over TCP, with `tls_certificate`. `uiop:///path` is a unix-domain socket,
+    /// `uiop://@name` an abstract one, `uiop://` one of any name; `shmiop://` likewise shared
+    /// memory; other schemes are those of transports that the application registers. Messages are
+    /// GIOP unless another protocol stands before the transport: `giopl+uiop://` is GIOPlite,
+    /// `giopl://host:port` over TCP. References carry a profile for each pair.
     /// Nothing is opened before the first reference is made or the first POA is activated.
     listen_endpoints: Vec<ListenEndpoint> = vec![ListenEndpoint::any()], "-ORBListenEndpoints";
+
+    /// The file with this process's certificate and those that lead from it to an authority, in
+    /// PEM, or in PKCS#12 together with the key. A server that listens on `ssliop://` needs one; a
+    /// client shows it to servers that ask. This file and the three named next are read again when
+    /// they change, for connections that are opened from then on.
+    tls_certificate: Option<String> = None, "-ORBTlsCertificate";
+
+    /// The file with the private key of `tls_certificate`, in PEM (PKCS#8, PKCS#1 or SEC1, not
+    /// encrypted). Without it the key is looked for in the file of the certificate.
+    tls_key: Option<String> = None, "-ORBTlsKey";
+
+    /// The password of `tls_certificate`, where that is PKCS#12: `file:PATH` reads the first line
+    /// of a file, `env:NAME` a variable. The password itself is not taken, as others could read it
+    /// in the list of processes.
+    tls_password: Option<String> = None, "-ORBTlsPassword";
+
+    /// The file with the certificates of the authorities that peers are trusted by, in PEM. No
+    /// authority is trusted unless it is named here.
+    tls_trust: Option<String> = None, "-ORBTlsTrust";
+
+    /// The file with lists of revoked certificates, in PEM. Where it is set, each certificate has
+    /// to have a list of its authority in it that is not out of date.
+    tls_revocation: Option<String> = None, "-ORBTlsRevocation";
+
+    /// Whether the clients of a server have to show a certificate. Required, as a server without
+    /// TLS knows nothing of them, and one with it should.
+    tls_clients: TlsClients = TlsClients::Required, "-ORBTlsClients";
+
+    /// Whether messages that leave the machine go over TLS. Unix-domain sockets, shared memory and
+    /// calls within the process are no concern of it.
+    tls_protection: TlsProtection = TlsProtection::Preferred, "-ORBTlsProtection";
+
+    /// Takes the certificate of a server that `tls_trust` vouches for whatever host it names.
+    /// Without it the certificate has to name the host of the reference, or its address where the
+    /// reference has one. With it, any server that has a certificate can pass for any other.
+    tls_any_host: bool = false, "-ORBTlsAnyHost";
 
     /// The address written into references instead of the one listened on, for servers behind
     /// address translation or a container: `host` or `host:port`, several with commas (the first
@@ -353,10 +390,16 @@ settings! {
 }
 
 impl Settings {
-    /// A reactive server has only the application's threads: they run the event loop, also while
-    /// they wait for a reply, or nested calls would wait for one another.
+    /// Where every message goes over TLS, a server that was not told where to listen listens for
+    /// TLS. A reactive server has only the application's threads: they run the event loop, also
+    /// while they wait for a reply, or nested calls would wait for one another.
     #[must_use]
     pub fn with_what_they_imply(mut self) -> Self {
+        if self.tls_protection == TlsProtection::Required
+            && self.listen_endpoints == [ListenEndpoint::any()]
+        {
+            self.listen_endpoints = vec![ListenEndpoint::any_tls()];
+        }
         if self.server_concurrency == ServerConcurrency::Reactive {
             self.event_loop = EventLoop::Application;
             if self.reply_wait == ReplyWait::Read {

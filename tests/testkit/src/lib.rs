@@ -6,9 +6,10 @@
 //! Depends on the wire crates and the transport only, so that any crate may use it as a
 //! dev-dependency. Nothing that is shipped depends on it.
 
-// layers: allocations disk log octets peer servers simulation < clients message_protocol_suite
-//    transport_suite
+// layers: allocations certificates disk log octets peer servers simulation < clients
+//    message_protocol_suite transport_suite
 mod allocations;
+pub mod certificates;
 pub mod clients;
 pub mod disk;
 mod log;

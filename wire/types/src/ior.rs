@@ -10,18 +10,23 @@ mod extent;
 mod identity;
 mod iiop;
 mod messages;
+mod security;
 mod tags;
 mod uiop;
 
 use corbie_cdr::{Decoder, Encoder, Error, Marshal};
 
 pub use code_set_info::{CodeSetComponent, CodeSetComponentInfo, NoCommonCodeSet};
-pub use component::{Component, SslSecTrans, TaggedComponent};
+pub use component::{Component, TaggedComponent};
 pub use describe::Description;
 pub use extent::ProfileExtent;
 pub use identity::Identity;
 pub use iiop::{Address, IiopProfile};
 pub use messages::{GIOPLITE, MessagesProfile};
+pub use security::{
+    AsContextSec, CompoundSecMech, CsiSecMechList, SasContextSec, SslSecTrans, TlsSecTrans,
+    association,
+};
 pub use tags::{component_tag, orb_type, profile_tag};
 pub use uiop::UiopProfile;
 

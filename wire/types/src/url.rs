@@ -11,7 +11,8 @@ use std::str::FromStr;
 use corbie_cdr::{Error, Version};
 
 use crate::ior::{
-    Address, GIOPLITE, IiopProfile, Ior, MessagesProfile, TaggedProfile, UiopProfile, profile_tag,
+    Address, GIOPLITE, IiopProfile, Ior, MessagesProfile, SslSecTrans, TaggedProfile, UiopProfile,
+    association, profile_tag,
 };
 use crate::{Minor, minor};
 
@@ -71,6 +72,12 @@ impl From<UrlError> for crate::SystemException {
 /// The port of `iiop:` addresses without one (registered as corba-iiop).
 pub const DEFAULT_PORT: u16 = 2809;
 
+/// Client and server may prove what they are.
+const TRUST: u16 = association::ESTABLISH_TRUST_IN_TARGET | association::ESTABLISH_TRUST_IN_CLIENT;
+
+/// The port of `ssliop:` addresses without one (registered as corba-iiop-ssl).
+pub const DEFAULT_TLS_PORT: u16 = 684;
+
 /// The key of `corbaname:` and `corbaloc:rir:` without one.
 pub const DEFAULT_KEY: &str = "NameService";
 
@@ -82,6 +89,13 @@ pub enum ObjectAddress {
     /// `iiop:` (or empty): a server.
     Iiop {
         /// GIOP version to speak at most; 1.0 unless given.
+        version: Version,
+        /// Where.
+        address: Address,
+    },
+    /// `ssliop:`: a server that speaks TLS (CORBA 3.3 P2 §10.7).
+    Ssliop {
+        /// GIOP version to speak at most; 1.2 unless given, as 1.0 has no place for TLS.
         version: Version,
         /// Where.
         address: Address,
@@ -116,6 +130,17 @@ impl ObjectAddress {
             Self::InitialReference => Ok(None),
             Self::Iiop { version, address: Address { host, port } } => {
                 IiopProfile::new(*version, host.clone(), *port, key).to_tagged().map(Some)
+            }
+            Self::Ssliop { version, address: Address { host, port } } => {
+                let mut profile = IiopProfile::new(*version, host.clone(), 0, key);
+                let (supports, requires) = (association::OF_TLS | TRUST, association::OF_TLS);
+                let tls = SslSecTrans {
+                    target_supports: supports,
+                    target_requires: requires,
+                    port: *port,
+                };
+                profile.components.push(tls.to_component()?);
+                profile.to_tagged().map(Some)
             }
             Self::Rendezvous { protocol, version, address } => {
                 let tag = match &**protocol {
@@ -280,9 +305,15 @@ fn parse_address(text: &str, at: usize, has_bar: bool) -> Result<ObjectAddress, 
     match protocol.to_ascii_lowercase().as_str() {
         "rir" if rest.is_empty() => Ok(ObjectAddress::InitialReference),
         "rir" => Err(UrlError::address(rest_at, format!("{rest:?}"), "nothing after \"rir:\"")),
-        "" | "iiop" => parse_iiop(rest, rest_at),
+        "" | "iiop" => {
+            let (version, address) = parse_iiop(rest, rest_at, DEFAULT_PORT)?;
+            Ok(ObjectAddress::Iiop { version: version.unwrap_or(Version::V1_0), address })
+        }
+        "ssliop" => parse_ssliop(rest, rest_at),
         GIOPLITE => {
-            let over = Box::new(parse_iiop(rest, rest_at)?);
+            let (version, address) = parse_iiop(rest, rest_at, DEFAULT_PORT)?;
+            let version = version.unwrap_or(Version::V1_0);
+            let over = Box::new(ObjectAddress::Iiop { version, address });
             Ok(ObjectAddress::Spoken { messages: GIOPLITE.to_owned(), over })
         }
         spoken if spoken.contains('+') => parse_spoken(text, at, has_bar),
@@ -294,8 +325,8 @@ fn parse_address(text: &str, at: usize, has_bar: bool) -> Result<ObjectAddress, 
             parse_rendezvous(other, rest, rest_at)
         }
         _ => {
-            let needed = "one of the protocols iiop, uiop and rir, or that of a transport with a \
-                          `|` before the key";
+            let needed = "one of the protocols iiop, ssliop, uiop and rir, or that of a transport \
+                          with a `|` before the key";
             Err(UrlError::address(at, format!("the protocol {protocol:?}"), needed))
         }
     }
@@ -347,22 +378,38 @@ fn write_rendezvous(address: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-fn parse_iiop(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
+fn parse_ssliop(text: &str, at: usize) -> Result<ObjectAddress, UrlError> {
+    let (version, address) = parse_iiop(text, at, DEFAULT_TLS_PORT)?;
+    match version.unwrap_or(Version::V1_2) {
+        Version::V1_0 => {
+            let found = "the version 1.0, whose profiles have no place for TLS";
+            Err(UrlError::address(at, found, "the version 1.1 or 1.2"))
+        }
+        version => Ok(ObjectAddress::Ssliop { version, address }),
+    }
+}
+
+/// The version, where there is one, and the address.
+fn parse_iiop(
+    text: &str,
+    at: usize,
+    default_port: u16,
+) -> Result<(Option<Version>, Address), UrlError> {
     let (version, rest, rest_at) = match text.split_once('@') {
-        Some((version, rest)) => (parse_version(version, at)?, rest, at + version.len() + 1),
-        None => (Version::V1_0, text, at),
+        Some((version, rest)) => (Some(parse_version(version, at)?), rest, at + version.len() + 1),
+        None => (None, text, at),
     };
     let (host, port, port_at) = split_host(rest, rest_at)?;
     if host.is_empty() {
         return Err(UrlError::address(rest_at, "no host", "a host name or address"));
     }
     let port = match port {
-        None => DEFAULT_PORT,
+        None => default_port,
         Some(digits) => digits.parse().ok().filter(|port| *port != 0).ok_or_else(|| {
             UrlError::address(port_at, format!("the port {digits:?}"), "a number from 1 to 65535")
         })?,
     };
-    Ok(ObjectAddress::Iiop { version, address: Address::new(host, port) })
+    Ok((version, Address::new(host, port)))
 }
 
 /// Host, port and the place of the port; brackets around an IPv6 address are taken off.
@@ -447,6 +494,7 @@ fn write_location(location: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Resul
             ObjectAddress::InitialReference => f.write_str("rir:")?,
             ObjectAddress::Iiop { version: Version::V1_0, address } => write!(f, "iiop:{address}")?,
             ObjectAddress::Iiop { version, address } => write!(f, "iiop:{version}@{address}")?,
+            ObjectAddress::Ssliop { version, address } => write!(f, "ssliop:{version}@{address}")?,
             ObjectAddress::Rendezvous { protocol, version, address } => {
                 write!(f, "{protocol}:{version}@")?;
                 write_rendezvous(address, f)?;

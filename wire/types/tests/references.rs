@@ -2,7 +2,9 @@
 //! Repository ids, which are part of them.
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Marshal, Version};
-use corbie_types::ior::{component_tag, orb_type, profile_tag};
+use corbie_types::ior::{
+    CsiSecMechList, TlsSecTrans, association, component_tag, orb_type, profile_tag,
+};
 use corbie_types::{
     Address, CodeSetComponent, CodeSetComponentInfo, Component, Description, IdlVersion,
     IiopProfile, Ior, RepositoryId, SslSecTrans, TaggedComponent, TaggedProfile, UiopProfile,
@@ -16,7 +18,7 @@ fn sample() -> IiopProfile {
         TaggedComponent::orb_type(orb_type::CORBIE).expect("small"),
         TaggedComponent::code_sets(&CodeSetComponentInfo::corbie()).expect("small"),
         TaggedComponent::alternate_address(&Address::new("2001:db8::7", 4711)).expect("small"),
-        TaggedComponent::ssl_sec_trans(ssl).expect("small"),
+        ssl.to_component().expect("small"),
         TaggedComponent { tag: 0x4154_5403, data: vec![0, 1, 2] },
         TaggedComponent { tag: component_tag::NULL_TAG, data: vec![] },
     ];
@@ -35,6 +37,58 @@ fn profiles_keep_everything() {
     assert_eq!(parsed[0], Component::OrbType(orb_type::CORBIE));
     assert!(matches!(parsed[3], Component::SslSecTrans(ssl) if ssl.port == 4712));
     assert_eq!(parsed[4..], [Component::Other, Component::Null]);
+}
+
+/// TLS at two addresses of CSIv2, one of them also that of SSLIOP; the alternate address is plain.
+#[test]
+fn tls_addresses_are_those_of_both_components_and_no_others() {
+    let tls = TlsSecTrans {
+        target_supports: association::OF_TLS,
+        target_requires: association::OF_TLS | association::ESTABLISH_TRUST_IN_CLIENT,
+        addresses: vec![Address::new("192.0.2.7", 4712), Address::new("2001:db8::7", 4713)],
+    };
+    let list = CsiSecMechList::of_tls(&tls).expect("ASCII");
+    let mut profile = sample();
+    profile.components.push(list.to_component().expect("ASCII"));
+    let profile = IiopProfile::decode(&profile.encode().expect("ASCII")).expect("ours");
+    let parsed = profile.components.last().map(TaggedComponent::parse);
+    assert_eq!(parsed, Some(Ok(Component::CsiSecMechList(list))));
+    let shown = |all: Vec<Address>| all.iter().map(Address::to_string).collect::<Vec<_>>();
+    assert_eq!(shown(profile.tls_addresses()), ["192.0.2.7:4712", "[2001:db8::7]:4713"]);
+    assert_eq!(shown(sample().tls_addresses()), ["192.0.2.7:4712"], "of SSLIOP alone");
+    let ior = Ior::from_iiop("IDL:X:1.0", &profile).expect("ASCII");
+    let described = format!("{:?}", ior.describe());
+    for part in ["TAG_CSI_SEC_MECH_LIST (33)", "TAG_TLS_SEC_TRANS (36)", "[2001:db8::7]:4713"] {
+        assert!(described.contains(part), "{part}: {described}");
+    }
+}
+
+/// A list as the specification lays it out, octet by octet.
+#[test]
+fn a_list_of_mechanisms_by_hand() {
+    let transport = [
+        &[0, 0, 0, 0x66, 0, 0x26][..], // big-endian; supports, requires
+        &[0, 0],
+        &[0, 0, 0, 1, 0, 0, 0, 2, b'h', 0, 2, 0xac], // one address: "h", 684
+    ]
+    .concat();
+    let mut data = vec![0, 1, 0, 0, 0, 0, 0, 1, 0, 0x26, 0, 0]; // stateful; one; requires
+    data.extend([0, 0, 0, 36, 0, 0, 0, 20]);
+    data.extend(&transport);
+    data.extend([0; 12]); // no authentication
+    data.extend([0; 4]); // attributes: supports, requires
+    data.extend([0; 12]); // authorities, naming mechanisms, identity types
+    let component = TaggedComponent { tag: component_tag::CSI_SEC_MECH_LIST, data };
+    let Ok(Component::CsiSecMechList(list)) = component.parse() else { panic!("{component:?}") };
+    assert!(list.stateful);
+    let tls = list.mechanisms[0].tls().expect("TLS");
+    assert_eq!((tls.target_supports, tls.target_requires), (0x66, 0x26));
+    assert_eq!(tls.addresses, [Address::new("h", 684)]);
+    for length in 0..component.data.len() {
+        let data = component.data[..length].to_vec();
+        let cut = TaggedComponent { tag: component.tag, data };
+        assert!(cut.parse().is_err(), "{length} octets of it");
+    }
 }
 
 /// What TAO's `UIOP_Profile::create_profile_body` writes, octet by octet.
@@ -401,7 +455,7 @@ fn two_tls_servers_without_a_plain_port_are_two() {
     let at = |port| {
         let ssl = SslSecTrans { target_supports: 0x66, target_requires: 0x66, port };
         let mut profile = IiopProfile::new(Version::V1_2, "h", 0, *b"NameService");
-        profile.components = vec![TaggedComponent::ssl_sec_trans(ssl).expect("small")];
+        profile.components = vec![ssl.to_component().expect("small")];
         Ior::from_iiop("", &profile).expect("ASCII").identity()
     };
     assert_eq!(at(4712), at(4712));

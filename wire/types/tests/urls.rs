@@ -98,7 +98,7 @@ fn errors_say_where_and_what() {
         ("http://h/x", 0, minor::BAD_PARAM_URL_SCHEME),
         ("corbaloc:", 9, minor::BAD_PARAM_URL_ADDRESS),
         ("corbaloc:host/k", 9, minor::BAD_PARAM_URL_ADDRESS),
-        ("corbaloc:ssliop:h/k", 9, minor::BAD_PARAM_URL_ADDRESS),
+        ("corbaloc:ssliop:1.0@h/k", 16, minor::BAD_PARAM_URL_ADDRESS),
         ("corbaloc::h:1,uiop:x/k", 14, minor::BAD_PARAM_URL_ADDRESS),
         ("corbaloc::/k", 10, minor::BAD_PARAM_URL_ADDRESS),
         ("corbaloc::h:0/k", 12, minor::BAD_PARAM_URL_ADDRESS),

@@ -11,7 +11,8 @@ use corbie::{
     EventLoop, Interface, Object, Orb, Servant, ServerConcurrency, ServerRequest, SystemException,
     TypedServant,
 };
-use std::sync::mpsc;
+use corbie_testkit::certificates::{Authority, Folder};
+use std::sync::{LazyLock, mpsc};
 use std::time::Duration;
 
 /// What a servant notes when it begins to wait.
@@ -223,7 +224,7 @@ impl TypedServant for EchoServant {
 }
 
 /// How the ORBs of a test crate are reached: `tests/gioplite….rs` has the same suites over GIOPlite,
-/// `tests/unix_….rs` over unix-domain sockets, `tests/shmiop.rs` over shared memory,
+/// `tests/unix_….rs` over unix-domain sockets, `tests/tls_calls.rs` over TLS, `tests/shmiop.rs` over shared memory,
 /// `tests/plugged_….rs` in a message protocol that an application brings along.
 fn transport() -> &'static [&'static str] {
     match env!("CARGO_CRATE_NAME") {
@@ -243,11 +244,31 @@ fn transport() -> &'static [&'static str] {
             "-ORBCollocation",
             "none",
         ],
+        "tls_calls" => certificates(),
         name if name.starts_with("unix_") => &["-ORBListenEndpoints", "uiop://"],
         // Shared memory comes before TCP in references, unless a setting says otherwise.
         "shmiop" => &["-ORBListenEndpoints", "iiop://127.0.0.1:0,shmiop://"],
         _ => &["-ORBListenEndpoints", "iiop://127.0.0.1:0"],
     }
+}
+
+/// Arguments that name certificates, before those that say where to listen.
+const CERTIFICATES: usize = 6;
+
+/// Servers listen for TLS, and show and require certificates; clients use nothing else where a
+/// reference has it. Peers of the tests that speak plain GIOP find that, too.
+fn certificates() -> &'static [&'static str] {
+    static ARGUMENTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        // Kept until the process ends, as ORBs look at the files again.
+        let folder: &Folder = Box::leak(Box::default());
+        let authority = Authority::new("tests of calls");
+        let own = authority.issue("a test", &["127.0.0.1", "localhost"]);
+        let mut arguments = folder.arguments("own", &own, &authority);
+        let more = ["-ORBListenEndpoints", "iiop://127.0.0.1:0,ssliop://127.0.0.1:0"];
+        arguments.extend(more.map(str::to_owned));
+        arguments.into_iter().map(|argument| &*argument.leak()).collect()
+    });
+    &ARGUMENTS
 }
 
 /// A reference for people to the object with this key at the first endpoint of `server`.
@@ -260,9 +281,18 @@ pub fn corbaloc(server: &Orb, key: &str) -> String {
     }
 }
 
-/// The first endpoint of `server`, as another ORB is to listen on it.
+/// The endpoints of `server`, as another ORB is to listen on them.
 pub fn to_listen_again(server: &Orb) -> String {
-    match &server.listen_endpoints()[0] {
+    let endpoints = server.listen_endpoints();
+    // Of two protocols of a suite, the first is enough, unless clients never go back to it.
+    let again =
+        if env!("CARGO_CRATE_NAME") == "tls_calls" { &endpoints[..] } else { &endpoints[..1] };
+    again.iter().map(listened_again).collect::<Vec<_>>().join(",")
+}
+
+fn listened_again(endpoint: &Endpoint) -> String {
+    match endpoint {
+        Endpoint::Plugged(tls) => format!("ssliop://{}", tls.address()),
         Endpoint::Tcp { port, .. } => format!("{}iiop://127.0.0.1:{port}", spoken()),
         Endpoint::Unix(name) => format!("{}uiop://{name}", spoken()),
         other => panic!("{other}"),
@@ -293,7 +323,10 @@ pub fn collocation() -> &'static [&'static str] {
 
 /// An ORB that listens on loopback only.
 pub fn loopback_orb(more: &[&str]) -> Orb {
-    let mut arguments = transport().to_vec();
+    // References of 1.0 have no place for TLS.
+    let has_no_tls = env!("CARGO_CRATE_NAME") == "tls_calls" && more.contains(&"1.0");
+    let plain = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+    let mut arguments = if has_no_tls { plain.to_vec() } else { transport().to_vec() };
     arguments.extend(collocation());
     arguments.extend(more);
     orb(&arguments)
@@ -302,6 +335,11 @@ pub fn loopback_orb(more: &[&str]) -> Orb {
 /// An ORB with these arguments, which has the message protocol of the example.
 pub fn orb(arguments: &[&str]) -> Orb {
     let mut arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    let has = |part: &str| arguments.iter().any(|argument| argument.contains(part));
+    if has("ssliop://") && !has("-ORBTlsTrust") {
+        let (own, _) = certificates().split_at(CERTIFICATES);
+        arguments.splice(0..0, own.iter().map(ToString::to_string));
+    }
     Orb::builder().message_protocol(&crc::Crc).arguments(&mut arguments).build().unwrap()
 }
 

@@ -7,6 +7,7 @@
 //! (invariant 6 of `ARCHITECTURE.md`).
 
 use crate::client::policies::reconciled_for;
+use crate::client::protection;
 use crate::connection::ConnectionPool;
 use crate::handles::Part;
 use crate::neighbours::Locality;
@@ -125,36 +126,36 @@ impl Target {
 ///
 /// # Errors
 /// `INV_OBJREF` for nil; when no profile can be used: `INV_OBJREF` for one that cannot be read,
-/// `CODESET_INCOMPATIBLE`, `IMP_LIMIT` when none is of a protocol spoken here or all are too long;
-/// all `COMPLETED_NO`.
+/// `CODESET_INCOMPATIBLE`, `NO_PERMISSION` when `tls_protection` forbids them all, `IMP_LIMIT` when
+/// none is of a protocol spoken here or all are too long; all `COMPLETED_NO`.
 pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
     if ior.is_nil() {
         return Err(minor::INV_OBJREF_NIL.no("a nil reference cannot be called"));
     }
-    let mut targets = Vec::new();
+    let mut usable = Vec::new();
     let mut unusable = None;
     let mut hint = String::new();
+    // A profile that cannot be used is passed over as long as there is another.
     for (index, profile) in ior.profiles.iter().enumerate() {
-        let added = match Profile::decode(orb.known(), profile.tag, &profile.data) {
+        match Profile::decode(orb.known(), profile.tag, &profile.data) {
             Ok(Some(profile)) if profile.is_within_reach() => {
                 match profile.check_spoken(orb.settings()) {
-                    Ok(()) => add_targets(orb, index, &profile, &mut targets),
-                    Err(why) => {
-                        hint = format!("; {why}");
-                        Ok(())
-                    }
+                    Ok(()) => usable.push((index, profile)),
+                    Err(why) => hint = format!("; {why}"),
                 }
             }
             Ok(_) => {
                 if let Some(why) = profile::unregistered(orb.known(), profile) {
                     hint = format!("; {why}");
                 }
-                Ok(())
             }
-            Err(error) => Err(error),
-        };
-        // A profile that cannot be used is passed over as long as there is another.
-        unusable = unusable.or(added.err());
+            Err(error) => unusable = unusable.or(Some(error)),
+        }
+    }
+    protection::choose(orb, &ior.type_id, usable.iter_mut().map(|(_, profile)| profile))?;
+    let mut targets = Vec::new();
+    for (index, profile) in &usable {
+        unusable = unusable.or(add_targets(orb, *index, profile, &mut targets).err());
     }
     // Stable: of one protocol, the reference's order stays.
     targets.sort_by_key(|target| target.rank);
@@ -195,7 +196,6 @@ fn add_targets(
         _ => None,
     };
     let code_sets = negotiated.unwrap_or(CodeSets::DEFAULT);
-    let rank = profile.protocol.rank(&orb.settings().protocol_preference);
     let message_octets_max = profile.message_octets_max().unwrap_or(usize::MAX);
     let object_key: Arc<[u8]> = profile.object_key.as_slice().into();
     let template = RequestTemplate::new(version, ByteOrder::NATIVE, giop::Target::Key(&object_key));
@@ -209,7 +209,7 @@ fn add_targets(
             message_octets_max,
             announces_code_sets: negotiated.is_some(),
             profile: u32::try_from(index).unwrap_or(0),
-            rank,
+            rank: profile.protocol.rank(&orb.settings().protocol_preference, endpoint),
             addressing: AtomicI16::new(AddressingDisposition::Key as i16),
             losses_when_bound: AtomicU64::new(NOT_BOUND),
         });

@@ -2,7 +2,7 @@
 //! that.
 
 use crate::Operation;
-use corbie_connection::{Awaited, ConnectionFault};
+use corbie_connection::{Awaited, ConnectionFault, is_refusal};
 use corbie_giop::Fault;
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Minor, SystemException, minor};
@@ -64,6 +64,7 @@ impl CallFault {
 fn code(fault: &ConnectionFault) -> Minor {
     use ConnectionFault as C;
     match fault {
+        C::Unreachable(error) if is_refusal(error) => minor::NO_PERMISSION_TLS,
         C::Unreachable(_) => minor::TRANSIENT_CONNECT_FAILED,
         C::MayNotOpen => minor::REBIND_RECONNECT,
         C::CannotBeWatched => minor::IMP_LIMIT_TRANSPORT,
@@ -84,6 +85,9 @@ fn detail(fault: &ConnectionFault, call: &CallContext<'_>) -> String {
     use ConnectionFault as C;
     let (operation, endpoint) = (call.operation.name(), call.endpoint);
     match fault {
+        C::Unreachable(error) if is_refusal(error) => {
+            format!("no connection to {endpoint}: {error}")
+        }
         C::Unreachable(error) => format!(
             "no connection to {endpoint}: {error}; check that the server runs and that its \
              reference names an address that can be reached from here"

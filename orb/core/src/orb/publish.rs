@@ -1,7 +1,7 @@
 //! The references that this ORB hands out: its endpoints and code sets around an object key
 //! (CORBA 3.3 P2 §9.6.2, §9.7.2).
 
-use crate::profile::Profile;
+use crate::profile::{Profile, tls_components};
 use crate::server::PublishedProfile;
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Limits, Version};
@@ -45,13 +45,17 @@ impl Orb {
         }
         let mut profiles = Vec::with_capacity(published.len());
         for PublishedProfile { protocol, endpoints } in published {
+            let mut components = components.clone();
+            if version > Version::V1_0 {
+                components.extend(tls_components(self.settings(), endpoints)?);
+            }
             let profile = Profile {
                 protocol: protocol.clone(),
                 version,
                 order: ByteOrder::NATIVE,
                 endpoints: endpoints.clone(),
                 object_key: object_key.to_vec(),
-                components: components.clone(),
+                components,
             };
             profiles.extend(profile.encode()?);
         }

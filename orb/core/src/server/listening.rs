@@ -4,17 +4,17 @@
 
 use crate::Orb;
 use crate::neighbours::Listened;
-use crate::profile::{Carrier, Protocol};
+use crate::profile::{Carrier, Protocol, is_tls};
 use corbie_giop as giop;
 use corbie_settings::{
     ListenAt, ListenEndpoint, ListenHost, PublishedAddress, Settings, published_hosts,
 };
 use corbie_threads::lock::{Guard, Ranked, rank};
-use corbie_transport::{Acceptor, Endpoint, ShmOptions};
-use corbie_types::{SystemException, minor};
+use corbie_transport::{Acceptor, Endpoint, PluggedEndpoint, SSLIOP, ShmOptions};
+use corbie_types::{Address, SystemException, minor};
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 /// An endpoint that is listened on.
@@ -29,8 +29,8 @@ pub(crate) struct Listening {
 #[derive(Clone, Debug)]
 pub(crate) struct PublishedProfile {
     pub(crate) protocol: Protocol,
-    /// Of TCP: the first goes into the profile, the others become alternate addresses. Of others:
-    /// one.
+    /// Of TCP: the first goes into the profile, the others become alternate addresses; those of TLS
+    /// go into components. Of others: one.
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
@@ -93,7 +93,11 @@ fn open(orb: &Orb, configured: &ListenEndpoint) -> Result<Listening, SystemExcep
 fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
     let options = configured.options.unix();
     match &configured.at {
-        ListenAt::Iiop(host) => bind_host(host),
+        ListenAt::Iiop(host) => Acceptor::bind_host(host.host.as_deref(), host.port),
+        ListenAt::Ssliop(host) => {
+            let endpoint = orb.transports().endpoint(SSLIOP, &host.to_string());
+            Acceptor::bind_plugged(&endpoint.ok_or(io::ErrorKind::Unsupported)?)
+        }
         ListenAt::Uiop(name) => Acceptor::bind_unix(name.as_ref(), options),
         ListenAt::Shmiop(name) => {
             let ring_octets = u32::try_from(orb.settings().shm_ring_octets).unwrap_or(u32::MAX);
@@ -106,23 +110,6 @@ fn bind(orb: &Orb, configured: &ListenEndpoint) -> io::Result<Acceptor> {
     }
 }
 
-fn bind_host(endpoint: &ListenHost) -> io::Result<Acceptor> {
-    let Some(host) = endpoint.host.as_deref() else {
-        // Every interface, of IPv6 and IPv4; where there is no IPv6, of IPv4 alone.
-        let any = |address: [u16; 8]| SocketAddr::from((address, endpoint.port));
-        let ipv4 = SocketAddr::from(([0, 0, 0, 0], endpoint.port));
-        return Acceptor::bind(any([0; 8])).or_else(|_| Acceptor::bind(ipv4));
-    };
-    let mut outcome = Err(io::Error::new(io::ErrorKind::NotFound, "no such host"));
-    for address in (host, endpoint.port).to_socket_addrs()? {
-        outcome = Acceptor::bind(address);
-        if outcome.is_ok() {
-            break;
-        }
-    }
-    outcome
-}
-
 /// What references carry: a profile for each protocol, and for each endpoint that is none of TCP,
 /// in the order of `protocol_preference`; and what to tell the administrator.
 pub(super) fn to_publish(
@@ -132,25 +119,33 @@ pub(super) fn to_publish(
     let mut profiles = Vec::new();
     let mut warnings = Vec::new();
     let interfaces = interface_addresses();
-    for messages in spoken_over_tcp(all) {
-        let bound: Vec<_> = all.iter().filter_map(|one| bound_host(one, messages)).collect();
-        let hosts = match messages {
-            giop::Protocol::Giop => published_hosts(settings, &bound, &interfaces),
-            _ => published_hosts(&without_ports(settings), &bound, &interfaces),
-        };
-        warnings.extend(hosts.warnings);
-        let endpoints: Vec<_> =
-            hosts.addresses.into_iter().map(|(host, port)| Endpoint::tcp(host, port)).collect();
+    for messages in spoken_over_iiop(all) {
+        let mut endpoints = Vec::new();
+        for is_wanted in [is_plain, is_of_tls] {
+            let of = all.iter().filter(|one| is_wanted(one) && one.protocol.messages == messages);
+            let bound: Vec<_> = of.clone().filter_map(|one| bound_host(one)).collect();
+            let hosts = match (messages, of.clone().all(|one| is_plain(one))) {
+                (giop::Protocol::Giop, true) => published_hosts(settings, &bound, &interfaces),
+                _ => published_hosts(&without_ports(settings), &bound, &interfaces),
+            };
+            warnings.extend(hosts.warnings);
+            let found = of.clone().next().map(|one| one.acceptor.endpoint());
+            let to_endpoint = |(host, port)| at(found.as_ref()?, host, port);
+            endpoints.extend(hosts.addresses.into_iter().filter_map(to_endpoint));
+        }
         if !endpoints.is_empty() {
-            let protocol = Protocol { messages, carrier: Carrier::Tcp };
+            let protocol = Protocol { messages, carrier: Carrier::Iiop };
             profiles.push(PublishedProfile { protocol, endpoints });
         }
     }
-    for one in all.iter().filter(|one| one.acceptor.socket_address().is_none()) {
+    for one in all.iter().filter(|one| one.protocol.carrier != Carrier::Iiop) {
         let (protocol, endpoints) = (one.protocol.clone(), vec![one.acceptor.endpoint()]);
         profiles.push(PublishedProfile { protocol, endpoints });
     }
-    let rank = |one: &PublishedProfile| one.protocol.rank(&settings.protocol_preference);
+    let preference = &settings.protocol_preference;
+    let rank = |one: &PublishedProfile| {
+        one.endpoints.iter().map(|endpoint| one.protocol.rank(preference, endpoint)).min()
+    };
     profiles.sort_by_key(rank);
     (profiles, warnings)
 }
@@ -164,11 +159,12 @@ pub(super) fn listened(
 ) -> Vec<Listened> {
     let port = |endpoint: &Endpoint| match endpoint {
         Endpoint::Tcp { port, .. } => Some(*port),
+        Endpoint::Plugged(plugged) if is_tls(endpoint) => port_of(plugged.address()),
         _ => None,
     };
     let group = |endpoint: &Endpoint| {
-        let behind = all.iter().find(|one| match one.acceptor.socket_address() {
-            Some(address) => port(endpoint) == Some(address.port()),
+        let behind = all.iter().find(|one| match port(endpoint) {
+            Some(_) => port(&one.acceptor.endpoint()) == port(endpoint),
             None => one.acceptor.endpoint() == *endpoint,
         });
         behind?.configured.options.priority_group
@@ -181,22 +177,48 @@ pub(super) fn listened(
     published.iter().flat_map(|profile| &profile.endpoints).map(listened).collect()
 }
 
-/// The message protocols of TCP endpoints, each once.
-fn spoken_over_tcp(all: &[Arc<Listening>]) -> BTreeSet<giop::Protocol> {
-    let is_tcp = |one: &&Arc<Listening>| one.acceptor.socket_address().is_some();
-    all.iter().filter(is_tcp).map(|one| one.protocol.messages).collect()
+/// The message protocols of endpoints that stand in IIOP profiles, each once.
+fn spoken_over_iiop(all: &[Arc<Listening>]) -> BTreeSet<giop::Protocol> {
+    let is_iiop = |one: &&Arc<Listening>| one.protocol.carrier == Carrier::Iiop;
+    all.iter().filter(is_iiop).map(|one| one.protocol.messages).collect()
 }
 
-fn bound_host(one: &Listening, messages: giop::Protocol) -> Option<(ListenHost, u16)> {
-    match &one.configured.at {
-        ListenAt::Iiop(host) if one.protocol.messages == messages => {
-            Some((host.clone(), one.acceptor.socket_address()?.port()))
+fn is_plain(one: &Listening) -> bool {
+    matches!(one.configured.at, ListenAt::Iiop(_))
+}
+
+fn is_of_tls(one: &Listening) -> bool {
+    matches!(one.configured.at, ListenAt::Ssliop(_))
+}
+
+/// Where `one` listens, with the port that was really taken.
+fn bound_host(one: &Listening) -> Option<(ListenHost, u16)> {
+    let (ListenAt::Iiop(host) | ListenAt::Ssliop(host)) = &one.configured.at else { return None };
+    let port = match one.acceptor.endpoint() {
+        Endpoint::Tcp { port, .. } => port,
+        Endpoint::Plugged(plugged) => port_of(plugged.address())?,
+        _ => return None,
+    };
+    Some((host.clone(), port))
+}
+
+fn port_of(address: &str) -> Option<u16> {
+    address.rsplit_once(':')?.1.parse().ok()
+}
+
+/// An endpoint of the same transport as `other`, at this host and port.
+fn at(other: &Endpoint, host: String, port: u16) -> Option<Endpoint> {
+    match other {
+        Endpoint::Plugged(plugged) => {
+            let address = Address::new(host, port).to_string();
+            let transport = Arc::clone(plugged.transport());
+            Some(Endpoint::Plugged(PluggedEndpoint::new(transport, address)))
         }
-        _ => None,
+        _ => Some(Endpoint::tcp(host, port)),
     }
 }
 
-/// The ports of published addresses are those of IIOP.
+/// The ports of published addresses are those of plain IIOP.
 fn without_ports(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let hosts = settings.published_addresses.iter();

@@ -34,6 +34,25 @@ fn each_refused_pair_is_named() {
             "published_addresses",
             "publish_all_addresses",
         ),
+        ("-ORBListenEndpoints ssliop://", "listen_endpoints", "tls_certificate"),
+        ("-ORBListenEndpoints ssliop:// -ORBTlsCertificate c", "tls_clients", "tls_trust"),
+        (
+            "-ORBListenEndpoints ssliop:// -ORBTlsCertificate c -ORBTlsTrust t \
+             -ORBTlsProtection forbidden",
+            "listen_endpoints",
+            "tls_protection",
+        ),
+        (
+            "-ORBListenEndpoints iiop://h:1 -ORBTlsProtection required",
+            "listen_endpoints",
+            "tls_protection",
+        ),
+        (
+            "-ORBListenEndpoints ssliop:// -ORBTlsCertificate c -ORBTlsTrust t \
+             -ORBGIOPVersion 1.0",
+            "listen_endpoints",
+            "giop_version",
+        ),
     ] {
         let text = refusal(args);
         let named = |key: &str| text.contains(&format!("{key} (-ORB"));
@@ -44,6 +63,10 @@ fn each_refused_pair_is_named() {
 #[test]
 fn the_same_values_work_alone() {
     for args in [
+        "-ORBListenEndpoints ssliop://:1 -ORBTlsCertificate c -ORBTlsTrust t",
+        "-ORBListenEndpoints giop:ssl::1 -ORBTlsCertificate c -ORBTlsClients none",
+        "-ORBTlsProtection required",
+        "-ORBTlsProtection forbidden -ORBListenEndpoints iiop://h:1",
         "-ORBFragmentOctets 64KiB",
         "-ORBGIOPVersion 1.0",
         "-ORBServerConnectionsMax 40000 -ORBServerConcurrency thread-pool",

@@ -161,7 +161,7 @@ fn message_protocols_stand_before_giop_over_the_same_transport() {
 fn wrong_endpoints_say_what_to_write() {
     for (text, expected) in [
         ("host:1", "write `iiop://host:1`"),
-        ("giop:ssl:host:1", "transport of `giop:ssl:host:1` is not known"),
+        ("giop:tls:host:1", "transport of `giop:tls:host:1` is not known"),
         ("IIOP://host:1", "`IIOP` cannot be the name of a transport"),
         ("iiop://::1:5", "stands in brackets"),
         ("iiop://[::1", "no closing `]`"),

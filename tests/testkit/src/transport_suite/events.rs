@@ -39,7 +39,10 @@ pub fn what_comes_is_told_once(subject: &dyn TransportSubject) {
     let Some(descriptor) = ours.descriptor() else { return };
     let readiness = Readiness::new().expect("descriptors");
     theirs.send_one(b"before it was watched").expect("to send");
-    eventually("it came", || ours.is_stale());
+    let other = Readiness::new().expect("descriptors");
+    other.add(descriptor, 6).expect("to watch");
+    expect_event(&other, |event| event.token == 6 && event.input);
+    other.remove(descriptor);
     readiness.add(descriptor, 7).expect("to watch");
     expect_event(&readiness, |event| event.token == 7 && event.input && !event.end);
     for takes_it in [false, true, true] {
@@ -89,8 +92,13 @@ pub fn a_full_link_tells_when_there_is_room(subject: &dyn TransportSubject) {
             received += theirs.receive(&mut space).expect("octets");
         }
         expect_event(&readiness, |event| event.output);
-        assert!(ours.try_send(b"x").expect("room") == 1);
-        assert_eq!(theirs.receive(&mut space).expect("it"), 1);
+        // A link may have kept a part of what it did not count as sent: the same is offered again.
+        let sent = ours.try_send(&octets[..space.len()]).expect("room");
+        assert!(sent > 0);
+        let mut received = 0;
+        while received < sent {
+            received += theirs.receive(&mut space).expect("it");
+        }
     }
     readiness.remove(descriptor);
 }
@@ -110,7 +118,11 @@ pub fn acceptors_can_be_watched(subject: &dyn TransportSubject) {
     for round in 0..3u8 {
         let ours = std::thread::spawn({
             let endpoint = endpoint.clone();
-            move || Link::connect(&endpoint, Some(PATIENCE), None).expect("to connect")
+            move || {
+                let ours = Link::connect(&endpoint, Some(PATIENCE), None).expect("to connect");
+                ours.send_one(&[round]).expect("to send");
+                ours
+            }
         });
         expect_event(&readiness, |event| event.token == 5 && event.input);
         let mut accepted = None;
@@ -118,11 +130,11 @@ pub fn acceptors_can_be_watched(subject: &dyn TransportSubject) {
             accepted = acceptor.try_accept().expect("no error");
             accepted.is_some()
         });
-        let (ours, theirs) = (ours.join().expect("no panic"), accepted.expect("just seen"));
-        ours.send_one(&[round]).expect("to send");
+        let theirs = accepted.expect("just seen");
         let mut space = [0; 2];
         assert_eq!(theirs.receive(&mut space).expect("the link blocks as others do"), 1);
         assert_eq!(space[0], round);
+        drop(ours.join().expect("no panic"));
         assert!(acceptor.try_accept().expect("no error").is_none());
     }
     readiness.remove(descriptor);

@@ -3,7 +3,7 @@
 //! Nothing is left out: what is not understood is shown as octets, what is malformed says why.
 //! CORBA 3.3 P2 §7.6 (profiles and components), §7.10.2 (code sets).
 
-use corbie::types::ior::{MessagesProfile, component_tag, orb_type, profile_tag};
+use corbie::types::ior::{CompoundSecMech, MessagesProfile, component_tag, orb_type, profile_tag};
 use corbie::types::{CodeSetComponent, Component, Ior, TaggedComponent, TaggedProfile};
 use serde_json::{Map, Value as Json, json};
 
@@ -80,11 +80,43 @@ fn component(component: &TaggedComponent) -> Json {
             "target_supports": ssl.target_supports,
             "target_requires": ssl.target_requires,
         }),
+        Ok(Component::TlsSecTrans(tls)) => json!({
+            "target_supports": tls.target_supports,
+            "target_requires": tls.target_requires,
+            "addresses": tls.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }),
+        Ok(Component::CsiSecMechList(list)) => json!({
+            "stateful": list.stateful,
+            "mechanisms": list.mechanisms.iter().map(mechanism).collect::<Vec<_>>(),
+        }),
         Ok(Component::JavaCodebase(place)) => json!({ "codebase": place }),
         Ok(_) => json!({ "data": octets(&component.data) }),
     };
     join(&mut members, body);
     Json::Object(members)
+}
+
+fn mechanism(mechanism: &CompoundSecMech) -> Json {
+    let CompoundSecMech { target_requires, transport, authentication, attributes } = mechanism;
+    let transport = match transport.tag {
+        component_tag::CSI_SEC_MECH_LIST => json!({ "data": octets(&transport.data) }),
+        _ => component(transport),
+    };
+    json!({
+        "target_requires": target_requires,
+        "transport": transport,
+        "authentication": {
+            "target_supports": authentication.target_supports,
+            "target_requires": authentication.target_requires,
+            "mechanism": octets(&authentication.mechanism),
+            "target_name": octets(&authentication.target_name),
+        },
+        "attributes": {
+            "target_supports": attributes.target_supports,
+            "target_requires": attributes.target_requires,
+            "identity_types": attributes.identity_types,
+        },
+    })
 }
 
 fn tagged(tag: u32, name: Option<&str>) -> Map<String, Json> {

@@ -4,6 +4,7 @@
 use corbie_cdr::{Decoder, Encoder, Error, Marshal};
 
 use super::iiop::Address;
+use super::security::{CsiSecMechList, SslSecTrans, TlsSecTrans};
 use super::{CodeSetComponentInfo, component_tag, encapsulated};
 
 /// A component: a tag and its data.
@@ -13,17 +14,6 @@ pub struct TaggedComponent {
     pub tag: u32,
     /// Its data, an encapsulation for nearly all standard tags.
     pub data: Vec<u8>,
-}
-
-/// `TAG_SSL_SEC_TRANS` (CORBA Security 1.8 §3.7.3; CORBA 3.3 P2 §10.7): TLS at this port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SslSecTrans {
-    /// Association options that the target supports, as bits.
-    pub target_supports: u16,
-    /// Association options that the target requires, as bits.
-    pub target_requires: u16,
-    /// TCP port for TLS, on the host of the profile.
-    pub port: u16,
 }
 
 /// What a component says, as far as Corbie reads it.
@@ -40,13 +30,17 @@ pub enum Component {
     AlternateAddress(Address),
     /// `TAG_SSL_SEC_TRANS`: TLS.
     SslSecTrans(SslSecTrans),
+    /// `TAG_CSI_SEC_MECH_LIST`: ways to call in safety.
+    CsiSecMechList(CsiSecMechList),
+    /// `TAG_TLS_SEC_TRANS`, within the above: TLS at several addresses.
+    TlsSecTrans(TlsSecTrans),
     /// `TAG_JAVA_CODEBASE`: where classes can be loaded from; shown, never used.
     JavaCodebase(String),
     /// `CORBIE_MESSAGE_OCTETS`: octets of the largest message that the server takes.
     MessageOctets(u32),
     /// `TAG_NULL_TAG`: nothing.
     Null,
-    /// Any other, `TAG_CSI_SEC_MECH_LIST` among them: kept as octets.
+    /// Any other: kept as octets.
     Other,
 }
 
@@ -97,20 +91,6 @@ impl TaggedComponent {
         Ok(Self { tag: component_tag::ALTERNATE_IIOP_ADDRESS, data })
     }
 
-    /// Says where TLS is spoken.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub fn ssl_sec_trans(ssl: SslSecTrans) -> Result<Self, Error> {
-        let data = encapsulated(|e| {
-            e.write_ushort(ssl.target_supports);
-            e.write_ushort(ssl.target_requires);
-            e.write_ushort(ssl.port);
-            Ok(())
-        })?;
-        Ok(Self { tag: component_tag::SSL_SEC_TRANS, data })
-    }
-
     /// Its name, `TAG_ORB_TYPE` for example, when known.
     #[must_use]
     pub fn tag_name(&self) -> Option<&'static str> {
@@ -135,12 +115,13 @@ impl TaggedComponent {
                 Component::AlternateAddress(Address { host, port: d.read_ushort()? })
             }
             component_tag::SSL_SEC_TRANS => {
-                let mut d = decoder()?;
-                Component::SslSecTrans(SslSecTrans {
-                    target_supports: d.read_ushort()?,
-                    target_requires: d.read_ushort()?,
-                    port: d.read_ushort()?,
-                })
+                Component::SslSecTrans(SslSecTrans::read(&mut decoder()?)?)
+            }
+            component_tag::CSI_SEC_MECH_LIST => {
+                Component::CsiSecMechList(CsiSecMechList::read(&mut decoder()?)?)
+            }
+            component_tag::TLS_SEC_TRANS => {
+                Component::TlsSecTrans(TlsSecTrans::read(&mut decoder()?)?)
             }
             component_tag::JAVA_CODEBASE => {
                 Component::JavaCodebase(decoder()?.read_string()?.into_owned())

@@ -2,6 +2,8 @@
 //! text or JSON. Nothing is left out: what is unknown or malformed is shown as octets.
 
 use super::component::{Component, TaggedComponent};
+use super::iiop::Address;
+use super::security::CompoundSecMech;
 use super::{
     IiopProfile, Ior, MessagesProfile, TaggedProfile, UiopProfile, component_tag, orb_type,
     profile_tag,
@@ -168,11 +170,59 @@ fn component(component: &TaggedComponent) -> Description {
                 Description::leaf("requires", association_options(ssl.target_requires)),
             ],
         ),
+        Ok(Component::TlsSecTrans(tls)) => {
+            let mut parts = vec![
+                Description::leaf("supports", association_options(tls.target_supports)),
+                Description::leaf("requires", association_options(tls.target_requires)),
+            ];
+            let address = |address: &Address| Description::leaf("address", address.to_string());
+            parts.extend(tls.addresses.iter().map(address));
+            Description::node(name, "", parts)
+        }
+        Ok(Component::CsiSecMechList(list)) => {
+            let stateful = Description::leaf("stateful", list.stateful.to_string());
+            let mechanisms = list.mechanisms.iter().map(mechanism);
+            Description::node(name, "", std::iter::once(stateful).chain(mechanisms).collect())
+        }
         Ok(Component::JavaCodebase(place)) => Description::leaf(name, place),
         Ok(Component::MessageOctets(most)) => Description::leaf(name, format!("{most} octets")),
         Ok(Component::Null) => Description::leaf(name, "(nothing)"),
         Ok(Component::Other) => octets(&name, &component.data),
     }
+}
+
+/// A way to call in safety: transport, authentication, attributes. A transport within it is
+/// described once: what stands for TLS has no components of its own.
+fn mechanism(mechanism: &CompoundSecMech) -> Description {
+    let CompoundSecMech { target_requires, transport, authentication, attributes } = mechanism;
+    let transport = match transport.tag {
+        component_tag::CSI_SEC_MECH_LIST => octets("a list within a list", &transport.data),
+        _ => component(transport),
+    };
+    let options = |name, bits| Description::leaf(name, association_options(bits));
+    let authenticates = Description::node(
+        "authentication",
+        "",
+        vec![
+            options("supports", authentication.target_supports),
+            options("requires", authentication.target_requires),
+            octets("mechanism", &authentication.mechanism),
+            octets("target name", &authentication.target_name),
+        ],
+    );
+    let mut attribute_parts = vec![
+        options("supports", attributes.target_supports),
+        options("requires", attributes.target_requires),
+    ];
+    let authority = |(syntax, name): &(u32, Vec<u8>)| octets(&format!("authority {syntax}"), name);
+    attribute_parts.extend(attributes.privilege_authorities.iter().map(authority));
+    let naming = |oid: &Vec<u8>| octets("naming mechanism", oid);
+    attribute_parts.extend(attributes.naming_mechanisms.iter().map(naming));
+    let types = format!("0x{:08x}", attributes.identity_types);
+    attribute_parts.push(Description::leaf("identity types", types));
+    let attributes = Description::node("attributes", "", attribute_parts);
+    let requires = options("requires", *target_requires);
+    Description::node("mechanism", "", vec![requires, transport, authenticates, attributes])
 }
 
 fn named(name: Option<&str>, number: u32) -> String {

@@ -102,6 +102,8 @@ super::minor_codes! { super::VMCID;
             "choose a free address of this machine with -ORBListenEndpoints";
         0x092 INITIALIZE_CONFIGURATION "the configuration file cannot be used"
             "correct the line that the detail names";
+        0x093 INITIALIZE_TLS "the files of certificates cannot be used"
+            "correct the file that the detail names (tls_certificate, tls_key, tls_trust)";
     }
     NoResources {
         0x0a0 NO_RESOURCES_THREAD "no thread could be started"
@@ -136,6 +138,11 @@ super::minor_codes! { super::VMCID;
             "destroy a context below it";
         0x0e1 NO_PERMISSION_ACCESS "the access rules of the server do not let this peer call that"
             "ask the operator of the server for a rule in its access file";
+        0x0e8 NO_PERMISSION_TLS "the two sides of a connection over TLS do not trust each other"
+            "the detail says which certificate is at fault; correct it, or the authorities trusted";
+        0x0e9 NO_PERMISSION_TLS_NEEDED
+            "the reference has no address that tls_protection lets be used"
+            "let its server listen on ssliop://, name a tls_trust, or change tls_protection";
     }
     ObjectNotExist {
         0x0f0 OBJECT_NOT_EXIST_UNKNOWN "the server answers, but does not know the object"
