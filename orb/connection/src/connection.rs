@@ -108,7 +108,8 @@ impl<U: User> Connection<U> {
         let weak = Arc::downgrade(self);
         account.on_refusal(move |why| {
             if let Some(connection) = weak.upgrade() {
-                tracing::warn!(peer = %connection.peer(), "connection closed: {why}");
+                let (peer, setting) = (connection.peer(), "memory_max");
+                tracing::warn!(%peer, setting, "connection closed: {why}");
                 connection.link.shutdown();
             }
         });

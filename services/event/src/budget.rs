@@ -93,6 +93,7 @@ impl Share {
                 held,
                 used,
                 most,
+                setting = "queues_octets",
                 "the queue of a consumer may not grow: events wait in too many or too large queues"
             );
         }

@@ -78,7 +78,9 @@ impl Resources {
             return Ok(room);
         }
         if let Some(refusals) = self.refused_proxies.one_more() {
-            tracing::warn!(refusals, most, "a proxy was refused: the channels have too many");
+            let setting = "proxies_of_server";
+            let why = "a proxy was refused: the channels have too many";
+            tracing::warn!(refusals, most, setting, "{why}");
         }
         let text = format!("the channels of this server have {most} proxies; no more may be");
         Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)

@@ -153,6 +153,12 @@ impl EventServer {
         self.registry.drain(grace);
     }
 
+    /// All channels, by name: for counters.
+    #[must_use]
+    pub fn channels(&self) -> Vec<Arc<Channel>> {
+        self.registry.all()
+    }
+
     /// The channel of that name: for suppliers and consumers of this process, and for counters.
     #[must_use]
     pub fn channel(&self, name: &str) -> Option<Arc<Channel>> {

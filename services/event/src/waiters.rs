@@ -65,7 +65,9 @@ impl Waiters {
             }
             drop(state);
             if let Some(refusals) = self.refusals.one_more() {
-                tracing::warn!(?peer, clients, pulls, refusals, "a pull may not wait: too many do");
+                let setting = "waiting_clients";
+                let why = "a pull may not wait: too many do";
+                tracing::warn!(?peer, clients, pulls, refusals, setting, "{why}");
             }
             return None;
         }

@@ -4,6 +4,7 @@
 
 mod call;
 mod completions;
+mod doctor;
 mod events;
 mod idl;
 mod ior;
@@ -13,6 +14,7 @@ mod naming;
 mod ping;
 mod rtevents;
 mod settings;
+mod top;
 
 use std::io::Write;
 
@@ -35,11 +37,13 @@ pub(crate) fn table() -> Command {
         .subcommand(idl::table())
         .subcommand(ior::table())
         .subcommand(ping::table())
+        .subcommand(doctor::table())
         .subcommand(call::table())
         .subcommand(naming::table())
         .subcommand(events::table())
         .subcommand(rtevents::table())
         .subcommand(mshn::table())
+        .subcommand(top::table())
         .subcommand(settings::table())
         .subcommand(man::table())
         .subcommand(completions::table())
@@ -49,7 +53,7 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-ping, call, naming, events, rtevents, mshn and ior dump take every setting of the ORB as -ORB \
+ping, doctor, top, call, naming, events, rtevents, mshn and ior dump take every setting of the ORB as -ORB \
 argument: see corbie settings.
 
 Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
@@ -61,11 +65,13 @@ pub(crate) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         Some(("idl", rest)) => idl::run(rest, output),
         Some(("ior", rest)) => ior::run(rest, output),
         Some(("ping", rest)) => ping::run(rest, output),
+        Some(("doctor", rest)) => doctor::run(rest, output),
         Some(("call", rest)) => call::run(rest, output),
         Some(("naming", rest)) => naming::run(rest, output),
         Some(("events", rest)) => events::run(rest, output),
         Some(("rtevents", rest)) => rtevents::run(rest, output),
         Some(("mshn", rest)) => mshn::run(rest, output),
+        Some(("top", rest)) => top::run(rest, output),
         Some(("settings", rest)) => settings::run(rest, output),
         Some(("man", rest)) => man::run(rest),
         Some(("completions", rest)) => completions::run(rest, output),

@@ -5,6 +5,7 @@
 
 mod facts;
 mod ping;
+pub(crate) mod probe;
 mod read;
 
 pub(crate) use facts::facts;

@@ -5,6 +5,8 @@
 
 mod few_lines;
 mod log;
+mod metrics;
+mod queues;
 
 use clap::{Arg, ArgMatches};
 use corbie::UntilSignal;
@@ -12,6 +14,8 @@ use corbie::UntilSignal;
 use crate::failure::Failure;
 use crate::session::{self, Session};
 pub(crate) use log::Log;
+pub(crate) use metrics::Metrics;
+pub(crate) use queues::watch as watch_queues;
 
 /// The arguments of every command that serves.
 pub(crate) fn arguments() -> Vec<Arg> {
@@ -24,7 +28,7 @@ pub(crate) fn arguments() -> Vec<Arg> {
              -ORBShutdownGrace, 10]",
         )
         .help_heading("Operation");
-    [grace].into_iter().chain(log::arguments()).collect()
+    [grace, metrics::argument()].into_iter().chain(log::arguments()).collect()
 }
 
 /// The argument that says where the server listens.
@@ -35,13 +39,27 @@ pub(crate) fn listen() -> Arg {
         .help("Where to listen [default: the setting -ORBListenEndpoints, or loopback]")
 }
 
-/// An ORB that listens where the command line says.
-pub(crate) fn session(matches: &ArgMatches) -> Result<Session, Failure> {
+/// An ORB that listens where the command line says; and its metrics, if there are to be some.
+pub(crate) fn session(
+    matches: &ArgMatches,
+    log: &Log,
+) -> Result<(Session, Option<Metrics>), Failure> {
     let mut own = settings(matches);
     if let Some(address) = matches.get_one::<String>("listen") {
         own.extend(["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
     }
-    Session::start_with(matches, &own)
+    let session = Session::start_with(matches, &own)?;
+    let metrics = metrics(matches, &session, log)?;
+    Ok((session, metrics))
+}
+
+/// The metrics of a server, if there are to be some.
+pub(crate) fn metrics(
+    matches: &ArgMatches,
+    session: &Session,
+    log: &Log,
+) -> Result<Option<Metrics>, Failure> {
+    Metrics::of(matches, session.orb(), &log.limits)
 }
 
 /// The `-ORB…` arguments that [`arguments`] stand for.
@@ -51,10 +69,15 @@ pub(crate) fn settings(matches: &ArgMatches) -> Vec<String> {
     grace.into_iter().flatten().collect()
 }
 
-/// Catches signals from now on: the command may say that it serves. Warns of ports that others
-/// than this machine can reach.
-pub(crate) fn until_signal(session: &Session, log: Log) -> Result<UntilSignal, Failure> {
+/// Catches signals and serves `metrics` from now on: the command may say that it serves. Warns of
+/// ports that others than this machine can reach.
+pub(crate) fn until_signal(
+    session: &Session,
+    log: Log,
+    metrics: Option<Metrics>,
+) -> Result<UntilSignal, Failure> {
     session.warn_of_open_ports();
+    metrics.map_or(Ok(()), Metrics::serve)?;
     let cannot = |exception| Failure::new(format!("cannot catch signals: {exception}"));
     let orb = session.orb().clone();
     let read_again = move || {

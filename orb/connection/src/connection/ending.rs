@@ -105,7 +105,8 @@ impl<U: User> Connection<U> {
                 word = self.roles.last_words(error, self.activity.version());
             }
             ReceiveFailure::TooSlow => {
-                tracing::warn!(%peer, "connection closed: a message took too long to arrive");
+                let setting = "message_timeout";
+                tracing::warn!(%peer, setting, "connection closed: a message took too long");
             }
             ReceiveFailure::Io(error) => tracing::debug!(%peer, %error, "connection broke"),
             ReceiveFailure::Closed | ReceiveFailure::NothingCame => {}

@@ -15,6 +15,8 @@ use std::time::Duration;
 /// How often a thread that waits for responses looks whether its connection closes.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// The setting that has reading pause.
+const SETTING: &str = "pending_responses_max";
 const PAUSES: &str = "reading pauses: too many responses are due, or not taken";
 
 /// The responses due of one ORB.
@@ -81,7 +83,7 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
 
 #[cold]
 fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
-    tracing::debug!(peer = %connection.peer(), "{PAUSES}");
+    tracing::info!(peer = %connection.peer(), setting = SETTING, "{PAUSES}");
     connection.pause(|| turn.registration());
     // A thread that answers from here on sees the pause; what was answered before is seen now.
     is_full(orb, connection) || !connection.read_on()
@@ -116,7 +118,7 @@ pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
 fn wait(orb: &Orb, connection: &ServerConnection) {
     let due = &orb.server().due_responses;
     let settings = orb.settings();
-    tracing::debug!(peer = %connection.peer(), "{PAUSES}");
+    tracing::info!(peer = %connection.peer(), setting = SETTING, "{PAUSES}");
     connection.activity().excuse_peer();
     let is_eased = || {
         connection.state().accepted.deferred.load(Ordering::Acquire)

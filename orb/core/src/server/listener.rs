@@ -115,9 +115,9 @@ fn wait_for_a_place(orb: &Orb) -> bool {
 pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     let registry = &orb.server().registry;
     let peer = link.peer();
-    if let Err(limit) = make_place(orb, &peer.origin()) {
+    if let Err(setting) = make_place(orb, &peer.origin()) {
         orb.server().refused_connections.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(%peer, "connection refused: {limit} are open");
+        tracing::warn!(%peer, setting, "connection refused: as many are open as may be");
         link.shutdown();
         return;
     }
@@ -154,7 +154,7 @@ fn make_place(orb: &Orb, origin: &PeerOrigin) -> Result<(), &'static str> {
     let may_close = settings.when_full == WhenFull::CloseIdle;
     if own >= settings.connections_per_peer_max as usize {
         let has_place = may_close && evict(orb, Some(origin));
-        return has_place.then_some(()).ok_or("connections_per_peer_max of this peer");
+        return has_place.then_some(()).ok_or("connections_per_peer_max");
     }
     let most = settings.server_connections_max as usize;
     // The last places are for peers that have none yet.

@@ -144,12 +144,13 @@ pub(crate) fn close_silent(orb: &Orb) {
     let registry = &orb.server().registry;
     orb.server().held_queues.drop_orphans();
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
-        let peer = connection.peer();
+        let (peer, setting) = (connection.peer(), "message_timeout");
         if is_stuck(&connection) {
-            tracing::warn!(%peer, "connection closed: replies could not be sent, not taken");
+            let why = "connection closed: the peer did not take its replies";
+            tracing::warn!(%peer, setting, "{why}");
             connection.cut();
         } else if is_slow(&connection) {
-            tracing::warn!(%peer, "connection closed: a message took too long");
+            tracing::warn!(%peer, setting, "connection closed: a message took too long");
             connection.cut();
         } else if !connection.close_if_idle() {
             continue; // A request came just now.

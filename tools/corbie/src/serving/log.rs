@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgMatches, builder::PossibleValuesParser};
 use tracing::{Event, Subscriber};
-use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 use tracing_subscriber::fmt::format::{self, FormatEvent, FormatFields, JsonFields, Writer};
 use tracing_subscriber::fmt::{self as lines, FmtContext};
 use tracing_subscriber::layer::{Filter, SubscriberExt as _};
@@ -17,6 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, Registry};
 
 use super::few_lines::FewLines;
+use super::metrics::Limits;
 use crate::escapes::{json_line, one_line};
 use crate::failure::Failure;
 
@@ -52,6 +53,8 @@ pub(crate) struct Log {
     /// The file with the filter.
     file: Option<PathBuf>,
     filter: Handle<EnvFilter, Registry>,
+    /// How often lines named a setting.
+    pub(super) limits: Arc<Limits>,
 }
 
 impl Log {
@@ -85,11 +88,13 @@ impl Log {
             }
         };
         let limit: Arc<dyn Filter<_> + Send + Sync> = Arc::<FewLines>::clone(&few);
-        let layer = layer.with_filter(limit);
-        let installed = Registry::default().with(filter).with(layer).try_init();
+        let layer = layer.with_filter(limit).with_filter(filter);
+        let limits: Arc<Limits> = Arc::default();
+        let counting = limits.layer().with_filter(LevelFilter::INFO);
+        let installed = Registry::default().with(layer).with(counting).try_init();
         installed.map_err(|error| Failure::new(format!("cannot log: {error}")))?;
         few.tell_what_is_left_out()?;
-        Ok(Self { file, filter: handle })
+        Ok(Self { file, filter: handle, limits })
     }
 
     /// Reads the filter again, if it is in a file. One that cannot be used changes nothing.

@@ -34,7 +34,8 @@ fn look(orb: &Orb) -> bool {
         finding == Finding::Behind
     };
     for connection in orb.server().registry.those(is_behind) {
-        tracing::debug!(peer = %connection.peer(), "another thread reads during long upcalls");
+        let (peer, setting) = (connection.peer(), "pool_threads_max");
+        tracing::info!(%peer, setting, "requests wait behind a long upcall: another thread reads");
         if let Some(threads) =
             connection.state().accepted.threads.as_ref().filter(|threads| threads.call())
         {

@@ -71,7 +71,7 @@ pub(super) fn table() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let log = Log::start(matches)?;
-    let session = serving::session(matches)?;
+    let (session, mut metrics) = serving::session(matches, &log)?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
     let limits = limits(matches)?;
     let interfaces = typed::interfaces(matches)?;
@@ -79,7 +79,11 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         None => EventServer::start(session.orb(), limits.clone()),
         Some(folder) => EventServer::start_with_store(session.orb(), limits.clone(), folder),
     };
-    let server = server.map_err(|e| cannot(&e))?;
+    let server = Arc::new(server.map_err(|e| cannot(&e))?);
+    if let Some(metrics) = &mut metrics {
+        metrics.add_events(&server);
+    }
+    serving::watch_queues(&server).map_err(|e| cannot(&e))?;
     interfaces.into_iter().for_each(|interface| server.interfaces().add(interface));
     if let Some(url) = matches.get_one::<String>("interface-repository") {
         let repository =
@@ -103,7 +107,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
             naming::bind(&session, matches, &format!("{name}/{channel}"), reference.as_object())?;
         }
     }
-    let until = serving::until_signal(&session, log)?;
+    let until = serving::until_signal(&session, log, metrics)?;
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.factory().as_object())?;
     } else {

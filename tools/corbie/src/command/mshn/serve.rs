@@ -109,6 +109,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let log = Log::start(matches)?;
     let listen = matches.get_one::<String>("listen").map(String::as_str);
     let session = super::session(matches, listen, serving::settings(matches))?;
+    let metrics = serving::metrics(matches, &session, &log)?;
     let orb = session.orb();
     let store = matches.get_one::<String>("store").map(PathBuf::from);
     // Served as long as they are here.
@@ -118,7 +119,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
         "events" => channels = Some(serve_channels(matches, orb)?),
         _ => joined = Some(join(matches, orb, store)?),
     }
-    let until = serving::until_signal(&session, log)?;
+    let until = serving::until_signal(&session, log, metrics)?;
     match &names {
         Some(names) => writeln!(output, "{}", names.root().as_object())?,
         None => writeln!(output, "ready")?,

@@ -45,7 +45,7 @@ pub(super) fn table() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let log = Log::start(matches)?;
-    let session = serving::session(matches)?;
+    let (session, metrics) = serving::session(matches, &log)?;
     let place = matches.get_one::<String>("store").map_or("", String::as_str);
     let store = open(place)?;
     let server = NamingServer::start(session.orb(), store, limits_of(matches)?)
@@ -54,7 +54,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let root = session.orb().root_poa();
     let active = root.and_then(|poa| Ok(poa.the_poa_manager().activate()?));
     active.map_err(|exception| Failure::new(format!("cannot serve names: {exception}")))?;
-    let until = serving::until_signal(&session, log)?;
+    let until = serving::until_signal(&session, log, metrics)?;
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.root().as_object())?;
     } else {

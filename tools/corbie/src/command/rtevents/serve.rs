@@ -51,7 +51,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
     let configuration =
         Configuration::of(settings(matches)).map_err(|bad| Failure::usage(bad.0))?;
     let log = Log::start(matches)?;
-    let session = serving::session(matches, None)?;
+    let (session, metrics) = serving::session(matches, &log)?;
     let cannot = |why: &dyn std::fmt::Display| Failure::new(format!("cannot serve events: {why}"));
     let server = RtEventServer::start(session.orb(), Limits::default()).map_err(|e| cannot(&e))?;
     let given: Vec<&String> = matches.get_many("channel").into_iter().flatten().collect();
@@ -75,7 +75,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Fa
             naming::bind(&session, matches, &name, reference.as_object())?;
         }
     }
-    let until = serving::until_signal(&session, log)?;
+    let until = serving::until_signal(&session, log, metrics)?;
     if matches.get_flag("print-reference") {
         writeln!(output, "{}", server.factory().as_object())?;
     } else {
