@@ -53,8 +53,8 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 failed, with a sentence on standard error; 2 the operation called raised a \
 user exception; 64 the command line is wrong.
 
-ping, doctor, top, call, naming, events, rtevents, mshn and ior dump take every setting of the ORB as -ORB \
-argument: see corbie settings.
+ping, doctor, top, call, naming, events, rtevents, mshn and ior dump take every setting of the ORB \
+as -ORB argument: see corbie settings.
 
 Example: corbie call corbaloc::localhost:2809/Quoter --idl stock.idl Stock::Quoter.get_quote \
              '\"IBM\"'";
