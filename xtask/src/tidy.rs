@@ -8,6 +8,7 @@ mod calls;
 mod comments;
 mod connections;
 mod crate_map;
+mod decisions;
 mod dependencies;
 mod layers;
 mod manifest;
@@ -35,7 +36,7 @@ use project::Project;
 use violation::Violation;
 
 /// The rules by name, and what each asks for, as `cargo xtask tidy --list` prints them.
-const RULES: [(&str, &str); 25] = [
+const RULES: [(&str, &str); 26] = [
     ("parse", "sources and manifests can be parsed"),
     (arrows::RULE, "a module imports only from those below it, as the crate's root states them"),
     (words::RULE, "comments and documents name the thread, connection or caller that acts"),
@@ -56,6 +57,7 @@ const RULES: [(&str, &str); 25] = [
     (calls::PRINTING_RULE, "a library never prints"),
     (calls::SLEEPING_RULE, "a test never sleeps without a reason"),
     (dependencies::RULE, "every dependency is argued for in the book"),
+    (decisions::RULE, "each decision has a number of its own"),
     (promises::RULE, "each promise of SECURITY.md names a test that is there"),
     (stale_docs::RULE, "what the documentation names is there"),
     (minor_codes::RULE, "each minor code of ours is raised, and a test names it"),
@@ -136,6 +138,7 @@ fn check(mut project: Project) -> Vec<Violation> {
     violations.extend(text::check(&project));
     violations.extend(calls::check(&project));
     violations.extend(dependencies::check(&project));
+    violations.extend(decisions::check(&project));
     violations.extend(promises::check(&project));
     violations.extend(stale_docs::check(&project));
     violations.extend(minor_codes::check(&project));

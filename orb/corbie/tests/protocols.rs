@@ -313,7 +313,11 @@ fn transports_are_registered_once_and_by_names_of_their_own() {
         builder.arguments(&mut arguments).build().map(drop)
     };
     for (arguments, transports, sentence) in [
-        (&["-ORBListenEndpoints", "pipe://"][..], vec![], "there are iiop, giopl, uiop, shmiop;"),
+        (
+            &["-ORBListenEndpoints", "pipe://"][..],
+            vec![],
+            "there are iiop, giopl, uiop, shmiop, ssliop;",
+        ),
         (&["-ORBListenEndpoints", "pipe://x y"], vec![Pipe], "is no path"),
         (&[], vec![Pipe, Pipe], "have the same scheme or profile tag"),
     ] {

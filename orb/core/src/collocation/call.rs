@@ -160,12 +160,16 @@ fn attempt(
     }
 }
 
-/// No servant has this key: perhaps it is a plain name that was bound to an object.
+/// No servant has this key: perhaps it is a plain name that was bound to an object, or may still
+/// be. A request waits for that, so the call becomes one.
 #[cold]
 fn refused(orb: &Orb, key: &[u8], exception: SystemException) -> Answer<Called> {
     let is_unknown = exception.kind == SystemExceptionKind::ObjectNotExist;
     match orb.server().object_keys.get(key).filter(|_| is_unknown) {
         Some(target) => Answer::forward(target.ior().clone()),
+        None if is_unknown && orb.server().adapter.get().is_some_and(|a| a.may_come(key)) => {
+            Answer::Done(Called::Elsewhere)
+        }
         None => Answer::Raised(exception),
     }
 }

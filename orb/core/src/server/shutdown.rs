@@ -146,7 +146,7 @@ pub(crate) fn close_silent(orb: &Orb) {
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
         let (peer, setting) = (connection.peer(), "message_timeout");
         if is_stuck(&connection) {
-            let why = "connection closed: the peer did not take its replies";
+            let why = "connection closed: replies could not be sent, the peer took none";
             tracing::warn!(%peer, setting, "{why}");
             connection.cut();
         } else if is_slow(&connection) {
