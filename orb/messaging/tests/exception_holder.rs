@@ -200,9 +200,9 @@ fn what_is_no_holder_is_refused() {
     check_refused(&other, ErrorKind::InvalidValue, "IDL:Acme/Other:1.0");
     // A derived value that is not in chunks has no end that one could find.
     let list = big().long(0x7fff_ff06).long(2).text("IDL:Acme/Other:1.0").text(HOLDER);
-    check_refused(&list.done(), ErrorKind::InvalidValue, "truncated");
+    check_refused(&list.done(), ErrorKind::InvalidValue, "not in chunks");
     let empty = big().long(0x7fff_ff06).long(0).done();
-    check_refused(&empty, ErrorKind::InvalidValue, "the type that the IDL says");
+    check_refused(&empty, ErrorKind::InvalidValue, "0 repository ids");
     // Indirections forward, to nothing, and in a circle.
     check_refused(&big().long(u32::MAX).long(8).done(), ErrorKind::InvalidValue, "indirection");
     let before = u32::MAX - 99;
@@ -211,14 +211,15 @@ fn what_is_no_holder_is_refused() {
         ErrorKind::InvalidValue,
         "indirection",
     );
-    check_refused(&big().long(u32::MAX).back_to(0).done(), ErrorKind::InvalidValue, "value tag");
+    let circle = big().long(u32::MAX).back_to(0).done();
+    check_refused(&circle, ErrorKind::InvalidValue, "earlier place");
     // Lengths that promise too much.
     let long = big().long(0x7fff_ff00).octets(&[0, 0]).long(1 << 20).done();
     check_refused(&long, ErrorKind::UnexpectedEnd, "octets");
     let chunk = big().long(0x7fff_ff08).long(0x7000_0000).octets(&[0, 0]).long(100).done();
     check_refused(&chunk, ErrorKind::UnexpectedEnd, "octets");
     let cut = big().long(0x7fff_ff08).long(3).octets(&[0, 0]).long(0).long(u32::MAX).done();
-    check_refused(&cut, ErrorKind::InvalidValue, "primitive cut");
+    check_refused(&cut, ErrorKind::InvalidValue, "the size of a chunk");
     let no_end = big().long(0x7fff_ff08).long(8).octets(&[0, 0]).long(0).long(7).done();
     check_refused(&no_end, ErrorKind::InvalidValue, "end tag");
 }

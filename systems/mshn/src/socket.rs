@@ -28,7 +28,9 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn make() -> io::Result<Self> {
-        let name = format!("corbie-mshn-{}-{}", std::process::id(), crate::unique::unique());
+        // Short, as the path of a socket has at most 107 octets.
+        let unique = crate::unique::unique() & 0xffff_ffff;
+        let name = format!("corbie-mshn-{}-{unique:x}", std::process::id());
         let path = folder()?.join(name);
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Folder(path))

@@ -265,10 +265,13 @@ impl<'a> Decoder<'a> {
         if count == INDIRECTION {
             return self.known_ids();
         }
-        if count > MOST_IDS {
+        if count == 0 || count > MOST_IDS {
             let found = format!("{count} repository ids");
-            let needed = format!("at most {MOST_IDS}");
-            return Err(self.error_back(4, LimitExceeded, "value", found, needed));
+            let (kind, needed) = match count {
+                0 => (InvalidValue, "a list of one at least, or no list".to_owned()),
+                _ => (LimitExceeded, format!("at most {MOST_IDS}")),
+            };
+            return Err(self.error_back(4, kind, "value", found, needed));
         }
         let mut ids = Vec::new();
         for _ in 0..count {
