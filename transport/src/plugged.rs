@@ -13,7 +13,7 @@ use std::hash::{Hash, Hasher};
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A way to carry octets between processes. Registered with an ORB's builder.
 pub trait Transport: Send + Sync + fmt::Debug {
@@ -46,6 +46,25 @@ pub trait Transport: Send + Sync + fmt::Debug {
     fn check_client(&self) -> Result<(), String> {
         Ok(())
     }
+
+    /// Reads again what links are opened and accepted with, as the files of certificates; open
+    /// links go on. Whether there is any such thing.
+    ///
+    /// # Errors
+    /// Why what was read cannot be used: then everything stays as it was.
+    fn reload(&self) -> Result<bool, String> {
+        Ok(false)
+    }
+
+    /// When the first of the certificates that the transport shows to peers ends; `None`: it shows
+    /// none.
+    fn certificate_expiry(&self) -> Option<SystemTime> {
+        None
+    }
+
+    /// Called once a second by the thread of the ORB that closes unused connections, for what is
+    /// due by the clock. It must not wait.
+    fn on_tick(&self) {}
 
     /// Opens a link to `address`: in one attempt of at most `each`, or several until `deadline`.
     ///

@@ -94,6 +94,11 @@ impl Registry {
         Some(PluggedEndpoint::new(Arc::clone(self.by_scheme(scheme)?), address))
     }
 
+    /// All of them, in the order of registration.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Transport> {
+        self.0.iter().map(|transport| &**transport)
+    }
+
     /// Their schemes, in the order of registration.
     pub fn schemes(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|transport| transport.scheme())

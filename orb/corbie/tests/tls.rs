@@ -6,11 +6,12 @@ mod echo;
 
 use corbie::types::{Component, SystemException, SystemExceptionKind, minor};
 use corbie::{CompletionStatus, Orb};
+use corbie_testkit::CapturedLog;
 use corbie_testkit::certificates::{Authority, Folder, Issued, Validity};
 use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Far more than any of the times waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -294,4 +295,60 @@ fn files_that_cannot_be_used_are_named_at_the_start() {
             assert!(refused.to_string().contains(part), "{part:?} is not in: {refused}");
         }
     }
+}
+
+#[test]
+fn a_certificate_may_come_with_its_key_in_a_key_store() {
+    let site = Site::new();
+    let store = site.folder.write("own.p12", site.authority.pkcs12(&site.server, "open it"));
+    let trust = site.folder.write("trust.pem", site.authority.pem());
+    let password = site.folder.write("password", "open it\n");
+    let arguments = |password: &str| {
+        let password = format!("file:{password}");
+        let named = ["-ORBTlsCertificate", &store, "-ORBTlsPassword", &password, "-ORBTlsTrust"];
+        named.into_iter().chain([&*trust]).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let server = orb(&arguments(&password), &["-ORBListenEndpoints", "ssliop://127.0.0.1:0"]);
+    lend_a_thread(&server);
+    let poa = server.root_poa().unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let echo = poa.activate(EchoServant::new().0).unwrap();
+    let client = orb(&arguments(&password), &[]);
+    assert_eq!(as_client(&client, &echo).double(21).unwrap(), 42);
+    server.shutdown(true);
+    let wrong = site.folder.write("wrong", "something else\n");
+    let refused = Orb::builder().arguments(&mut arguments(&wrong)).build().unwrap_err();
+    assert_eq!(refused.minor, minor::INITIALIZE_TLS, "{refused}");
+    assert!(refused.to_string().contains("tls_password (-ORBTlsPassword)"), "{refused}");
+}
+
+#[test]
+fn an_orb_knows_until_when_its_certificate_is_good() {
+    let log = CapturedLog::install();
+    let site = Site::new();
+    assert_eq!(orb(&[], &[]).certificate_expiry(), None);
+    assert!(!orb(&[], &[]).reload_certificates().unwrap(), "there are no files");
+    let days = |days| site.authority.issue_for(&format!("{days} days"), &[], Validity::Days(days));
+    let now = SystemTime::now();
+    let left = |orb: &Orb| orb.certificate_expiry().unwrap().duration_since(now).unwrap();
+    let day = Duration::from_secs(24 * 3600);
+    let of = |issued: &Issued| orb(&site.folder.arguments("own", issued, &site.authority), &[]);
+    let server = of(&days(31));
+    assert!(left(&server) > 30 * day && left(&server) < 32 * day, "{:?}", left(&server));
+    let none: [String; 0] = [];
+    assert_eq!(log.lines_with("31 days"), none, "31 days are long enough");
+    // New ones are taken when it is told to, and bad ones are not.
+    site.folder.arguments("own", &days(20), &site.authority);
+    assert!(server.reload_certificates().unwrap());
+    assert!(left(&server) < 21 * day, "{:?}", left(&server));
+    let line = log.line_with(&["20 days", "expires in 19 days", "renew it"], PATIENCE);
+    assert!(line.unwrap().starts_with("WARN"));
+    site.folder.write("own.key", "no key");
+    let refused = server.reload_certificates().unwrap_err();
+    assert_eq!(refused.minor, minor::INITIALIZE_TLS, "{refused}");
+    assert!(refused.to_string().contains("tls_key"), "{refused}");
+    assert!(left(&server) > 19 * day, "the last ones stay");
+    let over = site.authority.issue_for("no more", &[], Validity::Over);
+    assert!(of(&over).certificate_expiry().unwrap() < now);
+    assert!(log.line_with(&["no more", "has expired", "renew it"], PATIENCE).is_some());
 }

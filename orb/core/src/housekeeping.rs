@@ -31,6 +31,7 @@ pub(crate) fn ensure_running(orb: &Orb) {
             orb.connections().purge(settings.client_idle_timeout, settings.client_connections_max);
             orb.connections().expire(&orb, &mut scratch);
             server::close_silent(&orb);
+            orb.transports().iter().for_each(|transport| transport.on_tick());
             // Resting connections gave their buffers back here, where no call needs them.
             buffers::leave_to_others();
         }

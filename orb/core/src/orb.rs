@@ -4,6 +4,7 @@
 //! `Orb::init` and `Orb::builder`, by the object adapter and by applications.
 
 mod access;
+mod certificates;
 mod event_loop;
 mod peer;
 mod publish;

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant, SystemTime};
 const SOON: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How often.
 const DAY: Duration = Duration::from_secs(24 * 3600);
+/// How often the files are looked at where no connection has them looked at.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// The configurations of one ORB.
 #[derive(Debug)]
@@ -37,8 +39,10 @@ struct Current {
     made: Made,
     /// The files as they were when they were read last, whatever came of it.
     stamps: [Stamp; 4],
-    /// When the end of the own certificate was looked at.
+    /// When the files were looked at by the clock alone.
     looked: Instant,
+    /// When the end of the own certificate was looked at.
+    warned: Instant,
 }
 
 /// What a set of files makes possible; each side says why not, where it is not.
@@ -46,7 +50,8 @@ struct Current {
 pub(crate) struct Made {
     pub(crate) client: Result<Arc<ClientConfig>, String>,
     pub(crate) server: Result<Arc<ServerConfig>, String>,
-    own: Option<CertificateDer<'static>>,
+    /// Whose certificate of the own chain ends first, and when.
+    first_end: Option<(Arc<str>, SystemTime)>,
 }
 
 impl Configuration {
@@ -60,7 +65,8 @@ impl Configuration {
         let (clients, any_host) = (settings.tls_clients, settings.tls_any_host);
         let made = Made::of(files.read()?, clients, any_host)?;
         made.warn_of_end();
-        let current = Ranked::new(Current { made, stamps, looked: Instant::now() });
+        let now = Instant::now();
+        let current = Ranked::new(Current { made, stamps, looked: now, warned: now });
         Ok(Self { files, clients, any_host, current })
     }
 
@@ -69,42 +75,84 @@ impl Configuration {
         self.lock().made.client.is_ok()
     }
 
+    /// When the first certificate of the own chain ends; `None`: there is none.
+    pub(crate) fn expiry(&self) -> Option<SystemTime> {
+        self.lock().made.first_end.as_ref().map(|(_, end)| *end)
+    }
+
     /// What is to be used now: files that have changed are read again. When they cannot be used,
     /// the log says so, once for each change, and what there was stays.
     pub(crate) fn current(&self) -> Made {
-        if !self.files.are_named() {
-            return self.lock().made.clone();
-        }
-        // Not under the lock, as other connections need it. Two threads may read the same.
-        let stamps = self.files.stamps();
-        let is_changed = {
-            let mut current = self.lock();
-            if current.looked.elapsed() >= DAY {
-                current.looked = Instant::now();
-                current.made.warn_of_end();
-            }
-            std::mem::replace(&mut current.stamps, stamps) != stamps
-        };
-        if is_changed {
-            let made = self.files.read();
-            match made.and_then(|read| Made::of(read, self.clients, self.any_host)) {
-                Ok(made) => {
-                    tracing::info!("certificates were read again, as their files have changed");
-                    made.warn_of_end();
-                    self.lock().made = made;
-                }
-                Err(why) => tracing::warn!(
-                    "the certificates that were in use stay, as the files have changed and cannot \
-                     be used: {why}"
-                ),
-            }
+        if self.files.are_named() {
+            self.read_what_changed();
         }
         self.lock().made.clone()
+    }
+
+    /// Reads the files, changed or not; whether any is named.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and the file; what there was stays.
+    pub(crate) fn reload(&self) -> Result<bool, String> {
+        if self.files.are_named() {
+            self.lock().stamps = self.files.stamps();
+            self.read()?;
+        }
+        Ok(self.files.are_named())
+    }
+
+    /// Called once a second: looks at the files once a minute, and says once a day that the own
+    /// certificate ends soon, also where no connection comes.
+    pub(crate) fn look(&self, now: Instant) {
+        let (look, warn) = {
+            let mut current = self.lock();
+            (is_due(&mut current.looked, now, MINUTE), is_due(&mut current.warned, now, DAY))
+        };
+        if look && self.files.are_named() {
+            self.read_what_changed();
+        }
+        if warn {
+            let made = self.lock().made.clone();
+            made.warn_of_end();
+        }
+    }
+
+    fn read_what_changed(&self) {
+        // Not under the lock, as other connections need it. Two threads may read the same.
+        let stamps = self.files.stamps();
+        if std::mem::replace(&mut self.lock().stamps, stamps) == stamps {
+            return;
+        }
+        match self.read() {
+            Ok(()) => tracing::info!("certificates were read again, as their files have changed"),
+            Err(why) => tracing::warn!(
+                "the certificates that were in use stay, as the files have changed and cannot be \
+                 used: {why}"
+            ),
+        }
+    }
+
+    fn read(&self) -> Result<(), String> {
+        let made = Made::of(self.files.read()?, self.clients, self.any_host)?;
+        made.warn_of_end();
+        let mut current = self.lock();
+        current.warned = Instant::now();
+        current.made = made;
+        Ok(())
     }
 
     fn lock(&self) -> Guard<'_, rank::Leaf, Current> {
         self.current.lock()
     }
+}
+
+/// Whether `time` has passed since it was last due.
+fn is_due(since: &mut Instant, now: Instant, time: Duration) -> bool {
+    let is_due = now.saturating_duration_since(*since) >= time;
+    if is_due {
+        *since = now;
+    }
+    is_due
 }
 
 impl Made {
@@ -114,7 +162,8 @@ impl Made {
         if let Some((chain, key)) = &read.own {
             CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider).map_err(unusable)?;
         }
-        let own = read.own.as_ref().and_then(|(chain, _)| chain.first().cloned());
+        let first_end = read.own.as_ref().and_then(|(chain, _)| identity::first_end(chain));
+        let first_end = first_end.map(|(subject, end)| (subject.into(), end));
         let client = match &roots {
             Some(roots) => Ok(client(&provider, roots, &read, any_host)?),
             None => Err("no authority is trusted; name a file of certificates with tls_trust \
@@ -132,12 +181,12 @@ impl Made {
             }
             Some(_) => Ok(server(&provider, roots.as_ref(), &read, clients)?),
         };
-        Ok(Self { client, server, own })
+        Ok(Self { client, server, first_end })
     }
 
     /// Tells the log that the own certificate ends soon, or has ended.
     fn warn_of_end(&self) {
-        let Some((subject, end)) = self.own.as_ref().and_then(identity::end) else { return };
+        let Some((subject, end)) = &self.first_end else { return };
         match end.duration_since(SystemTime::now()) {
             Ok(left) if left > SOON => {}
             Ok(left) => tracing::warn!(

@@ -39,9 +39,12 @@ fn name(name: &GeneralName) -> Option<String> {
     }
 }
 
-/// Subject and end of a certificate; `None`: it cannot be read.
-pub(crate) fn end(certificate: &CertificateDer<'_>) -> Option<(String, SystemTime)> {
-    let certificate = Certificate::from_der(certificate).ok()?.tbs_certificate;
-    let end = certificate.validity.not_after.to_system_time();
-    Some((certificate.subject.to_string(), end))
+/// Subject and end of that certificate of a chain which ends first; `None`: none can be read.
+pub(crate) fn first_end(chain: &[CertificateDer<'_>]) -> Option<(String, SystemTime)> {
+    let end = |certificate: &CertificateDer<'_>| {
+        let certificate = Certificate::from_der(certificate).ok()?.tbs_certificate;
+        let end = certificate.validity.not_after.to_system_time();
+        Some((certificate.subject.to_string(), end))
+    };
+    chain.iter().filter_map(end).min_by_key(|(_, end)| *end)
 }

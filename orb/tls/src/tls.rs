@@ -13,7 +13,7 @@ use rustls::{ClientConnection, ServerConnection};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// TLS over TCP: endpoints are `ssliop://host:port`. What it goes by are the settings `tls_…`.
 #[derive(Clone, Debug)]
@@ -29,6 +29,12 @@ impl Tls {
         let configuration = Configuration::new(settings);
         let configuration = configuration.map_err(|why| minor::INITIALIZE_TLS.no(why))?;
         Ok(Self(Arc::new(configuration)))
+    }
+
+    /// Does what is due at `now`: looks at the files once a minute, and warns once a day of a
+    /// certificate that ends soon. Called once a second by the ORB.
+    pub fn look(&self, now: Instant) {
+        self.0.look(now);
     }
 
     fn serve(&self, tcp: Link) -> io::Result<Box<dyn PluggedLink>> {
@@ -59,6 +65,18 @@ impl Transport for Tls {
                           tls_trust (-ORBTlsTrust)"
                 .to_owned()),
         }
+    }
+
+    fn reload(&self) -> Result<bool, String> {
+        self.0.reload()
+    }
+
+    fn certificate_expiry(&self) -> Option<SystemTime> {
+        self.0.expiry()
+    }
+
+    fn on_tick(&self) {
+        self.look(Instant::now());
     }
 
     fn connect(

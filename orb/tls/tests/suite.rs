@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test fails by panicking")]
 
 use corbie_settings::{PartialSettings, Settings};
-use corbie_testkit::certificates::{Authority, Folder};
+use corbie_testkit::CapturedLog;
+use corbie_testkit::certificates::{Authority, Folder, Validity};
 use corbie_testkit::transport_suite;
 use corbie_testkit::transport_suite::TransportSubject;
 use corbie_tls::Tls;
 use corbie_transport::{Acceptor, Endpoint, Link, PeerAddress, PluggedEndpoint, Transport};
 use std::sync::{Arc, LazyLock, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 struct Subject;
 
@@ -17,7 +18,7 @@ struct Subject;
 static FILES_THERE: OnceLock<Vec<String>> = OnceLock::new();
 
 struct Files {
-    _folder: Folder,
+    folder: Folder,
     /// Of certificate, key and authority.
     paths: [String; 3],
 }
@@ -31,7 +32,7 @@ static FILES_HERE: LazyLock<Files> = LazyLock::new(|| {
         folder.write("own.key", &own.key),
         folder.write("trust.pem", authority.pem()),
     ];
-    Files { _folder: folder, paths }
+    Files { folder, paths }
 });
 
 static TLS: LazyLock<Arc<dyn Transport>> = LazyLock::new(|| {
@@ -104,4 +105,71 @@ fn both_sides_know_what_the_other_has_proven() {
         assert_eq!(certificate.subject, "O=Corbie,CN=a peer");
         assert_eq!(certificate.names, ["127.0.0.1", "localhost"]);
     }
+}
+
+/// A pair of links, both made of a key store that another program wrote.
+fn shakes_hands_with(store: &str) -> Result<(), String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pkcs12");
+    let password = FILES_HERE.folder.write("password", "corbie\n");
+    let settings = PartialSettings::new()
+        .tls_certificate(Some(format!("{folder}/{store}")))
+        .tls_password(Some(format!("file:{password}")))
+        .tls_trust(Some(format!("{folder}/authority.pem")));
+    let settings = Settings::from_process(settings, &mut Vec::new()).unwrap();
+    let tls: Arc<dyn Transport> = Arc::new(Tls::new(&settings).map_err(|why| why.to_string())?);
+    let listen = PluggedEndpoint::new(Arc::clone(&tls), "127.0.0.1:0");
+    let acceptor = Acceptor::bind_plugged(&listen).unwrap();
+    let endpoint = acceptor.endpoint();
+    std::thread::scope(|scope| {
+        let accepted = scope.spawn(|| acceptor.accept().unwrap().receive(&mut [0; 8]).unwrap());
+        let ours = Link::connect(&endpoint, Some(Duration::from_secs(60)), None).unwrap();
+        let Link::Plugged(link) = &ours else { panic!("{ours:?}") };
+        assert_eq!(link.certificate().unwrap().subject, "CN=fixture");
+        ours.send(&mut [std::io::IoSlice::new(b"octets")]).unwrap();
+        assert_eq!(accepted.join().unwrap(), 6);
+    });
+    Ok(())
+}
+
+#[test]
+fn key_stores_of_openssl_and_java_are_read() {
+    for store in ["openssl.p12", "openssl-legacy.p12", "keytool.p12"] {
+        shakes_hands_with(store).unwrap_or_else(|why| panic!("{store}: {why}"));
+    }
+}
+
+#[test]
+fn the_own_certificate_is_warned_of_while_no_connection_comes() {
+    let log = CapturedLog::install();
+    let folder = Folder::default();
+    let authority = Authority::new("the clock");
+    let own = authority.issue_for("soon over", &["localhost"], Validity::Days(20));
+    let paths = [
+        folder.write("own.pem", &own.certificate),
+        folder.write("own.key", &own.key),
+        folder.write("trust.pem", authority.pem()),
+    ];
+    let [certificate, key, trust] = paths;
+    let settings = PartialSettings::new()
+        .tls_certificate(Some(certificate))
+        .tls_key(Some(key))
+        .tls_trust(Some(trust));
+    let settings = Settings::from_process(settings, &mut Vec::new()).unwrap();
+    let tls = Tls::new(&settings).unwrap();
+    let warnings = || log.lines_with("soon over").len();
+    assert_eq!(warnings(), 1, "at the start");
+    let (start, hour) = (Instant::now(), Duration::from_secs(3600));
+    for hours in 1..=48 {
+        tls.look(start + hour * hours);
+    }
+    assert_eq!(warnings(), 3, "once a day: {:?}", log.lines_with("soon over"));
+    // The new one is found by the clock, and is good for long.
+    let new = authority.issue("soon over", &["localhost"]);
+    folder.write("own.pem", &new.certificate);
+    folder.write("own.key", &new.key);
+    tls.look(start + hour * 49);
+    tls.look(start + hour * 73);
+    assert_eq!(warnings(), 3, "{:?}", log.lines_with("soon over"));
+    let left = tls.certificate_expiry().unwrap().duration_since(SystemTime::now()).unwrap();
+    assert!(left > hour * 24 * 365, "{left:?}");
 }

@@ -1,6 +1,7 @@
 //! Authorities, certificates and lists of revoked ones, made for a test and kept in a folder of its
 //! own: nothing is checked in that could expire.
 
+use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKeyChain};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
@@ -23,6 +24,7 @@ pub struct Issued {
     pub certificate: String,
     /// Its private key.
     pub key: String,
+    der: [Vec<u8>; 2],
     serial: u64,
 }
 
@@ -95,8 +97,31 @@ impl Authority {
             }
         }
         let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.0).expect("a certificate").pem();
-        Issued { certificate, key: key.serialize_pem(), serial }
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
+        let der = [certificate.der().to_vec(), key.serialize_der()];
+        Issued { certificate: certificate.pem(), key: key.serialize_pem(), der, serial }
+    }
+
+    /// A certificate of this authority with its key and the authority's own certificate, as
+    /// PKCS#12: what other programs call a key store.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn pkcs12(&self, issued: &Issued, password: &str) -> Vec<u8> {
+        let [certificate, key] = &issued.der;
+        let chain = [certificate.as_slice(), self.0.der()];
+        let chain = chain.map(|der| Certificate::from_der(der).expect("a certificate"));
+        let chain = PrivateKeyChain::new(key, b"own", chain);
+        written(KeyStoreEntry::PrivateKeyChain(chain), password)
+    }
+
+    /// The authority's certificate alone as PKCS#12: what Java calls a trust store.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn trust_store(&self, password: &str) -> Vec<u8> {
+        let own = Certificate::from_der(self.0.der()).expect("a certificate");
+        written(KeyStoreEntry::Certificate(own), password)
     }
 
     /// Its list of revoked certificates, in PEM.
@@ -120,6 +145,12 @@ impl Authority {
         };
         params.signed_by(&self.0).expect("a list").pem().expect("a list in PEM")
     }
+}
+
+fn written(entry: KeyStoreEntry, password: &str) -> Vec<u8> {
+    let mut store = KeyStore::new();
+    store.add_entry("own", entry);
+    store.writer(password).write().expect("to write PKCS#12")
 }
 
 /// A folder of a test for its certificates; gone with it.

@@ -87,6 +87,11 @@ pub(crate) fn until_signal(
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "SIGHUP: access stays as it was"),
         }
+        match orb.reload_certificates() {
+            Ok(true) => tracing::info!("SIGHUP: the files of certificates were read"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "SIGHUP: certificates stay as they were"),
+        }
     };
     let caught = session.orb().until_signal();
     caught.and_then(|until| until.on_hangup(read_again)).map_err(cannot)
