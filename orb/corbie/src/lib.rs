@@ -45,7 +45,7 @@ pub use corbie_core::values::{
 };
 pub use corbie_core::{
     Described, Executor, Interface, InvalidName, Object, Operation, OperationName, PendingReply,
-    Reply, ReplySink, Statistics, Task,
+    Reply, ReplySink, Statistics, Task, Used,
 };
 pub use corbie_core::{access, policy, protocol, transport};
 pub use corbie_messaging as messaging;

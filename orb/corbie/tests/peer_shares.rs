@@ -1,5 +1,6 @@
-//! One peer has a share of the connections of a server: others find a place, whatever it does. The
-//! peer that takes all it can comes over TCP here, the honest one over a unix-domain socket.
+//! One peer has a share of the connections of a server, and of its time: others find a place,
+//! whatever it does. The peer that takes all it can comes over TCP here, the honest one over a
+//! unix-domain socket.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod echo;
@@ -7,9 +8,9 @@ mod echo;
 use corbie::codegen::Marshal;
 use corbie::{Orb, ResponseHandler, Servant, ServerRequest, SystemException, TypedServant};
 use corbie_testkit::{CapturedLog, RawPeer, RawRequest, object_key_in};
-use echo::{Echo, loopback_orb};
+use echo::{Echo, lend_a_thread, loopback_orb};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -45,6 +46,7 @@ impl TypedServant for Source {
 fn serve(more: &[&str]) -> (Orb, Echo) {
     let both = ["-ORBListenEndpoints", "iiop://127.0.0.1:0,uiop://"];
     let server = Orb::init(both.iter().chain(more).copied()).unwrap();
+    lend_a_thread(&server);
     let poa = server.root_poa().unwrap();
     poa.the_poa_manager().activate().unwrap();
     let echo = poa.activate(Source::default()).unwrap();
@@ -73,7 +75,7 @@ fn a_peer_has_its_share_of_connections_and_no_more() {
     assert!(refused.is_some());
     assert_eq!(first_call(&echo, "uiop").unwrap(), 8);
     let statistics = server.statistics();
-    assert!(statistics.connections <= 6, "{statistics:?}");
+    assert!(statistics.connections.now <= 6, "{statistics:?}");
     assert!(statistics.refused_connections > 0, "{statistics:?}");
     assert_eq!(statistics.evicted_connections, 0);
     server.shutdown(true);
@@ -109,4 +111,68 @@ fn clients_whose_pulls_wait_make_room() {
     assert!(statistics.evicted_connections >= 1, "{statistics:?}");
     assert_eq!(statistics.refused_connections, 0);
     server.shutdown(false);
+}
+
+#[test]
+fn a_peer_that_opens_connections_too_fast_is_refused_and_no_other() {
+    let log = CapturedLog::install();
+    let (server, echo) = serve(&["-ORBConnectionRatePerPeer", "5"]);
+    let begun = Instant::now();
+    let _peers = greedy(&server, 40);
+    let refused = || log.lines_with("connection_rate_per_peer").len() as u64;
+    // Those that it may open meanwhile, and at once.
+    let most = 6 + 5 * begun.elapsed().as_secs();
+    let deadline = begun + PATIENCE;
+    while server.statistics().hasty_connections < 40 - most {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+        std::thread::yield_now();
+    }
+    assert_eq!(first_call(&echo, "uiop").unwrap(), 8);
+    // Its time comes again, and each refusal was logged and counted once.
+    while first_call(&echo, "iiop").is_err() {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+    }
+    let statistics = server.statistics();
+    assert_eq!(refused(), statistics.hasty_connections, "{statistics:?}");
+    assert_eq!(statistics.refused_connections, 0);
+    server.shutdown(true);
+}
+
+#[test]
+fn a_peer_that_sends_too_fast_waits_and_no_other() {
+    std::thread::scope(|threads| {
+        for strategy in echo::STRATEGIES {
+            threads.spawn(move || one_that_sends_too_fast(strategy));
+        }
+    });
+}
+
+/// 200 requests at once where 100 a second are allowed take a second more; others wait for nothing.
+fn one_that_sends_too_fast(strategy: &str) {
+    let options = ["-ORBRequestRatePerPeer", "100", "-ORBServerConcurrency", strategy];
+    let (server, echo) = serve(&options);
+    let object_key = object_key_in(&echo.0.to_string());
+    let requests = |request_id| {
+        let arguments = &21_i64.to_be_bytes();
+        let object_key = &object_key;
+        RawRequest { object_key, operation: "double", request_id, arguments }.octets()
+    };
+    let mut peer = RawPeer::connect(server.listen_addresses()[0]).unwrap();
+    let begun = Instant::now();
+    let octets: Vec<u8> = (0..200).flat_map(requests).collect();
+    peer.send(&octets).unwrap();
+    let mut honest = Duration::ZERO;
+    for reply in 0..200 {
+        peer.receive_message(PATIENCE).unwrap();
+        if reply % 20 == 0 {
+            let begun = Instant::now();
+            assert_eq!(first_call(&echo, "uiop").unwrap(), 8);
+            honest = honest.max(begun.elapsed());
+        }
+    }
+    let took = begun.elapsed();
+    assert!(took > Duration::from_millis(900), "{strategy}: {took:?}");
+    assert!(honest < Duration::from_millis(800), "{strategy}: {honest:?}");
+    assert!(server.statistics().hasty_requests > 0, "{strategy}: {:?}", server.statistics());
+    server.shutdown(true);
 }

@@ -40,9 +40,9 @@ pub use interface::{
     Described, Interface, decode_reference, encode_object, encode_reference, orb_of,
 };
 pub use operation::{Operation, OperationName};
-pub use orb::Statistics;
 #[cfg(feature = "signals")]
 pub use orb::UntilSignal;
+pub use orb::{Statistics, Used};
 pub use server::interceptor;
 
 /// Which peers may call what.

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 #[cfg(feature = "signals")]
 pub use signals::UntilSignal;
-pub use statistics::Statistics;
+pub use statistics::{Statistics, Used};
 
 impl Orb {
     /// An ORB with these settings. Nothing is connected or listened on yet.

@@ -2,7 +2,8 @@
 //!
 //! `listener` accepts; `turn` says which thread serves what (paper POA §2.5), takes messages from a
 //! `connection` and gives them to `dispatch`, which asks the [`Adapter`] (the POA) for the servant.
-//! `registry` keeps the open connections, `due_responses` counts deferred answers.
+//! `registry` keeps the open connections and what is known of `peers`, `due_responses` counts
+//! deferred answers.
 
 mod access;
 mod adapter;
@@ -20,6 +21,7 @@ mod object_keys;
 mod operation_name;
 pub mod operation_table;
 pub(crate) mod panic;
+mod peers;
 mod registry;
 mod request;
 mod response_handler;
@@ -68,6 +70,7 @@ pub(crate) struct Server {
     pub(crate) access: access::Access,
     pub(crate) closing: AtomicBool,
     pub(crate) refused_connections: AtomicU64,
+    pub(crate) hasty_connections: AtomicU64,
     pub(crate) evicted_connections: AtomicU64,
     due_responses: DueResponses,
     held: held::HeldLimits,
@@ -101,6 +104,16 @@ impl Server {
     /// How many connections peers have open.
     pub(crate) fn open_connections(&self) -> usize {
         self.registry.len()
+    }
+
+    /// How many peers have connections, and how many the one has that has most.
+    pub(crate) fn peers(&self) -> (usize, usize) {
+        self.registry.peers()
+    }
+
+    /// What is held back, and how many responses are due.
+    pub(crate) fn waiting(&self) -> (&held::HeldLimits, &DueResponses) {
+        (&self.held, &self.due_responses)
     }
 
     /// What is listened on.

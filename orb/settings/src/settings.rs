@@ -229,6 +229,25 @@ settings! {
     /// peers that have no connection yet. Stops one peer that takes all places.
     connections_per_peer_max: u32 = 900, "-ORBConnectionsPerPeerMax", within (1, 1_000_000);
 
+    /// Connections that one peer may open in a second, and after a quiet second as many at once;
+    /// more are refused. Opening and closing them costs a server more than keeping them. A client
+    /// keeps its connections, so a thousand are more than one has use for.
+    connection_rate_per_peer: Option<u32> = Some(1_000), "-ORBConnectionRatePerPeer",
+        within (Some(1), Some(1_000_000));
+
+    /// Messages that one peer may send in a second, over all of its connections, and after a quiet
+    /// second as many at once. More are not refused: they are not read until their time has come,
+    /// so the client waits. `none`, as an honest client may well send some 100,000.
+    request_rate_per_peer: Option<u32> = None, "-ORBRequestRatePerPeer",
+        within (Some(1), Some(100_000_000));
+
+    /// Lines that one peer may cause in the log of a server of the command `corbie` in a minute,
+    /// over all places of the code; others are counted, and the count is told. Holds for the levels
+    /// ERROR, WARN and INFO. The ORB itself writes no log: what an application's subscriber
+    /// leaves out is the application's choice.
+    log_lines_per_peer: Option<u32> = Some(60), "-ORBLogLinesPerPeer",
+        within (Some(1), Some(1_000_000));
+
     /// What happens to the next connection when there are that many.
     when_full: WhenFull = WhenFull::CloseIdle, "-ORBWhenFull";
 

@@ -8,11 +8,15 @@ mod log;
 mod metrics;
 mod queues;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use clap::{Arg, ArgMatches};
 use corbie::UntilSignal;
 
 use crate::failure::Failure;
 use crate::session::{self, Session};
+use few_lines::FewLines;
 pub(crate) use log::Log;
 pub(crate) use metrics::Metrics;
 pub(crate) use queues::watch as watch_queues;
@@ -75,9 +79,11 @@ pub(crate) fn until_signal(
     session: &Session,
     log: Log,
     metrics: Option<Metrics>,
-) -> Result<UntilSignal, Failure> {
+) -> Result<Serving, Failure> {
     session.warn_of_open_ports();
     metrics.map_or(Ok(()), Metrics::serve)?;
+    let lines = Arc::clone(&log.lines);
+    lines.limit_peers(session.orb().settings().log_lines_per_peer);
     let cannot = |exception| Failure::new(format!("cannot catch signals: {exception}"));
     let orb = session.orb().clone();
     let read_again = move || {
@@ -94,10 +100,27 @@ pub(crate) fn until_signal(
         }
     };
     let caught = session.orb().until_signal();
-    caught.and_then(|until| until.on_hangup(read_again)).map_err(cannot)
+    let until = caught.and_then(|until| until.on_hangup(read_again)).map_err(cannot)?;
+    Ok(Serving { until, lines })
 }
 
-/// Serves until a signal, or the end of the ORB.
-pub(crate) fn run(until: UntilSignal) -> Result<(), Failure> {
-    until.run().map_err(|exception| Failure::new(format!("cannot serve: {exception}")))
+/// A server that is ready.
+pub(crate) struct Serving {
+    until: UntilSignal,
+    lines: Arc<FewLines>,
+}
+
+impl Serving {
+    /// Has `end` called when the server is told to end, with the time that it has.
+    pub(crate) fn before_end(mut self, end: impl FnOnce(Duration) + Send + 'static) -> Self {
+        self.until = self.until.before_end(end);
+        self
+    }
+}
+
+/// Serves until a signal, or the end of the ORB. Lines that were left out are told then.
+pub(crate) fn run(serving: Serving) -> Result<(), Failure> {
+    let ended = serving.until.run();
+    serving.lines.tell(true);
+    ended.map_err(|exception| Failure::new(format!("cannot serve: {exception}")))
 }

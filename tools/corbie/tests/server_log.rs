@@ -35,8 +35,11 @@ fn a_refusal_is_a_line_with_peer_and_reason_and_few_are_written() {
     served.signal(Signal::TERM);
     let (status, log) = served.ends();
     assert_eq!(status.code(), Some(0), "{log:?}");
-    let refused: Vec<_> = log.iter().filter(|line| line.contains("connection refused")).collect();
+    let refused: Vec<_> = log.iter().filter(|line| line.contains(": connection refused")).collect();
     assert_eq!(refused.len(), 10, "{log:?}");
+    // At the end the others are told, so each refusal is in the log once.
+    let told = log.iter().filter(|line| line.contains("left_out=20 line=\"connection refused: "));
+    assert_eq!(told.count(), 1, "{log:?}");
     for line in refused {
         assert!(line.contains(" WARN corbie_core::server::listener: "), "{line}");
         assert!(
@@ -44,6 +47,20 @@ fn a_refusal_is_a_line_with_peer_and_reason_and_few_are_written() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn a_peer_causes_few_lines_and_the_others_are_counted() {
+    let (served, listen, held) = full(&["-ORBLogLinesPerPeer", "4"]);
+    (0..15).for_each(|_| be_refused(&listen));
+    drop(held);
+    served.signal(Signal::TERM);
+    let (_, log) = served.ends();
+    assert_eq!(log.iter().filter(|line| line.contains("connection refused")).count(), 4, "{log:?}");
+    let told = log.iter().filter(|line| {
+        line.contains("left_out=11 of=\"127.0.0.1\" setting=\"log_lines_per_peer\"")
+    });
+    assert_eq!(told.count(), 1, "{log:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::Orb;
 use crate::connection::Connection;
 use crate::reactor::Turn;
+use crate::server::peers::PeerRates;
 use crate::server::{access, dispatch, due_responses, held, turn};
 use corbie_connection::{Bounds, Limits};
 use corbie_giop::{Incoming, OwnedMessage, Protocol, Roles};
@@ -29,6 +30,8 @@ pub(crate) struct Accepted {
     pub(crate) deferred: AtomicU32,
     /// What the access rules say of its peer.
     pub(crate) access: access::OfConnection,
+    /// Its peer, where there is a limit of how fast that may send requests.
+    pub(crate) requests_of: Option<Arc<PeerRates>>,
 }
 
 /// Makes a connection of a link that was accepted.
@@ -37,7 +40,7 @@ pub(crate) struct Accepted {
 /// What the system says of a link that is lost.
 pub(crate) fn accept(
     orb: &Orb,
-    id: u64,
+    (id, peer): (u64, &Arc<PeerRates>),
     link: Link,
     protocol: Protocol,
 ) -> io::Result<Arc<Connection>> {
@@ -55,7 +58,8 @@ pub(crate) fn accept(
         pending_requests_max: settings.pending_requests_max as usize,
     };
     let threads = has_own_threads.then(|| Box::new(ConnectionThreads::new(orb.stand_ins())));
-    let state = Accepted { id, threads, ..Accepted::default() }.into();
+    let requests_of = peer.requests();
+    let state = Accepted { id, threads, requests_of, ..Accepted::default() }.into();
     let waiter = Waiter::new(orb.server_wait());
     let connection = Connection::new(orb, (Roles::SERVER, protocol), link, waiter, &bounds, state);
     if has_own_threads {

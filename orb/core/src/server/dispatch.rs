@@ -7,7 +7,9 @@
 
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
-use crate::server::{Location, Server, ServerConnection, ServerRequest, access, admission, panic};
+use crate::server::{
+    Location, Server, ServerConnection, ServerRequest, access, admission, panic, peers,
+};
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, Version, payload};
 use corbie_connection::ConnectionFault;
@@ -34,6 +36,7 @@ pub(crate) fn message(
     incoming: Incoming,
     begins: impl FnOnce(bool),
 ) {
+    peers::note_request(connection);
     let memory = message.memory();
     let message = message.as_message();
     let handled = match incoming {

@@ -2,22 +2,22 @@
 //! pressure when they are too many (paper AMH §3; issue 3).
 //!
 //! A limit never refuses a request. It stops reading: requests then wait in the sockets, whose
-//! windows fill, and the clients wait. Reading goes on when a quarter of the limit was answered.
+//! windows fill, and the clients wait. Reading goes on when a quarter of the limit was answered. So
+//! it is with a peer that sends more requests a second than it may (`peers`), until it has not.
 
 use crate::Orb;
 use crate::reactor::Turn;
-use crate::server::ServerConnection;
+use crate::server::{ServerConnection, peers};
 use corbie_threads::lock::{Ranked, Signal, rank};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often a thread that waits for responses looks whether its connection closes.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The setting that has reading pause.
-const SETTING: &str = "pending_responses_max";
 const PAUSES: &str = "reading pauses: too many responses are due, or not taken";
+const TOO_FAST: &str = "reading pauses: the peer sends more requests a second than it may";
 
 /// The responses due of one ORB.
 #[derive(Default)]
@@ -26,6 +26,20 @@ pub(crate) struct DueResponses {
     paused: Ranked<rank::DueResponses, ()>,
     /// Signalled when reading may go on.
     eased: Signal,
+    /// How often reading paused since a peer was too fast.
+    hasty: AtomicU64,
+}
+
+impl DueResponses {
+    /// How many are due.
+    pub(crate) fn total(&self) -> u32 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// How often reading paused since a peer was too fast.
+    pub(crate) fn hasty(&self) -> u64 {
+        self.hasty.load(Ordering::Relaxed)
+    }
 }
 
 /// Below this many, reading goes on.
@@ -63,7 +77,7 @@ pub(crate) fn end(orb: &Orb, connection: &ServerConnection) {
 /// requests of `connection` shall be read.
 #[inline]
 pub(crate) fn is_full(orb: &Orb, connection: &ServerConnection) -> bool {
-    if connection.sender().is_over_half() {
+    if connection.sender().is_over_half() || peers::is_too_fast(connection) {
         return true;
     }
     let of_connection = connection.state().accepted.deferred.load(Ordering::Acquire);
@@ -81,9 +95,20 @@ pub(crate) fn pause_if_full(orb: &Orb, connection: &ServerConnection, turn: &Tur
     is_full(orb, connection) && pause(orb, connection, turn)
 }
 
+/// Says why reading pauses, and with which setting.
+fn say_why(orb: &Orb, connection: &ServerConnection) {
+    let peer = connection.peer();
+    if peers::is_too_fast(connection) {
+        orb.server().due_responses.hasty.fetch_add(1, Ordering::Relaxed);
+        tracing::info!(%peer, setting = "request_rate_per_peer", "{TOO_FAST}");
+    } else {
+        tracing::info!(%peer, setting = "pending_responses_max", "{PAUSES}");
+    }
+}
+
 #[cold]
 fn pause(orb: &Orb, connection: &ServerConnection, turn: &Turn<'_>) -> bool {
-    tracing::info!(peer = %connection.peer(), setting = SETTING, "{PAUSES}");
+    say_why(orb, connection);
     connection.pause(|| turn.registration());
     // A thread that answers from here on sees the pause; what was answered before is seen now.
     is_full(orb, connection) || !connection.read_on()
@@ -118,12 +143,13 @@ pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
 fn wait(orb: &Orb, connection: &ServerConnection) {
     let due = &orb.server().due_responses;
     let settings = orb.settings();
-    tracing::info!(peer = %connection.peer(), setting = SETTING, "{PAUSES}");
+    say_why(orb, connection);
     connection.activity().excuse_peer();
     let is_eased = || {
         connection.state().accepted.deferred.load(Ordering::Acquire)
             <= eased(settings.pending_responses_max)
             && !connection.sender().is_over_half()
+            && !peers::is_too_fast(connection)
             && due.total.load(Ordering::Acquire) <= eased(settings.pending_responses_total_max)
     };
     let mut guard = due.paused.lock();

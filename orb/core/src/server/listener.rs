@@ -115,18 +115,26 @@ fn wait_for_a_place(orb: &Orb) -> bool {
 pub(crate) fn admit(orb: &Orb, link: Link, protocol: Protocol) {
     let registry = &orb.server().registry;
     let peer = link.peer();
+    let known = registry.peer(orb, &peer.origin());
+    if !known.may_connect() {
+        orb.server().hasty_connections.fetch_add(1, Ordering::Relaxed);
+        let setting = "connection_rate_per_peer";
+        tracing::warn!(%peer, setting, "connection refused: the peer opens too many a second");
+        link.shutdown();
+        return;
+    }
     if let Err(setting) = make_place(orb, &peer.origin()) {
         orb.server().refused_connections.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(%peer, setting, "connection refused: as many are open as may be");
         link.shutdown();
         return;
     }
-    let connection = match accept(orb, registry.next_id(), link, protocol) {
+    let connection = match accept(orb, (registry.next_id(), &known), link, protocol) {
         Ok(connection) => connection,
         Err(error) => return tracing::debug!(%peer, %error, "connection lost at once"),
     };
     tracing::debug!(%peer, "connection accepted");
-    registry.insert(Arc::clone(&connection));
+    registry.insert(orb, Arc::clone(&connection));
     // Shutdown closes what it finds in the registry; what came later sees that it came too late.
     if orb.server().closing.load(Ordering::Acquire) {
         connection.close_when_served();

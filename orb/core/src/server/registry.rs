@@ -3,7 +3,9 @@
 //! `listener` asks for a place here for every connection that it accepts; `housekeeping` closes the
 //! silent and the slow ones; `shutdown` closes all.
 
+use crate::Orb;
 use crate::server::ServerConnection;
+use crate::server::peers::PeerRates;
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
 use corbie_transport::PeerOrigin;
 use std::collections::HashMap;
@@ -11,24 +13,35 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Those that are open, and how many each peer has.
+/// Peers without a connection that are remembered, at most: each costs some 200 octets.
+const REMEMBERED: usize = 65_536;
+
+/// Those that are open, and the peers that have them or had them a moment ago.
 #[derive(Default)]
 struct Open {
     connections: HashMap<u64, Arc<ServerConnection>>,
-    by_origin: HashMap<PeerOrigin, usize>,
+    peers: HashMap<PeerOrigin, OfPeer>,
+}
+
+struct OfPeer {
+    /// How many it has open.
+    open: usize,
+    peer: Arc<PeerRates>,
 }
 
 impl Open {
     fn remove(&mut self, id: u64) -> Option<Arc<ServerConnection>> {
         let removed = self.connections.remove(&id)?;
         let origin = removed.peer().origin();
-        if let Some(count) = self.by_origin.get_mut(&origin) {
-            *count -= 1;
-            if *count == 0 {
-                self.by_origin.remove(&origin);
-            }
+        if let Some(of_peer) = self.peers.get_mut(&origin) {
+            of_peer.open = of_peer.open.saturating_sub(1);
         }
         Some(removed)
+    }
+
+    fn peer(&mut self, orb: &Orb, origin: PeerOrigin) -> &mut OfPeer {
+        let new = || OfPeer { open: 0, peer: PeerRates::new(orb.settings()) };
+        self.peers.entry(origin).or_insert_with(new)
     }
 }
 
@@ -46,11 +59,25 @@ impl Registry {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn insert(&self, connection: Arc<ServerConnection>) {
+    pub(crate) fn insert(&self, orb: &Orb, connection: Arc<ServerConnection>) {
         let id = connection.state().accepted.id;
         let mut open = self.lock();
-        *open.by_origin.entry(connection.peer().origin()).or_default() += 1;
+        open.peer(orb, connection.peer().origin()).open += 1;
         open.connections.insert(id, connection);
+    }
+
+    /// What is known of a peer.
+    pub(crate) fn peer(&self, orb: &Orb, origin: &PeerOrigin) -> Arc<PeerRates> {
+        let mut open = self.lock();
+        if open.peers.len() >= REMEMBERED + open.connections.len() {
+            open.peers.retain(|_, of_peer| of_peer.open > 0);
+        }
+        Arc::clone(&open.peer(orb, origin.clone()).peer)
+    }
+
+    /// Forgets the peers of which there is nothing to remember. Called with each tick.
+    pub(crate) fn forget_peers(&self) {
+        self.lock().peers.retain(|_, of_peer| of_peer.open > 0 || !of_peer.peer.rests());
     }
 
     pub(crate) fn remove(&self, id: u64) {
@@ -66,13 +93,20 @@ impl Registry {
     /// How many are open, and how many of them this peer has.
     pub(crate) fn count(&self, origin: &PeerOrigin) -> (usize, usize) {
         let open = self.lock();
-        (open.connections.len(), open.by_origin.get(origin).copied().unwrap_or_default())
+        (open.connections.len(), open.peers.get(origin).map_or(0, |of_peer| of_peer.open))
     }
 
     /// The peer that has most.
     pub(crate) fn largest(&self) -> Option<PeerOrigin> {
         let open = self.lock();
-        open.by_origin.iter().max_by_key(|(_, count)| **count).map(|(origin, _)| origin.clone())
+        open.peers.iter().max_by_key(|(_, of_peer)| of_peer.open).map(|(origin, _)| origin.clone())
+    }
+
+    /// How many peers have connections, and how many the one has that has most.
+    pub(crate) fn peers(&self) -> (usize, usize) {
+        let open = self.lock();
+        let counts = || open.peers.values().map(|of_peer| of_peer.open).filter(|open| *open > 0);
+        (counts().count(), counts().max().unwrap_or(0))
     }
 
     /// Those for which `is_due` holds; allocates nothing when there are none.

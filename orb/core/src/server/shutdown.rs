@@ -4,7 +4,7 @@
 use crate::Orb;
 use crate::neighbours;
 use crate::server::held::Reason;
-use crate::server::{Server, ServerConnection};
+use crate::server::{Server, ServerConnection, due_responses};
 use corbie_connection::Heard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -143,6 +143,8 @@ pub(crate) fn close_silent(orb: &Orb) {
     };
     let registry = &orb.server().registry;
     orb.server().held_queues.drop_orphans();
+    registry.forget_peers();
+    due_responses::resume(orb);
     for connection in registry.those(|c| is_stuck(c) || is_slow(c) || is_silent(c)) {
         let (peer, setting) = (connection.peer(), "message_timeout");
         if is_stuck(&connection) {

@@ -1,10 +1,11 @@
-//! A few lines a minute from each place of the code that logs: peers may cause very many. What is
-//! more is counted, and told once the minute is over.
+//! A few lines a minute from each place of the code that logs, and from each peer: peers may cause
+//! very many. What is more is counted, and told once the minute is over, or at the end.
 //!
 //! Lines of the levels DEBUG and TRACE are all written: an operator asked for them.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,34 +19,54 @@ use crate::failure::Failure;
 
 /// Lines of one place in each [`WHILE`].
 const LINES: u32 = 10;
+/// Lines of one peer in each [`WHILE`], until the setting is known.
+const LINES_OF_PEER: u32 = 60;
 const WHILE: Duration = Duration::from_secs(60);
 /// How often it is looked whether there is something to tell.
 const TICK: Duration = Duration::from_secs(1);
+/// Peers that are told apart in a minute; those that come later count as one.
+const PEERS: usize = 4096;
+const OTHERS: &str = "all others";
 
-/// The lines of all places.
+/// The lines of all places and peers.
 #[derive(Default)]
 pub(super) struct FewLines {
-    /// Lock "places": not held while anything is logged.
-    places: Mutex<HashMap<Identifier, LogPlace>>,
+    /// Lock "lines": not held while anything is logged.
+    lines: Mutex<Lines>,
 }
 
-/// The lines of one place.
 #[derive(Default)]
-struct LogPlace {
+struct Lines {
+    places: HashMap<Identifier, Few>,
+    peers: HashMap<String, Few>,
+    /// How many a peer may cause, once the setting is known; `u32::MAX`: any number.
+    of_peer: Option<u32>,
+}
+
+/// The lines of one place, or of one peer.
+#[derive(Default)]
+struct Few {
     since: Option<Instant>,
     written: u32,
     left_out: u64,
-    /// What its last line said, but for its values.
+    /// What the last line of a place said, but for its values.
     text: String,
 }
 
-impl LogPlace {
-    /// Whether a line may be written at `now`.
-    fn allows(&mut self, now: Instant) -> bool {
+/// So many lines of a place or a peer were left out.
+#[derive(Debug, PartialEq, Eq)]
+enum LeftOut {
+    Place(u64, String),
+    Peer(u64, String),
+}
+
+impl Few {
+    /// Whether one of `most` lines may be written at `now`.
+    fn allows(&mut self, now: Instant, most: u32) -> bool {
         if self.since.is_none_or(|since| now.duration_since(since) >= WHILE) && self.left_out == 0 {
             (self.since, self.written) = (Some(now), 0);
         }
-        let allows = self.written < LINES;
+        let allows = self.written < most;
         match allows {
             true => self.written += 1,
             false => self.left_out += 1,
@@ -53,13 +74,40 @@ impl LogPlace {
         allows
     }
 
-    /// How many lines were left out, once that is to be told.
-    fn left_out(&mut self, now: Instant) -> Option<u64> {
-        let is_over = self.since.is_some_and(|since| now.duration_since(since) >= WHILE);
+    /// How many lines were left out, once that is to be told: when the minute is over, or `at_end`.
+    fn left_out(&mut self, now: Instant, at_end: bool) -> Option<u64> {
+        let is_over = at_end || self.since.is_some_and(|since| now.duration_since(since) >= WHILE);
         (is_over && self.left_out > 0).then(|| {
             self.since = None;
             std::mem::take(&mut self.left_out)
         })
+    }
+
+    /// Whether its minute is over, and nothing is to be told of it.
+    fn rests(&self, now: Instant) -> bool {
+        self.left_out == 0 && self.since.is_none_or(|since| now.duration_since(since) >= WHILE)
+    }
+}
+
+impl Lines {
+    /// Whether a line about `peer` may be written at `now`.
+    fn allows_of_peer(&mut self, peer: String, now: Instant) -> bool {
+        let is_known = self.peers.len() < PEERS || self.peers.contains_key(&peer);
+        let peer = if is_known { peer } else { OTHERS.to_owned() };
+        let most = self.of_peer.unwrap_or(LINES_OF_PEER);
+        self.peers.entry(peer).or_default().allows(now, most)
+    }
+
+    fn left_out(&mut self, now: Instant, at_end: bool) -> Vec<LeftOut> {
+        let places = self.places.values_mut().filter_map(|place| {
+            Some(LeftOut::Place(place.left_out(now, at_end)?, place.text.clone()))
+        });
+        let peers = self.peers.iter_mut().filter_map(|(peer, few)| {
+            Some(LeftOut::Peer(few.left_out(now, at_end)?, peer.clone()))
+        });
+        let told = places.chain(peers).collect();
+        self.peers.retain(|_, few| !few.rests(now));
+        told
     }
 }
 
@@ -69,9 +117,7 @@ impl FewLines {
         let weak: Weak<Self> = Arc::downgrade(self);
         let thread = thread::Builder::new().name("corbie-log".to_owned()).spawn(move || {
             while let Some(lines) = weak.upgrade() {
-                for (left_out, text) in lines.left_out(Instant::now()) {
-                    tracing::warn!(left_out, line = text, "lines of the last minute were left out");
-                }
+                lines.tell(false);
                 drop(lines);
                 thread::sleep(TICK);
             }
@@ -79,16 +125,29 @@ impl FewLines {
         thread.map(drop).map_err(|error| Failure::new(format!("cannot log: {error}")))
     }
 
-    fn left_out(&self, now: Instant) -> Vec<(u64, String)> {
-        let mut places = self.places();
-        let told = places
-            .values_mut()
-            .filter_map(|place| Some((place.left_out(now)?, place.text.clone())));
-        told.collect()
+    /// Tells how many lines were left out in minutes that are over; `at_end`: and in this one.
+    pub(super) fn tell(&self, at_end: bool) {
+        let told = self.lines().left_out(Instant::now(), at_end);
+        for left_out in told {
+            match left_out {
+                LeftOut::Place(left_out, line) => {
+                    tracing::warn!(left_out, line, "lines of the last minute were left out");
+                }
+                LeftOut::Peer(left_out, of) => {
+                    let setting = "log_lines_per_peer";
+                    tracing::warn!(left_out, of, setting, "lines about a peer were left out");
+                }
+            }
+        }
     }
 
-    fn places(&self) -> MutexGuard<'_, HashMap<Identifier, LogPlace>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    /// From now on a peer may cause so many lines a minute; `None`: any number.
+    pub(super) fn limit_peers(&self, lines: Option<u32>) {
+        self.lines().of_peer = Some(lines.unwrap_or(u32::MAX));
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -98,17 +157,50 @@ impl<S: Subscriber> Filter<S> for FewLines {
     }
 
     fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
-        if *event.metadata().level() > Level::INFO {
+        let metadata = event.metadata();
+        // What is told here is bounded by what is left out.
+        if *metadata.level() > Level::INFO || metadata.target() == module_path!() {
             return true;
         }
-        let mut places = self.places();
-        let place = places.entry(event.metadata().callsite()).or_default();
-        let allows = place.allows(Instant::now());
+        let mut peer = PeerOf(None);
+        if metadata.fields().field("peer").is_some() {
+            event.record(&mut peer);
+        }
+        let (mut lines, now) = (self.lines(), Instant::now());
+        if peer.0.is_some_and(|peer| !lines.allows_of_peer(peer, now)) {
+            return false;
+        }
+        let place = lines.places.entry(metadata.callsite()).or_default();
+        let allows = place.allows(now, LINES);
         if allows && place.written == LINES {
             place.text.clear();
             event.record(&mut Text(&mut place.text));
         }
         allows
+    }
+}
+
+/// Whose line it is: the address of the peer without its port, or its user.
+struct PeerOf(Option<String>);
+
+impl Visit for PeerOf {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "peer" {
+            self.0 = Some(origin(&format!("{value:?}")));
+        }
+    }
+}
+
+/// What connections of one peer have in common, of how a log line names it.
+fn origin(peer: &str) -> String {
+    let address = peer.split_once(", ").map_or(peer, |(address, _)| address);
+    if let Ok(address) = address.parse::<SocketAddr>() {
+        return address.ip().to_canonical().to_string();
+    }
+    // `unix process 7 of user 1000`
+    match address.split_once("user ") {
+        Some((_, user)) => format!("user {}", user.split(' ').next().unwrap_or(user)),
+        None => address.to_owned(),
     }
 }
 
@@ -129,14 +221,38 @@ mod tests {
 
     #[test]
     fn lines_beyond_the_few_are_counted_and_told_once() {
-        let (mut place, now) = (LogPlace::default(), Instant::now());
-        assert!((0..LINES).all(|_| place.allows(now)));
-        assert!((0..7).all(|_| !place.allows(now)));
-        assert_eq!(place.left_out(now), None);
+        let (mut place, now) = (Few::default(), Instant::now());
+        assert!((0..LINES).all(|_| place.allows(now, LINES)));
+        assert!((0..7).all(|_| !place.allows(now, LINES)));
+        assert_eq!(place.left_out(now, false), None);
         // The count is told before another line is written.
-        assert!(!place.allows(now + WHILE));
-        assert_eq!(place.left_out(now + WHILE), Some(8));
-        assert_eq!(place.left_out(now + WHILE), None);
-        assert!(place.allows(now + WHILE));
+        assert!(!place.allows(now + WHILE, LINES));
+        assert_eq!(place.left_out(now + WHILE, false), Some(8));
+        assert_eq!(place.left_out(now + WHILE, false), None);
+        assert!(place.allows(now + WHILE, LINES));
+    }
+
+    #[test]
+    fn a_peer_causes_so_many_lines_and_others_theirs() {
+        let (mut lines, now) = (Lines { of_peer: Some(3), ..Lines::default() }, Instant::now());
+        let mut allowed = |peer: &str, times: usize| {
+            (0..times).filter(|_| lines.allows_of_peer(origin(peer), now)).count()
+        };
+        assert_eq!(allowed("192.0.2.7:40022", 2) + allowed("192.0.2.7:40023", 5), 3);
+        assert_eq!(allowed("192.0.2.8:40022", 1), 1);
+        assert_eq!(allowed("unix process 7 of user 1000", 2), 2);
+        assert_eq!(allowed("unix process 8 of user 1000, user \"me\"", 2), 1);
+        assert_eq!(lines.left_out(now, false), []);
+        let mut told = lines.left_out(now, true);
+        told.sort_by_key(|told| format!("{told:?}"));
+        let peer = |left_out, name: &str| LeftOut::Peer(left_out, name.to_owned());
+        assert_eq!(told, [peer(1, "user 1000"), peer(4, "192.0.2.7")]);
+        assert_eq!(lines.left_out(now + WHILE, false), []);
+        assert!(lines.peers.is_empty());
+        // Very many peers cost no more than so many.
+        for host in 0..2 * PEERS {
+            lines.allows_of_peer(format!("host {host}"), now);
+        }
+        assert_eq!(lines.peers.len(), PEERS + 1);
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Log {
     filter: Handle<EnvFilter, Registry>,
     /// How often lines named a setting.
     pub(super) limits: Arc<Limits>,
+    /// What bounds the lines.
+    pub(super) lines: Arc<FewLines>,
 }
 
 impl Log {
@@ -94,7 +96,7 @@ impl Log {
         let installed = Registry::default().with(layer).with(counting).try_init();
         installed.map_err(|error| Failure::new(format!("cannot log: {error}")))?;
         few.tell_what_is_left_out()?;
-        Ok(Self { file, filter: handle, limits })
+        Ok(Self { file, filter: handle, limits, lines: few })
     }
 
     /// Reads the filter again, if it is in a file. One that cannot be used changes nothing.

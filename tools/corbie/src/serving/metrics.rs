@@ -151,7 +151,7 @@ impl Collector for OfOrb {
                 "corbie_connections",
                 "Connections that peers have open",
                 Kind::Gauge,
-                size(s.connections),
+                size(s.connections.now),
             ),
             (
                 "corbie_memory_limit_octets",

@@ -20,6 +20,13 @@ pub(crate) struct HeldLimits {
 }
 
 impl HeldLimits {
+    /// How many requests are held, of how many octets; and octets of those that wait for a turn.
+    pub(crate) fn held(&self) -> (usize, usize, usize) {
+        let octets = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        let requests = self.requests.load(Ordering::Relaxed) as usize;
+        (requests, octets(&self.octets), octets(&self.turn_octets))
+    }
+
     /// Whether requests that wait for their turn take so many octets that no more are to be read
     /// from connections which have one.
     pub(crate) fn is_full(&self, orb: &Orb) -> bool {
