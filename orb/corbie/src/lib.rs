@@ -37,7 +37,8 @@ pub use corbie_core::collocation::View;
 #[cfg(feature = "interceptors")]
 pub use corbie_core::interceptor;
 pub use corbie_core::server::{
-    ForwardServant, ResponseHandler, Servant, ServerRequest, TypedResponse, TypedServant,
+    Current, ForwardServant, ResponseHandler, Servant, ServerRequest, ServiceContext,
+    TypedResponse, TypedServant,
 };
 pub use corbie_core::values::{
     Abstract, AbstractBase, CustomMarshal, State, StateRef,

@@ -1,8 +1,11 @@
-//! `PortableServer::Current`: in every kind of upcall, and nowhere else (CORBA 3.3 P1 §15.3.11).
+//! What a servant may ask of the request that it serves: `PortableServer::Current`, in every kind of
+//! upcall and nowhere else (CORBA 3.3 P1 §15.3.11); `Current`, in `request_current`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod echo;
+#[path = "poa_current/request_current.rs"]
+mod request_current;
 
 use corbie::codegen::Marshal;
 use corbie::{

@@ -8,7 +8,9 @@
 mod access;
 mod adapter;
 mod admission;
+mod attention;
 mod connection;
+mod current;
 pub(crate) mod dispatch;
 mod due_responses;
 mod forward_servant;
@@ -26,17 +28,20 @@ mod registry;
 mod request;
 mod response_handler;
 mod servant;
+mod service_contexts;
 mod shutdown;
 pub(crate) mod turn;
 mod typed_response;
 
 pub use adapter::{ActiveObject, Adapter, LocalRefusal, Location, Reach};
+pub use current::Current;
 pub use dispatch::serve_local;
 pub use forward_servant::ForwardServant;
 pub use panic::caught;
 pub use request::{Postinvoke, ServerRequest};
 pub use response_handler::ResponseHandler;
 pub use servant::{Servant, TypedServant};
+pub use service_contexts::ServiceContext;
 pub use typed_response::{SharedResponse, TypedResponse, not_raised};
 
 pub(crate) use connection::{Accepted, has_room, may_read, request};
@@ -67,6 +72,7 @@ pub(crate) struct Server {
     stand_ins: OnceLock<Arc<StandIns>>,
     /// There are, or were, objects that keep the order of requests: the adapter is asked.
     has_order: AtomicBool,
+    attention: attention::Attention,
     pub(crate) access: access::Access,
     pub(crate) closing: AtomicBool,
     pub(crate) refused_connections: AtomicU64,
@@ -93,6 +99,12 @@ impl Server {
     /// What references carry; `None` before listening begins.
     pub(crate) fn published(&self) -> Option<&[PublishedProfile]> {
         self.listeners.published()
+    }
+
+    /// From now on these access rules hold, also for connections that are open.
+    pub(crate) fn set_access(&self, rules: corbie_access::AccessRules) {
+        self.access.set(rules);
+        self.attention.want_access();
     }
 
     /// A connection has gone: a listener may wait for its place.

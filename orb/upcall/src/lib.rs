@@ -20,7 +20,7 @@ mod record;
 pub use active_object::{Activation, ActiveObject};
 pub use entered::Entered;
 pub use gate::{Gate, Owner};
-pub use record::{Upcall, current, is_inside_any};
+pub use record::{Upcall, current, depth, is_inside_any};
 
 #[cfg(test)]
 mod tests;

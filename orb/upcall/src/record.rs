@@ -176,6 +176,12 @@ pub fn current() -> Option<Upcall> {
     })
 }
 
+/// How many upcalls this thread is inside of.
+#[must_use]
+pub fn depth() -> usize {
+    LOCAL.with(|local| local.depth.get())
+}
+
 /// Whether this thread is inside an upcall, however deep, that satisfies `is_meant`.
 #[must_use]
 pub fn is_inside_any(is_meant: impl Fn(Upcall) -> bool) -> bool {

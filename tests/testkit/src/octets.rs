@@ -3,8 +3,8 @@
 
 use corbie_cdr::{ByteOrder, Encoder, Version};
 use corbie_giop::{
-    MessageHeader, MessageKind, RequestHeader, ResponseFlags, ServiceContexts, Target,
-    finish_message, write_request,
+    MessageHeader, MessageKind, RequestHeader, ResponseFlags, ServiceContext, ServiceContexts,
+    Target, finish_message, write_request,
 };
 use corbie_types::Ior;
 use corbie_types::ior::MessagesProfile;
@@ -47,6 +47,15 @@ impl RawRequest<'_> {
     /// When the message has 4 GiB or more.
     #[must_use]
     pub fn octets(&self) -> Vec<u8> {
+        self.octets_with(&[])
+    }
+
+    /// The octets of the whole message, with these service contexts.
+    ///
+    /// # Panics
+    /// As [`RawRequest::octets`].
+    #[must_use]
+    pub fn octets_with(&self, contexts: &[ServiceContext<'_>]) -> Vec<u8> {
         let Self { object_key, operation, request_id, arguments } = *self;
         let mut e = Encoder::new(Vec::new(), ByteOrder::BigEndian);
         e.set_version(Version::V1_2);
@@ -55,7 +64,7 @@ impl RawRequest<'_> {
             response: ResponseFlags::WithTarget,
             target: Target::Key(object_key),
             operation,
-            service_contexts: ServiceContexts::EMPTY,
+            service_contexts: ServiceContexts::new(contexts),
         };
         let start = write_request(&mut e, &header).expect("a small header");
         e.write_octets(arguments);

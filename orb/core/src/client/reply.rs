@@ -78,6 +78,13 @@ impl Reply {
         octets.unwrap_or((ByteOrder::NATIVE, &[]))
     }
 
+    /// The data of the service context `id` that came with the reply, if one did.
+    #[must_use]
+    pub fn context(&self, id: u32) -> Option<&[u8]> {
+        let (header, _) = self.message()?.reply().ok()?;
+        header.service_contexts.find(id)
+    }
+
     /// The repository id of the user exception that the operation raised, if it raised one.
     /// [`Reply::results`] then reads the exception's members.
     ///

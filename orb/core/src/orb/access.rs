@@ -9,7 +9,7 @@ impl Orb {
     /// Only calls that `rules` allow are served from now on, also over connections that are open;
     /// others get `NO_PERMISSION`. Calls of this process to its own objects are not restricted.
     pub fn set_access(&self, rules: AccessRules) {
-        self.server().access.set(rules);
+        self.server().set_access(rules);
     }
 
     /// Whether there are access rules: from a file, or set by [`Orb::set_access`].

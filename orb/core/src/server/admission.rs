@@ -7,9 +7,52 @@
 
 use crate::Orb;
 use crate::server::interceptor::Intercepted;
-use crate::server::{Location, ServerConnection, ServerRequest, access};
+use crate::server::{Location, ServerConnection, ServerRequest, access, current, dispatch};
 use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
+
+/// Settles it, and has the servant answer.
+///
+/// # Errors
+/// As [`admit`]; what the servant raised.
+#[cold]
+pub(crate) fn serve(
+    orb: &Orb,
+    connection: &ServerConnection,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    admit(orb, connection, request)?;
+    serve_admitted(orb, request)
+}
+
+/// As [`serve`], for a request that waited since: settles only whether there is still time.
+///
+/// # Errors
+/// As [`serve`].
+pub(crate) fn serve_again(
+    orb: &Orb,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    if let Some(policies) = request.invocation_policies()? {
+        policies.check_in_time(request.operation(), request.response_expected())?;
+    }
+    serve_admitted(orb, request)
+}
+
+/// Has the servant answer; the request is shown to it where the application has a `Current`.
+///
+/// # Errors
+/// What the servant raised.
+#[cold]
+pub(crate) fn serve_admitted(
+    orb: &Orb,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
+    let server = orb.server();
+    let is_wanted = server.attention.is_current_wanted();
+    let _showing = is_wanted.then(|| current::show(request.context()));
+    dispatch::serve(server, request)
+}
 
 /// Settles it; the upcall may begin then.
 ///
@@ -17,8 +60,7 @@ use corbie_types::SystemException;
 /// `TIMEOUT` (`COMPLETED_NO`) when the end time of the request or its reply has passed, `MARSHAL`
 /// (`COMPLETED_NO`) when its policies cannot be read, `NO_PERMISSION` (`COMPLETED_NO`) when access
 /// rules refuse it; what an interceptor raised.
-#[cold]
-pub(crate) fn admit(
+fn admit(
     orb: &Orb,
     connection: &ServerConnection,
     request: &mut ServerRequest<'_>,
@@ -35,17 +77,6 @@ pub(crate) fn admit(
         request.acknowledge()?;
     }
     Ok(())
-}
-
-/// Settles it again for a request that waited since: only whether there is still time.
-///
-/// # Errors
-/// As [`admit`].
-pub(crate) fn admit_again(request: &ServerRequest<'_>) -> Result<(), SystemException> {
-    match request.invocation_policies()? {
-        Some(policies) => policies.check_in_time(request.operation(), request.response_expected()),
-        None => Ok(()),
-    }
 }
 
 fn is_here(orb: &Orb, object_key: &[u8]) -> bool {

@@ -79,9 +79,10 @@ fn request(
     let mut request =
         ServerRequest::new(orb, Some(connection), &header, &object_key, &arguments, came_in);
     let server = orb.server();
-    let to_admit = to_admit | server.interceptors.exist() | server.access.has_rules();
-    let admitted = if to_admit { admission::admit(orb, connection, &mut request) } else { Ok(()) };
-    let outcome = admitted.and_then(|()| serve(server, &mut request));
+    let outcome = match to_admit | server.attention.is_wanted() {
+        false => serve(server, &mut request),
+        true => admission::serve(orb, connection, &mut request),
+    };
     request.conclude(outcome);
     Ok(())
 }
@@ -124,7 +125,10 @@ pub fn serve_local(
     let header = local_header(object_key, operation);
     let mut request = ServerRequest::new(orb, None, &header, object_key, &arguments, None);
     let _serving = serve_for_a_while();
-    serve(orb.server(), &mut request)
+    match orb.server().attention.is_wanted() {
+        false => serve(orb.server(), &mut request),
+        true => admission::serve_admitted(orb, &mut request),
+    }
 }
 
 fn local_header<'a>(object_key: &'a [u8], operation: &'a str) -> RequestHeader<'a> {
@@ -145,7 +149,7 @@ pub(crate) fn held_request(orb: &Orb, mut held: HeldRequest, begins: impl FnOnce
     held.begin_service();
     with_held(&mut held, |request| {
         begins(may_be_overtaken(orb, request.response(), request.object_key()));
-        admission::admit_again(request).and_then(|()| serve(orb.server(), request))
+        admission::serve_again(orb, request)
     });
 }
 
@@ -160,7 +164,7 @@ fn with_held(
     body: impl FnOnce(&mut ServerRequest<'_>) -> Result<(), SystemException>,
 ) {
     let orb = held.orb.clone();
-    let (queue, intercepted) = (held.queue(), held.take_intercepted());
+    let (queue, carried) = (held.queue(), held.take_carried());
     match held.take_call() {
         None => {}
         Some(HeldCall::Message { connection, message, response }) => {
@@ -175,7 +179,7 @@ fn with_held(
             let came_in = Some(&message);
             let mut request =
                 ServerRequest::new(&orb, Some(&connection), &header, &key, &arguments, came_in);
-            request.was_held(queue, intercepted);
+            request.was_held(queue, carried);
             let outcome = body(&mut request);
             request.conclude(outcome);
         }
@@ -184,7 +188,7 @@ fn with_held(
             let header = local_header(&object_key, &operation);
             let mut request =
                 ServerRequest::new(&orb, None, &header, &object_key, &arguments, None);
-            request.was_held(queue, intercepted);
+            request.was_held(queue, carried);
             if let Err(exception) = body(&mut request) {
                 tracing::warn!(operation, %exception, "a call of this process that waited failed");
             }
@@ -210,7 +214,10 @@ fn key_in_profile(orb: &Orb, target: &corbie_giop::Target<'_>) -> Vec<u8> {
 
 /// Has the adapter's servant answer. A servant that panics fails its one request, not the server.
 #[inline]
-fn serve(server: &Server, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+pub(super) fn serve(
+    server: &Server,
+    request: &mut ServerRequest<'_>,
+) -> Result<(), SystemException> {
     let served = catch_unwind(AssertUnwindSafe(|| match server.adapter.get() {
         Some(adapter) => adapter.dispatch(request),
         None => Err(minor::OBJECT_NOT_EXIST_NO_ADAPTER.no("this ORB has no object adapter")),

@@ -111,7 +111,10 @@ impl Orb {
             return refused("there is a POA already, and requests may be under way; do it before");
         }
         match self.server().interceptors.0.set(interceptors) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.server().attention.want_interceptors();
+                Ok(())
+            }
             Err(_) => refused("that was done before; give all of them at once"),
         }
     }

@@ -8,7 +8,8 @@
 use crate::policy::InvocationPolicies;
 use crate::server::held::{self, HeldRequest};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
-use crate::server::{ResponseHandler, ServerConnection, panic};
+use crate::server::service_contexts::{RequestContext, ServiceContext};
+use crate::server::{ResponseHandler, ServerConnection, current, panic};
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Error, Marshal as _, Version};
 use corbie_connection::{Position, SendFault};
@@ -19,8 +20,8 @@ use corbie_giop::{
 use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// One request on its way through the server.
 pub struct ServerRequest<'r> {
@@ -38,8 +39,7 @@ pub struct ServerRequest<'r> {
     message: Option<&'r Message<'r>>,
     /// The queue that it waited in last; 0: in none.
     held_by: u64,
-    /// What interceptors keep of it; `None` without interceptors.
-    intercepted: Option<Box<Intercepted>>,
+    carried: Carried,
     /// What the object adapter does before the answer leaves.
     postinvoke: Option<Postinvoke<'r>>,
 }
@@ -47,6 +47,16 @@ pub struct ServerRequest<'r> {
 /// What is done when the servant has its results, and before they are sent. The exception that it
 /// raises is sent instead.
 pub type Postinvoke<'r> = Box<dyn FnOnce() -> Result<(), SystemException> + 'r>;
+
+/// What travels with a request until it is answered, perhaps on another thread: nothing, in the
+/// usual case.
+#[derive(Default)]
+pub(crate) struct Carried {
+    /// What interceptors keep of it; `None` without interceptors.
+    pub(crate) intercepted: Option<Box<Intercepted>>,
+    /// Its service contexts and those of its reply; empty where none were asked for or set.
+    pub(crate) context: OnceLock<Arc<RequestContext>>,
+}
 
 /// How far the answer is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,15 +114,15 @@ impl<'r> ServerRequest<'r> {
             progress: Progress::Unanswered,
             message,
             held_by: 0,
-            intercepted: None,
+            carried: Carried::default(),
             postinvoke: None,
         }
     }
 
     /// It waited in `queue`.
-    pub(crate) fn was_held(&mut self, queue: u64, intercepted: Option<Box<Intercepted>>) {
+    pub(crate) fn was_held(&mut self, queue: u64, carried: Carried) {
         self.held_by = queue;
-        self.intercepted = intercepted;
+        self.carried = carried;
     }
 
     /// The queue that it waited in last.
@@ -143,7 +153,7 @@ impl<'r> ServerRequest<'r> {
                 HeldRequest::of_local_call(self.orb, key, operation, self.arguments, reason)?
             }
         };
-        held.set_intercepted(self.intercepted.take());
+        held.set_carried(std::mem::take(&mut self.carried));
         self.progress = Progress::Deferred;
         Ok(held)
     }
@@ -187,6 +197,49 @@ impl<'r> ServerRequest<'r> {
         self.header.service_contexts.find(id).map(InvocationPolicies::read).transpose()
     }
 
+    /// The service contexts that came with it, where they lie in its message; none with a request
+    /// of this process.
+    #[inline]
+    #[must_use]
+    pub fn request_contexts(&self) -> ServiceContexts<'r> {
+        self.header.service_contexts
+    }
+
+    /// The data of the service context `id` that came with it, if one did.
+    #[must_use]
+    pub fn request_context(&self, id: u32) -> Option<&'r [u8]> {
+        self.header.service_contexts.find(id)
+    }
+
+    /// Has `context` go back with the reply, whether that brings results or an exception; instead
+    /// of one that was set with the same id. For an answer that is deferred this may be called
+    /// before, or of the [`ResponseHandler`].
+    pub fn set_reply_context(&self, context: ServiceContext) {
+        self.context().set_reply(context);
+    }
+
+    /// The service contexts that were set to go back with the reply.
+    #[must_use]
+    pub fn reply_contexts(&self) -> Vec<ServiceContext> {
+        let context = self.carried.context.get();
+        context.map(|context| context.reply_contexts()).unwrap_or_default()
+    }
+
+    /// What is kept of its service contexts.
+    #[cold]
+    pub(crate) fn context(&self) -> &Arc<RequestContext> {
+        let (connection, received) = (self.connection, &self.header.service_contexts);
+        self.carried.context.get_or_init(|| RequestContext::new(connection, received))
+    }
+
+    /// Its upcall begins, in as many upcalls of its thread as that is in now. Called by object
+    /// adapters that are in more than one when they call the servant.
+    pub fn upcall_begins(&self) {
+        if self.carried.context.get().is_some() {
+            current::upcall_begins();
+        }
+    }
+
     /// Whether and when the client gets an answer.
     pub(crate) fn response(&self) -> ResponseFlags {
         self.response
@@ -198,9 +251,9 @@ impl<'r> ServerRequest<'r> {
     /// # Errors
     /// As [`ServerRequest::reply`].
     pub(crate) fn acknowledge(&mut self) -> Result<(), SystemException> {
-        let intercepted = self.intercepted.take();
+        let intercepted = self.carried.intercepted.take();
         self.answer(Outcome::Results, &|_| Ok(()))?;
-        self.intercepted = intercepted;
+        self.carried.intercepted = intercepted;
         self.response = ResponseFlags::None;
         self.progress = Progress::Unanswered;
         Ok(())
@@ -288,7 +341,7 @@ impl<'r> ServerRequest<'r> {
         self.progress = Progress::Deferred;
         let mut handler =
             ResponseHandler::new(self.orb, self.connection, self.reply_to(), operation);
-        handler.intercepted = self.intercepted.take();
+        handler.carried = std::mem::take(&mut self.carried);
         handler
     }
 
@@ -324,11 +377,12 @@ impl<'r> ServerRequest<'r> {
             let to = self.reply_to();
             // A request that was held is served by a thread that has others to serve.
             let patience = if self.held_by == 0 { Patience::Block } else { Patience::Queue };
-            send_reply(self.orb, connection, &to, outcome.status(), body, patience)
+            let context = self.carried.context.get().map(|context| &**context);
+            send_reply(self.orb, connection, &to, outcome.status(), context, body, patience)
                 .map_err(unwritable)?;
         }
         self.progress = Progress::Answered;
-        if self.intercepted.is_some() {
+        if self.carried.intercepted.is_some() {
             let waits = self.response != ResponseFlags::None;
             self.tell_interceptors(if waits { outcome } else { Outcome::NoReply });
         }
@@ -337,12 +391,12 @@ impl<'r> ServerRequest<'r> {
 
     /// What interceptors keep of the request from now on.
     pub(crate) fn set_intercepted(&mut self, intercepted: Box<Intercepted>) {
-        self.intercepted = Some(intercepted);
+        self.carried.intercepted = Some(intercepted);
     }
 
     #[cold]
     fn tell_interceptors(&mut self, outcome: Outcome<'_>) {
-        let Some(intercepted) = self.intercepted.take() else { return };
+        let Some(intercepted) = self.carried.intercepted.take() else { return };
         let (operation, request_id) = (self.operation(), self.header.request_id);
         let answered = AnsweredRequest { operation, request_id, peer: self.peer(), outcome };
         intercepted.done(self.orb, &answered);
@@ -354,7 +408,7 @@ impl<'r> ServerRequest<'r> {
         match (outcome, self.progress) {
             (Ok(()), Progress::Answered | Progress::Deferred) => {}
             (Ok(()), Progress::Unanswered) if !self.response_expected() => {
-                if self.intercepted.is_some() {
+                if self.carried.intercepted.is_some() {
                     self.tell_interceptors(Outcome::NoReply);
                 }
             }
@@ -393,15 +447,21 @@ pub(crate) fn send_reply<'a>(
     connection: &Arc<ServerConnection>,
     to: &ReplyTo,
     status: ReplyStatus,
+    context: Option<&RequestContext>,
     body: Body<'_, 'a>,
     patience: Patience,
 ) -> Result<Sent, Error> {
     let mut encoder: Encoder<'a> = Encoder::pooled(ByteOrder::NATIVE);
     encoder.set_version(to.version);
     encoder.set_code_sets(connection.state().code_sets.get());
-    let service_contexts = ServiceContexts::EMPTY;
-    let header = ReplyHeader { request_id: to.request_id, status, service_contexts };
-    let written = write_reply(&mut encoder, &header).and_then(|start| {
+    let begun = match context {
+        None => {
+            let (request_id, service_contexts) = (to.request_id, ServiceContexts::EMPTY);
+            write_reply(&mut encoder, &ReplyHeader { request_id, status, service_contexts })
+        }
+        Some(context) => context.write_reply(&mut encoder, to.request_id, status),
+    };
+    let written = begun.and_then(|start| {
         body(&mut encoder)?;
         finish_message(&mut encoder, start)
     });

@@ -6,13 +6,14 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
-use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
+use crate::server::interceptor::{AnsweredRequest, Outcome};
 use crate::server::operation_name::OperationName;
-use crate::server::request::{self, Body, ReplyTo, Sent, peer_of, second_answer};
+use crate::server::request::{self, Body, Carried, ReplyTo, Sent, peer_of, second_answer};
+use crate::server::service_contexts::{RequestContext, ServiceContext};
 use crate::server::{ServerConnection, due_responses};
 use crate::{Object, Orb};
 use corbie_cdr::{Encoder, Marshal as _};
-use corbie_giop::{ReplyStatus, ResponseFlags};
+use corbie_giop::{ReplyStatus, ResponseFlags, ServiceContexts};
 use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, minor};
@@ -34,8 +35,7 @@ pub struct ResponseHandler {
     to: ReplyTo,
     operation: OperationName,
     progress: Progress,
-    /// What interceptors keep of the request; `None` without interceptors.
-    pub(super) intercepted: Option<Box<Intercepted>>,
+    pub(super) carried: Carried,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl ResponseHandler {
             to,
             operation: OperationName::new(operation),
             progress: Progress::Unanswered,
-            intercepted: None,
+            carried: Carried::default(),
         }
     }
 
@@ -183,6 +183,35 @@ impl ResponseHandler {
         peer_of(self.connection.as_deref())
     }
 
+    /// The service contexts that came with the request, in their order. They are kept for answers
+    /// that are deferred once the application has called [`Orb::current`].
+    ///
+    /// # Errors
+    /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the request came before that; `IMP_LIMIT`
+    /// (`COMPLETED_NO`) when they have more than 16 KiB.
+    pub fn request_contexts(&self) -> Result<Vec<ServiceContext>, SystemException> {
+        match self.context() {
+            Some(context) => context.came().map(<[_]>::to_vec),
+            None => Err(minor::BAD_INV_ORDER_NO_UPCALL.no(
+                "the service contexts of this request were not kept: call Orb::current before \
+                 requests come, or read them in the upcall",
+            )),
+        }
+    }
+
+    /// Has `context` go back with the reply, whether that brings results or an exception; instead
+    /// of one that was set with the same id.
+    pub fn set_reply_context(&self, context: ServiceContext) {
+        let connection = self.connection.as_ref();
+        let nothing = || RequestContext::new(connection, &ServiceContexts::EMPTY);
+        self.carried.context.get_or_init(nothing).set_reply(context);
+    }
+
+    /// What is kept of the service contexts of its request, if anything is.
+    pub(crate) fn context(&self) -> Option<&Arc<RequestContext>> {
+        self.carried.context.get()
+    }
+
     /// The ORB that the request came to.
     #[must_use]
     pub fn orb(&self) -> &Orb {
@@ -209,7 +238,7 @@ impl ResponseHandler {
             return sent;
         }
         self.progress = Progress::Answered;
-        if self.intercepted.is_some() {
+        if self.carried.intercepted.is_some() {
             self.tell_interceptors(match &sent {
                 Ok(_) if self.response_expected() => outcome,
                 Err(exception) if !self.is_client_gone() => Outcome::SystemException(exception),
@@ -221,7 +250,7 @@ impl ResponseHandler {
 
     #[cold]
     fn tell_interceptors(&mut self, outcome: Outcome<'_>) {
-        let Some(intercepted) = self.intercepted.take() else { return };
+        let Some(intercepted) = self.carried.intercepted.take() else { return };
         let (operation, request_id) = (self.operation(), self.to.request_id);
         let answered = AnsweredRequest { operation, request_id, peer: self.peer(), outcome };
         intercepted.done(&self.orb, &answered);
@@ -240,21 +269,18 @@ impl ResponseHandler {
         if connection.is_ending() {
             return Err(client_gone(self.operation(), &connection.peer()));
         }
-        let sent =
-            match request::send_reply(&self.orb, connection, &self.to, status, body, patience) {
-                Ok(sent) => sent,
-                Err(error) => {
-                    // The client gets the exception for the results that could not be written.
-                    let unwritable = request::unwritable(error);
-                    let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
-                    let status = ReplyStatus::SystemException;
-                    let patience = Patience::Queue; // It is small.
-                    let _ = request::send_reply(
-                        &self.orb, connection, &self.to, status, body, patience,
-                    );
-                    return Err(unwritable);
-                }
-            };
+        let (orb, to) = (&self.orb, &self.to);
+        let context = self.context().map(|context| &**context);
+        let sent = request::send_reply(orb, connection, to, status, context, body, patience);
+        let sent = sent.map_err(|error| {
+            // The client gets the exception for the results that could not be written.
+            let unwritable = request::unwritable(error);
+            let body: Body<'_, '_> = &|e| unwritable.encode_reply(e);
+            let status = ReplyStatus::SystemException;
+            let patience = Patience::Queue; // It is small.
+            let _ = request::send_reply(orb, connection, to, status, context, body, patience);
+            unwritable
+        })?;
         match sent {
             Sent::Lost => Err(client_gone(self.operation(), &connection.peer())),
             sent => Ok(sent),
@@ -274,7 +300,7 @@ impl Drop for ResponseHandler {
                 tracing::debug!(%gone, "no client waits for the response that was dropped");
             }
         }
-        if self.intercepted.is_some() {
+        if self.carried.intercepted.is_some() {
             self.tell_interceptors(Outcome::NoReply);
         }
         if let Some(connection) = &self.connection {

@@ -6,7 +6,7 @@
 
 use crate::Object;
 use crate::server::request::second_answer;
-use crate::server::{ResponseHandler, ServerRequest};
+use crate::server::{ResponseHandler, ServerRequest, ServiceContext, current};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
@@ -39,6 +39,11 @@ pub trait TypedResponse: Sized + Send + 'static {
     /// Whether an answer would not arrive; see [`ResponseHandler::is_client_gone`].
     fn is_client_gone(&self) -> bool {
         self.handler().is_client_gone()
+    }
+
+    /// Has `context` go back with the reply; see [`ResponseHandler::set_reply_context`].
+    fn set_reply_context(&self, context: ServiceContext) {
+        self.handler().set_reply_context(context);
     }
 
     /// Sends the client on to `object`, for this request and later ones.
@@ -128,12 +133,19 @@ impl ServerRequest<'_> {
     {
         let executor = self.orb().executor_for_servants()?;
         let response = self.defer();
+        let context = response.context().cloned();
         let served = serve(response);
-        executor.spawn(Box::pin(async move {
-            if let Err(exception) = served.await {
-                tracing::debug!(%exception, "the answer of an async servant was not sent");
-            }
-        }));
+        executor.spawn(match context {
+            None => Box::pin(to_the_end(served)),
+            Some(context) => Box::pin(current::showing(context, to_the_end(served))),
+        });
         Ok(())
+    }
+}
+
+/// Runs `served`; that its answer could not be sent goes to the log.
+async fn to_the_end(served: impl Future<Output = Result<(), SystemException>>) {
+    if let Err(exception) = served.await {
+        tracing::debug!(%exception, "the answer of an async servant was not sent");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Flags, NvList};
 use corbie_cdr::{Encoder, Error};
-use corbie_core::server::ResponseHandler;
+use corbie_core::server::{ResponseHandler, ServiceContext};
 use corbie_types::{Any, CompletionStatus, SystemException, TcKind, minor};
 use std::fmt;
 
@@ -89,6 +89,13 @@ impl DynamicResponse {
     #[must_use]
     pub fn is_client_gone(&self) -> bool {
         self.handler.as_ref().is_some_and(ResponseHandler::is_client_gone)
+    }
+
+    /// Has `context` go back with the reply; does nothing when that was sent.
+    pub fn set_reply_context(&self, context: ServiceContext) {
+        if let Some(handler) = &self.handler {
+            handler.set_reply_context(context);
+        }
     }
 
     /// Sets the return value, once, unless the upcall did.

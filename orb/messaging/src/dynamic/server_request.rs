@@ -9,7 +9,7 @@ use super::{Context, DynamicResponse, Flags, NvList};
 use corbie_cdr::Decoder;
 use corbie_core::Orb;
 use corbie_core::generated_code::decode_context;
-use corbie_core::server::ServerRequest;
+use corbie_core::server::{ServerRequest, ServiceContext};
 use corbie_types::{Any, Minor, SystemException, minor};
 
 /// One request to a [`DynamicImplementation`](super::DynamicImplementation).
@@ -106,6 +106,12 @@ impl<'q, 'r> DynamicServerRequest<'q, 'r> {
     /// `BAD_PARAM` (`COMPLETED_NO`), minor 21, when the any holds no exception.
     pub fn set_exception(&mut self, exception: Any) -> Result<(), SystemException> {
         self.answer.set_exception(exception)
+    }
+
+    /// Has `context` go back with the reply; see
+    /// [`ServerRequest::set_reply_context`](corbie_core::server::ServerRequest::set_reply_context).
+    pub fn set_reply_context(&self, context: ServiceContext) {
+        self.request.set_reply_context(context);
     }
 
     /// Takes the answer out of the upcall, as

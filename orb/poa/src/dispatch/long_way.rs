@@ -60,9 +60,12 @@ impl RootPoa {
                 return Ok(());
             }
             let operation = request.operation();
-            let mut run = |servant: &Arc<dyn Servant>, located: Option<Located<'r>>| match located {
-                None => serve(&**servant, request),
-                Some(located) => serve_located(located, request),
+            let mut run = |servant: &Arc<dyn Servant>, located: Option<Located<'r>>| {
+                request.upcall_begins();
+                match located {
+                    None => serve(&**servant, request),
+                    Some(located) => serve_located(located, request),
+                }
             };
             match target.call(&pass, operation, key, &mut run)? {
                 Way::Called(outcome) => return outcome,

@@ -6,7 +6,7 @@
 use super::limits::Charge;
 use super::queue::Reason;
 use crate::Orb;
-use crate::server::interceptor::Intercepted;
+use crate::server::request::Carried;
 use crate::server::{ServerConnection, dispatch};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Version};
 use corbie_giop::{Message, OwnedMessage, ResponseFlags};
@@ -63,7 +63,7 @@ pub(crate) struct HeldRequest {
     pub(crate) orb: Orb,
     /// `None` once it is served or refused.
     call: Option<HeldCall>,
-    intercepted: Option<Box<Intercepted>>,
+    carried: Carried,
     /// The queue that it was taken from.
     pub(super) queue: u64,
     charge: Charge,
@@ -102,16 +102,16 @@ impl HeldRequest {
 
     fn new(orb: &Orb, call: HeldCall, charge: Charge) -> Self {
         let orb = orb.clone();
-        HeldRequest { orb, call: Some(call), intercepted: None, queue: 0, charge }
+        HeldRequest { orb, call: Some(call), carried: Carried::default(), queue: 0, charge }
     }
 
-    /// What interceptors keep of it.
-    pub(crate) fn set_intercepted(&mut self, intercepted: Option<Box<Intercepted>>) {
-        self.intercepted = intercepted;
+    /// What travels with it.
+    pub(crate) fn set_carried(&mut self, carried: Carried) {
+        self.carried = carried;
     }
 
-    pub(crate) fn take_intercepted(&mut self) -> Option<Box<Intercepted>> {
-        self.intercepted.take()
+    pub(crate) fn take_carried(&mut self) -> Carried {
+        std::mem::take(&mut self.carried)
     }
 
     /// The connection that it came over.
@@ -173,7 +173,7 @@ fn charge(
 
 impl Drop for HeldRequest {
     fn drop(&mut self) {
-        if self.call.is_some() && (self.intercepted.is_some() || !self.is_orphan()) {
+        if self.call.is_some() && (self.carried.intercepted.is_some() || !self.is_orphan()) {
             dispatch::refuse_held(self, given_up());
         }
     }

@@ -164,7 +164,7 @@ super::minor_codes! { super::VMCID;
         0x103 BAD_INV_ORDER_ADAPTER_EXISTS "the ORB has an object adapter already"
             "use the root POA that the ORB has";
         0x104 BAD_INV_ORDER_NO_UPCALL "the calling thread serves no request"
-            "ask PortableServer::Current within an upcall only";
+            "ask Current within an upcall only, and call Orb::current before requests come";
         0x105 BAD_INV_ORDER_NOT_CONNECTED "the proxy is not connected, or is connected already"
             "connect each proxy once, before events are given or asked for";
     }
