@@ -34,8 +34,6 @@ pub use corbie_cdr::{buffers, idl, payload};
 #[cfg(feature = "signals")]
 pub use corbie_core::UntilSignal;
 pub use corbie_core::collocation::View;
-#[cfg(feature = "interceptors")]
-pub use corbie_core::interceptor;
 pub use corbie_core::server::{
     Current, ForwardServant, ResponseHandler, Servant, ServerRequest, ServiceContext,
     TypedResponse, TypedServant,
@@ -49,6 +47,8 @@ pub use corbie_core::{
     Reply, ReplySink, Statistics, Task, Used,
 };
 pub use corbie_core::{access, policy, protocol, transport};
+#[cfg(feature = "interceptors")]
+pub use corbie_core::{interceptor, portable_interceptor};
 pub use corbie_messaging as messaging;
 #[cfg(feature = "messaging")]
 pub use corbie_messaging::ReplyStub;

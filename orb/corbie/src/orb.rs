@@ -2,6 +2,7 @@
 //!
 //! The only behaviour of the façade: it knows both `orb/core` and `orb/poa` (CORBA 3.3 P1 §8.5).
 
+use corbie_core::portable_interceptor::OrbInitializer;
 use corbie_core::protocol::MessageProtocol;
 use corbie_core::transport::Transport;
 use corbie_poa::{Poa, PoaCurrent, RootPoa};
@@ -43,6 +44,7 @@ impl Orb {
             arguments: None,
             transports: Vec::new(),
             protocols: Vec::new(),
+            initializers: Vec::new(),
         }
     }
 
@@ -92,12 +94,21 @@ impl fmt::Debug for Orb {
 /// assert_eq!(orb.settings().orb_id, "example");
 /// # Ok::<(), corbie::SystemException>(())
 /// ```
-#[derive(Debug)]
 pub struct OrbBuilder<'a> {
     settings: PartialSettings,
     arguments: Option<&'a mut Vec<String>>,
     transports: Vec<Arc<dyn Transport>>,
     protocols: Vec<&'static dyn MessageProtocol>,
+    initializers: Vec<Arc<dyn OrbInitializer>>,
+}
+
+impl fmt::Debug for OrbBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OrbBuilder")
+            .field("settings", &self.settings)
+            .field("arguments", &self.arguments)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> OrbBuilder<'a> {
@@ -131,16 +142,26 @@ impl<'a> OrbBuilder<'a> {
         self
     }
 
+    /// Has `initializer` register interceptors with the ORB, after those of the process
+    /// ([`register_orb_initializer`](corbie_core::portable_interceptor::register_orb_initializer)).
+    /// See `docs/src/interceptors.md`.
+    #[must_use]
+    pub fn initializer(mut self, initializer: Arc<dyn OrbInitializer>) -> Self {
+        self.initializers.push(initializer);
+        self
+    }
+
     /// The ORB.
     ///
     /// # Errors
     /// See [`Orb::init`]; `BAD_PARAM` (`COMPLETED_NO`), too, when the scheme or the profile tag of
     /// a transport is taken, the name of a message protocol is taken or cannot be used, or an
     /// endpoint is of one that was not given; `INITIALIZE` (`COMPLETED_NO`) when a file of
-    /// certificates cannot be used.
+    /// certificates cannot be used, or when an initializer gives up.
     pub fn build(self) -> Result<Orb, SystemException> {
         let mut none = Vec::new();
         let arguments = self.arguments.unwrap_or(&mut none);
+        let given = arguments.clone();
         let settings = Settings::from_process(self.settings, arguments)?;
         let mut transports = self.transports;
         add_tls(&settings, &mut transports)?;
@@ -148,6 +169,7 @@ impl<'a> OrbBuilder<'a> {
         RootPoa::register(&core)?;
         PoaCurrent::register(&core)?;
         core.register_own_references()?;
+        core.initialize(&self.initializers, &given)?;
         Ok(Orb { core, root: Arc::default() })
     }
 }

@@ -13,11 +13,14 @@ mod object;
 pub use crate::handles::View;
 pub(crate) use call::ask;
 
+use crate::client::Raised;
+use crate::portable_interceptor::FlowEnd;
 use crate::server::{Servant, panic};
 use crate::{Object, Operation};
-use call::Called;
+use call::{Called, Upcall};
 use corbie_types::SystemException;
 use std::any::TypeId;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Object {
@@ -40,7 +43,7 @@ impl Object {
     ) -> Result<R, E>
     where
         T: ?Sized + 'static,
-        E: From<SystemException>,
+        E: Raised,
     {
         if let Some(first) = self.shortcuts().first(|| self.orb().policies().generation())
             && let Some(servant) = first.enter::<T>()
@@ -65,7 +68,7 @@ fn through_the_adapter<T, R, E>(
 ) -> Option<Result<R, E>>
 where
     T: ?Sized + 'static,
-    E: From<SystemException>,
+    E: Raised,
 {
     // Not beside the first one, as two ways to enter would meet in memory, which costs the usual
     // call as much as all the rest.
@@ -76,17 +79,48 @@ where
     if let Some(servant) = call::enter_looked_up::<T>(object) {
         return Some(guarded(operation, || upcall(&servant)));
     }
-    let mut upcall = Some(upcall);
-    let mut outcome = None;
-    let called = call::call(object, operation, TypeId::of::<T>(), &mut |servant| {
-        let (servant, upcall) = (view::<T>(servant)?, upcall.take()?);
-        outcome = Some(guarded(operation, || upcall(servant)));
-        Some(())
-    });
+    let mut upcall =
+        TypedUpcall { operation, upcall: Some(upcall), outcome: None, seen_as: PhantomData };
+    let called = call::call(object, operation, TypeId::of::<T>(), &mut upcall);
     match called {
-        Called::Done => outcome,
+        Called::Done => upcall.outcome,
         Called::Raised(exception) => Some(Err(exception.into())),
         Called::Elsewhere | Called::ForMessages => None,
+    }
+}
+
+/// What a stub does with a servant, seen as `T`, and what came of it.
+struct TypedUpcall<'o, T: ?Sized, F, R, E> {
+    operation: &'o Operation,
+    /// `None` once it was run.
+    upcall: Option<F>,
+    outcome: Option<Result<R, E>>,
+    seen_as: PhantomData<fn(&T)>,
+}
+
+impl<T, F, R, E> Upcall for TypedUpcall<'_, T, F, R, E>
+where
+    T: ?Sized + 'static,
+    F: FnOnce(&T) -> Result<R, E>,
+    E: Raised,
+{
+    fn run(&mut self, servant: &dyn Servant) -> bool {
+        let Some(servant) = view::<T>(servant) else { return false };
+        let Some(upcall) = self.upcall.take() else { return false };
+        self.outcome = Some(guarded(self.operation, || upcall(servant)));
+        true
+    }
+
+    fn fits(&self, servant: &dyn Servant) -> bool {
+        self.upcall.is_some() && view::<T>(servant).is_some()
+    }
+
+    fn ending(&self) -> FlowEnd {
+        match self.outcome.as_ref().map(|outcome| outcome.as_ref().map_err(E::user_exception)) {
+            Some(Err(Ok((id, _)))) => FlowEnd::UserException(id.to_owned()),
+            Some(Err(Err(exception))) => FlowEnd::SystemException(exception.clone()),
+            Some(Ok(_)) | None => FlowEnd::Results,
+        }
     }
 }
 

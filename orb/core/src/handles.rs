@@ -93,6 +93,7 @@ pub(crate) struct OrbExtensions {
     pub(crate) part: Extension,
     pub(crate) main_loop: Extension,
     pub(crate) value_factories: Extension,
+    pub(crate) interceptors: Extension,
 }
 
 impl HasPolicies for OrbInner {

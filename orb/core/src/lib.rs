@@ -8,8 +8,8 @@
 #![cfg_attr(not(feature = "interceptors"), allow(dead_code, unreachable_pub, unused_imports))]
 
 // layers: executor machine memory operation < profile < policy < handles < neighbours reactor
-//    < interface value_factories < generated_code initial_references < connection < server
-//    < client < collocation < housekeeping stubs < orb values
+//    < interface value_factories < generated_code initial_references < portable_interceptor
+//    < connection < server < client < collocation < housekeeping stubs < orb values
 mod client;
 pub mod collocation;
 mod connection;
@@ -25,6 +25,7 @@ mod neighbours;
 mod operation;
 mod orb;
 pub mod policy;
+pub mod portable_interceptor;
 mod profile;
 mod reactor;
 pub mod server;

@@ -117,7 +117,9 @@ impl Orb {
     /// # Errors
     /// As [`Orb::try_shutdown`] when it would wait.
     pub fn destroy(&self) -> Result<(), SystemException> {
-        self.try_shutdown(true)
+        self.try_shutdown(true)?;
+        self.destroy_interceptors();
+        Ok(())
     }
 
     /// What serves requests of this ORB; `None` before the first POA was made.

@@ -33,6 +33,7 @@ mod shutdown;
 pub(crate) mod turn;
 mod typed_response;
 
+pub use crate::portable_interceptor::ServiceContext;
 pub use adapter::{ActiveObject, Adapter, LocalRefusal, Location, Reach};
 pub use current::Current;
 pub use dispatch::serve_local;
@@ -41,7 +42,6 @@ pub use panic::caught;
 pub use request::{Postinvoke, ServerRequest};
 pub use response_handler::ResponseHandler;
 pub use servant::{Servant, TypedServant};
-pub use service_contexts::ServiceContext;
 pub use typed_response::{SharedResponse, TypedResponse, not_raised};
 
 pub(crate) use connection::{Accepted, has_room, may_read, request};

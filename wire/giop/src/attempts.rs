@@ -109,6 +109,13 @@ impl Attempts {
         Step::Follow
     }
 
+    /// An interceptor sends the request on, whatever the answer was or why there was none: as
+    /// [`Attempts::redirected`].
+    pub fn sent_on(&mut self) -> Step {
+        self.state = State::Ready;
+        self.redirected()
+    }
+
     /// The server does not know the object (any more), and did nothing.
     pub fn gone(&mut self, place: Place) -> Step {
         self.go_back(place)

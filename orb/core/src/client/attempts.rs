@@ -14,6 +14,8 @@ use corbie_giop::{Attempts, FORWARDS_MAX, Place, Step};
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::sync::Arc;
 
+pub(crate) mod watched;
+
 /// What a server answered.
 pub(crate) enum Answer<T> {
     /// What the caller wants.
@@ -79,16 +81,54 @@ pub(crate) fn run<'o, T>(
         }
         match answer {
             Ok(Answer::Done(done)) => return Ok(done),
-            Ok(Answer::Raised(exception)) => {
-                after_exception(object, &binding, &mut attempts, exception)?;
+            other => {
+                after(object, operation, policies, &binding, &mut attempts, other)?;
             }
-            Ok(Answer::Redirected(to)) => {
-                after_redirect(object, operation, &binding, policies, &mut attempts, to)?;
-            }
-            Err(fault) => after_fault(object, operation, &binding, &mut attempts, fault)?,
         }
         binding = object.binding()?;
     }
+}
+
+/// An attempt gave no outcome for the caller: prepares the next one.
+///
+/// # Errors
+/// What the call ends with.
+#[cold]
+fn after<T>(
+    object: &Object,
+    operation: &Operation,
+    policies: &CallPolicies,
+    binding: &BindingRef<'_>,
+    attempts: &mut Attempts,
+    answer: Result<Answer<T>, CallFault>,
+) -> Result<Option<T>, SystemException> {
+    match answer {
+        Ok(Answer::Done(done)) => return Ok(Some(done)),
+        Ok(Answer::Raised(exception)) => after_exception(object, binding, attempts, exception)?,
+        Ok(Answer::Redirected(to)) => {
+            after_redirect(object, operation, binding, policies, attempts, to)?;
+        }
+        Err(fault) => after_fault(object, operation, binding, attempts, fault)?,
+    }
+    Ok(None)
+}
+
+/// An interceptor forwards the request to `forward`: as [`after_redirect`].
+///
+/// # Errors
+/// As there.
+#[cold]
+pub(crate) fn after_forward(
+    object: &Object,
+    operation: &Operation,
+    binding: &Binding,
+    policies: &CallPolicies,
+    attempts: &mut Attempts,
+    forward: &Object,
+) -> Result<(), SystemException> {
+    let to = Redirect::Reference(forward.ior().clone());
+    let step = attempts.sent_on();
+    follow(object, operation, binding, policies, step, to)
 }
 
 /// An attempt failed: prepares the next one.
@@ -161,7 +201,20 @@ pub(crate) fn after_redirect(
     attempts: &mut Attempts,
     redirect: Redirect,
 ) -> Result<(), SystemException> {
-    if let Step::End(completed) = attempts.redirected() {
+    let step = attempts.redirected();
+    follow(object, operation, binding, policies, step, redirect)
+}
+
+/// Goes where `redirect` says, if `step` allows it.
+fn follow(
+    object: &Object,
+    operation: &Operation,
+    binding: &Binding,
+    policies: &CallPolicies,
+    step: Step,
+    redirect: Redirect,
+) -> Result<(), SystemException> {
+    if let Step::End(completed) = step {
         return Err(too_many_forwards(operation, completed));
     }
     match redirect {

@@ -11,9 +11,10 @@ use crate::client::attempts::{self, Answer, after_fault};
 use crate::client::deliver::ReplySink;
 use crate::client::invocation::Invocation;
 use crate::client::write::{self, Arguments};
-use crate::client::{CallFault, Reply, ReplySlot, Target, bind};
+use crate::client::{BindingRef, CallFault, Reply, ReplySlot, Target, bind};
 use crate::connection::{Connection, ConnectionPool};
 use crate::policy::{CallPolicies, Effective, SyncScope, has_thread_overrides};
+use crate::portable_interceptor::Watch;
 use crate::server::turn;
 use crate::{Object, Operation};
 use corbie_cdr::{ByteOrder, CodeSets, Encoder};
@@ -25,6 +26,8 @@ use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
+
+mod watched;
 
 /// Arguments larger than this are not kept: such a call is not sent a second time.
 const KEPT_OCTETS: usize = 64 << 10;
@@ -46,6 +49,8 @@ pub(crate) struct AwaitedCall {
     /// What the call goes by, where its thread had policies of its own.
     policies: Option<Box<CallPolicies>>,
     pub(crate) kept: Kept,
+    /// The attempt as interceptors see it; `None` without any, and before the first.
+    pub(crate) watch: Option<Arc<Watch>>,
 }
 
 /// The arguments as they were written, in order to send them again, or later.
@@ -129,6 +134,7 @@ impl<'a> Invocation<'_, 'a> {
             wish,
             policies: has_thread_overrides().then(|| Box::new(self.policies.clone())),
             kept: Kept::default(),
+            watch: self.watch.cloned(),
         };
         start(call, self, None).map_err(|(_call, exception)| exception)
     }
@@ -170,6 +176,9 @@ impl<'a> Invocation<'_, 'a> {
     pub(crate) fn send_oneway(&self) -> Result<(), SystemException> {
         let Invocation { object, operation, policies, .. } = *self;
         let oneway = Invocation { response: ResponseFlags::None, ..*self };
+        if policies.is_watched {
+            return watched::send_oneway(&oneway);
+        }
         let mut clock = policies.begin()?;
         attempts::run(object, operation, policies, object.binding()?, |binding, attempts| {
             let target = binding.target(attempts.address());
@@ -404,28 +413,16 @@ fn start(
     invocation: &Invocation<'_, '_>,
     opened: Opened<'_>,
 ) -> Result<(), (AwaitedCall, SystemException)> {
+    if invocation.policies.is_watched {
+        return watched::start(call, invocation, opened);
+    }
     let Invocation { object, operation, .. } = *invocation;
     loop {
         let binding = match object.binding() {
             Ok(binding) => binding,
             Err(exception) => return Err((call, exception)),
         };
-        let ior = binding.ior().unwrap_or(object.ior());
-        let target = binding.target(call.attempts.address());
-        let started = match invocation.connection(&mut call, target, opened) {
-            Ok(Some(connection)) => {
-                let lease = call.lease;
-                let sent = invocation.hand_over(call, &connection, target, ior);
-                connection.release();
-                if lease == Lease::Shared {
-                    target.pool.note_shared_use();
-                }
-                sent.map_err(|(call, fault)| (call, NotStarted::Fault(fault)))
-            }
-            Ok(None) => invocation.stand_in_line(call, target, ior),
-            Err(fault) => Err((call, fault.into())),
-        };
-        let fault = match started {
+        let fault = match start_at(call, invocation, &binding, opened) {
             Ok(()) => return Ok(()),
             Err((returned, not_started)) => {
                 call = returned;
@@ -440,6 +437,34 @@ fn start(
         {
             return Err((call, exception));
         }
+    }
+}
+
+/// Sends the request of `call` to the place of `binding` that is next.
+///
+/// # Errors
+/// The call comes back with what went wrong.
+#[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+fn start_at(
+    mut call: AwaitedCall,
+    invocation: &Invocation<'_, '_>,
+    binding: &BindingRef<'_>,
+    opened: Opened<'_>,
+) -> Result<(), (AwaitedCall, NotStarted)> {
+    let ior = binding.ior().unwrap_or(invocation.object.ior());
+    let target = binding.target(call.attempts.address());
+    match invocation.connection(&mut call, target, opened) {
+        Ok(Some(connection)) => {
+            let lease = call.lease;
+            let sent = invocation.hand_over(call, &connection, target, ior);
+            connection.release();
+            if lease == Lease::Shared {
+                target.pool.note_shared_use();
+            }
+            sent.map_err(|(call, fault)| (call, NotStarted::Fault(fault)))
+        }
+        Ok(None) => invocation.stand_in_line(call, target, ior),
+        Err(fault) => Err((call, fault.into())),
     }
 }
 

@@ -6,11 +6,12 @@
 //! its time over, or that closes the connection. No lock is held here. Paper AMI §2, §3; CORBA
 //! Messaging §22.6, §22.7.
 
-use crate::client::attempts::{Answer, after_exception, after_fault, after_redirect};
+use crate::client::attempts::{self, Answer, after_exception, after_fault, after_redirect};
 use crate::client::awaited_call::{AwaitedCall, Opened, start_again};
 use crate::client::reply::OwnedReply;
 use crate::client::{BindingRef, CallFault, Reply, ReplySlot};
 use crate::connection::{Connection, ConnectionPool};
+use crate::portable_interceptor::{FlowEnd, Watch};
 use crate::{Object, Orb};
 use corbie_connection::{self as connection, AnswerStatus, ConnectionFault};
 use corbie_giop::MessageKind;
@@ -105,9 +106,15 @@ pub(crate) fn reply(
     let owned = OwnedReply::new(answer.message, connection);
     let reply = Reply::owned(orb, owned, status, answer.body);
     let operation = call.operation.clone();
+    if let Some(watch) = &call.watch {
+        reply.show_contexts(watch);
+    }
     match reply.into_answer(&operation) {
         Answer::Done(reply) => {
             answered(&call);
+            if call.watch.is_some() {
+                return done_watched(call, reply);
+            }
             complete(call, Ok(reply));
         }
         Answer::Raised(exception) => again(call, |call, binding| {
@@ -149,12 +156,70 @@ fn again(
     prepare: impl FnOnce(&mut AwaitedCall, &BindingRef<'_>) -> Result<(), SystemException>,
 ) {
     let object = call.object.clone();
-    let prepared = object.binding().and_then(|binding| prepare(&mut call, &binding));
+    let prepared = object.binding().and_then(|binding| {
+        let prepared = prepare(&mut call, &binding);
+        match call.watch.clone() {
+            None => prepared,
+            Some(watch) => again_watched(&mut call, &watch, &binding, prepared),
+        }
+    });
     if let Err(exception) = prepared {
         return complete(call, Err(exception));
     }
     call.clock.sending_again();
     send(call, None);
+}
+
+/// The reply to a call is here: interceptors see it first.
+#[cold]
+fn done_watched(call: AwaitedCall, mut reply: Reply) {
+    let (watch, mut ending) = (call.watch.clone(), reply.ending());
+    match watch.is_some_and(|watch| watch.outcome(&mut ending)) {
+        false => complete(call, Ok(reply)),
+        true => again(call, |call, binding| ended(call, binding, ending)),
+    }
+}
+
+/// Shows interceptors how an attempt ended, and that another follows if `prepared` says so.
+///
+/// # Errors
+/// What the call ends with.
+#[cold]
+fn again_watched(
+    call: &mut AwaitedCall,
+    watch: &Watch,
+    binding: &BindingRef<'_>,
+    prepared: Result<(), SystemException>,
+) -> Result<(), SystemException> {
+    if watch.is_over() {
+        return prepared;
+    }
+    let mut ending = match &prepared {
+        Ok(()) => attempts::watched::next(&call.object, binding),
+        Err(exception) => FlowEnd::SystemException(exception.clone()),
+    };
+    if watch.outcome(&mut ending) { ended(call, binding, ending) } else { prepared }
+}
+
+/// Interceptors have changed how an attempt ended.
+///
+/// # Errors
+/// What the call ends with.
+fn ended(
+    call: &mut AwaitedCall,
+    binding: &BindingRef<'_>,
+    ending: FlowEnd,
+) -> Result<(), SystemException> {
+    let object = call.object.clone();
+    let policies = call.policies(&object)?;
+    let AwaitedCall { operation, attempts, .. } = call;
+    match ending {
+        FlowEnd::SystemException(exception) => Err(exception),
+        FlowEnd::Forward(to) => {
+            attempts::after_forward(&object, operation, binding, &policies, attempts, &to)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The call stood in a line of `pool`, for which `connection` was opened.

@@ -6,6 +6,7 @@
 //! goes the same way. Calls that go over other connections, and those whose caller does not wait,
 //! become an [`AwaitedCall`](super::AwaitedCall).
 
+use crate::client::attempts::watched::Watched;
 use crate::client::attempts::{self, Answer, redirected_to};
 use crate::client::fault::CallFault;
 use crate::client::policies::join_now;
@@ -13,6 +14,7 @@ use crate::client::write::{self, Arguments, addressed, tagged_profiles};
 use crate::client::{BindingRef, PendingReply, Reply, ReplySink, ReplySlot, Target, bind};
 use crate::connection::PooledConnection;
 use crate::policy::{CachedPolicies, CallPolicies, Effective, SyncScope, has_thread_overrides};
+use crate::portable_interceptor::{Kind, Watch};
 use crate::server::turn;
 use crate::{Object, Operation, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Decoder, Encoder};
@@ -24,6 +26,7 @@ use corbie_giop::{
 use corbie_settings::{ReplyWait, TransportMultiplexing};
 use corbie_threads::thread::{Wish, loop_to_run, runs_loop};
 use corbie_types::{Ior, SystemException, minor};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Sending more than this may take so long that the clock is looked at afterwards.
@@ -40,6 +43,8 @@ pub(crate) struct Invocation<'c, 'a> {
     pub(crate) policies: &'c CallPolicies,
     /// When the server is to answer.
     pub(crate) response: ResponseFlags,
+    /// The attempt as interceptors see it; `None` where there are none.
+    pub(crate) watch: Option<&'c Arc<Watch>>,
 }
 
 impl Object {
@@ -193,7 +198,7 @@ impl<'c, 'a> Invocation<'c, 'a> {
         policies: &'c CallPolicies,
     ) -> Self {
         let response = ResponseFlags::WithTarget;
-        Invocation { object, operation, arguments, policies, response }
+        Invocation { object, operation, arguments, policies, response, watch: None }
     }
 
     /// Calls the operation and waits for its reply, which is a result or a user exception.
@@ -202,9 +207,35 @@ impl<'c, 'a> Invocation<'c, 'a> {
     /// See [`Object::invoke`].
     pub(crate) fn call(&self) -> Result<Reply, SystemException> {
         let binding = self.object.binding()?;
+        if self.policies.is_watched {
+            return self.call_watched(binding);
+        }
         let reply = match self.lease(&binding) {
             Lease::Exclusive => {
                 self.over_exclusive(binding, |exchange, ior| exchange.request(self, ior))?
+            }
+            lease => self.call_over(lease)?,
+        };
+        self.policies.hold_reply();
+        Ok(reply)
+    }
+
+    /// As [`Invocation::call`], past interceptors.
+    #[cold]
+    fn call_watched(&self, binding: BindingRef<'_>) -> Result<Reply, SystemException> {
+        let reply = match self.lease(&binding) {
+            Lease::Exclusive => {
+                let mut clock = self.policies.begin()?;
+                let attempt = |binding: &BindingRef<'_>, attempts: &mut _, watch: &_| {
+                    let watched = Invocation { watch: Some(watch), ..*self };
+                    let answer = self.attempt(binding, attempts, &mut clock, &|exchange, ior| {
+                        exchange.request_watched(&watched, ior, watch)
+                    });
+                    self.note_outcome(&answer, binding, attempts, &mut clock);
+                    answer
+                };
+                let call = Watched::new(self, Kind::Synchronous);
+                call.run(binding, attempt, Reply::ending)?
             }
             lease => self.call_over(lease)?,
         };
@@ -246,15 +277,28 @@ impl<'c, 'a> Invocation<'c, 'a> {
         let mut clock = policies.begin()?;
         attempts::run(object, operation, policies, binding, |binding, attempts| {
             let answer = self.attempt(binding, attempts, &mut clock, &exchange);
-            match &answer {
-                Ok(Answer::Done(_)) => {
-                    attempts.answered();
-                    bind::note_bound(object, policies, binding.target(attempts.address()));
-                }
-                _ => clock.sending_again(),
-            }
+            self.note_outcome(&answer, binding, attempts, &mut clock);
             answer
         })
+    }
+
+    /// An attempt has ended so.
+    #[inline]
+    fn note_outcome<T>(
+        &self,
+        answer: &Result<Answer<T>, CallFault>,
+        binding: &BindingRef<'_>,
+        attempts: &mut Attempts,
+        clock: &mut Clock,
+    ) {
+        match answer {
+            Ok(Answer::Done(_)) => {
+                attempts.answered();
+                let target = binding.target(attempts.address());
+                bind::note_bound(self.object, self.policies, target);
+            }
+            _ => clock.sending_again(),
+        }
     }
 
     #[inline]
@@ -296,10 +340,29 @@ impl Exchange<'_> {
     /// Sends the request of `invocation`, and waits for its reply.
     #[inline]
     fn request(
-        mut self,
+        self,
         invocation: &Invocation<'_, '_>,
         ior: &Ior,
     ) -> Result<Answer<Reply>, CallFault> {
+        Ok(self.reply_to(invocation, ior)?.into_answer(invocation.operation))
+    }
+
+    /// The same past interceptors, which get to know the service contexts of the reply.
+    #[cold]
+    fn request_watched(
+        self,
+        invocation: &Invocation<'_, '_>,
+        ior: &Ior,
+        watch: &Watch,
+    ) -> Result<Answer<Reply>, CallFault> {
+        let reply = self.reply_to(invocation, ior)?;
+        reply.show_contexts(watch);
+        Ok(reply.into_answer(invocation.operation))
+    }
+
+    /// Sends the request of `invocation`, and takes what comes in reply.
+    #[inline]
+    fn reply_to(mut self, invocation: &Invocation<'_, '_>, ior: &Ior) -> Result<Reply, CallFault> {
         let code_sets = self.unannounced()?;
         let id = self.send(|encoder, id, target| {
             write::write(encoder, id, target, ior, invocation, code_sets)
@@ -313,8 +376,7 @@ impl Exchange<'_> {
             };
             (message.header.kind == MessageKind::Reply).then(|| message.reply().map(read))
         })?;
-        let reply = Reply::new(self.orb, self.connection, status, body);
-        Ok(reply.into_answer(invocation.operation))
+        Ok(Reply::new(self.orb, self.connection, status, body))
     }
 
     /// Asks where the object is.

@@ -120,7 +120,8 @@ pub(super) fn join_now(object: &Object) -> Result<Effective<'_>, SystemException
 /// The policies of all levels, `thread` being those of the thread.
 fn joined(object: &Object, thread: &PolicySet) -> Result<CallPolicies, SystemException> {
     let set = overrides(object, thread);
-    Ok(CallPolicies::new(&reconciled(&set, object.exposed_policies()?)?, object.orb().settings()))
+    let (orb, set) = (object.orb(), reconciled(&set, object.exposed_policies()?)?);
+    Ok(CallPolicies::new(&set, orb.settings()).watched(orb.intercepts_calls()))
 }
 
 /// What is set here for calls of `object`, whatever the reference says.

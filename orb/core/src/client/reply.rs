@@ -5,6 +5,7 @@
 
 use crate::client::attempts::{Answer, redirected_to};
 use crate::connection::{Connection, PooledConnection};
+use crate::portable_interceptor::{FlowEnd, Watch};
 use crate::{Operation, Orb};
 use corbie_cdr::payload::{self, PayloadMemory};
 use corbie_cdr::{ByteOrder, Decoder};
@@ -196,6 +197,23 @@ impl Reply {
                 }
                 Ok(Answer::Raised(exception))
             }
+        }
+    }
+
+    /// How the request ended, for interceptors.
+    #[cold]
+    pub(crate) fn ending(&mut self) -> FlowEnd {
+        match self.user_exception() {
+            Some(id) => FlowEnd::UserException(id.to_owned()),
+            None => FlowEnd::Results,
+        }
+    }
+
+    /// Tells interceptors of the service contexts that came with it.
+    #[cold]
+    pub(crate) fn show_contexts(&self, watch: &Watch) {
+        if let Some(Ok((header, _))) = self.message().map(|message| message.reply()) {
+            watch.note_reply(&header.service_contexts);
         }
     }
 

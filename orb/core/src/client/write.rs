@@ -4,6 +4,7 @@
 
 use crate::client::{Invocation, Target};
 use crate::policy::{BufferingConstraint, InvocationContext};
+use crate::portable_interceptor::ServiceContext;
 use corbie_cdr::{ByteOrder, CodeSets, Encoder, ErrorKind};
 use corbie_connection::{Release, When};
 use corbie_giop::{
@@ -30,7 +31,7 @@ pub(crate) fn write<'a>(
     invocation: &Invocation<'_, 'a>,
     code_sets: Option<CodeSets>,
 ) -> Result<(), corbie_cdr::Error> {
-    if code_sets.is_some() || invocation.policies.travel {
+    if code_sets.is_some() || invocation.policies.adds_contexts {
         write_with_contexts(encoder, id, target, ior, invocation, code_sets)
     } else {
         write_plain(encoder, id, target, ior, invocation, &[])
@@ -57,7 +58,16 @@ fn write_with_contexts<'a>(
         (first, second) => [first.or(second).unwrap_or(none), none],
     };
     let count = usize::from(of_code_sets.is_some()) + usize::from(of_policies.is_some());
-    write_plain(encoder, request_id, target, ior, invocation, &contexts[..count])
+    let own = &contexts[..count];
+    match invocation.watch {
+        None => write_plain(encoder, request_id, target, ior, invocation, own),
+        Some(watch) => {
+            let added = watch.added();
+            let all: Vec<_> =
+                own.iter().copied().chain(added.iter().map(ServiceContext::as_tagged)).collect();
+            write_plain(encoder, request_id, target, ior, invocation, &all)
+        }
+    }
 }
 
 #[inline]

@@ -6,20 +6,34 @@
 //! says so. Whatever only a message can do is left to one ([`Called::Elsewhere`]).
 
 use super::locality;
-use crate::client::BindingRef;
+use crate::client::attempts::watched::Watched;
 use crate::client::attempts::{self, Answer};
+use crate::client::{BindingRef, Invocation};
 use crate::handles::{Lent, View};
 use crate::neighbours::Here;
-use crate::policy::has_thread_overrides;
+use crate::policy::{CallPolicies, Effective, has_thread_overrides};
+use crate::portable_interceptor::{FlowEnd, Kind};
 use crate::server::{LocalRefusal, Reach, Servant, panic};
 use crate::{Object, Operation, Orb};
+use corbie_giop::Attempts;
 use corbie_types::{SystemException, SystemExceptionKind};
 use std::any::TypeId;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What is done with the servant; `None`: it cannot be, nothing was done.
-type Upcall<'u> = dyn FnMut(&dyn Servant) -> Option<()> + 'u;
+/// What is done with the servant.
+pub(super) trait Upcall {
+    /// Does it, once; `false`: it cannot be done, and nothing was.
+    fn run(&mut self, servant: &dyn Servant) -> bool;
+
+    /// Whether it can be done.
+    fn fits(&self, servant: &dyn Servant) -> bool;
+
+    /// How it ended, for interceptors.
+    fn ending(&self) -> FlowEnd;
+}
 
 /// What became of a call.
 pub(crate) enum Called {
@@ -38,7 +52,7 @@ pub(super) fn call(
     object: &Object,
     operation: &Operation,
     interface: TypeId,
-    upcall: &mut Upcall<'_>,
+    upcall: &mut dyn Upcall,
 ) -> Called {
     let shortcuts = object.shortcuts();
     if shortcuts.is_for_messages() {
@@ -79,20 +93,43 @@ pub(crate) fn ask<R>(
     if object.is_surely_elsewhere() {
         return None;
     }
-    let mut answer = None;
-    let called = through(object, operation, &mut |servant| {
-        answer =
-            (!servant._forwards()).then(|| super::guarded(operation, || Ok(question(servant))));
-        answer.as_ref().map(|_| ())
-    });
+    let mut asked = Question { operation, question, answer: None };
+    let called = through(object, operation, &mut asked);
     match called {
-        Called::Done => answer,
+        Called::Done => asked.answer,
         Called::Raised(exception) => Some(Err(exception)),
         Called::Elsewhere | Called::ForMessages => None,
     }
 }
 
-fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> Called {
+/// For [`ask`].
+struct Question<'q, Q, R> {
+    operation: &'q Operation,
+    question: Q,
+    answer: Option<Result<R, SystemException>>,
+}
+
+impl<Q: Fn(&dyn Servant) -> R, R> Upcall for Question<'_, Q, R> {
+    fn run(&mut self, servant: &dyn Servant) -> bool {
+        if self.fits(servant) {
+            self.answer = Some(super::guarded(self.operation, || Ok((self.question)(servant))));
+        }
+        self.answer.is_some()
+    }
+
+    fn fits(&self, servant: &dyn Servant) -> bool {
+        !servant._forwards()
+    }
+
+    fn ending(&self) -> FlowEnd {
+        match &self.answer {
+            Some(Err(exception)) => FlowEnd::SystemException(exception.clone()),
+            _ => FlowEnd::Results,
+        }
+    }
+}
+
+fn through(object: &Object, operation: &Operation, upcall: &mut dyn Upcall) -> Called {
     // What the policies say, the marshalled way says better.
     let Ok(policies) = object.call_policies() else { return Called::Elsewhere };
     // What is wrong with a reference that leads nowhere, too.
@@ -103,6 +140,9 @@ fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> C
         || object.shortcuts().must_follow(|| object.follows_shared_requests())
     {
         return Called::Elsewhere;
+    }
+    if policies.is_watched {
+        return through_watched(object, operation, &policies, binding, upcall);
     }
     let called = attempts::run(object, operation, &policies, binding, |binding, attempts| {
         // The upcall may begin: a call that ends now is not made again.
@@ -122,12 +162,59 @@ fn through(object: &Object, operation: &Operation, upcall: &mut Upcall<'_>) -> C
     }
 }
 
+/// As [`through`], past the interceptors of the client: only where a servant is surely met. They
+/// are to see a call once, and one that becomes a message passes them on that way.
+#[cold]
+fn through_watched(
+    object: &Object,
+    operation: &Operation,
+    policies: &CallPolicies,
+    binding: BindingRef<'_>,
+    upcall: &mut dyn Upcall,
+) -> Called {
+    if !surely_met(object, &binding).is_some_and(|servant| upcall.fits(&*servant)) {
+        return Called::Elsewhere;
+    }
+    let invocation = Invocation::new(object, operation, &|_| Ok(()), policies);
+    let upcall = RefCell::new(upcall);
+    let at = |binding: &BindingRef<'_>, attempts: &mut Attempts, _watch: &_| {
+        attempts.sent();
+        let Some(here) = locality::here(object, binding) else {
+            return Ok(Answer::Done(Called::Elsewhere));
+        };
+        let answer = attempt(object, binding, here, operation, &mut **upcall.borrow_mut());
+        if let Answer::Done(Called::Done) = answer {
+            object.note_bound();
+        }
+        Ok(answer)
+    };
+    let ending = |called: &mut Called| match called {
+        Called::Done => upcall.borrow().ending(),
+        Called::Raised(exception) => FlowEnd::SystemException(exception.clone()),
+        _ => FlowEnd::Retry,
+    };
+    match Watched::new(&invocation, Kind::Synchronous).run(binding, at, ending) {
+        Ok(called) => called,
+        Err(exception) => Called::Raised(exception),
+    }
+}
+
+/// The servant that a call without a message surely meets.
+fn surely_met(object: &Object, binding: &BindingRef<'_>) -> Option<Arc<dyn Servant>> {
+    let here = locality::here(object, binding)?;
+    let orb = here.orb(object.orb())?;
+    let adapter = orb.server().adapter.get()?;
+    match adapter.active_object(here.key(binding))? {
+        Reach::Straight(active) | Reach::LookedUp(active) => Some(Arc::clone(active.servant())),
+    }
+}
+
 fn attempt(
     object: &Object,
     binding: &BindingRef<'_>,
     here: &Here,
     operation: &Operation,
-    upcall: &mut Upcall<'_>,
+    upcall: &mut dyn Upcall,
 ) -> Answer<Called> {
     let Some(orb) = here.orb(object.orb()) else { return Answer::Done(Called::Elsewhere) };
     let server = orb.server();
@@ -143,7 +230,7 @@ fn attempt(
     let mut was_run = false;
     // Servant managers are application code: one that panics fails its one call.
     let called = catch_unwind(AssertUnwindSafe(|| {
-        adapter.call(key, operation.name(), &mut |servant| was_run |= upcall(&**servant).is_some())
+        adapter.call(key, operation.name(), &mut |servant| was_run |= upcall.run(&**servant))
     }));
     match called {
         Ok(Ok(())) if was_run => Answer::Done(Called::Done),
@@ -182,7 +269,9 @@ fn make_shortcut(object: &Object, interface: TypeId) {
         return;
     }
     // What holds for this thread now has to hold for all, as long as the policies stay.
-    let met = object.call_policies().is_ok_and(|p| p.are_met_without_message());
+    // Interceptors are to see every call.
+    let is_met = |p: Effective<'_>| p.are_met_without_message() && !p.is_watched;
+    let met = object.call_policies().is_ok_and(is_met);
     if !met || generation != object.orb().policies().generation() {
         return;
     }

@@ -41,6 +41,10 @@ pub(crate) struct CallPolicies {
     has_times: bool,
     /// Whether requests carry an INVOCATION_POLICIES context.
     pub(crate) travel: bool,
+    /// Whether calls pass interceptors.
+    pub(crate) is_watched: bool,
+    /// Whether requests may carry any context of their own: one look where they are written.
+    pub(crate) adds_contexts: bool,
 }
 
 /// The policies of a call: the reference's own in the usual case, so that nothing is copied.
@@ -116,6 +120,8 @@ impl CallPolicies {
             buffering: value!(BUFFERING_CONSTRAINT, BufferingConstraint),
             has_times: false,
             travel: false,
+            is_watched: false,
+            adds_contexts: false,
         };
         let of_request = policies.request_start.or(policies.request_end);
         let has_point = of_request.or(policies.reply_start).or(policies.reply_end).is_some();
@@ -126,7 +132,14 @@ impl CallPolicies {
             || policies.roundtrip_policy.or(policies.request_timeout).is_some()
             || has_priority
             || policies.queue_order.is_some();
+        policies.adds_contexts = policies.travel;
         policies
+    }
+
+    /// The same for calls that pass interceptors, if `is_watched`.
+    pub(crate) fn watched(self, is_watched: bool) -> CallPolicies {
+        let adds_contexts = self.travel || is_watched;
+        CallPolicies { is_watched, adds_contexts, ..self }
     }
 
     /// Whether a call that is no message meets them: a servant of the same process cannot be

@@ -7,7 +7,8 @@
 //! thread, of which there are more than the request that is shown has.
 
 use crate::Orb;
-use crate::server::service_contexts::{RequestContext, ServiceContext};
+use crate::portable_interceptor::ServiceContext;
+use crate::server::service_contexts::RequestContext;
 use corbie_threads::thread::is_serving;
 use corbie_transport::{PeerAddress, PeerIdentity};
 use corbie_types::{SystemException, minor};

@@ -6,9 +6,10 @@
 //! [`ResponseHandler`] writes and sends by the same functions.
 
 use crate::policy::InvocationPolicies;
+use crate::portable_interceptor::ServiceContext;
 use crate::server::held::{self, HeldRequest};
 use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
-use crate::server::service_contexts::{RequestContext, ServiceContext};
+use crate::server::service_contexts::RequestContext;
 use crate::server::{ResponseHandler, ServerConnection, current, panic};
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, Decoder, Encoder, Error, Marshal as _, Version};

@@ -6,10 +6,11 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
+use crate::portable_interceptor::ServiceContext;
 use crate::server::interceptor::{AnsweredRequest, Outcome};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{self, Body, Carried, ReplyTo, Sent, peer_of, second_answer};
-use crate::server::service_contexts::{RequestContext, ServiceContext};
+use crate::server::service_contexts::RequestContext;
 use crate::server::{ServerConnection, due_responses};
 use crate::{Object, Orb};
 use corbie_cdr::{Encoder, Marshal as _};

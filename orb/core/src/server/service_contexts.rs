@@ -7,6 +7,7 @@
 //!
 //! [`Current`]: crate::server::Current
 
+use crate::portable_interceptor::ServiceContext;
 use crate::server::ServerConnection;
 use corbie_cdr::{Encoder, Error};
 use corbie_giop::{MessageStart, ReplyHeader, ReplyStatus, ServiceContexts, Tagged, write_reply};
@@ -18,24 +19,6 @@ use std::sync::Arc;
 /// Octets of the contexts of one request that are kept beyond its message. A deferred answer may
 /// keep them for long, and a client chooses how many there are.
 const KEPT_OCTETS_MAX: usize = 16 << 10;
-
-/// What travels with a request or a reply beside its arguments or results (`IOP::ServiceContext`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServiceContext {
-    /// What the data means: a number that the OMG assigned, see
-    /// [`service_context_id`](corbie_giop::service_context_id).
-    pub id: u32,
-    /// The context itself, mostly an encapsulation: its first octet is the byte order of the rest.
-    pub data: Vec<u8>,
-}
-
-impl ServiceContext {
-    /// The context `id` with this data.
-    #[must_use]
-    pub fn new(id: u32, data: impl Into<Vec<u8>>) -> Self {
-        ServiceContext { id, data: data.into() }
-    }
-}
 
 /// What is kept of one request for its servant, whichever thread that runs on.
 pub(crate) struct RequestContext {

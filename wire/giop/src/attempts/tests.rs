@@ -239,3 +239,14 @@ fn no_call_goes_on_for_ever() {
         }
     }
 }
+
+#[test]
+fn an_interceptor_sends_on_what_was_answered_but_not_for_ever() {
+    let mut attempts = Attempts::default();
+    for _ in 0..FORWARDS_MAX {
+        attempts.sent();
+        attempts.answered();
+        assert_eq!(attempts.sent_on(), Step::Follow);
+    }
+    assert!(matches!(attempts.sent_on(), Step::End(No)));
+}

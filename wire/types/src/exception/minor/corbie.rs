@@ -104,6 +104,8 @@ super::minor_codes! { super::VMCID;
             "correct the line that the detail names";
         0x093 INITIALIZE_TLS "the files of certificates cannot be used"
             "correct the file that the detail names (tls_certificate, tls_key, tls_trust)";
+        0x094 INITIALIZE_INTERCEPTORS "an ORB initializer gave up"
+            "correct what the detail names: a name that is taken, or an initial reference";
     }
     NoResources {
         0x0a0 NO_RESOURCES_THREAD "no thread could be started"
@@ -181,7 +183,7 @@ super::minor_codes! { super::VMCID;
     Unknown {
         0x130 UNKNOWN_SERVANT_PANIC "the servant panicked"
             "correct the servant: the detail and the server's log say where it panicked";
-        0x131 UNKNOWN_INTERCEPTOR_PANIC "an interceptor of the server panicked"
-            "correct the interceptor: the server's log says where it panicked";
+        0x131 UNKNOWN_INTERCEPTOR_PANIC "an interceptor panicked"
+            "correct the interceptor: the log of its process says where it panicked";
     }
 }

@@ -1,0 +1,7 @@
+//! Portable interceptors: which points requests pass on either side, and what may be done there.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "portable_interceptors/client.rs"]
+mod client;
+mod echo;
