@@ -9,6 +9,7 @@
 mod answering;
 mod asking;
 mod ending;
+mod holders;
 mod notes;
 mod reading;
 mod replies;
@@ -79,7 +80,7 @@ impl<U: User> Connection<U> {
         bounds: &Bounds,
         state: U::State,
     ) -> Arc<Self> {
-        let account = Account::new();
+        let account = Account::of(&holders::of(&link.peer()));
         let mut reader = context.reader(roles, protocol);
         reader.set_account(&account);
         let sender = Sender::new(bounds.queue);
@@ -92,7 +93,7 @@ impl<U: User> Connection<U> {
             followers: Ranked::default(),
             notes: Notes::default(),
             activity: Activity::new(context.tick(), protocol.version()),
-            replies: Replies::new(roles.ids, bounds.pending_requests_max),
+            replies: Replies::new(roles.ids, bounds.pending_requests_max, &account),
             life: Life::new(),
             registration: OnceLock::new(),
             own_loop: Ranked::default(),

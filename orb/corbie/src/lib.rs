@@ -30,7 +30,7 @@ pub use corbie_cdr::{
     ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Fixed, Limits, LongDouble, Marshal, Version,
     WChar,
 };
-pub use corbie_cdr::{buffers, idl, payload};
+pub use corbie_cdr::{budget, buffers, idl, payload};
 #[cfg(feature = "signals")]
 pub use corbie_core::UntilSignal;
 pub use corbie_core::collocation::View;

@@ -4,12 +4,13 @@
 
 mod echo;
 
-use corbie::Orb;
+use corbie::{Operation, Orb, ReplySink};
 use corbie_testkit::{
     CapturedLog, CountingAllocator, MessageKind, RawPeer, RawRequest, fragment_of_1_2,
     message_header, object_key_in,
 };
 use echo::{Echo, STRATEGIES, as_client, loopback_orb, serve};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 #[global_allocator]
@@ -51,6 +52,8 @@ fn worst_call(echo: &Echo) -> Duration {
 #[test]
 fn what_peers_make_the_process_hold_stays_within_the_budget() {
     let log = CapturedLog::install();
+    a_peer_with_many_connections_is_refused_before_one_with_a_larger_one();
+    requests_that_are_not_answered();
     for strategy in STRATEGIES.into_iter().filter(|strategy| *strategy != "reactive") {
         let options = ["-ORBMemoryMax", "32MiB", "-ORBServerConcurrency", strategy];
         let (server, echo, _noted) = serve(&options);
@@ -87,6 +90,84 @@ fn what_peers_make_the_process_hold_stays_within_the_budget() {
         wait_until_given_back(&server);
         replies_that_are_not_taken(&server, &echo, strategy);
         server.shutdown(true);
+    }
+}
+
+/// Twelve connections of one peer hold 2 MiB each, one of another 6 MiB: who needs more then gets it
+/// from the former.
+fn a_peer_with_many_connections_is_refused_before_one_with_a_larger_one() {
+    let options = ["-ORBMemoryMax", "32MiB", "-ORBServerConcurrency", "thread-pool"];
+    let (server, echo, _noted) = serve(&options);
+    let begun = |octets: usize| {
+        let claim = u32::try_from(octets + 1).unwrap();
+        [&message_header(MessageKind::Request, false, claim)[..], &vec![0; octets]].concat()
+    };
+    let wait_for = |what: &str, holds: &dyn Fn(usize) -> bool| {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(server.statistics().memory.reading) {
+            assert!(Instant::now() < deadline, "{what}: {:?}", server.statistics());
+            std::thread::yield_now();
+        }
+    };
+    let from = |host| RawPeer::connect_from(host, server.listen_addresses()[0]).unwrap();
+    let mut single = from(2);
+    single.send(&begun(6 * MIB)).unwrap();
+    wait_for("one", &|reading| reading >= 5 * MIB);
+    let mut many: Vec<_> = (0..12).map(|_| from(3)).collect();
+    for (place, peer) in many.iter_mut().enumerate() {
+        peer.send(&begun(2 * MIB)).unwrap();
+        let all = (6 + 2 * (place + 1)) * MIB;
+        wait_for("many", &|reading| reading >= all - all / 8);
+    }
+    let refused = server.statistics().memory.refused;
+    let mut newcomer = from(4);
+    newcomer.send(&begun(4 * MIB)).unwrap();
+    wait_for("newcomer", &|_| server.statistics().memory.refused > refused);
+    let is_closed = |peer: &mut RawPeer| peer.answered(Duration::from_millis(1)).is_closed();
+    let deadline = Instant::now() + PATIENCE;
+    while !many.iter_mut().any(is_closed) {
+        assert!(Instant::now() < deadline, "{:?}", server.statistics());
+    }
+    assert!(!is_closed(&mut single) && !is_closed(&mut newcomer));
+    assert_eq!(echo.double(21).unwrap(), 42);
+    drop((single, many, newcomer));
+    wait_until_given_back(&server);
+    server.shutdown(true);
+}
+
+/// A server that takes all requests and answers none: the client's calls are refused when what it
+/// keeps for them is as much as may be.
+fn requests_that_are_not_answered() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+        }
+    });
+    let client = loopback_orb(&["-ORBMemoryMax", "32MiB"]);
+    let silent = client.string_to_object(&format!("corbaloc:iiop:1.2@{address}/silent")).unwrap();
+    let octets = vec![7; 48 << 10];
+    static TAKE: Operation = Operation::twoway("take");
+    let ask = || {
+        let sink = ReplySink::function(|_| {});
+        silent.invoke_async(&TAKE, &|e| e.write_octet_sequence(&octets), sink)
+    };
+    let deadline = Instant::now() + PATIENCE;
+    let (mut refused, mut most) = (false, 0);
+    while !refused {
+        assert!(Instant::now() < deadline, "{:?}", client.statistics());
+        // Others are refused while the server has not taken what was sent.
+        let is_asked = ask().is_ok();
+        let memory = client.statistics().memory;
+        most = most.max(memory.waiting + memory.sending);
+        refused = !is_asked && memory.waiting > 12 * MIB;
+    }
+    assert!(most <= 32 * MIB, "{most}");
+    client.shutdown(false);
+    while client.statistics().memory.waiting > 0 {
+        assert!(Instant::now() < deadline, "{:?}", client.statistics());
+        std::thread::yield_now();
     }
 }
 

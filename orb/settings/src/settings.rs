@@ -383,8 +383,9 @@ settings! {
     dynamic_values_max: u32 = 4 << 20, "-ORBDynamicValuesMax", within (64, u32::MAX);
 
     /// Octets that peers may make the process hold, beyond 64 KiB for each message and connection:
-    /// messages that arrive or are served, replies that are not taken, what services keep. Beyond
-    /// it the connection that holds most is closed, so that others go on. `none`: half of the
+    /// messages that arrive or are served, replies that are not taken, requests that are not
+    /// answered, what services keep (half of it at most). Beyond it the largest connection of the
+    /// peer that holds most is closed, so that others go on. `none`: half of the
     /// memory of the machine, or of the control group that the process is in. Holds for the
     /// process: of several ORBs, that of the one made last.
     memory_max: Option<usize> = None, "-ORBMemoryMax", within (Some(MIB), Some(64 << 40));

@@ -4,26 +4,63 @@
 //! a hundred greedy ones a hundredth each, and there is always as much left for the next. So those
 //! that hold most are refused first, and nothing that was taken is dropped for another queue. What
 //! was given to a client that pulls counts until the transport has it, since it comes back when the
-//! connection breaks. A sixteenth is for queues that hold little.
+//! connection breaks. A sixteenth is for queues that hold little. All of it is drawn from the
+//! memory budget of the process (`memory_max`), of which services take half at most.
 
+use corbie::budget::{Account, Draw, Service};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a queue may hold while others have used up all but the last sixteenth.
 const LITTLE: usize = 16 << 10;
+/// As much is drawn at a time, and given back when so much more than that is not needed.
+const STEP: usize = 1 << 20;
 
 /// Octets that may be held, and are.
 #[derive(Debug)]
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
+    /// What may be used before more has to be drawn.
+    drawn: AtomicUsize,
+    /// Lock "memory": held for a look.
+    memory: Mutex<Draw<Service>>,
     refusals: Seldom,
 }
 
 impl Budget {
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, used: AtomicUsize::new(0), refusals: Seldom::default() })
+        Arc::new(Self {
+            most,
+            used: AtomicUsize::new(0),
+            drawn: AtomicUsize::new(0),
+            memory: Mutex::new(Draw::of(&Account::new())),
+            refusals: Seldom::default(),
+        })
+    }
+
+    /// Whether the process has memory for `octets` to be used.
+    fn has_memory(&self, octets: usize) -> bool {
+        octets <= self.drawn.load(Ordering::Relaxed) || self.draw(octets)
+    }
+
+    #[cold]
+    fn draw(&self, octets: usize) -> bool {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = octets.next_multiple_of(STEP);
+        let is_drawn = memory.resize(wanted).is_ok();
+        if is_drawn {
+            self.drawn.store(wanted, Ordering::Relaxed);
+        }
+        is_drawn
+    }
+
+    fn give_back(&self, octets: usize) {
+        let used = self.used.fetch_sub(octets, Ordering::Relaxed) - octets;
+        if self.drawn.load(Ordering::Relaxed) > used.saturating_add(2 * STEP) {
+            self.draw(used);
+        }
     }
 
     /// Octets that are held.
@@ -73,8 +110,9 @@ impl Share {
         let (used, away) = (self.budget.used(), self.away());
         let grown = self.held.saturating_add(away).saturating_add(octets);
         let for_all = most - most / 16;
-        grown <= for_all.saturating_sub(used)
-            || (grown <= LITTLE && used.saturating_add(octets) <= most)
+        let all = used.saturating_add(octets);
+        let is_within = grown <= for_all.saturating_sub(used) || (grown <= LITTLE && all <= most);
+        is_within && self.budget.has_memory(all)
     }
 
     /// What was taken out, and may come back.
@@ -113,7 +151,7 @@ impl Share {
         debug_assert!(octets <= self.held, "{octets} of {}", self.held);
         let octets = octets.min(self.held);
         self.held -= octets;
-        self.budget.used.fetch_sub(octets, Ordering::Relaxed);
+        self.budget.give_back(octets);
     }
 }
 
@@ -198,8 +236,11 @@ mod tests {
         assert!(!greedy[2].has_room(10) && honest.has_room(LITTLE));
         honest.take(LITTLE);
         assert!(!honest.has_room(1));
+        let services = || corbie::budget::statistics().services;
+        assert!(services() >= 90_000_000, "{} drawn of the process's memory", services());
         drop((greedy, honest));
         assert_eq!(budget.used(), 900_000);
+        assert!(services() <= 4 * STEP, "{} drawn for less than one", services());
         drop(on_its_way);
         let alone = Share::new(&budget);
         assert!(alone.has_room(93_750_000) && !alone.has_room(93_750_001));

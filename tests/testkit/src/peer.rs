@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use corbie_giop::{MessageHeader, MessageKind};
 use corbie_transport::Endpoint;
+use socket2::{Domain, Socket, Type};
 
 /// How a server ended a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,19 @@ impl RawPeer {
     pub fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
+        let name = stream.local_addr()?.to_string();
+        Self::new(stream, name)
+    }
+
+    /// Connects from the address 127.0.0.`host` of this machine, as from another machine.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn connect_from(host: u8, to: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.bind(&SocketAddr::from(([127, 0, 0, host], 0)).into())?;
+        socket.connect(&to.into())?;
+        let stream = TcpStream::from(socket);
         let name = stream.local_addr()?.to_string();
         Self::new(stream, name)
     }

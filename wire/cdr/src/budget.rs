@@ -1,10 +1,11 @@
 //! The memory budget of the process: what peers can make it hold, over all connections.
 //!
 //! What a connection holds beyond its free share is drawn in steps: messages that are received or
-//! put together, replies that a peer does not take, events that a service keeps. When the budget is
-//! used up, the account that holds most is refused first, so those that hold little go on. Asked by
-//! `corbie_giop` and `orb/connection`; `orb/core` sets the limit. A message that fits into the
-//! buffers of every connection touches nothing here.
+//! put together, replies that a peer does not take, requests that it does not answer, events that a
+//! service keeps. When the budget is used up, the largest account of the peer that holds most is
+//! refused first, so those that hold little go on. Services hold half of it at most. Asked by
+//! `corbie_giop`, `orb/connection` and services; `orb/core` sets the limit. A message that fits
+//! into the buffers of every connection touches nothing here.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,7 +20,7 @@ const STEP: usize = 64 << 10;
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// By [`Purpose::INDEX`].
-static USED_FOR: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+static USED_FOR: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 /// Those that have drawn something. Lock "budget": taken when an account draws for the first time,
 /// and when the budget is used up; no other lock is taken under it.
@@ -49,6 +50,8 @@ purposes! {
     Sending 1;
     /// What a service keeps for its clients.
     Service 2;
+    /// Requests that a peer has not answered yet.
+    Waiting 3;
 }
 
 /// The budget as it is now, in octets beyond the free shares.
@@ -60,8 +63,10 @@ pub struct Statistics {
     pub reading: usize,
     /// Drawn for messages that peers have not taken.
     pub sending: usize,
-    /// Drawn by services.
+    /// Drawn by services: half of the limit at most.
     pub services: usize,
+    /// Drawn for requests that peers have not answered.
+    pub waiting: usize,
     /// How often an account was refused since the process began.
     pub refused: u64,
 }
@@ -74,10 +79,10 @@ pub fn set_limit(octets: usize) {
 /// What is drawn now.
 #[must_use]
 pub fn statistics() -> Statistics {
-    let [reading, sending, services] =
-        [0, 1, 2].map(|at: usize| USED_FOR.get(at).map_or(0, |used| used.load(Ordering::Relaxed)));
+    let [reading, sending, services, waiting] =
+        [0, 1, 2, 3].map(|at: usize| USED_FOR.get(at).map_or(0, |u| u.load(Ordering::Relaxed)));
     let (limit, refused) = (LIMIT.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
-    Statistics { limit, reading, sending, services, refused }
+    Statistics { limit, reading, sending, services, waiting, refused }
 }
 
 /// The budget is used up, and this account holds most of it.
@@ -100,10 +105,16 @@ impl std::error::Error for Exhausted {}
 
 type OnRefusal = Box<dyn Fn(Exhausted) + Send + Sync>;
 
+/// What one peer holds in all of its accounts.
+#[derive(Debug, Default)]
+pub struct Holder(AtomicUsize);
+
 /// What one connection, or one client of a service, holds.
 #[derive(Default)]
 pub struct Account {
     held: AtomicUsize,
+    /// Whose account it is, who may have others.
+    holder: Arc<Holder>,
     /// Ends what holds the memory; never waits.
     on_refusal: OnceLock<OnRefusal>,
     is_listed: AtomicBool,
@@ -115,6 +126,28 @@ impl Account {
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// One of several accounts of a peer.
+    #[must_use]
+    pub fn of(holder: &Arc<Holder>) -> Arc<Self> {
+        Arc::new(Self { holder: Arc::clone(holder), ..Self::default() })
+    }
+
+    /// What its peer holds in all, and what it holds itself: the larger is refused first.
+    fn weight(&self) -> (usize, usize) {
+        (self.holder.0.load(Ordering::Relaxed), self.held())
+    }
+
+    /// Holds more, or less; what it holds then.
+    fn hold(&self, more: usize) -> (usize, usize) {
+        let of_peer = self.holder.0.fetch_add(more, Ordering::Relaxed) + more;
+        (of_peer, self.held.fetch_add(more, Ordering::Relaxed) + more)
+    }
+
+    fn let_go(&self, fewer: usize) {
+        self.held.fetch_sub(fewer, Ordering::Relaxed);
+        self.holder.0.fetch_sub(fewer, Ordering::Relaxed);
     }
 
     /// Has `end` free what the account holds when others need it: it is called once at most, by any
@@ -200,20 +233,24 @@ impl<P: Purpose> Draw<P> {
         let Some(used_for) = USED_FOR.get(P::INDEX) else { return Ok(()) };
         if let Some(fewer) = self.octets.checked_sub(wanted) {
             self.octets = wanted;
-            self.account.held.fetch_sub(fewer, Ordering::Relaxed);
+            self.account.let_go(fewer);
             used_for.fetch_sub(fewer, Ordering::Relaxed);
             USED.fetch_sub(fewer, Ordering::Relaxed);
             return Ok(());
         }
         let more = wanted - self.octets;
-        self.account.list();
-        let held = self.account.held.fetch_add(more, Ordering::Relaxed) + more;
-        let used = USED.fetch_add(more, Ordering::Relaxed) + more;
         let limit = LIMIT.load(Ordering::Relaxed);
-        if used > limit && !refuse_another(&self.account, held, used - limit) {
-            self.account.held.fetch_sub(more, Ordering::Relaxed);
+        let of_services = used_for.load(Ordering::Relaxed).saturating_add(more);
+        if P::INDEX == Service::INDEX && of_services > limit / 2 {
+            return Err(Exhausted { held: self.account.held(), limit });
+        }
+        self.account.list();
+        let weight = self.account.hold(more);
+        let used = USED.fetch_add(more, Ordering::Relaxed) + more;
+        if used > limit && !refuse_another(&self.account, weight, used - limit) {
+            self.account.let_go(more);
             USED.fetch_sub(more, Ordering::Relaxed);
-            return Err(Exhausted { held, limit });
+            return Err(Exhausted { held: weight.1, limit });
         }
         self.octets = wanted;
         used_for.fetch_add(more, Ordering::Relaxed);
@@ -235,11 +272,11 @@ fn accounts() -> MutexGuard<'static, Vec<Weak<Account>>> {
     ACCOUNTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `excess` octets are drawn too much, and `own` wants to hold `held`: refuses the account that
-/// holds more than any other; whether there is room then. What refused accounts hold is on its way
-/// back.
+/// `excess` octets are drawn too much, and `own` wants to hold `weight`: refuses the largest
+/// account of the peer that holds more than any other; whether there is room then. What refused
+/// accounts hold is on its way back.
 #[cold]
-fn refuse_another(own: &Arc<Account>, held: usize, excess: usize) -> bool {
+fn refuse_another(own: &Arc<Account>, weight: (usize, usize), excess: usize) -> bool {
     let mut returning = 0;
     let mut largest: Option<Arc<Account>> = None;
     for account in accounts().iter().filter_map(Weak::upgrade) {
@@ -249,7 +286,7 @@ fn refuse_another(own: &Arc<Account>, held: usize, excess: usize) -> bool {
         if account.is_refused.load(Ordering::Acquire) {
             returning += account.held();
         } else if account.on_refusal.get().is_some()
-            && largest.as_ref().is_none_or(|largest| largest.held() < account.held())
+            && largest.as_ref().is_none_or(|largest| largest.weight() < account.weight())
         {
             largest = Some(account);
         }
@@ -257,7 +294,7 @@ fn refuse_another(own: &Arc<Account>, held: usize, excess: usize) -> bool {
     if returning >= excess {
         return true;
     }
-    let Some(largest) = largest.filter(|largest| largest.held() >= held) else { return false };
+    let Some(largest) = largest.filter(|largest| largest.weight() >= weight) else { return false };
     let why = Exhausted { held: largest.held(), limit: LIMIT.load(Ordering::Relaxed) };
     largest.refuse(why);
     true
@@ -299,8 +336,34 @@ mod tests {
         assert_eq!(statistics().reading, 0);
         assert!(statistics().sending >= 3 * MIB);
         drop(little);
-        let Statistics { reading, sending, services, .. } = statistics();
-        assert_eq!((reading, sending, services, USED.load(Ordering::Relaxed)), (0, 0, 0, 0));
+        // Of a peer with many connections the largest goes, before the larger one of another peer.
+        let (many, other) = (Arc::<Holder>::default(), account());
+        let of_many = |octets| {
+            let (account, ended) = (Account::of(&many), Arc::clone(&ended));
+            account.on_refusal(move |_| {
+                ended.fetch_add(1, Ordering::Relaxed);
+            });
+            let mut draw = Draw::<Waiting>::of(&account);
+            draw.resize(octets).unwrap();
+            draw
+        };
+        let draws = [of_many(2 * MIB), of_many(3 * MIB), of_many(MIB)];
+        let mut of_other = Draw::<Reading>::of(&other);
+        of_other.resize(4 * MIB).unwrap();
+        let mut newcomer = Draw::<Reading>::of(&account());
+        newcomer.resize(MIB).unwrap();
+        let is_refused = |draw: &Draw<Waiting>| draw.account().is_refused.load(Ordering::Acquire);
+        assert_eq!(draws.each_ref().map(is_refused), [false, true, false]);
+        assert!(!other.is_refused.load(Ordering::Acquire));
+        assert!(statistics().waiting > 5 * MIB);
+        drop((draws, of_other, newcomer));
+        // Services hold half of it at most.
+        let mut kept = Draw::<Service>::of(&account());
+        assert!(kept.resize(6 * MIB).is_err() && kept.resize(5 * MIB).is_ok());
+        drop(kept);
+        let Statistics { reading, sending, services, waiting, .. } = statistics();
+        let used = USED.load(Ordering::Relaxed);
+        assert_eq!((reading, sending, services, waiting, used), (0, 0, 0, 0, 0));
         set_limit(usize::MAX);
     }
 }

@@ -112,6 +112,7 @@ impl<U: User> Connection<U> {
             match self.replies.begin(call, clock.start, keep, must_not_wait, tell) {
                 Ok(begun) => break begun,
                 Err((back, NotBegun::Closed)) => return Err((back, ConnectionFault::closed())),
+                Err((back, NotBegun::NoMemory)) => return Err((back, ConnectionFault::Full)),
                 Err((back, NotBegun::Full)) => {
                     if must_not_wait || !self.wait_for_room(context, clock) {
                         return Err((back, ConnectionFault::Full));

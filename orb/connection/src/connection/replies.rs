@@ -5,8 +5,10 @@
 //! takes a request out of here delivers its outcome, so each has one.
 
 use super::Call;
+use corbie_cdr::budget::{Account, Draw, Waiting};
 use corbie_giop::{Begun, NotBegun, Replied, ReplyTable, RequestIds};
 use corbie_threads::lock::{Guard, Ranked, Signal, rank};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Buffers of arguments that are kept for later requests, and how large they may be.
@@ -14,6 +16,8 @@ const SPARE_BODIES: usize = 16_384;
 const SPARE_BODY_OCTETS: usize = 256;
 /// A thread that must not wait may have so many times the limit pending.
 const OVERDRAFT: usize = 4;
+/// What a request takes beside its arguments, about.
+const REQUEST_OCTETS: usize = 300;
 /// Two requests less than this apart (nanoseconds) follow each other closely: more may come.
 const BURST_GAP: u64 = 20_000;
 /// Stands for "no deadline".
@@ -31,6 +35,10 @@ struct Pending<C> {
     bodies: Vec<Vec<u8>>,
     waiters: u32,
     requests_max: usize,
+    /// Octets of arguments that are kept with requests.
+    kept: usize,
+    /// What all of it takes of the memory budget.
+    draw: Draw<Waiting>,
     /// What times count from.
     epoch: Instant,
     /// When the last request was put.
@@ -45,6 +53,23 @@ struct Asked<C> {
     call: C,
     /// How many requests without an end of their own were sent before it.
     oneways_before: u64,
+}
+
+impl<C: Call> Pending<C> {
+    /// A request with so many octets of arguments was taken out.
+    #[inline]
+    fn give_back(&mut self, octets: usize) {
+        self.kept = self.kept.saturating_sub(octets);
+        // Less never fails.
+        let _ = self.draw();
+    }
+
+    /// Draws what all requests take.
+    #[inline]
+    fn draw(&mut self) -> Result<(), NotBegun> {
+        let octets = self.table.len() * REQUEST_OCTETS + self.kept;
+        self.draw.resize(octets).map_err(|_| NotBegun::NoMemory)
+    }
 }
 
 impl<C> Pending<C> {
@@ -69,12 +94,14 @@ impl<C> Pending<C> {
 }
 
 impl<C: Call> Replies<C> {
-    pub(super) fn new(ids: RequestIds, requests_max: usize) -> Self {
+    pub(super) fn new(ids: RequestIds, requests_max: usize, account: &Arc<Account>) -> Self {
         let state = Pending {
             table: ReplyTable::new(ids),
             bodies: Vec::new(),
             waiters: 0,
             requests_max,
+            kept: 0,
+            draw: Draw::of(account),
             epoch: Instant::now(),
             last_request: 0,
             oneways: 0,
@@ -113,6 +140,12 @@ impl<C: Call> Replies<C> {
             call.keep(kept);
         } else if kept.capacity() > 0 {
             state.bodies.push(kept);
+        }
+        state.kept += call.octets();
+        if let Err(reason) = state.draw() {
+            let octets = call.octets();
+            state.give_back(octets);
+            return Err((call, reason));
         }
         let asked = Asked { call, oneways_before: state.oneways };
         let begun = state.table.begin(asked, deadline, most);
@@ -171,6 +204,7 @@ impl<C: Call> Replies<C> {
             Replied::Unasked => return Replied::Unasked,
         };
         state.oneways_confirmed = state.oneways_confirmed.max(oneways_before);
+        state.give_back(call.octets());
         if !may_be_sent_again && let Some(mut octets) = call.take_kept() {
             octets.clear();
             if state.bodies.len() < SPARE_BODIES && octets.capacity() <= SPARE_BODY_OCTETS {
@@ -185,6 +219,7 @@ impl<C: Call> Replies<C> {
     pub(super) fn withdraw(&self, id: u32) -> Option<C> {
         let mut state = self.state.lock();
         let asked = state.table.withdraw(id)?;
+        state.give_back(asked.call.octets());
         self.tell_waiters(&state);
         Some(asked.call)
     }
@@ -193,6 +228,7 @@ impl<C: Call> Replies<C> {
     pub(super) fn abandon(&self, id: u32) -> Option<C> {
         let mut state = self.state.lock();
         let asked = state.table.abandon(id)?;
+        state.give_back(asked.call.octets());
         self.tell_waiters(&state);
         Some(asked.call)
     }
@@ -225,6 +261,7 @@ impl<C: Call> Replies<C> {
             return Vec::new();
         }
         let taken = state.table.expire(now);
+        taken.iter().for_each(|(_, asked)| state.give_back(asked.call.octets()));
         self.tell_waiters(&state);
         drop(state);
         let mut taken: Vec<_> = taken.into_iter().map(|(id, asked)| (id, asked.call)).collect();
@@ -244,6 +281,8 @@ impl<C: Call> Replies<C> {
         let mut state: Guard<'_, rank::ReplyTable, Pending<C>> = self.state.lock();
         state.bodies = Vec::new();
         let waited = state.table.close();
+        state.kept = 0;
+        state.give_back(0);
         self.room.wake_all();
         drop(state);
         let mut waited: Vec<_> = waited.into_iter().map(|asked| asked.call).collect();

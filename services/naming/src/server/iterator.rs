@@ -12,6 +12,7 @@ use crate::cos_naming::{
 };
 use crate::refusal::system;
 use crate::store::{ContextId, Kind, Store, StoreError};
+use corbie::budget::{Account, Draw, Service};
 use corbie::transport::PeerOrigin;
 use corbie::{CompletionStatus, ObjectId, Orb, Poa, SystemException, minor};
 use std::collections::HashMap;
@@ -67,9 +68,36 @@ pub(super) struct Iterators {
     idle: Duration,
     list: usize,
     /// Lock "iterators": held for a look; objects are deactivated after it.
-    known: Mutex<HashMap<ObjectId, Arc<Place>>>,
+    known: Mutex<Known>,
     /// Signalled when the first one comes, so that the thread that ends idle ones sleeps before.
     came: Condvar,
+}
+
+/// What one iterator takes, about: its object, and the longest name.
+const ITERATOR_OCTETS: usize = 2 << 10;
+
+/// Those that there are, and what they take of the process's memory budget.
+struct Known {
+    places: HashMap<ObjectId, Arc<Place>>,
+    memory: Draw<Service>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { places: HashMap::new(), memory: Draw::of(&Account::new()) }
+    }
+}
+
+impl Known {
+    /// Draws what so many take; whether there is memory for them.
+    fn draw(&mut self, iterators: usize) -> bool {
+        self.memory.resize(iterators * ITERATOR_OCTETS).is_ok()
+    }
+
+    fn remove(&mut self, id: &ObjectId) {
+        self.places.remove(id);
+        self.draw(self.places.len());
+    }
 }
 
 /// One iterator. Lock "place": held while the store is read, so that two calls of one client give
@@ -115,13 +143,13 @@ impl Iterators {
 
     /// Ends all, for good.
     pub(super) fn close(&self) {
-        self.known().clear();
+        *self.known() = Known::default();
         // It fails when the ORB was shut down, and the POA with it.
         let _ = self.poa.destroy(true, false);
     }
 
     pub(super) fn len(&self) -> usize {
-        self.known().len()
+        self.known().places.len()
     }
 
     /// A new iterator for `client`, in place of another one if there are too many.
@@ -142,11 +170,13 @@ impl Iterators {
         let reference = self.poa.activate(BindingIteratorSkeleton::new(servant))?;
         let id = self.poa.reference_to_id(reference.as_object())?;
         let mut known = self.known();
-        let one_too_many = (known.len() >= self.most).then(|| oldest_of_largest(&known)).flatten();
+        let others = known.places.len();
+        let has_room = others < self.most && known.draw(others + 1);
+        let one_too_many = (!has_room).then(|| oldest_of_largest(&known.places)).flatten();
         if let Some((id, _)) = &one_too_many {
             known.remove(id);
         }
-        known.insert(id, place);
+        known.places.insert(id, place);
         drop(known);
         self.came.notify_all();
         if let Some((id, peer)) = one_too_many {
@@ -164,8 +194,11 @@ impl Iterators {
     /// Ends one; whether it was there.
     fn end(&self, place: &Arc<Place>) -> bool {
         let mut known = self.known();
-        let id =
-            known.iter().find(|(_, other)| Arc::ptr_eq(place, other)).map(|(id, _)| id.clone());
+        let id = known
+            .places
+            .iter()
+            .find(|(_, other)| Arc::ptr_eq(place, other))
+            .map(|(id, _)| id.clone());
         let Some(id) = id else { return false };
         known.remove(&id);
         drop(known);
@@ -178,12 +211,16 @@ impl Iterators {
         let mut known = self.known();
         let now = Instant::now();
         let is_idle = |place: &Place| now.saturating_duration_since(place.used()) >= self.idle;
-        let idle: Vec<ObjectId> =
-            known.iter().filter(|(_, place)| is_idle(place)).map(|(id, _)| id.clone()).collect();
+        let idle: Vec<ObjectId> = known
+            .places
+            .iter()
+            .filter(|(_, place)| is_idle(place))
+            .map(|(id, _)| id.clone())
+            .collect();
         for id in &idle {
             known.remove(id);
         }
-        let next = known.values().map(|place| place.used() + self.idle).min();
+        let next = known.places.values().map(|place| place.used() + self.idle).min();
         drop(known);
         idle.iter().for_each(|id| self.deactivate(id));
         next.map(|next| next.saturating_duration_since(now).max(Duration::from_millis(1)))
@@ -195,7 +232,7 @@ impl Iterators {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<ObjectId, Arc<Place>>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -177,6 +177,7 @@ impl Collector for OfOrb {
             ("reading", s.memory.reading),
             ("sending", s.memory.sending),
             ("services", s.memory.services),
+            ("waiting", s.memory.waiting),
         ];
         let held = purposes
             .into_iter()

@@ -72,6 +72,8 @@ pub enum NotBegun {
     Closed,
     /// Too many wait already.
     Full,
+    /// There is no memory for it: for those who draw from a budget.
+    NoMemory,
 }
 
 /// What a reply finds.
