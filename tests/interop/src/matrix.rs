@@ -57,11 +57,27 @@ pub(crate) struct Run {
     /// Client and server are one process, with the client's arguments: only `corbie corbie`.
     #[serde(default)]
     pub(crate) collocated: bool,
+    /// Both sides speak TLS, and show certificates.
+    pub(crate) tls: Option<Tls>,
     /// More arguments by peer, for its client and its server.
     #[serde(default)]
     pub(crate) client: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) server: BTreeMap<String, Vec<String>>,
+}
+
+/// How a run speaks TLS.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Tls {
+    /// Servers have no other port.
+    Required,
+    /// The same, and what is not Corbie knows nothing newer than TLS 1.2.
+    Older,
+    /// Servers have plain ports as well; clients are to use none of them.
+    Offered,
+    /// Each feature is a fault that one side is to refuse the other for; ports as `Offered`.
+    Refused,
 }
 
 fn giop_1_2() -> String {

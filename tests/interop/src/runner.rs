@@ -3,14 +3,20 @@
 
 mod build;
 mod process;
+mod refusals;
+mod site;
 
 pub(crate) use build::Peers;
 pub(crate) use corbie_testkit::servers::free_port;
 pub(crate) use process::Child;
+#[cfg(test)]
+pub(crate) use refusals::CASES;
 
 use crate::arguments::Selection;
-use crate::matrix::{Matrix, Pair, RuleOutcome, Run};
+use crate::matrix::{Matrix, Pair, RuleOutcome, Run, Tls};
 use crate::table;
+use build::Manner;
+use site::{Ports, Shown, Site};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -95,6 +101,7 @@ fn column(matrix: &Matrix, run: &Run, pair: Pair, peers: &Peers, selection: &Sel
     let answers = match () {
         () if !there => Ok(BTreeMap::new()),
         () if to_run.is_empty() => Ok(BTreeMap::new()),
+        () if run.tls == Some(Tls::Refused) => refusals::run(run, &pair, peers, &to_run),
         () => run_pair(run, &pair, peers, &to_run, bulk),
     };
     let cell = |feature: &str| match (&answers, matrix.rule(run, &pair, feature)) {
@@ -131,19 +138,26 @@ fn run_pair(
         ));
     }
     let port = free_port();
+    let site = run.tls.map(|_| Site::new());
+    let manner = |peer: &str, port| manner(run, site.as_ref(), peer, port);
     let start = || {
-        let mut server =
-            peers.server(&pair.server, &run.giop, port, extra(&run.server, &pair.server))?;
+        let more = extra(&run.server, &pair.server);
+        let how = manner(&pair.server, port);
+        let mut server = peers.server_in(&pair.server, &run.giop, &how, more)?;
         server.wait_for("ready", READY)?;
         Ok::<Child, String>(server)
     };
     let mut server = start()?;
     let reference = match run.corbaloc {
-        true => format!("corbaloc:iiop:{}@127.0.0.1:{port}/InteropRoot", run.giop),
+        true => {
+            let protocol = if run.tls.is_some() { "ssliop" } else { "iiop" };
+            format!("corbaloc:{protocol}:{}@127.0.0.1:{port}/InteropRoot", run.giop)
+        }
         false => server.line_after("ior ").ok_or("the server printed no reference")?,
     };
     let arguments = wanted(run, pair, features, bulk);
-    let mut client = peers.client(&pair.client, &run.giop, &reference, &arguments)?;
+    let how = manner(&pair.client, 0);
+    let mut client = peers.client_in(&pair.client, &run.giop, &reference, &how, &arguments)?;
     if run.restart {
         client.wait_for("restart now", CLIENT)?;
         server.kill();
@@ -153,6 +167,17 @@ fn run_pair(
     let lines = client.finish(CLIENT)?;
     server.kill();
     Ok(answers(&lines))
+}
+
+/// Where a peer listens, and what it is told of security.
+fn manner(run: &Run, site: Option<&Site>, peer: &str, port: u16) -> Manner {
+    let Some(site) = site else { return Manner::plain(peer, port) };
+    match run.tls {
+        Some(Tls::Older) => site.older(peer, port),
+        // A client has no reason to be called back in plain text.
+        Some(Tls::Offered) if port != 0 => site.manner(peer, Shown::Good, Ports::Both, port),
+        _ => site.manner(peer, Shown::Good, Ports::Secure, port),
+    }
 }
 
 /// What the client is told.

@@ -108,20 +108,7 @@ impl Authority {
     /// # Panics
     /// When it cannot be made.
     pub fn pkcs12(&self, issued: &Issued, password: &str) -> Vec<u8> {
-        let [certificate, key] = &issued.der;
-        let chain = [certificate.as_slice(), self.0.der()];
-        let chain = chain.map(|der| Certificate::from_der(der).expect("a certificate"));
-        let chain = PrivateKeyChain::new(key, b"own", chain);
-        written(KeyStoreEntry::PrivateKeyChain(chain), password)
-    }
-
-    /// The authority's certificate alone as PKCS#12: what Java calls a trust store.
-    ///
-    /// # Panics
-    /// When it cannot be made.
-    pub fn trust_store(&self, password: &str) -> Vec<u8> {
-        let own = Certificate::from_der(self.0.der()).expect("a certificate");
-        written(KeyStoreEntry::Certificate(own), password)
+        key_store(Some((self, issued)), None, password)
     }
 
     /// Its list of revoked certificates, in PEM.
@@ -147,9 +134,27 @@ impl Authority {
     }
 }
 
-fn written(entry: KeyStoreEntry, password: &str) -> Vec<u8> {
+/// A key store as PKCS#12: `own` with the authority that made it, and the certificate of an
+/// authority that its owner trusts, marked as Java wants it.
+///
+/// # Panics
+/// When it cannot be made.
+pub fn key_store(
+    own: Option<(&Authority, &Issued)>,
+    trusted: Option<&Authority>,
+    password: &str,
+) -> Vec<u8> {
+    let read = |der: &[u8]| Certificate::from_der(der).expect("a certificate");
     let mut store = KeyStore::new();
-    store.add_entry("own", entry);
+    if let Some((authority, issued)) = own {
+        let [certificate, key] = &issued.der;
+        let chain = [read(certificate), read(authority.0.der())];
+        let chain = PrivateKeyChain::new(key, b"own", chain);
+        store.add_entry("own", KeyStoreEntry::PrivateKeyChain(chain));
+    }
+    if let Some(trusted) = trusted {
+        store.add_entry("trusted", KeyStoreEntry::Certificate(read(trusted.0.der())));
+    }
     store.writer(password).write().expect("to write PKCS#12")
 }
 

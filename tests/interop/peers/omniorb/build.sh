@@ -15,4 +15,6 @@ done
 for f in values servants client asynchrony async_client adapter_client main; do
   g++ $flags -isystem "$out/gen" -Wno-switch-bool -c "$here/$f.cc" -o "$out/$f.o"
 done
-g++ -o "$out/omni_peer" "$out"/*.o -lomniDynamic4 -lomniORB4 -lomnithread -lpthread
+# Nothing names the TLS transport: it registers itself when it is loaded, and -ORBssl… arguments tell it what to use.
+g++ -o "$out/omni_peer" "$out"/*.o -lomniDynamic4 -lomniORB4 -lomnithread -lpthread \
+  -Wl,--no-as-needed -lomnisslTP4

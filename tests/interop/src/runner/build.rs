@@ -92,15 +92,28 @@ impl Peers {
         port: u16,
         more: &[String],
     ) -> Result<Child, String> {
+        self.server_in(peer, giop, &Manner::plain(peer, port), more)
+    }
+
+    /// Starts a server that listens as `manner` says.
+    pub(super) fn server_in(
+        &self,
+        peer: &str,
+        giop: &str,
+        manner: &Manner,
+        more: &[String],
+    ) -> Result<Child, String> {
         let mut command = self.command(peer)?;
-        command.arg("server").args(settings(peer, giop)).args(endpoint(peer, port)).args(more);
+        command.arg("server").args(settings(peer, giop)).args(&manner.arguments).args(more);
+        command.envs(manner.environment.iter().cloned());
         Child::start(&format!("the {peer} server"), command, log(peer, "server"))
     }
 
     /// Starts a process that is Corbie's client and server at once.
     pub(crate) fn both(&self, giop: &str, more: &[String]) -> Result<Child, String> {
         let mut command = self.command("corbie")?;
-        command.arg("both").args(settings("corbie", giop)).args(endpoint("corbie", 0)).args(more);
+        let manner = Manner::plain("corbie", 0);
+        command.arg("both").args(settings("corbie", giop)).args(manner.arguments).args(more);
         Child::start("the corbie client and server", command, log("corbie", "both"))
     }
 
@@ -112,10 +125,51 @@ impl Peers {
         reference: &str,
         more: &[String],
     ) -> Result<Child, String> {
+        self.client_in(peer, giop, reference, &Manner::plain(peer, 0), more)
+    }
+
+    /// Starts a client that listens and calls as `manner` says.
+    pub(super) fn client_in(
+        &self,
+        peer: &str,
+        giop: &str,
+        reference: &str,
+        manner: &Manner,
+        more: &[String],
+    ) -> Result<Child, String> {
         let mut command = self.command(peer)?;
-        command.args(["client", reference]).args(settings(peer, giop)).args(endpoint(peer, 0));
-        command.args(more);
+        command.args(["client", reference]).args(settings(peer, giop)).args(&manner.arguments);
+        command.args(more).envs(manner.environment.iter().cloned());
         Child::start(&format!("the {peer} client"), command, log(peer, "client"))
+    }
+}
+
+/// Where a peer listens, and what it is told of security.
+pub(super) struct Manner {
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Manner {
+    pub(super) fn new(arguments: Vec<String>) -> Self {
+        Self { arguments, environment: Vec::new() }
+    }
+
+    /// In plain text at this port of loopback; 0: any.
+    pub(super) fn plain(peer: &str, port: u16) -> Self {
+        Self::new(endpoint(peer, port))
+    }
+
+    /// The same with more arguments.
+    pub(super) fn and(mut self, more: &[&str]) -> Self {
+        self.arguments.extend(more.iter().map(ToString::to_string));
+        self
+    }
+
+    /// The same in an environment with this variable.
+    pub(super) fn within(mut self, name: &str, value: String) -> Self {
+        self.environment.push((name.to_owned(), value));
+        self
     }
 }
 

@@ -57,6 +57,7 @@ final class Client {
         others();
         new AsyncClient(root).addTo((name, feature) -> features.put(name, feature::run));
         adapters.addTo((name, feature) -> features.put(name, feature::run));
+        new TlsAttacks(root).addTo((name, feature) -> features.put(name, feature::run));
         int failed = 0;
         for (Map.Entry<String, Feature> f : features.entrySet())
             if (chosen.isEmpty() || chosen.contains(f.getKey())) failed += runOne(f.getKey(), f.getValue(), true) ? 0 : 1;

@@ -44,6 +44,7 @@ public final class Peer {
             else if (args[i].equals("--restart")) restart = true;
             else if (args[i].matches("[\\w.]+=.*")) p.setProperty(args[i].split("=", 2)[0], args[i].split("=", 2)[1]);
         }
+        if (features.contains("tls_old_versions")) TlsAttacks.allowOldVersions();
         // The code sets are read once for each virtual machine, and from the system's properties.
         for (String name : p.stringPropertyNames()) System.setProperty(name, p.getProperty(name));
         org.omg.CORBA.ORB orb = org.omg.CORBA.ORB.init(new String[0], p);
