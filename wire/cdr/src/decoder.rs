@@ -10,6 +10,7 @@ mod text;
 mod values;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::{ByteOrder, CodeSets, Context, Direction, Error, ErrorKind, Limits, Version};
 
@@ -46,8 +47,8 @@ pub struct Decoder<'a> {
     spent: Spent,
     limits: &'a Limits,
     context: Option<&'a dyn Context>,
-    /// Set by the first value.
-    values: Option<Box<ReadValues<'a>>>,
+    /// Set by the first value. An `Arc`, as cloning and dropping none of it are one test each.
+    values: Option<Arc<ReadValues<'a>>>,
 }
 
 impl<'a> Decoder<'a> {

@@ -12,6 +12,7 @@ mod text;
 mod values;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
@@ -76,8 +77,8 @@ pub struct Encoder<'a> {
     chunks: ArrayVec<Chunk<'a>, { MAX_CHUNKS }>,
     /// Octets of chunks that this encoder holds together with others.
     shared: Vec<SharedOctets>,
-    /// Set by the first value.
-    values: Option<Box<WrittenValues>>,
+    /// Set by the first value. An `Arc`, as dropping none of it is one test.
+    values: Option<Arc<WrittenValues>>,
 }
 
 /// Chunks that one message may borrow; what comes after is copied.

@@ -371,10 +371,11 @@ impl Exchange<'_> {
             self.connection.get()?.has_announced = true;
         }
         let (status, body) = self.answer(id, |message| {
-            let read = |(header, decoder): (ReplyHeader<'_>, Decoder<'_>)| {
-                (header.request_id, (header.status, decoder.position()))
-            };
-            (message.header.kind == MessageKind::Reply).then(|| message.reply().map(read))
+            (message.header.kind == MessageKind::Reply).then(|| {
+                let mut decoder = message.decoder();
+                let header = ReplyHeader::decode(&mut decoder)?;
+                Ok((header.request_id, (header.status, decoder.position())))
+            })
         })?;
         Ok(Reply::new(self.orb, self.connection, status, body))
     }

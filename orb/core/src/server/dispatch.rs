@@ -62,7 +62,9 @@ fn request(
     message: &Message<'_>,
     begins: impl FnOnce(bool),
 ) -> Result<(), GiopError> {
-    let (header, mut arguments) = message.request()?;
+    // Decoded where it stays: nothing is copied.
+    let mut arguments = message.decoder();
+    let header = RequestHeader::decode(&mut arguments)?;
     let has_contexts = !header.service_contexts.is_empty();
     if has_contexts && let Some(code_sets) = header.service_contexts.code_sets()? {
         connection.state().code_sets.set(code_sets);
@@ -74,11 +76,11 @@ fn request(
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(()) };
     let object_key = object_key(orb, &header.target);
-    begins(may_be_overtaken(orb, header.response, &object_key));
+    let server = orb.server();
+    begins(may_be_overtaken(server, header.response, &object_key));
     let came_in = Some(message);
     let mut request =
         ServerRequest::new(orb, Some(connection), &header, &object_key, &arguments, came_in);
-    let server = orb.server();
     let outcome = match to_admit | server.attention.is_wanted() {
         false => serve(server, &mut request),
         true => admission::serve(orb, connection, &mut request),
@@ -90,8 +92,7 @@ fn request(
 /// Whether what the client sends next may be served before a request has been. Not where the client
 /// does not wait for it, nor where its object keeps the order.
 #[inline]
-fn may_be_overtaken(orb: &Orb, response: ResponseFlags, object_key: &[u8]) -> bool {
-    let server = orb.server();
+fn may_be_overtaken(server: &Server, response: ResponseFlags, object_key: &[u8]) -> bool {
     let keeps_order = server.has_order.load(Ordering::Relaxed) && keeps_order(server, object_key);
     response == ResponseFlags::WithTarget && !keeps_order
 }
@@ -148,7 +149,7 @@ pub(crate) fn held_request(orb: &Orb, mut held: HeldRequest, begins: impl FnOnce
     }
     held.begin_service();
     with_held(&mut held, |request| {
-        begins(may_be_overtaken(orb, request.response(), request.object_key()));
+        begins(may_be_overtaken(orb.server(), request.response(), request.object_key()));
         admission::serve_again(orb, request)
     });
 }

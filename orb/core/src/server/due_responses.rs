@@ -131,7 +131,8 @@ pub(crate) fn resume(orb: &Orb) {
     }
 }
 
-/// Waits, if [`is_full`], until reading may go on or the connection closes.
+/// For the connection's own thread: waits, if [`is_full`], until reading may go on or the
+/// connection closes. What waits for the peer this thread sends itself.
 #[inline]
 pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
     if is_full(orb, connection) {
@@ -141,6 +142,10 @@ pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
 
 #[cold]
 fn wait(orb: &Orb, connection: &ServerConnection) {
+    connection.wait_until_taken();
+    if !is_full(orb, connection) {
+        return;
+    }
     let due = &orb.server().due_responses;
     let settings = orb.settings();
     say_why(orb, connection);

@@ -139,6 +139,12 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub fn read_length(&mut self, min_element_octets: usize) -> Result<usize, Error> {
         let length = self.read_ulong()?;
+        self.check_length(length, min_element_octets)?;
+        Ok(length as usize)
+    }
+
+    #[inline]
+    fn check_length(&self, length: u32, min_element_octets: usize) -> Result<(), Error> {
         let elements = length as usize;
         if min_element_octets == 0 {
             if length > self.limits.empty_elements {
@@ -150,7 +156,7 @@ impl<'a> Decoder<'a> {
         if length > self.limits.sequence_elements {
             return Err(self.too_many("sequence_elements", length, self.limits.sequence_elements));
         }
-        Ok(elements)
+        Ok(())
     }
 
     #[cold]
@@ -207,8 +213,23 @@ impl<'a> Decoder<'a> {
     /// `UnexpectedEnd`, `LimitExceeded`.
     #[inline]
     pub fn read_octet_sequence(&mut self) -> Result<&'a [u8], Error> {
-        let length = self.read_length(1)?;
-        self.read_octets(length)
+        let length = self.read_ulong()?;
+        let rest = self.data.get(self.position..).unwrap_or_default();
+        if length <= self.limits.sequence_elements
+            && let Some(octets) = rest.get(..length as usize)
+        {
+            self.position += length as usize;
+            return Ok(octets);
+        }
+        self.octet_sequence_elsewhere(length)
+    }
+
+    /// A sequence that is too long, or in chunks of a value.
+    #[cold]
+    #[inline(never)]
+    fn octet_sequence_elsewhere(&mut self, length: u32) -> Result<&'a [u8], Error> {
+        self.check_length(length, 1)?;
+        self.read_octets(length as usize)
     }
 
     /// Aligns on `N` and takes `n` values of `N` octets each, as octets.

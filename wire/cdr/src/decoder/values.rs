@@ -90,10 +90,11 @@ impl<'a> Decoder<'a> {
 
     fn values(&mut self) -> &mut ReadValues<'a> {
         let whole = self.data;
-        self.values.get_or_insert_with(|| {
+        let values = self.values.get_or_insert_with(|| {
             let (known, ids) = (HashMap::new(), HashMap::new());
-            Box::new(ReadValues { whole, level: 0, ended: 0, known, ids })
-        })
+            Arc::new(ReadValues { whole, level: 0, ended: 0, known, ids })
+        });
+        Arc::make_mut(values)
     }
 
     fn level(&self) -> u32 {

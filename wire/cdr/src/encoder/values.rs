@@ -9,7 +9,7 @@ use crate::value_tag::{CHUNKED, INDIRECTION, LIST_OF_IDS, ONE_ID, VALUE};
 use crate::{Error, ErrorKind, SharedValue};
 
 /// What an encoder knows of the values of its message.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct WrittenValues {
     /// Where each value stands, by its address; kept alive, so that no other one gets that.
     written: HashMap<usize, (usize, SharedValue)>,
@@ -26,6 +26,7 @@ pub(super) struct WrittenValues {
 }
 
 /// A chunk being written.
+#[derive(Clone)]
 struct OpenChunk {
     size: Placeholder,
     /// How long the message was before its size, and with it.
@@ -109,7 +110,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn values(&mut self) -> &mut WrittenValues {
-        self.values.get_or_insert_default()
+        Arc::make_mut(self.values.get_or_insert_default())
     }
 
     fn write_id(&mut self, id: &str) -> Result<(), Error> {
@@ -167,7 +168,7 @@ impl<'a> Encoder<'a> {
 
     /// Forgets the values that were written at `position` or later.
     pub(super) fn forget_values(&mut self, position: usize) {
-        if let Some(values) = &mut self.values {
+        if let Some(values) = self.values.as_mut().map(Arc::make_mut) {
             values.written.retain(|_, (place, _)| *place < position);
             values.ids.retain(|_, place| *place < position);
             values.lists.retain(|_, place| *place < position);

@@ -61,7 +61,6 @@ fn serve(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThre
 /// Serves one message; whether the connection is still open, and needs this thread.
 #[inline]
 fn serve_one(orb: &Orb, connection: &Arc<ServerConnection>, threads: &ConnectionThreads) -> bool {
-    connection.wait_until_taken();
     due_responses::wait_for_room(orb, connection);
     let Some(mut reading) = threads.take_turn(connection.reading()) else { return false };
     let arrived = match connection.receive(orb, &mut reading) {
