@@ -550,6 +550,11 @@ fn the_setting_for_scopes_holds_where_no_policy_speaks() {
 
 /// Calls `double` asynchronously; how it ended.
 fn asynchronous(echo: &Echo, name: &'static str, value: i64) -> Result<i64, SystemException> {
+    begun(echo, name, value)?.recv_timeout(PATIENCE).unwrap()
+}
+
+/// Makes an asynchronous call, whose outcome comes out of the channel.
+fn begun(echo: &Echo, name: &'static str, value: i64) -> Result<Outcomes, SystemException> {
     let (ends, ended) = std::sync::mpsc::channel();
     let sink = ReplySink::function(move |outcome: Result<corbie::Reply, SystemException>| {
         let value = outcome.and_then(|mut reply| reply.results_only(|d| d.read_longlong()));
@@ -560,7 +565,35 @@ fn asynchronous(echo: &Echo, name: &'static str, value: i64) -> Result<i64, Syst
         Ok(())
     };
     echo.0.invoke_async(&Operation::twoway(name), &arguments, sink)?;
-    ended.recv_timeout(PATIENCE).unwrap()
+    Ok(ended)
+}
+
+type Outcomes = std::sync::mpsc::Receiver<Result<i64, SystemException>>;
+
+#[test]
+fn an_asynchronous_request_waits_for_its_start_time_and_its_thread_does_not() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&["-ORBPendingRequestsMax", "1", "-ORBRequestTimeout", "7200s"]);
+    let echo = as_client(&orb, &echo);
+    let soon = UtcT::after(milliseconds(200));
+    let timely = with(&echo, &[Policy::RequestStartTime(soon)]);
+    assert_eq!(asynchronous(&timely, "double", 4).unwrap(), 8);
+    assert!(soon.has_passed());
+
+    let in_an_hour = Policy::RequestStartTime(UtcT::after(Duration::from_secs(3600)));
+    let later = with(&echo, &[in_an_hour, Policy::SyncScope(SyncScope::None)]);
+    oneway(&later, "note", 1).unwrap();
+    // The line is bounded: four times the pending requests.
+    let calls: Vec<_> = (0..3).map(|_| begun(&later, "double", 4).unwrap()).collect();
+    let (kind, no) = (SystemExceptionKind::Transient, CompletionStatus::No);
+    is(&begun(&later, "double", 4).unwrap_err(), kind, minor::TRANSIENT_OVERLOAD, no);
+    assert_eq!(asynchronous(&echo, "double", 5).unwrap(), 10, "others go on");
+    orb.shutdown(true);
+    for call in calls {
+        let exception = call.recv_timeout(PATIENCE).unwrap().unwrap_err();
+        assert_eq!(exception.completed, no, "{exception}");
+    }
+    server.shutdown(true);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The client half of a call: from a stub to the connection and back.
 //!
 //! `invocation` is a call as its caller makes it, and the way of synchronous ones; `awaited_call`
-//! the way of the others. `attempts` says which place is next and whether another attempt is safe;
-//! `bind` turns a reference into targets, `policies` says what its calls go by; `write` writes
-//! requests, `reply` holds the results, and `fault` becomes an exception. `deliver` brings replies
-//! to their sinks, of which a `reply_slot` is one for threads that wait.
+//! the way of the others, which may have to leave `later`. `attempts` says which place is next and
+//! whether another attempt is safe; `bind` turns a reference into targets, `policies` says what its
+//! calls go by; `write` writes requests, `reply` holds the results, and `fault` becomes an
+//! exception. `deliver` brings replies to their sinks, of which a `reply_slot` is one for threads
+//! that wait.
 
 pub(crate) mod attempts;
 mod awaited_call;
@@ -12,6 +13,7 @@ mod bind;
 pub(crate) mod deliver;
 mod fault;
 mod invocation;
+mod later;
 mod own_loop;
 mod policies;
 mod protection;

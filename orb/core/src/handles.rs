@@ -94,6 +94,7 @@ pub(crate) struct OrbExtensions {
     pub(crate) main_loop: Extension,
     pub(crate) value_factories: Extension,
     pub(crate) interceptors: Extension,
+    pub(crate) later_calls: Extension,
 }
 
 impl HasPolicies for OrbInner {

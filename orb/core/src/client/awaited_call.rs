@@ -123,20 +123,35 @@ impl<'a> Invocation<'_, 'a> {
         lease: Lease,
         wish: Wish,
     ) -> Result<(), SystemException> {
+        let may_wait = wish == Wish::Wait;
+        let clock = if may_wait { self.policies.begin() } else { self.policies.begin_at_once() };
         let call = AwaitedCall {
             object: self.object.clone(),
             operation: self.operation.clone(),
             response: self.response,
             sink,
             lease,
-            clock: self.policies.begin()?,
+            clock: clock?,
             attempts: Attempts::default(),
             wish,
             policies: has_thread_overrides().then(|| Box::new(self.policies.clone())),
             kept: Kept::default(),
             watch: self.watch.cloned(),
         };
-        start(call, self, None).map_err(|(_call, exception)| exception)
+        match self.policies.starts_later() {
+            Some(time) if !may_wait => self.send_later(call, time),
+            _ => start(call, self, None).map_err(|(_call, exception)| exception),
+        }
+    }
+
+    /// Keeps the arguments, and has the request sent at `time`.
+    #[cold]
+    fn send_later(&self, mut call: AwaitedCall, time: Instant) -> Result<(), SystemException> {
+        let binding = self.object.binding()?;
+        let target = binding.target(0);
+        call.kept = self.keep(target, binding.ior().unwrap_or(self.object.ior()))?;
+        let orb = self.object.orb();
+        orb.later_calls().add(orb, call, time)
     }
 
     /// Calls over a connection that the event loop can read, and waits for the reply as
@@ -176,6 +191,9 @@ impl<'a> Invocation<'_, 'a> {
     pub(crate) fn send_oneway(&self) -> Result<(), SystemException> {
         let Invocation { object, operation, policies, .. } = *self;
         let oneway = Invocation { response: ResponseFlags::None, ..*self };
+        if policies.sync_scope == SyncScope::None && policies.starts_later().is_some() {
+            return oneway.send(ReplySink::discard(), Lease::Shared, Wish::NotWait);
+        }
         if policies.is_watched {
             return watched::send_oneway(&oneway);
         }
@@ -357,6 +375,20 @@ impl<'a> Invocation<'_, 'a> {
         Ok(())
     }
 
+    /// The arguments, written as for the first request of a connection to `target`.
+    ///
+    /// # Errors
+    /// What the arguments make.
+    fn keep(&self, target: &Target, ior: &Ior) -> Result<Kept, SystemException> {
+        let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
+        let announces = target.announces_code_sets;
+        let written = self.write(target, ior, target.pool.code_sets(), announces, &mut encoder)?;
+        let position = written.position;
+        let mut octets = Vec::with_capacity(encoder.len().saturating_sub(position));
+        copy_from(&encoder, position, &mut octets);
+        Ok(Kept { position, announces, octets: Some(octets) })
+    }
+
     /// There is no connection yet: keeps the arguments, and has the call wait for one. They are
     /// written as for the first request of a connection.
     ///
@@ -371,16 +403,10 @@ impl<'a> Invocation<'_, 'a> {
         ior: &Ior,
     ) -> Result<(), (AwaitedCall, NotStarted)> {
         let pool = &target.pool;
-        let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-        let announces = target.announces_code_sets;
-        let position = match self.write(target, ior, pool.code_sets(), announces, &mut encoder) {
-            Ok(written) => written.position,
+        let kept = match self.keep(target, ior) {
+            Ok(kept) => kept,
             Err(exception) => return Err((call, exception.into())),
         };
-        let mut octets = Vec::with_capacity(encoder.len().saturating_sub(position));
-        copy_from(&encoder, position, &mut octets);
-        drop(encoder);
-        let kept = Kept { position, announces, octets: Some(octets) };
         let kept = std::mem::replace(&mut call.kept, kept);
         let opening = bind::opening(self.object, self.policies, target);
         let lease = call.lease;

@@ -227,6 +227,11 @@ pub(crate) fn send_over(call: AwaitedCall, pool: &ConnectionPool, connection: &A
     send(call, Some((pool, connection)));
 }
 
+/// The time of a call that had to leave later has come.
+pub(crate) fn send_now(call: AwaitedCall) {
+    send(call, None);
+}
+
 fn send(call: AwaitedCall, opened: Opened<'_>) {
     if call.sink.is_cancelled() {
         return;

@@ -13,7 +13,7 @@ use corbie_connection::Clock;
 use corbie_settings::Settings;
 use corbie_types::{Minor, SystemException, minor};
 use std::ops::Deref;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The policies of one call.
 #[derive(Clone, Debug)]
@@ -157,10 +157,38 @@ impl CallPolicies {
     /// `TIMEOUT` (`COMPLETED_NO`) when the time of the call ended before it began.
     #[inline]
     pub(crate) fn begin(&self) -> Result<Clock, SystemException> {
+        let clock = self.begin_at_once()?;
+        if self.has_times {
+            self.wait_for_start();
+        }
+        Ok(clock)
+    }
+
+    /// As [`CallPolicies::begin`], for a thread that waits for nothing: the request may leave when
+    /// [`CallPolicies::starts_later`] says.
+    ///
+    /// # Errors
+    /// As [`CallPolicies::begin`].
+    #[inline]
+    pub(crate) fn begin_at_once(&self) -> Result<Clock, SystemException> {
         if self.has_times {
             self.begin_with_times()
         } else {
             Ok(Clock::start(self.roundtrip_timeout))
+        }
+    }
+
+    /// When the request may leave, if not yet.
+    #[inline]
+    pub(crate) fn starts_later(&self) -> Option<Instant> {
+        let left = self.request_start.map(|start| start.left())?;
+        Instant::now().checked_add(left).filter(|_| !left.is_zero())
+    }
+
+    #[cold]
+    fn wait_for_start(&self) {
+        if let Some(start) = self.request_start {
+            std::thread::sleep(start.left());
         }
     }
 
@@ -179,11 +207,7 @@ impl CallPolicies {
         if whole.is_some_and(|whole| whole <= start) {
             return never(minor::TIMEOUT_REPLY_END, "the end time of its reply came before");
         }
-        let clock = Clock::in_phases(sending, self.sending_timeout, whole, self.reply_timeout);
-        if !start.is_zero() {
-            std::thread::sleep(start);
-        }
-        Ok(clock)
+        Ok(Clock::in_phases(sending, self.sending_timeout, whole, self.reply_timeout))
     }
 
     /// The reply is here: waits until it may be delivered.
