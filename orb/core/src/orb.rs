@@ -158,6 +158,12 @@ impl Orb {
         self.server().object_keys.bind(key.as_ref(), object.clone());
     }
 
+    /// As [`Orb::bind_object_key`], where nothing is bound to the key; whether it is bound now.
+    #[must_use]
+    pub fn bind_new_object_key(&self, key: impl AsRef<[u8]>, object: &Object) -> bool {
+        self.server().object_keys.bind_new(key.as_ref(), object.clone())
+    }
+
     /// Takes a plain name back; whether it was bound.
     pub fn unbind_object_key(&self, key: impl AsRef<[u8]>) -> bool {
         self.server().object_keys.unbind(key.as_ref())

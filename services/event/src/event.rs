@@ -149,6 +149,32 @@ impl Event {
         self.octets.len().saturating_mul(forms).saturating_add(Self::BESIDE)
     }
 
+    /// The same with `value` in the place of the `long` behind which so many octets are left; none
+    /// when there is no such place.
+    #[must_use]
+    pub fn with_long(&self, value: i32, behind: usize) -> Option<Self> {
+        let mut octets = self.octets.clone();
+        let end = octets.len().checked_sub(behind).filter(|end| *end <= octets.len())?;
+        let place = octets.get_mut(end.checked_sub(size_of::<i32>())?.max(self.lead)..end)?;
+        let written = match self.order {
+            ByteOrder::BigEndian => value.to_be_bytes(),
+            ByteOrder::LittleEndian => value.to_le_bytes(),
+        };
+        (place.len() == written.len()).then(|| place.copy_from_slice(&written))?;
+        Some(Self {
+            operation: self.operation.clone(),
+            shape: self.shape.clone(),
+            octets,
+            lead: self.lead,
+            order: self.order,
+            version: self.version,
+            code_sets: self.code_sets,
+            limits: self.limits.clone(),
+            converted: Converted::default(),
+            untyped: OnceLock::new(),
+        })
+    }
+
     /// Whether it has no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {

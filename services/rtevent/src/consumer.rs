@@ -9,6 +9,7 @@ use crate::corbie_rt_events::ConsumerCounters;
 use crate::dispatching::{Lane, Posted};
 use crate::event::Parcel;
 use crate::filter::{Answer, Filter, Moment, Progress, Publication, Question};
+use crate::nesting::Nested;
 use crate::routes::Interested;
 use crate::rtec_event_comm::{PushConsumer, PushConsumerServant};
 use corbie::{CompletionStatus, Operation, SystemException, SystemExceptionKind, minor};
@@ -37,6 +38,8 @@ pub(crate) struct Consumer {
     most: usize,
     when_full: Overflow,
     is_gateway: bool,
+    /// Whether it is a proxy of a channel, as far as its reference says so.
+    is_channel: bool,
     /// Lock "phase".
     phase: Mutex<Connected>,
     counters: Counters,
@@ -68,6 +71,14 @@ pub(crate) enum Way {
     Own(Arc<Lane>),
 }
 
+impl Drop for Way {
+    fn drop(&mut self) {
+        if let Way::Own(lane) = self {
+            lane.close();
+        }
+    }
+}
+
 impl Way {
     fn lane(&self) -> Option<&Arc<Lane>> {
         match self {
@@ -83,9 +94,11 @@ pub(crate) struct Connection {
     pub(crate) peer: PushConsumer,
     pub(crate) subscription: Filter,
     pub(crate) is_gateway: bool,
+    pub(crate) is_channel: bool,
     pub(crate) is_suspended: bool,
     pub(crate) way: Way,
-    /// Ends the connection from this side.
+    /// Ends the connection from this side. Called while the collection is gone through: it only
+    /// has that done.
     pub(crate) give_up: Arc<dyn Fn() + Send + Sync>,
 }
 
@@ -97,8 +110,8 @@ impl Consumer {
         engine: &Engine,
         configuration: &Configuration,
     ) -> Result<Arc<Self>, SystemException> {
-        let Connection { number, peer, subscription, is_gateway, is_suspended, way, give_up } =
-            connection;
+        let Connection { number, peer, subscription, is_gateway, is_channel, .. } = connection;
+        let Connection { is_suspended, way, give_up, .. } = connection;
         let queue = &configuration.queue;
         let giving_up = Arc::clone(&give_up);
         let outlet = Outlet::new(engine, queue, peer.as_object(), move || giving_up())?;
@@ -116,6 +129,7 @@ impl Consumer {
             most: queue.queue_events,
             when_full: queue.when_full,
             is_gateway,
+            is_channel,
             phase: Mutex::new(if is_suspended { Connected::Suspended } else { Connected::Yes }),
             counters: Counters::default(),
             give_up,
@@ -193,10 +207,15 @@ impl Consumer {
                 count(&self.counters.dropped);
                 ticket.fail(no_room());
             }
-            Posted::Overflowed => {
-                tracing::info!("a consumer is disconnected: its mailbox is full");
-                (self.give_up)();
-            }
+            Posted::Overflowed => self.overflowed(),
+        }
+    }
+
+    fn overflowed(&self) {
+        let before = std::mem::replace(&mut *self.phase(), Connected::Ended);
+        if before != Connected::Ended {
+            tracing::info!("a consumer is disconnected: its mailbox is full");
+            (self.give_up)();
         }
     }
 
@@ -204,6 +223,27 @@ impl Consumer {
         if *self.phase() != Connected::Yes {
             return;
         }
+        let outcome =
+            if self.is_channel { self.relay(parcel, ticket) } else { self.call(parcel, ticket) };
+        let Err(exception) = outcome else { return };
+        count(&self.counters.refused);
+        if matches!(exception.kind, SystemExceptionKind::ObjectNotExist) {
+            (self.give_up)();
+        } else {
+            tracing::info!(%exception, "a consumer refused an event");
+        }
+    }
+
+    /// To a channel an event goes by its queue, and has one hop less behind it: where channels are
+    /// in a ring, it goes round no longer than its header says.
+    fn relay(&self, parcel: &Parcel, ticket: &Arc<Ticket>) -> Result<(), SystemException> {
+        if let Some(octets) = parcel.relayed()? {
+            self.outlet.offer(octets, ticket);
+        }
+        Ok(())
+    }
+
+    fn call(&self, parcel: &Parcel, ticket: &Arc<Ticket>) -> Result<(), SystemException> {
         let straight = |servant: &dyn PushConsumerServant| {
             servant.push(parcel.values()?)?;
             count(&self.counters.delivered);
@@ -213,14 +253,10 @@ impl Consumer {
             self.outlet.offer(parcel.octets()?, ticket);
             Ok(())
         };
-        let outcome: Result<(), SystemException> =
-            self.peer.as_object().call(&PUSH, straight, by_message);
-        let Err(exception) = outcome else { return };
-        count(&self.counters.refused);
-        if matches!(exception.kind, SystemExceptionKind::ObjectNotExist) {
-            (self.give_up)();
-        } else {
-            tracing::info!(%exception, "a consumer refused an event");
+        // Too deep in upcalls, it goes by the queue, and this thread goes back.
+        match Nested::begin() {
+            Some(_nested) => self.peer.as_object().call(&PUSH, straight, by_message),
+            None => by_message(),
         }
     }
 
@@ -310,5 +346,20 @@ impl Interested for Arc<Consumer> {
 impl fmt::Debug for Consumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("subscription", &self.subscription).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_ends_whose_consumer_was_not_made() {
+        let lane = Lane::start(1).expect("a thread");
+        let running = Arc::downgrade(&lane);
+        drop(Way::Own(lane));
+        while running.strong_count() > 0 {
+            std::thread::yield_now();
+        }
     }
 }

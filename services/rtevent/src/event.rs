@@ -15,6 +15,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// Octets of a set with one event that stand before the event.
 const COUNT_OCTETS: usize = 4;
 
+/// Channels through which an event goes at most, whatever its header says.
+const MOST_HOPS: i32 = 16;
+
 /// A `push` to a consumer.
 static PUSH: LazyLock<Arc<Signature>> = LazyLock::new(|| {
     let parameters = [("data".to_owned(), EventSetIdl::type_code())];
@@ -28,6 +31,8 @@ pub(crate) struct Parcel {
     header: EventHeader,
     values: OnceLock<EventSet>,
     octets: OnceLock<Arc<Octets>>,
+    /// For a channel that gets it of this one; none when it may go no further.
+    relayed: OnceLock<Option<Arc<Octets>>>,
 }
 
 impl Parcel {
@@ -44,14 +49,22 @@ impl Parcel {
         }
         let header = <EventHeader as Marshal>::decode(&mut ahead)?;
         let octets = OnceLock::from(Arc::new(Octets::read_typed(&PUSH, d)));
-        Ok(vec![Arc::new(Self { header, values: OnceLock::new(), octets })])
+        Ok(vec![Self::new(header, OnceLock::new(), octets)])
+    }
+
+    fn new(
+        header: EventHeader,
+        values: OnceLock<EventSet>,
+        octets: OnceLock<Arc<Octets>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { header, values, octets, relayed: OnceLock::new() })
     }
 
     /// An event.
     #[must_use]
     pub(crate) fn of(event: Value) -> Arc<Self> {
         let header = event.header;
-        Arc::new(Self { header, values: OnceLock::from(vec![event]), octets: OnceLock::new() })
+        Self::new(header, OnceLock::from(vec![event]), OnceLock::new())
     }
 
     /// What a filter has put together.
@@ -64,7 +77,7 @@ impl Parcel {
             set.extend_from_slice(parcel.values()?);
         }
         let header = set.first().map(|first| first.header).unwrap_or_default();
-        Ok(Arc::new(Self { header, values: OnceLock::from(set), octets: OnceLock::new() }))
+        Ok(Self::new(header, OnceLock::from(set), OnceLock::new()))
     }
 
     /// The header of the event, or of the first one of the set.
@@ -102,4 +115,55 @@ impl Parcel {
             })?;
         Ok(self.octets.get_or_init(|| Arc::new(written)))
     }
+
+    /// What another channel is given of it: with one hop less to go, as TAO's gateways do. None
+    /// when it may go no further.
+    ///
+    /// # Errors
+    /// `MARSHAL` and others when it cannot be read or written.
+    pub(crate) fn relayed(&self) -> Result<Option<&Arc<Octets>>, SystemException> {
+        if let Some(relayed) = self.relayed.get() {
+            return Ok(relayed.as_ref());
+        }
+        let relayed = match self.octets.get() {
+            Some(octets) if self.values.get().is_none() => self.with_a_hop_less(octets)?,
+            _ => self.set_with_a_hop_less()?,
+        };
+        Ok(self.relayed.get_or_init(|| relayed).as_ref())
+    }
+
+    /// Of the octets of one event.
+    fn with_a_hop_less(
+        &self,
+        octets: &Arc<Octets>,
+    ) -> Result<Option<Arc<Octets>>, SystemException> {
+        let Some(ttl) = a_hop_less(self.header.ttl) else { return Ok(None) };
+        let mut d = octets.decoder();
+        d.read_length(COUNT_OCTETS)?;
+        // Type, source, and the number that is to be another one.
+        for _ in 0..3 {
+            d.read_long()?;
+        }
+        Ok(octets.with_long(ttl, d.rest().len()).map(Arc::new))
+    }
+
+    fn set_with_a_hop_less(&self) -> Result<Option<Arc<Octets>>, SystemException> {
+        let mut set = EventSet::new();
+        for event in self.values()? {
+            if let Some(ttl) = a_hop_less(event.header.ttl) {
+                let mut event = event.clone();
+                event.header.ttl = ttl;
+                set.push(event);
+            }
+        }
+        let Some(first) = set.first() else { return Ok(None) };
+        let header = first.header;
+        let relayed = Self::new(header, OnceLock::from(set), OnceLock::new());
+        Ok(Some(Arc::clone(relayed.octets()?)))
+    }
+}
+
+/// How many hops are left behind the next one; none when there is none left for it.
+fn a_hop_less(ttl: i32) -> Option<i32> {
+    (ttl > 0).then(|| ttl.min(MOST_HOPS) - 1)
 }

@@ -21,7 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-// layers: kinds collection dispatching event < filter < routes < configuration observers <
+// layers: kinds collection dispatching event nesting < filter < routes < configuration observers <
 //    consumer < timers < channel < server
 mod channel;
 mod collection;
@@ -31,6 +31,7 @@ mod dispatching;
 mod event;
 pub mod filter;
 pub mod kinds;
+mod nesting;
 mod observers;
 mod routes;
 pub mod server;

@@ -154,7 +154,15 @@ impl Registry {
         let reference = administration::serve(&place).inspect_err(|_| {
             channel.destroy();
         })?;
-        self.orb.bind_object_key(name, reference.as_object());
+        if !self.orb.bind_new_object_key(name, reference.as_object()) {
+            channel.destroy();
+            place.end();
+            let why = format!(
+                "a channel cannot have the name {name:?}: it is the object key of something else \
+                 that this process serves"
+            );
+            return Err(BadSettings { why }.into());
+        }
         let served = Served { channel, reference: reference.clone() };
         channels.insert(name.to_owned(), served);
         Ok(reference)

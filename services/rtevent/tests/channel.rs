@@ -4,10 +4,12 @@ mod fixture;
 
 use corbie::{Object, SystemExceptionKind};
 use corbie_rtevent::corbie_rt_events::ChannelFactory;
+use corbie_rtevent::corbie_rt_events::channel_factory::CreateChannelError;
 use corbie_rtevent::filter::{Filter, Publication, any_event, event, from_source, masked};
 use corbie_rtevent::rtec_event_channel_admin::EventChannel;
 use corbie_rtevent::rtec_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
 use corbie_rtevent::rtec_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
+use corbie_rtevent::rtec_event_comm::PushConsumer;
 use corbie_rtevent::{Configuration, kinds};
 use fixture::{
     CAR, Fixture, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads, until,
@@ -265,4 +267,81 @@ fn channels_are_found_by_their_names() {
     let url = format!("corbaloc::{}:{}/other", endpoint.host, endpoint.port);
     let named = fixture.client_orb.string_to_object(&url).expect("a reference");
     assert!(EventChannel::narrow(&named).expect("an answer").is_some());
+}
+
+/// Has a channel push to another one, or to itself.
+fn pushes(from: &Fixture, to: &Fixture) {
+    let into = to.supplier(&[(0, 0)]);
+    let into = PushConsumer::unchecked_narrow(into.as_object().clone());
+    let out = from.push_supplier();
+    out.connect_push_consumer(Some(&into), &any_event().subscription()).expect("connected");
+}
+
+#[test]
+fn an_event_goes_round_in_a_ring_no_longer_than_its_header_says() {
+    for configuration in configurations() {
+        for fixture in [Fixture::new(configuration.clone()), Fixture::local(configuration.clone())]
+        {
+            pushes(&fixture, &fixture);
+            let (said, _proxy) = fixture.consumer(&event(POSITION));
+            let supplier = fixture.supplier(&[(CAR, POSITION)]);
+            let push = |ttl: i32| {
+                let mut event = an_event(CAR, POSITION, b"round");
+                event.header.ttl = ttl;
+                supplier.push(&[event]).expect("pushed");
+            };
+            // As it was pushed, and once for each hop.
+            for (ttl, comes) in [(0, 1), (3, 4), (i32::MAX, 17), (-1, 1)] {
+                let before = fixture.core().statistics().received;
+                push(ttl);
+                assert_eq!(payloads(&said, comes), vec![b"round".to_vec(); comes], "{ttl}");
+                // What came after it would come before this.
+                fixture.until_quiet();
+                assert_eq!(fixture.core().statistics().received, before + comes as u64, "{ttl}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_set_loses_those_of_its_events_that_may_go_no_further() {
+    let (first, second) =
+        (Fixture::new(Configuration::default()), Fixture::new(Configuration::default()));
+    let into = second.supplier(&[(CAR, 0)]);
+    let into = PushConsumer::unchecked_narrow(into.as_object().clone());
+    let both = Filter::all_of([event(POSITION), event(VELOCITY)]);
+    let out = first.push_supplier();
+    out.connect_push_consumer(Some(&into), &both.subscription()).expect("connected");
+    let (said, _proxy) = second.consumer(&any_event());
+    let supplier = first.supplier(&[(CAR, POSITION), (CAR, VELOCITY)]);
+    for (kind, ttl) in [(POSITION, 0), (VELOCITY, 1)] {
+        let mut event = an_event(CAR, kind, b"x");
+        event.header.ttl = ttl;
+        supplier.push(&[event]).expect("pushed");
+    }
+    assert_eq!(next(&said), [(CAR, VELOCITY, b"x".to_vec())]);
+    second.until_quiet();
+    assert_eq!(second.core().statistics().received, 1);
+}
+
+#[test]
+fn what_a_client_chooses_takes_nothing_from_others() {
+    let fixture = Fixture::new(Configuration::default());
+    fixture.server_orb.bind_object_key("NameService", fixture.channel.as_object());
+    let ior = fixture.server.factory().as_object().ior().clone();
+    let factory = ChannelFactory::unchecked_narrow(Object::new(&fixture.client_orb, ior));
+    let refused = |name: &str, settings: &[&str]| {
+        let settings: Vec<_> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        match factory.create_channel(name, &settings) {
+            Err(CreateChannelError::BadSettings(bad)) => bad.why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let why = refused("NameService", &[]);
+    assert!(why.contains("object key of something else"), "{why}");
+    assert_eq!(factory.list().expect("names"), ["test"]);
+    assert!(fixture.server_orb.unbind_object_key("NameService"), "it is still there");
+    factory.create_channel("NameService", &[]).expect("nothing else has it now");
+    let why = refused("more", &["when-full=block-supplier"]);
+    assert!(why.contains("--set"), "{why}");
 }

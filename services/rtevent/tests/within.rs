@@ -4,7 +4,6 @@
 mod fixture;
 
 use corbie::SystemException;
-use corbie_rtevent::Configuration;
 use corbie_rtevent::filter::{Publication, event};
 use corbie_rtevent::rtec_event_channel_admin::{
     EventChannel, ProxyPushConsumer, ProxyPushSupplier,
@@ -12,11 +11,17 @@ use corbie_rtevent::rtec_event_channel_admin::{
 use corbie_rtevent::rtec_event_comm::{
     Event, PushConsumer, PushConsumerServant, PushConsumerSkeleton,
 };
+use corbie_rtevent::{Configuration, Dispatching};
 use fixture::{CAR, Fixture, PATIENCE, POSITION, VELOCITY, an_event, payloads};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 fn configurations() -> Vec<Configuration> {
+    configurations_with(&["reconnect=allowed"])
+}
+
+fn configurations_with(settings: &[&str]) -> Vec<Configuration> {
     let collections = ["immediate", "copy-on-read", "copy-on-write", "delayed"];
     let dispatchings = ["reactive", "pool", "per-consumer"];
     let filters = ["per-supplier", "per-type", "global"];
@@ -24,14 +29,14 @@ fn configurations() -> Vec<Configuration> {
     for collection in collections {
         for dispatching in dispatchings {
             for filter in filters {
-                let configuration = Configuration::of([
+                let mut all_settings = vec![
                     format!("collection={collection}"),
                     format!("dispatching={dispatching}"),
                     format!("supplier-filter={filter}"),
-                    "reconnect=allowed".to_owned(),
-                ]);
+                ];
+                all_settings.extend(settings.iter().map(|setting| (*setting).to_owned()));
                 // Immediate and reactive do not go together.
-                all.extend(configuration);
+                all.extend(Configuration::of(all_settings));
             }
         }
     }
@@ -179,5 +184,93 @@ fn everything_may_be_done_within_an_upcall_by_messages() {
         for (name, act) in ACTS {
             play(&Fixture::new(configuration.clone()), name, act);
         }
+    }
+}
+
+/// Takes nothing until its gate is open.
+struct Hanging(Mutex<Receiver<()>>);
+
+impl PushConsumerServant for Hanging {
+    fn push(&self, _data: &[Event]) -> Result<(), SystemException> {
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE);
+        Ok(())
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_consumer_whose_queue_is_full_is_disconnected_under_every_configuration() {
+    let settings = ["when-full=disconnect", "queue-events=1", "window=1"];
+    for configuration in configurations_with(&settings) {
+        if configuration.dispatching == Dispatching::Reactive {
+            // A consumer of this process holds up the thread that pushes.
+            continue;
+        }
+        let fixture = Fixture::local(configuration);
+        let (open, gate) = channel();
+        let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
+        let hanging = fixture.poa.activate(hanging).expect("active");
+        let proxy = fixture.push_supplier();
+        let subscription = event(POSITION).subscription();
+        proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+        let (said, _proxy) = fixture.consumer(&event(VELOCITY));
+        let supplier = fixture.supplier(&[(CAR, POSITION), (CAR, VELOCITY)]);
+        fixture::until("it is disconnected", || {
+            supplier.push(&[an_event(CAR, POSITION, b"more")]).expect("pushed");
+            fixture.core().statistics().consumers.len() == 1
+        });
+        // The channel goes on.
+        let (more, _proxy) = fixture.consumer(&event(VELOCITY));
+        supplier.push(&[an_event(CAR, VELOCITY, b"one")]).expect("pushed");
+        assert_eq!(
+            (payloads(&said, 1), payloads(&more, 1)),
+            (vec![b"one".into()], vec![b"one".into()])
+        );
+        drop(open);
+    }
+}
+
+/// Pushes again in each upcall, so many times.
+struct Echoing {
+    supplier: OnceLock<ProxyPushConsumer>,
+    left: AtomicUsize,
+}
+
+impl PushConsumerServant for &'static Echoing {
+    fn push(&self, data: &[Event]) -> Result<(), SystemException> {
+        let is_left =
+            self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+        match self.supplier.get().filter(|_| is_left.is_ok()) {
+            Some(supplier) => supplier.push(data),
+            None => Ok(()),
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+#[test]
+fn upcalls_within_upcalls_use_up_no_stack() {
+    for dispatching in ["reactive", "pool"] {
+        let configuration = Configuration::of([format!("dispatching={dispatching}")]);
+        let fixture = Fixture::local(configuration.expect("it can be"));
+        let echoing: &'static Echoing = Box::leak(Box::new(Echoing {
+            supplier: OnceLock::new(),
+            left: AtomicUsize::new(20_000),
+        }));
+        let consumer = fixture.poa.activate(PushConsumerSkeleton::new(echoing)).expect("active");
+        let proxy = fixture.push_supplier();
+        let subscription = event(POSITION).subscription();
+        proxy.connect_push_consumer(Some(&consumer), &subscription).expect("connected");
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        assert!(echoing.supplier.set(supplier.clone()).is_ok());
+        supplier.push(&[an_event(CAR, POSITION, b"again")]).expect("pushed");
+        fixture::until("it is taken", || echoing.left.load(Ordering::SeqCst) == 0);
+        fixture::until("all is counted", || fixture.core().statistics().received == 20_001);
     }
 }

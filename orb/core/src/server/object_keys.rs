@@ -6,6 +6,7 @@
 use crate::{Object, profile};
 use corbie_threads::lock::{RankedRw, rank};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Names bound to objects. What was bound is dropped after the lock.
 #[derive(Default)]
@@ -17,14 +18,31 @@ struct Bound {
     key: Box<[u8]>,
 }
 
-impl ObjectKeys {
-    pub(crate) fn bind(&self, key: &[u8], object: Object) {
+impl Bound {
+    fn of(object: Object) -> Self {
         let known = object.orb().known();
         let mut profiles = object.ior().profiles.iter();
         let own = profiles.find_map(|p| profile::object_key(known, p.tag, &p.data));
-        let bound = Bound { key: own.unwrap_or_default().into(), object };
-        let before = self.0.write().insert(key.into(), bound);
+        Self { key: own.unwrap_or_default().into(), object }
+    }
+}
+
+impl ObjectKeys {
+    pub(crate) fn bind(&self, key: &[u8], object: Object) {
+        let before = self.0.write().insert(key.into(), Bound::of(object));
         drop(before);
+    }
+
+    /// Whether nothing was bound to the name.
+    pub(crate) fn bind_new(&self, key: &[u8], object: Object) -> bool {
+        let bound = Bound::of(object);
+        match self.0.write().entry(key.into()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(bound);
+                true
+            }
+        }
     }
 
     pub(crate) fn unbind(&self, key: &[u8]) -> bool {

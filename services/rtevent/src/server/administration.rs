@@ -38,6 +38,13 @@ impl Place {
         format!("{}/{what}", self.number)
     }
 
+    /// The channel has ended.
+    pub(super) fn end(&self) {
+        for what in ["channel", "consumers", "suppliers"] {
+            self.deactivate(&self.id(what));
+        }
+    }
+
     /// Deactivates an object, now or when its upcalls have ended.
     pub(super) fn deactivate(&self, id: &str) {
         if let Err(error) = self.poa.deactivate_object(&ObjectId::from(id)) {
@@ -78,9 +85,7 @@ impl EventChannelServant for ChannelServant {
             if let Some(registry) = place.registry.upgrade() {
                 registry.forget(&place.channel);
             }
-            for what in ["channel", "consumers", "suppliers"] {
-                place.deactivate(&place.id(what));
-            }
+            place.end();
         }
         Ok(())
     }

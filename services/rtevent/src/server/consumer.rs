@@ -7,13 +7,14 @@ use crate::configuration::Reconnection;
 use crate::consumer::{Connection, Consumer};
 use crate::rtec_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
 use crate::rtec_event_channel_admin::{
-    AlreadyConnected, ConsumerQos, ProxyPushSupplier, ProxyPushSupplierServant,
+    AlreadyConnected, ConsumerQos, ProxyPushConsumer, ProxyPushSupplier, ProxyPushSupplierServant,
     ProxyPushSupplierSkeleton,
 };
 use crate::rtec_event_comm::{PushConsumer, PushSupplierServant};
 use corbie::{CompletionStatus, Operation, SystemException, minor};
 use corbie_event::engine::Room;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 static DISCONNECT_PUSH_CONSUMER: Operation = Operation::twoway("disconnect_push_consumer");
 
@@ -78,20 +79,15 @@ impl ConsumerProxy {
             channel.remove_consumer(self.number);
             before.end();
         }
-        let weak: Weak<Self> = Arc::downgrade(self);
-        let give_up = Arc::new(move || {
-            if let Some(proxy) = weak.upgrade() {
-                proxy.close(true);
-            }
-        });
         let made = channel.add_consumer(|way| Connection {
             number: self.number,
             peer: peer.clone(),
             subscription,
             is_gateway: qos.is_gateway,
+            is_channel: self.is_channel(peer),
             is_suspended,
             way,
-            give_up,
+            give_up: self.giving_up(),
         });
         let mut link = self.link();
         match (&link.phase, made) {
@@ -118,6 +114,27 @@ impl ConsumerProxy {
                 Err(ended().into())
             }
         }
+    }
+
+    /// What has this end, by a thread that goes through no collection and holds no lock.
+    fn giving_up(self: &Arc<Self>) -> Arc<dyn Fn() + Send + Sync> {
+        let weak: Weak<Self> = Arc::downgrade(self);
+        let engine = self.place.channel.engine().clone();
+        Arc::new(move || {
+            let weak = Weak::clone(&weak);
+            engine.after(Duration::ZERO, move || {
+                if let Some(proxy) = weak.upgrade() {
+                    proxy.close(true);
+                }
+            });
+        })
+    }
+
+    /// Whether it is a proxy of a channel: one of this server, or one whose reference says so.
+    fn is_channel(&self, peer: &PushConsumer) -> bool {
+        let object = peer.as_object();
+        object.ior().type_id == ProxyPushConsumer::REPOSITORY_ID
+            || self.place.poa.reference_to_id(object).is_ok()
     }
 
     /// What was connected until now, and whether it is suspended.

@@ -7,6 +7,7 @@ use crate::corbie_rt_events::channel_factory::{CreateChannelError, FindError, St
 use crate::corbie_rt_events::{BadSettings, ChannelFactoryServant, ChannelStatistics, NotFound};
 use crate::rtec_event_channel_admin::EventChannel;
 use corbie::SystemException;
+use corbie_event::Overflow;
 use std::sync::Weak;
 
 /// The factory.
@@ -28,6 +29,11 @@ impl ChannelFactoryServant for Factory {
     ) -> Result<Option<EventChannel>, CreateChannelError> {
         let configuration =
             Configuration::of(settings).map_err(|bad| BadSettings { why: bad.0 })?;
+        if configuration.queue.when_full == Overflow::BlockSupplier {
+            let why = "when-full=block-supplier lets any consumer hold up all suppliers: only who \
+                       starts the server can choose it (corbie rtevents serve --set)";
+            return Err(BadSettings { why: why.to_owned() }.into());
+        }
         live(&self.registry)?.create(name, configuration).map(Some)
     }
 
