@@ -6,13 +6,16 @@ mod echo;
 
 use corbie::codegen::{Marshal, Operation};
 use corbie::idl::Sequence;
-use corbie::types::{Address, IiopProfile, TaggedComponent, UnionValue};
+use corbie::types::ior::{CsiSecMechList, TlsSecTrans};
+use corbie::types::{Address, IiopProfile, TaggedComponent, TaggedProfile, UnionValue};
 use corbie::{
     Any, Interface, Ior, Object, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
     TypeCode, TypedServant, Value, Version, buffers, minor,
 };
 use corbie_testkit::{AllocationCounts, CountingAllocator};
 use echo::{Echo, as_client, loopback_orb, serve};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -164,6 +167,52 @@ fn a_client_refuses_a_reference_that_is_too_long_and_says_which_limit() {
     let (ior, _) = costly(&target, 4, 70);
     target_orb.bind_object_key("Echo", &target.0);
     assert_eq!(Echo(Object::new(&generous, ior)).double(1).unwrap(), 2);
+    target_orb.shutdown(true);
+}
+
+/// The profile of the object that `echo` leads to, with so many addresses of TLS.
+fn profile_with_tls_addresses(echo: &Echo, addresses: u16) -> TaggedProfile {
+    let mut profile = echo.0.ior().iiop_profiles().unwrap().remove(0);
+    let addresses = (1..=addresses).map(|port| Address::new("ab", port)).collect();
+    let tls = TlsSecTrans { target_supports: 0, target_requires: 0, addresses };
+    profile.components.push(CsiSecMechList::of_tls(&tls).unwrap().to_component().unwrap());
+    profile.to_tagged().unwrap()
+}
+
+/// A GIOP 1.2 request for `_non_existent` whose target is a profile, little-endian.
+fn request_to_profile(profile: &TaggedProfile) -> Vec<u8> {
+    let mut body = vec![7, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0];
+    let number = |octets: usize| u32::try_from(octets).unwrap().to_le_bytes();
+    body.extend(profile.tag.to_le_bytes());
+    body.extend(number(profile.data.len()));
+    body.extend(&profile.data);
+    body.resize(body.len().next_multiple_of(4), 0);
+    body.extend(number(14));
+    body.extend(b"_non_existent\0");
+    body.resize(body.len().next_multiple_of(4), 0);
+    body.extend(number(0));
+    let head = [b'G', b'I', b'O', b'P', 1, 2, 1, 0];
+    head.into_iter().chain(number(body.len())).chain(body).collect()
+}
+
+/// Before access rules are asked, and in a client that is handed such a reference.
+#[test]
+fn addresses_of_tls_cost_no_more_than_their_octets() {
+    let (target_orb, target, _noted) = serve(&[]);
+    let profile = profile_with_tls_addresses(&target, u16::MAX);
+    let begun = Instant::now();
+    let address = target_orb.listen_addresses()[0];
+    let mut peer = TcpStream::connect(address).unwrap();
+    peer.write_all(&request_to_profile(&profile)).unwrap();
+    let mut reply = [0; 25];
+    peer.read_exact(&mut reply).unwrap();
+    assert_eq!((&reply[..4], reply[7]), (&b"GIOP"[..], 1), "a reply");
+    assert_eq!(reply[16..25], [0; 9], "NO_EXCEPTION, no contexts, and it exists");
+    let ior = Ior { type_id: Echo::REPOSITORY_ID.to_owned(), profiles: vec![profile] };
+    let refused = Object::new(&loopback_orb(&[]), ior).non_existent().unwrap_err();
+    assert!(refused.to_string().contains("reference_addresses_max"), "{refused}");
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(10), "{took:?}");
     target_orb.shutdown(true);
 }
 

@@ -382,9 +382,14 @@ pub(crate) fn tls_components(
     Ok(ssl.transpose()?.into_iter().chain([list]).collect())
 }
 
-/// The object key of a profile, if it can be read.
+/// The object key of a profile, if it can be read. Of IIOP nothing else is: a client may send a
+/// profile with each request.
 pub(crate) fn object_key(known: Known<'_>, tag: u32, data: &[u8]) -> Option<Vec<u8>> {
-    Some(Profile::decode(known, tag, data).ok()??.object_key)
+    if tag != profile_tag::INTERNET_IOP {
+        return Some(Profile::decode(known, tag, data).ok()??.object_key);
+    }
+    let key = ProfileExtent::key_of_iiop(data).ok()?;
+    (key.len() <= known.settings.object_key_octets_max).then(|| key.to_vec())
 }
 
 /// What would help where a profile is passed over as its message protocol was not registered.

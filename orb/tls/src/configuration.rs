@@ -4,7 +4,7 @@
 //! Each connection is judged in full: no session is resumed, so a certificate that was revoked or
 //! has expired opens no new one. TLS 1.3 and 1.2, no early data, no ALPN.
 
-use crate::files::{Contents, Files, Stamp};
+use crate::files::{Contents, Files, Stamps};
 use crate::identity;
 use crate::verifier::AnyHost;
 use corbie_settings::{Settings, TlsClients};
@@ -38,7 +38,7 @@ pub(crate) struct Configuration {
 struct Current {
     made: Made,
     /// The files as they were when they were read last, whatever came of it.
-    stamps: [Stamp; 4],
+    stamps: Stamps,
     /// When the files were looked at by the clock alone.
     looked: Instant,
     /// When the end of the own certificate was looked at.
@@ -95,8 +95,9 @@ impl Configuration {
     /// A sentence that names the setting and the file; what there was stays.
     pub(crate) fn reload(&self) -> Result<bool, String> {
         if self.files.are_named() {
-            self.lock().stamps = self.files.stamps();
-            self.read()?;
+            let stamps = self.files.stamps();
+            self.lock().stamps = stamps;
+            self.read(stamps)?;
         }
         Ok(self.files.are_named())
     }
@@ -123,7 +124,7 @@ impl Configuration {
         if std::mem::replace(&mut self.lock().stamps, stamps) == stamps {
             return;
         }
-        match self.read() {
+        match self.read(stamps) {
             Ok(()) => tracing::info!("certificates were read again, as their files have changed"),
             Err(why) => tracing::warn!(
                 "the certificates that were in use stay, as the files have changed and cannot be \
@@ -132,12 +133,16 @@ impl Configuration {
         }
     }
 
-    fn read(&self) -> Result<(), String> {
+    /// Reads the files, whose stamps were `stamps` before. Where another thread has seen newer ones
+    /// since, what they held then is its to set, and nothing is changed here.
+    fn read(&self, stamps: Stamps) -> Result<(), String> {
         let made = Made::of(self.files.read()?, self.clients, self.any_host)?;
         made.warn_of_end();
         let mut current = self.lock();
         current.warned = Instant::now();
-        current.made = made;
+        if current.stamps == stamps {
+            current.made = made;
+        }
         Ok(())
     }
 

@@ -32,7 +32,10 @@ pub(crate) struct Contents {
 }
 
 /// What shows that a file is another than before: time of change, length, number.
-pub(crate) type Stamp = Option<(SystemTime, u64, u64)>;
+type Stamp = Option<(SystemTime, u64, u64)>;
+
+/// Those of all files.
+pub(crate) type Stamps = [Stamp; 5];
 
 impl Files {
     pub(crate) fn of(settings: &Settings) -> Self {
@@ -51,12 +54,16 @@ impl Files {
     }
 
     /// How the files are now.
-    pub(crate) fn stamps(&self) -> [Stamp; 4] {
-        let stamp = |path: &Option<String>| {
-            let found = fs::metadata(path.as_ref()?).ok()?;
+    pub(crate) fn stamps(&self) -> Stamps {
+        let stamp = |path: Option<&str>| {
+            let found = fs::metadata(path?).ok()?;
             Some((found.modified().ok()?, found.len(), found.ino()))
         };
-        [&self.certificate, &self.key, &self.trust, &self.revocation].map(stamp)
+        let password = self.password.as_deref().and_then(|from| from.strip_prefix("file:"));
+        let own = [self.certificate.as_deref(), self.key.as_deref(), password];
+        let [certificate, key, password] = own.map(stamp);
+        let [trust, revocation] = [self.trust.as_deref(), self.revocation.as_deref()].map(stamp);
+        [certificate, key, password, trust, revocation]
     }
 
     /// Reads them all.

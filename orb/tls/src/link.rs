@@ -58,6 +58,8 @@ struct State {
     /// Octets that were encrypted, and reported as not sent: they will be offered again, and are
     /// passed over then. `0 <= owed <= PIECE`.
     owed: usize,
+    /// What was wrong with a record that came behind good ones: for the next receive.
+    fault: Option<rustls::Error>,
     /// The peer sends no more.
     has_ended: bool,
     /// Why nothing goes any more.
@@ -82,6 +84,7 @@ impl TlsLink {
             decrypted: 0,
             encrypted: Vec::new(),
             owed: 0,
+            fault: None,
             has_ended: false,
             broken: None,
         };
@@ -202,11 +205,24 @@ impl TlsLink {
     fn take(&self, encrypted: &[u8], space: &mut [u8]) -> io::Result<usize> {
         let mut state = self.lock();
         let taken = state.decrypt(encrypted, space);
-        if state.tls.wants_write() {
-            // An answer of the handshake, or an alert. What is not taken goes with the next.
-            state.flush(&self.tcp)?;
+        // An answer of the handshake, or an alert. What is not taken goes with the next.
+        let flushed = if state.tls.wants_write() { state.flush(&self.tcp) } else { Ok(true) };
+        match (taken, flushed) {
+            // A peer may have said why before it closed: that comes first.
+            (Ok(taken), Ok(_)) => Ok(taken),
+            (Ok(taken), Err(_)) if taken > 0 => Ok(taken),
+            (Ok(_), Err(error)) => Err(error),
+            (Err(error), _) => {
+                let is_new = state.broken.is_none();
+                let failed = state.fail(&error, &self.name, self.is_client, &self.tcp);
+                // What writes the log is the application's.
+                drop(state);
+                if is_new && !self.is_client {
+                    tracing::warn!("connection refused: {failed}");
+                }
+                Err(failed)
+            }
         }
-        taken.map_err(|error| state.fail(&error, &self.name, self.is_client, &self.tcp))
     }
 
     /// Gives octets of `segments` to the peer, as many as go without waiting; how many.
@@ -236,6 +252,9 @@ impl TlsLink {
 impl State {
     /// Decrypts into `space`; what has no room there stays. How many octets that were.
     fn decrypt(&mut self, encrypted: &[u8], space: &mut [u8]) -> Result<usize, rustls::Error> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
         let joined = match self.encrypted.is_empty() {
             true => None,
             false => {
@@ -258,7 +277,14 @@ impl State {
             if !matches!(self.tls.read_tls(&mut rest), Ok(1..)) {
                 break;
             }
-            let come = self.tls.process_new_packets()?;
+            let come = match self.tls.process_new_packets() {
+                Ok(come) => come,
+                Err(fault) if filled > 0 => {
+                    self.fault = Some(fault);
+                    return Ok(filled);
+                }
+                Err(fault) => return Err(fault),
+            };
             self.decrypted = come.plaintext_bytes_to_read();
             self.has_ended |= come.peer_has_closed();
         }
@@ -342,9 +368,6 @@ impl State {
             true => io::ErrorKind::PermissionDenied,
             false => io::ErrorKind::InvalidData,
         };
-        if !is_client {
-            tracing::warn!("connection refused: {why}");
-        }
         tcp.shutdown();
         self.broken = Some((kind, why.clone()));
         io::Error::new(kind, why)

@@ -93,11 +93,11 @@ impl Transport for Tls {
                 "no certificate can name {host:?}: it is neither a name nor an address"
             ))
         })?;
-        let begun = Instant::now();
         let tcp = Link::connect(&Endpoint::tcp(host, port), each, deadline)?;
         let tls = ClientConnection::new(config, name.to_owned()).map_err(io::Error::other)?;
         let link = TlsLink::client(tcp, tls, host);
-        let each = each.and_then(|each| begun.checked_add(each));
+        // From here on: addresses of the host that did not answer have had their own time.
+        let each = each.and_then(|each| Instant::now().checked_add(each));
         link.handshake(each.into_iter().chain(deadline).min())?;
         Ok(Box::new(link))
     }

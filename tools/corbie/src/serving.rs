@@ -37,10 +37,15 @@ pub(crate) fn arguments() -> Vec<Arg> {
 
 /// The argument that says where the server listens.
 pub(crate) fn listen() -> Arg {
-    Arg::new("listen")
-        .long("listen")
-        .value_name("HOST:PORT")
-        .help("Where to listen [default: the setting -ORBListenEndpoints, or loopback]")
+    Arg::new("listen").long("listen").value_name("HOST:PORT").help(
+        "Where to listen, or an endpoint as ssliop://HOST:PORT [default: the setting \
+             -ORBListenEndpoints, or loopback]",
+    )
+}
+
+/// The endpoint that `--listen` means: plain IIOP, unless it says something else.
+pub(crate) fn endpoint(listen: &str) -> String {
+    if listen.contains("://") { listen.to_owned() } else { format!("iiop://{listen}") }
 }
 
 /// An ORB that listens where the command line says; and its metrics, if there are to be some.
@@ -50,7 +55,7 @@ pub(crate) fn session(
 ) -> Result<(Session, Option<Metrics>), Failure> {
     let mut own = settings(matches);
     if let Some(address) = matches.get_one::<String>("listen") {
-        own.extend(["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
+        own.extend(["-ORBListenEndpoints".to_owned(), endpoint(address)]);
     }
     let session = Session::start_with(matches, &own)?;
     let metrics = metrics(matches, &session, log)?;

@@ -3,10 +3,12 @@
 //!
 //! `-ORB…` arguments, the environment and `corbie.toml` configure it as in every other program.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches};
 use corbie::access::{AccessRules, Peers, Rule};
+use corbie::transport::Endpoint;
 use corbie::types::SystemException;
 use corbie::{AddressFamily, ListenEndpoint, Object, Orb, PartialSettings, Settings, minor};
 
@@ -199,16 +201,29 @@ impl Session {
     /// one, and the port that there is.
     pub(crate) fn place_of(&self, matches: &ArgMatches, key: &str) -> String {
         let given = matches.get_one::<String>("listen").map_or("", String::as_str);
+        let given = given.split_once("://").map_or(given, |(_, address)| address);
         let host = given.rsplit_once(':').map_or(given, |(host, _)| host);
-        let address = self.orb.listen_addresses().first().copied();
+        let plain = self.orb.listen_addresses().first().copied();
+        let (protocol, address) = match plain {
+            Some(_) => ("", plain),
+            None => ("ssliop", self.tls_address()),
+        };
         let port = address.map_or(0, |address| address.port());
         match address {
             Some(address) if host.is_empty() && address.ip().is_loopback() => {
-                format!("corbaloc::{address}/{key}")
+                format!("corbaloc:{protocol}:{address}/{key}")
             }
-            _ if host.is_empty() => format!("corbaloc::HOST:{port}/{key}"),
-            _ => format!("corbaloc::{host}:{port}/{key}"),
+            _ if host.is_empty() => format!("corbaloc:{protocol}:HOST:{port}/{key}"),
+            _ => format!("corbaloc:{protocol}:{host}:{port}/{key}"),
         }
+    }
+
+    /// The first address of TLS that is listened on.
+    fn tls_address(&self) -> Option<SocketAddr> {
+        let endpoints = self.orb.listen_endpoints();
+        let address =
+            |endpoint: &Endpoint| endpoint.to_string().strip_prefix("ssliop ")?.parse().ok();
+        endpoints.iter().find_map(address)
     }
 }
 

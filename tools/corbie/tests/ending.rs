@@ -18,6 +18,7 @@ use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::push_consumer::PushError;
 use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
 use corbie_naming::Naming;
+use corbie_testkit::certificates::{Authority, Folder, Validity};
 use corbie_testkit::servers::{ScratchFolder, free_port};
 use served::{PATIENCE, Served, Signal, command};
 
@@ -325,6 +326,43 @@ fn the_service_manager_is_told() {
     served.signal(Signal::TERM);
     hears("STOPPING=1");
     assert_eq!(served.ends().0.code(), Some(0));
+}
+
+/// As the book's page on TLS has it; and what an operator does when a certificate is to end.
+#[test]
+fn a_server_of_tls_is_reached_and_reads_its_certificate_again() {
+    let folder = Folder::default();
+    let authority = Authority::new("the authority");
+    let old = authority.issue_for("the server", &["127.0.0.1"], Validity::Days(20));
+    let tls = folder.arguments("server", &old, &authority);
+    let names = folder.path().join("names");
+    let serve = ["naming", "serve", "--listen", "ssliop://127.0.0.1:0", "--store"];
+    let serve = serve.into_iter().chain(names.to_str()).chain(tls.iter().map(String::as_str));
+    let mut served = Served::start(&serve.collect::<Vec<_>>());
+    served.says(&["WARN", "CN=the server", "expires in 19 days"]);
+    let mut words = served.first.split_whitespace();
+    let place = words.find_map(|word| Some(&word[word.find("corbaloc:ssliop:")?..]));
+    let place = place.expect("where it is").trim_end_matches(';').to_owned();
+    let list = |tls: &[String]| {
+        let list = ["naming", "list", "--name-service", &place].into_iter();
+        let list: Vec<_> = list.chain(tls.iter().map(String::as_str)).collect();
+        command(&list).output().expect("it ends")
+    };
+    let client = authority.issue("a client", &[]);
+    let client = folder.arguments("client", &client, &authority);
+    let listed = list(&client);
+    assert!(listed.status.success(), "{listed:?}");
+    let refused = list(&client[4..]);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && why.contains("wants a certificate"), "{why}");
+    folder.arguments("server", &authority.issue("the server", &["127.0.0.1"]), &authority);
+    served.signal(Signal::HUP);
+    served.says(&["INFO", "the files of certificates were read"]);
+    folder.write("server.key", "no key");
+    served.signal(Signal::HUP);
+    served.says(&["WARN", "certificates stay as they were", "tls_key"]);
+    assert!(list(&client).status.success());
+    served.ends_in_peace();
 }
 
 #[test]

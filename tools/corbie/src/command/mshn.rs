@@ -23,6 +23,7 @@ use corbie_naming::{Naming, NamingError};
 
 use crate::failure::Failure;
 use crate::name_service;
+use crate::serving;
 use crate::session::Session;
 
 pub(super) fn table() -> Command {
@@ -100,8 +101,7 @@ fn session(
     mut own: Vec<String>,
 ) -> Result<Session, Failure> {
     let endpoint = match listen {
-        Some(endpoint) if endpoint.contains("://") => endpoint.to_owned(),
-        Some(address) => format!("iiop://{address}"),
+        Some(address) => serving::endpoint(address),
         None => socket::endpoint("component")
             .map_err(|error| Failure::new(format!("cannot listen: {error}")))?,
     };

@@ -4,13 +4,14 @@
 use corbie_cdr::{Decoder, Error};
 
 use super::component_tag;
+use super::security::count_tls_addresses;
 
 /// How much a profile in the form of IIOP or UIOP holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfileExtent {
     /// Octets of the object key.
     pub object_key: usize,
-    /// Addresses: its own and alternate ones.
+    /// Addresses: its own, alternate ones, and those of TLS.
     pub addresses: usize,
     /// Components of any kind.
     pub components: usize,
@@ -36,6 +37,19 @@ impl ProfileExtent {
         Self::measure(data, |d| d.read_string_octets().map(drop))
     }
 
+    /// The object key of an IIOP profile body, without a look at what stands behind it.
+    ///
+    /// # Errors
+    /// When the octets do not begin as such a body.
+    pub fn key_of_iiop(data: &[u8]) -> Result<&[u8], Error> {
+        let mut d = Decoder::from_encapsulation(data)?;
+        d.read_octet()?;
+        d.read_octet()?;
+        d.read_string_octets()?;
+        d.read_ushort()?;
+        d.read_octet_sequence()
+    }
+
     fn measure(
         data: &[u8],
         pass_address: impl FnOnce(&mut Decoder<'_>) -> Result<(), Error>,
@@ -49,9 +63,13 @@ impl ProfileExtent {
             if minor_version == 0 || d.remaining() == 0 { 0 } else { d.read_length(8)? };
         let mut addresses = 1;
         for _ in 0..components {
-            let tag = d.read_ulong()?;
-            d.read_octet_sequence()?;
-            addresses += usize::from(tag == component_tag::ALTERNATE_IIOP_ADDRESS);
+            let (tag, data) = (d.read_ulong()?, d.read_octet_sequence()?);
+            addresses += match tag {
+                component_tag::ALTERNATE_IIOP_ADDRESS | component_tag::SSL_SEC_TRANS => 1,
+                // One that cannot be read has no address.
+                component_tag::CSI_SEC_MECH_LIST => count_tls_addresses(data).unwrap_or_default(),
+                _ => 0,
+            };
         }
         Ok(Self { object_key, addresses, components })
     }

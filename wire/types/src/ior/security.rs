@@ -146,7 +146,7 @@ impl TlsSecTrans {
 
     pub(super) fn read(d: &mut Decoder<'_>) -> Result<Self, Error> {
         let (target_supports, target_requires) = (d.read_ushort()?, d.read_ushort()?);
-        let length = d.read_length(7)?;
+        let length = d.read_length(TRANSPORT_ADDRESS_OCTETS)?;
         let address = |_| Ok(Address::new(d.read_string()?.into_owned(), d.read_ushort()?));
         let addresses = (0..length).map(address).collect::<Result<_, Error>>()?;
         Ok(Self { target_supports, target_requires, addresses })
@@ -252,6 +252,54 @@ impl CsiSecMechList {
     }
 }
 
+/// How many addresses of TLS the data of a `TAG_CSI_SEC_MECH_LIST` says it has. Keeps nothing of
+/// them, as it measures what a peer sent.
+///
+/// # Errors
+/// When the octets are no such list.
+pub(super) fn count_tls_addresses(data: &[u8]) -> Result<usize, Error> {
+    let mut d = Decoder::from_encapsulation(data)?;
+    d.read_boolean()?;
+    let mut addresses = 0;
+    for _ in 0..d.read_length(COMPOUND_SEC_MECH_OCTETS)? {
+        d.read_ushort()?;
+        let (tag, transport) = (d.read_ulong()?, d.read_octet_sequence()?);
+        if tag == component_tag::TLS_SEC_TRANS {
+            addresses += declared_addresses(transport).unwrap_or_default();
+        }
+        pass_contexts(&mut d)?;
+    }
+    Ok(addresses)
+}
+
+fn declared_addresses(transport: &[u8]) -> Result<usize, Error> {
+    let mut d = Decoder::from_encapsulation(transport)?;
+    d.read_ushort()?;
+    d.read_ushort()?;
+    d.read_length(TRANSPORT_ADDRESS_OCTETS)
+}
+
+/// Passes over what a mechanism says of user names and identities.
+fn pass_contexts(d: &mut Decoder<'_>) -> Result<(), Error> {
+    d.read_ushort()?;
+    d.read_ushort()?;
+    d.read_octet_sequence()?;
+    d.read_octet_sequence()?;
+    d.read_ushort()?;
+    d.read_ushort()?;
+    for _ in 0..d.read_length(8)? {
+        d.read_ulong()?;
+        d.read_octet_sequence()?;
+    }
+    for _ in 0..d.read_length(4)? {
+        d.read_octet_sequence()?;
+    }
+    d.read_ulong().map(drop)
+}
+
+/// The least that a `TransportAddress` takes on the wire.
+const TRANSPORT_ADDRESS_OCTETS: usize = 7;
+
 /// The least that a `CompoundSecMech` takes on the wire.
 const COMPOUND_SEC_MECH_OCTETS: usize = 38;
 
@@ -262,7 +310,8 @@ fn octets(d: &mut Decoder<'_>) -> Result<Vec<u8>, Error> {
 impl IiopProfile {
     /// Where its server speaks TLS, each address once: those of CSIv2, then that of SSLIOP, whose
     /// host is the profile's. Alternate addresses are plain and not among them. Malformed
-    /// components are passed over.
+    /// components are passed over. Each address is compared with those before it: a profile of a
+    /// peer is to be measured first ([`ProfileExtent`](super::ProfileExtent)).
     #[must_use]
     pub fn tls_addresses(&self) -> Vec<Address> {
         let mut addresses = Vec::new();

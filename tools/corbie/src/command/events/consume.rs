@@ -23,6 +23,7 @@ use super::persistence::{
 use super::surroundings::Plain;
 use super::{CHANNEL, channel_argument, failed, is_nil, the_channel, typed};
 use crate::failure::Failure;
+use crate::serving;
 use crate::session::Session;
 
 /// An event may be long in coming.
@@ -78,7 +79,7 @@ fn consumer(command: Command) -> Command {
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write, count: u64) -> Result<(), Failure> {
     let listen = matches
         .get_one::<String>("listen")
-        .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
+        .map(|address| vec!["-ORBListenEndpoints".to_owned(), serving::endpoint(address)]);
     let is_pushed = matches.get_flag("pushed");
     if is_pushed && listen.is_none() && Subscription::of(matches).is_kept() {
         return Err(Failure::usage(

@@ -16,6 +16,7 @@ use serde_json::{Value as Json, json};
 use super::super::events::{Plain, failed, is_nil};
 use super::{channel_argument, the_channel};
 use crate::failure::Failure;
+use crate::serving;
 use crate::session::Session;
 
 const CHANNEL: &str = "The name of the channel, or its reference";
@@ -83,7 +84,7 @@ pub(super) fn run_push(matches: &ArgMatches) -> Result<(), Failure> {
 pub(super) fn run_tail(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let listen = matches
         .get_one::<String>("listen")
-        .map(|address| vec!["-ORBListenEndpoints".to_owned(), format!("iiop://{address}")]);
+        .map(|address| vec!["-ORBListenEndpoints".to_owned(), serving::endpoint(address)]);
     let session = Session::start_with(matches, &listen.unwrap_or_default())?;
     let of_orb = |e: &dyn std::fmt::Display| failed("the ORB", e);
     let poa = session.orb().root_poa().map_err(|e| of_orb(&e))?;
