@@ -81,6 +81,8 @@ impl Frames {
         let begin = self.e.len();
         let length = self.e.reserve_ulong();
         self.e.write_ulong(0);
+        // Each event is given on by itself.
+        self.e.forget_all_values();
         if let Err(error) = any.encode_copied(&mut self.e) {
             self.e.truncate(begin);
             return Err(error);

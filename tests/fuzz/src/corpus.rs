@@ -7,6 +7,7 @@
 mod event_log;
 mod messaging;
 mod object_key;
+mod values;
 
 use std::fs;
 use std::io;
@@ -98,6 +99,7 @@ pub fn generate(target: &str) -> Vec<Input> {
             .collect(),
         "any" => anys(),
         "dynamic_values" => dynamic_values(),
+        "values" => values::values(),
         "ior" => iors()
             .iter()
             .flat_map(|(name, ior)| in_all_dialects(name, |e| Ior::encode(ior, e)))

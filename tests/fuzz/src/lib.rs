@@ -41,6 +41,7 @@ targets! {
     type_code,
     any,
     dynamic_values,
+    values,
     ior,
     iiop_profile,
     ior_string,

@@ -9,6 +9,7 @@ mod messaging;
 mod object_key;
 mod shared_connection;
 mod types;
+pub(crate) mod values;
 
 pub use cdr::cdr;
 pub use event_log::event_log;
@@ -24,6 +25,7 @@ pub use types::{
     any, dynamic_values, iiop_profile, ior, ior_string, object_url, stringified_name,
     system_exception, type_code,
 };
+pub use values::values;
 
 use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Version};
 

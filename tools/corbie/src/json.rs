@@ -19,6 +19,7 @@ pub(crate) mod text;
 mod type_code;
 mod type_text;
 mod union_label;
+mod valuetype;
 
 use corbie::types::{TcKind, TypeCode};
 
@@ -27,6 +28,7 @@ pub(crate) use encode::encode;
 pub(crate) use place::Place;
 pub(crate) use surroundings::Surroundings;
 pub(crate) use type_text::of_primitive;
+pub(crate) use valuetype::Values;
 
 /// The repository id of the alias that stands for `int8`, which has no TypeCode of its own: an
 /// octet on the wire, signed in JSON.

@@ -60,6 +60,18 @@ fn every_type_travels_there_and_back() {
         ("type", long_type),
         ("reference", "null"),
         ("same", "null"),
+        ("echo_node", "null"),
+        // A cycle, a derived type, the same value again.
+        (
+            "echo_node",
+            r#"{"_id":1,"name":"a","next":[{"_ref":1},{"_id":2,"_type":"Every::Leaf","name":"b","next":[],"size":-3},{"_ref":2}]}"#,
+        ),
+        ("echo_note", r#"{"_id":1,"_value":"boxed"}"#),
+        ("echo_note", "null"),
+        ("echo_seen", r#"{"_id":1,"_type":"Every::Note","_value":"seen"}"#),
+        ("echo_seen", "null"),
+        ("echo_base", r#"{"_id":1,"_type":"Every::Leaf","name":"b","next":[],"size":7}"#),
+        ("anything", r#"{"type":"Every::Node","value":{"_id":1,"name":"a","next":[{"_ref":1}]}}"#),
     ] {
         assert_eq!(result(&server, operation, &[value]), value, "{operation}");
     }

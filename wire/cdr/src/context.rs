@@ -9,6 +9,7 @@ pub type SharedValue = Arc<dyn Any + Send + Sync>;
 
 /// The ORB that object references and values belong to.
 pub trait Context: Any + Send + Sync {
-    /// What makes values of the type with this repository id, if the application registered it.
+    /// What makes values of the type with this repository id, or what describes it, if the
+    /// application registered one of them.
     fn value_factory(&self, repository_id: &str) -> Option<SharedValue>;
 }

@@ -77,6 +77,8 @@ pub struct Encoder<'a> {
     chunks: ArrayVec<Chunk<'a>, { MAX_CHUNKS }>,
     /// Octets of chunks that this encoder holds together with others.
     shared: Vec<SharedOctets>,
+    /// Whether values are put aside instead of written.
+    puts_aside: bool,
     /// Set by the first value. An `Arc`, as dropping none of it is one test.
     values: Option<Arc<WrittenValues>>,
 }
@@ -128,6 +130,7 @@ impl<'a> Encoder<'a> {
             blocks: Vec::new(),
             chunks: ArrayVec::new_const(),
             shared: Vec::new(),
+            puts_aside: false,
             values: None,
         }
     }

@@ -17,3 +17,6 @@ pub(crate) const INDIRECTION: u32 = 0xffff_ffff;
 /// Repository ids that a value may have, and octets in each.
 pub(crate) const MOST_IDS: u32 = 256;
 pub(crate) const LONGEST_ID: u32 = 16 << 10;
+
+/// Values within values that are written: fewer than the stack of a thread has room for.
+pub(crate) const MOST_NESTED: u32 = 128;

@@ -34,4 +34,4 @@ pub use type_code::{
     Member, TcKind, TypeCode, UnionMember, ValueMember, ValueModifier, Visibility,
 };
 pub use url::{ObjectUrl, UrlError};
-pub use value::{Any, Typed, UnionValue, Value};
+pub use value::{Any, DynamicValue, HeldValue, Typed, UnionValue, Value};

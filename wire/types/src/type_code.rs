@@ -19,11 +19,12 @@ mod wire;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub(crate) use access::MOST_BASES;
 pub use access::{Member, UnionMember, ValueMember};
 pub use kind::{TcKind, ValueModifier, Visibility};
 pub(crate) use label::{Ordinal, read_label, write_label};
 pub(crate) use octets::write as write_octets_type;
-pub(crate) use shape::{Alignment, TEXT};
+pub(crate) use shape::{Alignment, HOLDS};
 use shape::{Body, Shape};
 
 /// A type, described at run time. Cheap to clone.
@@ -170,19 +171,19 @@ impl TypeCode {
         }
     }
 
-    /// Which kinds of text its values can contain, as bits of [`TEXT`].
-    pub(crate) fn text(&self) -> u8 {
+    /// What its values can contain, as bits of [`HOLDS`].
+    pub(crate) fn holds(&self) -> u8 {
         match self.is_part() {
-            true => TEXT::CHAR | TEXT::WIDE, // what the enclosing definition has, too
-            false => self.own_text(),
+            true => HOLDS::ALL, // what the enclosing definition has, too
+            false => self.own_holds(),
         }
     }
 
-    /// [`TypeCode::text`] without what placeholders stand for.
-    fn own_text(&self) -> u8 {
+    /// [`TypeCode::holds`] without what placeholders stand for.
+    fn own_holds(&self) -> u8 {
         match &self.0 {
-            Repr::Basic(kind) => shape::text_of(*kind),
-            Repr::Shared(shape, _) => shape.text,
+            Repr::Basic(kind) => shape::held_by(*kind),
+            Repr::Shared(shape, _) => shape.holds,
             Repr::Recursive(..) => 0,
         }
     }

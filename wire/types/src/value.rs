@@ -4,6 +4,7 @@
 mod any;
 mod decode;
 mod encode;
+mod held;
 mod primitive;
 mod transcode;
 mod typed;
@@ -13,6 +14,7 @@ use corbie_cdr::primitive_types::*;
 use crate::{Ior, TypeCode};
 
 pub use any::Any;
+pub use held::{DynamicValue, HeldValue};
 pub use typed::Typed;
 
 macro_rules! value {
@@ -28,7 +30,7 @@ macro_rules! value {
         #[derive(Clone, Debug, PartialEq)]
         pub enum Value {
             $(#[doc = concat!("`", $name, "`.")] $kind($rust),)+
-            /// `tk_null`, `tk_void`.
+            /// `tk_null`, `tk_void`; a null `tk_value`, `tk_value_box` and `tk_event`.
             Void,
             /// `tk_fixed`: the digits without the point, which the TypeCode has.
             Fixed(i128),
@@ -54,6 +56,9 @@ macro_rules! value {
             /// `tk_objref`, `tk_component`, `tk_home`; and `tk_abstract_interface` when it is a
             /// reference.
             Object(Ior),
+            /// `tk_value`, `tk_value_box`, `tk_event`, unless null; and `tk_abstract_interface`
+            /// when it is a value.
+            Valuetype(HeldValue),
             /// `tk_Principal`: opaque.
             Principal(Vec<u8>),
         }
@@ -76,6 +81,7 @@ macro_rules! value {
                     Self::Any(_) => "any",
                     Self::TypeCode(_) => "TypeCode",
                     Self::Object(_) => "object reference",
+                    Self::Valuetype(_) => "valuetype",
                     Self::Principal(_) => "Principal",
                 }
             }

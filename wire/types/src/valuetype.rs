@@ -3,7 +3,9 @@
 //!
 //! Used by generated code. A value is an `Arc`: sharing it is sharing it on the wire, too.
 
+mod dropping;
 mod factory;
+mod listed;
 mod state;
 mod wire;
 
@@ -15,8 +17,13 @@ use corbie_cdr::{Decoder, Encoder, Error};
 
 use crate::TypeCode;
 
+pub(crate) use dropping::drop_in_turn;
 pub use factory::ValueFactory;
+pub(crate) use listed::{Listed, Unfactored};
 pub use state::{State, StateRef};
+pub(crate) use wire::{
+    Begun, begin_value, by_factory, no_factory, registered, registered_type, write_listed,
+};
 pub use wire::{read_value, write_value};
 
 /// What every value has in common (`CORBA::ValueBase`). Implemented by generated code.

@@ -563,12 +563,10 @@ fn values_that_do_not_fit_are_refused() {
         assert_eq!(refused(type_code, value), ErrorKind::BadParameter);
     }
     let box_of = TypeCode::value_box("IDL:B:1.0", "B", TypeCode::LONG);
-    assert_eq!(refused(&box_of, Value::Long(1)), ErrorKind::NotImplemented);
+    assert_eq!(refused(&box_of, Value::Long(1)), ErrorKind::BadParameter);
     let mut d = Decoder::new(&[0x7f, 0xff, 0xff, 0, 0, 0, 0, 1], BIG);
-    assert_eq!(
-        Value::decode(&box_of, &mut d).map_err(|e| e.kind()),
-        Err(ErrorKind::NotImplemented)
-    );
+    let read = Value::decode(&box_of, &mut d).expect("a box");
+    assert!(matches!(read, Value::Valuetype(held) if held.is_a(&box_of)));
     // Null values and nil abstract interfaces can be sent. CORBA 3.3 P2 §9.3.4.1, §9.3.7.
     let nothing = TypeCode::abstract_interface("IDL:Ab:1.0", "Ab");
     for (type_code, value, octets) in

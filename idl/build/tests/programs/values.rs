@@ -135,6 +135,7 @@ fn main() {
     let thing = poa.activate(values::ThingSkeleton::new(Thing)).expect("a reference");
     abstract_interfaces(&orb, &echo, &thing);
     containers(&echo);
+    in_anys(&echo);
     octets_of_omniorb();
     hostile();
     orb.shutdown(true);
@@ -266,6 +267,54 @@ fn containers(echo: &values::Echo) {
     assert_eq!(back[1], None);
     assert_ne!(back[0], back[2]);
     assert!(matches!(choice, Choice::ATree(tree) if tree == back[0]), "shared by parameters");
+}
+
+fn in_anys(echo: &values::Echo) {
+    // A cycle, and the same value as the next parameter: one value in the servant and back here,
+    // though no factory is registered, so that the any is read before its type is known.
+    let (root, child) = (tree("root"), tree("child"));
+    child.update_tree_state(&mut |state| state.parent = Some(Arc::clone(&root)));
+    root.update_tree_state(&mut |state| state.children = vec![Some(child.clone())]);
+    let any = corbie::Any::from_value::<values::TreeIdl>(&Some(root.clone())).expect("an any");
+    assert_eq!(any.extract::<values::TreeIdl>(), Ok(Some(root.clone())), "itself, within a process");
+    let (back, next) = echo.echo_anything(&any, Some(&child)).expect("answered");
+    let held = back.held_value().expect("a value");
+    let next = next.expect("a value");
+    assert!(held.as_typed().is_some(), "the child, which is a parameter, leads to it");
+    let back = back.extract::<values::TreeIdl>().expect("a tree").expect("not null");
+    assert_eq!(back.tree_state().children[0].as_ref(), Some(&next));
+    assert_eq!(next.tree_state().parent.as_ref(), Some(&back));
+    // Alone: it becomes typed when it is asked for, with all that it leads to, and stays that.
+    let (back, _) = echo.echo_anything(&any, None).expect("answered");
+    assert!(back.held_value().expect("a value").as_dynamic().is_some());
+    let [first, again] = [(); 2].map(|()| back.extract::<values::TreeIdl>().expect("a tree"));
+    assert_eq!(first, again);
+    let first = first.expect("not null");
+    let found = first.tree_state().children[0].clone().expect("a child");
+    assert_eq!(found.tree_state().parent.as_ref(), Some(&first));
+    // A derived value as its base, and as itself; a box; null.
+    let one = leaf("leaf", 7);
+    let any = corbie::Any::from_value::<values::LeafIdl>(&Some(one)).expect("an any");
+    let (back, _) = echo.echo_anything(&any, None).expect("answered");
+    assert_eq!(back.type_code().id(), "IDL:Values/Leaf:1.0");
+    let read = back.extract::<values::LeafIdl>().expect("a leaf").expect("not null");
+    assert_eq!(read.leaf_state().marks, Some(Arc::new(Longs(vec![1, 2, 3]))));
+    assert!(back.extract::<values::TreeIdl>().expect("a tree").is_some());
+    let text = Some(Arc::new(Text("boxed".to_owned())));
+    let any = corbie::Any::from_value::<Text>(&text).expect("an any");
+    let (back, _) = echo.echo_anything(&any, None).expect("answered");
+    assert_eq!(back.extract::<Text>(), Ok(text));
+    assert!(back.extract::<values::TreeIdl>().is_err());
+    let any = corbie::Any::from_value::<values::TreeIdl>(&None).expect("an any");
+    let (back, _) = echo.echo_anything(&any, None).expect("answered");
+    assert_eq!(back.extract::<values::TreeIdl>(), Ok(None));
+    // A custom value needs its factory, which is registered.
+    let secret: Arc<dyn values::Secret> = SecretValue::with(Hiding, SecretState { hidden: 42 });
+    let any = corbie::Any::from_value::<values::SecretIdl>(&Some(secret)).expect("an any");
+    let (back, _) = echo.echo_anything(&any, None).expect("answered");
+    let read = back.extract::<values::SecretIdl>().expect("a secret").expect("not null");
+    assert_eq!(read.secret_state().hidden, 42);
+    child.update_tree_state(&mut |state| state.parent = None);
 }
 
 /// Written by omniORB 4.3 (little-endian) with `Tree_Helper::marshal`: a root with a child that points

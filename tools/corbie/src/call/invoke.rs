@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json, json};
 use super::known::Known;
 use super::target::{Parameter, Target};
 use crate::failure::Failure;
-use crate::json::{self, Place};
+use crate::json::{self, Place, Values};
 use crate::session::Session;
 
 /// How a call ended.
@@ -36,7 +36,10 @@ pub(crate) fn call(
     target: &Target<'_>,
     given: &[Json],
 ) -> Result<Outcome, Failure> {
-    let surroundings = Known { session, type_codes: &target.type_codes };
+    let surroundings = Known { session, type_codes: &target.type_codes, values: Values::default() };
+    for of in target.type_codes.values() {
+        session.orb().register_value_type(of);
+    }
     let failed = |exception| Failure::new(format!("{}: {exception}", target.operation));
     let mut request = request(&surroundings, object, target, given)?;
     if target.oneway {

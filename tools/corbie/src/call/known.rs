@@ -6,7 +6,7 @@ use corbie::types::{Ior, TypeCode};
 use corbie_frontend::Definition;
 
 use super::TypeCodes;
-use crate::json::Surroundings;
+use crate::json::{Surroundings, Values};
 use crate::near_names;
 use crate::session::Session;
 
@@ -14,9 +14,14 @@ use crate::session::Session;
 pub(super) struct Known<'a, 'm> {
     pub(super) session: &'a Session,
     pub(super) type_codes: &'a TypeCodes<'m>,
+    pub(super) values: Values,
 }
 
 impl Surroundings for Known<'_, '_> {
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
     fn type_named(&self, name: &str) -> Result<TypeCode, String> {
         match self.type_codes.named(name) {
             Some(found) => found.map_err(|failure| failure.to_string()),

@@ -9,9 +9,10 @@ mod tests;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use corbie::types::TypeCode;
+use corbie::types::{TypeCode, ValueModifier, Visibility};
 use corbie_frontend::model::{
-    ConstValue, DefId, Interface, InterfaceKind, Member, UnionCase, UnionLabel,
+    ConstValue, DefId, Interface, InterfaceKind, Member, StateMember, UnionCase, UnionLabel,
+    ValueKind, ValueType,
 };
 use corbie_frontend::{Definition, DefinitionKind, Model, Type};
 
@@ -61,8 +62,14 @@ impl<'m> TypeCodes<'m> {
             Type::Any => TypeCode::ANY,
             Type::Object => TypeCode::object(),
             Type::TypeCode => TypeCode::TYPE_CODE,
-            Type::AbstractBase => return Err(unsupported("AbstractBase")),
-            Type::ValueBase => return Err(unsupported("ValueBase")),
+            Type::AbstractBase => {
+                let id = "IDL:omg.org/CORBA/AbstractBase:1.0";
+                TypeCode::abstract_interface(id, "AbstractBase")
+            }
+            Type::ValueBase => {
+                let id = "IDL:omg.org/CORBA/ValueBase:1.0";
+                TypeCode::value(id, "ValueBase", ValueModifier::None, None, &[])
+            }
             Type::Named(id) => self.definition(*id)?,
             other => json::of_primitive(other).unwrap_or_default(),
         })
@@ -137,6 +144,9 @@ impl<'m> TypeCodes<'m> {
             }
             DefinitionKind::Typedef(x) => TypeCode::alias(id, name, self.of(&x.ty)?),
             DefinitionKind::Interface(x) => interface(x, id, name, scoped)?,
+            DefinitionKind::ValueBox(x) => TypeCode::value_box(id, name, self.of(&x.ty)?),
+            DefinitionKind::ValueType(x) if x.forward_only => return Err(undefined(scoped)),
+            DefinitionKind::ValueType(x) => self.value(x, id, name)?,
             DefinitionKind::Component(_) => TypeCode::component(id, name),
             DefinitionKind::Home(_) => TypeCode::home(id, name),
             other => return Err(unsupported(&format!("the {} `{scoped}`", other.word()))),
@@ -152,6 +162,38 @@ impl<'m> TypeCodes<'m> {
             into.push((&member.name, self.of(&member.ty)?));
         }
         Ok(())
+    }
+
+    fn value(&self, x: &ValueType, id: &str, name: &str) -> Result<TypeCode, Failure> {
+        let modifier = match x.kind {
+            ValueKind::Custom => ValueModifier::Custom,
+            ValueKind::Abstract => ValueModifier::Abstract,
+            ValueKind::Regular if x.truncatable => ValueModifier::Truncatable,
+            ValueKind::Regular => ValueModifier::None,
+        };
+        let is_concrete = |base: &&DefId| {
+            matches!(&self.model.get(**base).kind,
+                DefinitionKind::ValueType(base) if base.kind != ValueKind::Abstract)
+        };
+        let base = x.bases.iter().find(is_concrete).map(|base| self.definition(*base));
+        let member = |state: &'_ StateMember| {
+            let visibility = if state.public { Visibility::Public } else { Visibility::Private };
+            Ok((state.member.name.clone(), self.of(&state.member.ty)?, visibility))
+        };
+        let members = x.state.iter().map(member).collect::<Result<Vec<_>, Failure>>()?;
+        let members: Vec<_> =
+            members.iter().map(|(name, of, shown)| (name.as_str(), of.clone(), *shown)).collect();
+        let make = if x.is_event { TypeCode::event } else { TypeCode::value };
+        Ok(make(id, name, modifier, base.transpose()?, &members))
+    }
+
+    /// All valuetypes of the model that have a TypeCode.
+    pub(crate) fn values(&self) -> Vec<TypeCode> {
+        let is_value = |definition: &&Definition| {
+            matches!(definition.kind, DefinitionKind::ValueType(_) | DefinitionKind::ValueBox(_))
+        };
+        let values = self.model.iter().filter(is_value);
+        values.filter_map(|definition| self.definition(definition.id).ok()).collect()
     }
 
     fn cases<'x>(&self, cases: &'x [UnionCase]) -> Result<Vec<Case<'x>>, Failure> {
@@ -193,6 +235,8 @@ pub(super) fn is_type(kind: &DefinitionKind) -> bool {
             | DefinitionKind::Exception(_)
             | DefinitionKind::Component(_)
             | DefinitionKind::Home(_)
+            | DefinitionKind::ValueType(_)
+            | DefinitionKind::ValueBox(_)
     )
 }
 

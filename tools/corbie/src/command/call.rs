@@ -79,6 +79,11 @@ IDL type               JSON
   ... of octet           {"base64": TEXT}; {"hex": TEXT},
                          {"text": TEXT} and an array are read too
   any                    {"type": TYPE, "value": value}
+  valuetype              an object with all members; null;
+                         {"_ref": N}: the same value as the one
+                         that has "_id": N; "_type": TYPE when it
+                         is of a derived type
+  value box              {"_value": content}; null
   TypeCode, TYPE         "long", "string<8>", "fixed<5,2>",
                          "sequence<octet>", "Stock::Quote" (a name of
                          the IDL file), or an object with `kind`, as

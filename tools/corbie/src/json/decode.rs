@@ -11,7 +11,7 @@ use super::encode::member_name;
 use super::mismatch::Mismatch;
 use super::place::Place;
 use super::surroundings::Surroundings;
-use super::{decode_union, fixed, number, octets, type_code};
+use super::{decode_union, fixed, number, octets, type_code, valuetype};
 use crate::failure::Failure;
 use crate::near_names;
 
@@ -34,6 +34,12 @@ pub(crate) fn decode(
         TcKind::TypeCode => {
             type_code::type_from_json(json, surroundings).map(Value::TypeCode).map_err(at)
         }
+        TcKind::Value | TcKind::ValueBox | TcKind::Event => {
+            valuetype::value_from_json(json, &plain, place, surroundings)
+        }
+        TcKind::AbstractInterface if valuetype::has_own_type(json) => {
+            valuetype::value_from_json(json, &plain, place, surroundings)
+        }
         TcKind::ObjRef | TcKind::Component | TcKind::Home | TcKind::AbstractInterface => {
             reference(json, surroundings).map(Value::Object).map_err(at)
         }
@@ -48,11 +54,7 @@ pub(crate) fn decode(
 /// A type without parts.
 fn scalar(json: &Json, plain: &TypeCode) -> Result<Value, Mismatch> {
     Ok(match plain.kind() {
-        TcKind::Null | TcKind::Void | TcKind::Value | TcKind::ValueBox | TcKind::Event
-            if json.is_null() =>
-        {
-            Value::Void
-        }
+        TcKind::Null | TcKind::Void if json.is_null() => Value::Void,
         TcKind::Null | TcKind::Void => return Err(Mismatch::expected("null", json)),
         TcKind::Boolean => {
             Value::Boolean(json.as_bool().ok_or_else(|| Mismatch::expected("true or false", json))?)

@@ -8,7 +8,7 @@ use corbie::types::{Any, TcKind, TypeCode, UnionValue, Value};
 use serde_json::{Map, Value as Json, json};
 
 use super::surroundings::Surroundings;
-use super::{fixed, number, octets, type_code, union_label};
+use super::{fixed, number, octets, type_code, union_label, valuetype};
 
 /// The JSON of a value that was decoded by this type.
 pub(crate) fn encode(value: &Value, type_code: &TypeCode, surroundings: &dyn Surroundings) -> Json {
@@ -37,6 +37,7 @@ pub(crate) fn encode(value: &Value, type_code: &TypeCode, surroundings: &dyn Sur
         Value::TypeCode(value) => type_code::type_to_json(value, surroundings),
         Value::Object(ior) if ior.is_nil() => Json::Null,
         Value::Object(ior) => json!(ior.to_string()),
+        Value::Valuetype(value) => valuetype::value_to_json(value, &plain, surroundings),
         Value::Principal(octets) => octets::octets_to_json(octets),
         integer => number::integer_to_json(integer.ordinal().unwrap_or_default()),
     }

@@ -4,6 +4,8 @@
 
 use corbie::types::{Ior, TypeCode};
 
+use super::valuetype::Values;
+
 /// Answers to what a JSON text alone does not say.
 pub(crate) trait Surroundings {
     /// The type with this scoped name or repository id.
@@ -11,6 +13,9 @@ pub(crate) trait Surroundings {
 
     /// A name for exactly this type, if there is one.
     fn name_of(&self, type_code: &TypeCode) -> Option<String>;
+
+    /// The values that were read and written.
+    fn values(&self) -> &Values;
 
     /// The reference behind a URL that is not `IOR:` text.
     fn reference(&self, url: &str) -> Result<Ior, String>;

@@ -9,12 +9,17 @@ mod values;
 use corbie::types::{Ior, TypeCode, Value};
 use serde_json::Value as Json;
 
-use super::{Place, Surroundings, decode, encode};
+use super::{Place, Surroundings, Values, decode, encode};
 
 /// A world without an IDL file and without an ORB, which knows one name.
-struct Nothing;
+#[derive(Default)]
+struct Nothing(Values);
 
 impl Surroundings for Nothing {
+    fn values(&self) -> &Values {
+        &self.0
+    }
+
     fn type_named(&self, name: &str) -> Result<TypeCode, String> {
         match name {
             "Known::Colour" => Ok(colour()),
@@ -45,12 +50,12 @@ fn parse(text: &str) -> Json {
 }
 
 fn read(json: &str, type_code: &TypeCode) -> Result<Value, String> {
-    decode(&parse(json), type_code, &Place::Whole("args[0]"), &Nothing)
+    decode(&parse(json), type_code, &Place::Whole("args[0]"), &Nothing::default())
         .map_err(|failure| failure.to_string())
 }
 
 fn write(value: &Value, type_code: &TypeCode) -> String {
-    encode(value, type_code, &Nothing).to_string()
+    encode(value, type_code, &Nothing::default()).to_string()
 }
 
 /// `json` is read, and written again exactly as it was.

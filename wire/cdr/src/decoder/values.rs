@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Decoder;
-use crate::Error;
 use crate::ErrorKind::{InvalidValue, LimitExceeded, UnexpectedEnd};
 use crate::context::SharedValue;
 use crate::value_tag::{
     CHUNKED, HAS_CODEBASE, IDS, INDIRECTION, LIST_OF_IDS, LONGEST_ID, MOST_IDS, ONE_ID, VALUE,
 };
+use crate::{ByteOrder, Error};
 
 /// The repository ids of a value, the most derived type first; empty when the sender left them out.
 pub type RepositoryIds<'a> = Arc<[&'a str]>;
@@ -30,6 +30,8 @@ pub(super) struct ReadValues<'a> {
     known: HashMap<usize, Known>,
     /// Lists of repository ids, and single ones, by their places.
     ids: HashMap<usize, RepositoryIds<'a>>,
+    /// The values that the octets name by their numbers, see `Encoder::put_values_aside`.
+    aside: Option<&'a [SharedValue]>,
 }
 
 #[derive(Clone)]
@@ -92,9 +94,57 @@ impl<'a> Decoder<'a> {
         let whole = self.data;
         let values = self.values.get_or_insert_with(|| {
             let (known, ids) = (HashMap::new(), HashMap::new());
-            Arc::new(ReadValues { whole, level: 0, ended: 0, known, ids })
+            Arc::new(ReadValues { whole, level: 0, ended: 0, known, ids, aside: None })
         });
         Arc::make_mut(values)
+    }
+
+    /// Whether there are values in what was read.
+    #[must_use]
+    pub fn has_read_values(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// The values that the octets name by their numbers.
+    pub fn set_values_aside(&mut self, aside: &'a [SharedValue]) {
+        self.values().aside = Some(aside);
+    }
+
+    /// A decoder of octets that came with `aside` from an encoder which put its values there: with
+    /// this one's limits and context, and one level deeper.
+    ///
+    /// # Errors
+    /// `LimitExceeded` when that is too deep.
+    pub fn beside<'s>(
+        &self,
+        octets: &'s [u8],
+        aside: &'s [SharedValue],
+    ) -> Result<Decoder<'s>, Error>
+    where
+        'a: 's,
+    {
+        let mut beside = Decoder::new(octets, ByteOrder::NATIVE);
+        beside.depth = self.deeper()?;
+        (beside.spent, beside.limits, beside.context) = (self.spent, self.limits, self.context);
+        beside.set_values_aside(aside);
+        Ok(beside)
+    }
+
+    /// A decoder to look ahead with, which goes no further than the present chunk and knows no
+    /// values; [`Decoder::skip_to`] goes where it is.
+    ///
+    /// # Errors
+    /// When the next chunk, where this one is over, is none.
+    pub fn look_ahead(&mut self) -> Result<Decoder<'a>, Error> {
+        if self.is_in_chunks() && self.position.next_multiple_of(4) >= self.data.len() {
+            self.next_chunk("value")?;
+        }
+        Ok(self.shallow())
+    }
+
+    /// Goes on where `ahead` is, which [`Decoder::look_ahead`] gave.
+    pub fn skip_to(&mut self, ahead: &Decoder<'a>) {
+        self.position = ahead.position.min(self.data.len());
     }
 
     fn level(&self) -> u32 {
@@ -169,10 +219,22 @@ impl<'a> Decoder<'a> {
     /// # Errors
     /// `InvalidValue` for what is no value; `LimitExceeded`; `UnexpectedEnd`.
     pub fn value_start(&mut self) -> Result<ValueStart<'a>, Error> {
+        if let Some(aside) = self.values.as_ref().and_then(|values| values.aside) {
+            return self.value_aside(aside);
+        }
         match self.value_tag()? {
             (_, 0) => Ok(ValueStart::Null),
             (_, INDIRECTION) => self.indirection(),
             (place, tag) => Ok(ValueStart::New(self.value_header(place, tag)?)),
+        }
+    }
+
+    fn value_aside(&mut self, aside: &[SharedValue]) -> Result<ValueStart<'a>, Error> {
+        let number = self.read_ulong()?;
+        let Some(place) = number.checked_sub(1) else { return Ok(ValueStart::Null) };
+        match aside.get(place as usize) {
+            Some(value) => Ok(ValueStart::Known(Arc::clone(value))),
+            None => Err(self.invalid("value", format!("number {number}"), "one put aside")),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Encoder, Placeholder};
-use crate::value_tag::{CHUNKED, INDIRECTION, LIST_OF_IDS, ONE_ID, VALUE};
+use crate::value_tag::{CHUNKED, INDIRECTION, LIST_OF_IDS, MOST_NESTED, ONE_ID, VALUE};
 use crate::{Error, ErrorKind, SharedValue};
 
 /// What an encoder knows of the values of its message.
@@ -16,9 +16,13 @@ pub(super) struct WrittenValues {
     /// Where repository ids stand.
     ids: HashMap<String, usize>,
     lists: HashMap<Vec<String>, usize>,
+    /// The values that are not written, see [`Encoder::put_values_aside`].
+    aside: Vec<SharedValue>,
     /// How many times what is written does not live long enough to be borrowed.
     copying: u32,
-    /// Values in chunks that are being written, one in another.
+    /// Values that are being written, one in another.
+    depth: u32,
+    /// Those in chunks among them.
     level: u32,
     chunk: Option<OpenChunk>,
     /// The last end tag, and how long the message was after it.
@@ -38,6 +42,29 @@ impl<'a> Encoder<'a> {
     /// Whether octets have to be copied.
     pub(super) fn is_copying(&self) -> bool {
         self.values.as_ref().is_some_and(|values| values.copying > 0)
+    }
+
+    /// From now on values are not written: they are put aside, and the octets name them by their
+    /// numbers. So the values of an any in this process stay what they are.
+    pub fn put_values_aside(&mut self) {
+        self.puts_aside = true;
+    }
+
+    /// Puts a value aside, where this is asked for; whether it is.
+    pub fn put_aside(&mut self, value: impl FnOnce() -> SharedValue) -> bool {
+        if self.puts_aside {
+            self.values().aside.push(value());
+            // As many as there are octets at most, 4 GiB.
+            let number = u32::try_from(self.values().aside.len()).unwrap_or(u32::MAX);
+            self.write_ulong(number);
+        }
+        self.puts_aside
+    }
+
+    /// The values that were put aside.
+    pub fn take_aside(&mut self) -> Vec<SharedValue> {
+        let values = self.values.as_mut().map(Arc::make_mut);
+        values.map(|values| std::mem::take(&mut values.aside)).unwrap_or_default()
     }
 
     /// Writes a null value.
@@ -75,6 +102,7 @@ impl<'a> Encoder<'a> {
         is_custom: bool,
         state: impl FnOnce(&mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.deeper()?;
         self.end_chunk()?;
         let is_list = repository_ids.len() > 1;
         let is_chunked = is_list || is_custom || self.values().level > 0;
@@ -97,7 +125,20 @@ impl<'a> Encoder<'a> {
         }
         self.values().level -= u32::from(is_chunked);
         self.begin_chunk();
+        self.values().depth -= 1;
         written
+    }
+
+    /// A value within values. What a peer sent flat, each value pointing at the one before, is this
+    /// deep when the last one is sent on.
+    fn deeper(&mut self) -> Result<(), Error> {
+        self.values().depth += 1;
+        if self.values().depth > MOST_NESTED {
+            let found = format!("more than {MOST_NESTED} values within values");
+            let needed = "values in a sequence instead of a chain";
+            return Err(self.error(ErrorKind::LimitExceeded, "value", found, needed));
+        }
+        Ok(())
     }
 
     /// Writes the end of a value: where one within it has just ended, by the same tag. omniORB does
@@ -166,6 +207,11 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
+    /// What is written from now on is read by itself: nothing in it leads back before it.
+    pub fn forget_all_values(&mut self) {
+        self.forget_values(0);
+    }
+
     /// Forgets the values that were written at `position` or later.
     pub(super) fn forget_values(&mut self, position: usize) {
         if let Some(values) = self.values.as_mut().map(Arc::make_mut) {
@@ -198,6 +244,7 @@ impl<'a> Encoder<'a> {
             blocks: std::mem::take(&mut shorter.blocks),
             chunks,
             shared: std::mem::take(&mut shorter.shared),
+            puts_aside: shorter.puts_aside,
             values: shorter.values.take(),
         };
         self.values().copying -= 1;

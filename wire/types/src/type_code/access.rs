@@ -4,6 +4,9 @@
 use super::shape::{Body, Case, Field};
 use super::{Repr, TcKind, TypeCode, ValueModifier, Visibility};
 
+/// Bases that a value type may have, one above another: a peer may say that one is its own.
+pub(crate) const MOST_BASES: usize = 256;
+
 /// A member of a struct or exception.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
@@ -215,6 +218,46 @@ impl TypeCode {
             _ => None,
         });
         members.unwrap_or_default()
+    }
+
+    /// All state members of a value type, those of its first base first; of a value box what is in
+    /// it, without a name. `None` for other types, and for one whose bases have no end.
+    #[must_use]
+    pub fn state_members(&self) -> Option<Vec<ValueMember>> {
+        let plain = self.unaliased()?;
+        if plain.kind() == TcKind::ValueBox {
+            let (name, visibility) = (String::new(), Visibility::Public);
+            let type_code = plain.content_type()?;
+            return Some(vec![ValueMember { name, type_code, visibility }]);
+        }
+        plain.value_modifier()?;
+        let mut line = vec![plain];
+        while let Some(base) = line.last().and_then(Self::base_value) {
+            if line.len() >= MOST_BASES {
+                return None;
+            }
+            line.push(base);
+        }
+        Some(line.iter().rev().flat_map(Self::value_members).collect())
+    }
+
+    /// The concrete base of a value type, without aliases.
+    pub(crate) fn base_value(&self) -> Option<Self> {
+        let base = self.concrete_base_type()?.unaliased()?;
+        matches!(base.kind(), TcKind::Value | TcKind::Event).then_some(base)
+    }
+
+    /// Whether values of this type are also of that one, by its concrete bases.
+    pub(crate) fn derives_from(&self, from: &Self) -> bool {
+        let mut next = self.unaliased();
+        for _ in 0..MOST_BASES {
+            match next {
+                Some(of) if of.equivalent(from) => return true,
+                Some(of) => next = of.base_value(),
+                None => return false,
+            }
+        }
+        false
     }
 
     /// Calls `visit` with the type of each member of a struct or exception, in order.

@@ -6,13 +6,19 @@ use std::sync::{Arc, OnceLock};
 
 use super::{TcKind, TypeCode, ValueModifier, Visibility};
 
-/// Bits of `TypeCode::text`.
+/// Bits of `TypeCode::holds`.
 #[allow(non_snake_case)]
-pub(crate) mod TEXT {
-    /// Values contain `char` or `string` data.
+pub(crate) mod HOLDS {
+    /// `char` or `string` data.
     pub(crate) const CHAR: u8 = 1;
-    /// Values contain `wchar` or `wstring` data.
+    /// `wchar` or `wstring` data.
     pub(crate) const WIDE: u8 = 2;
+    /// Valuetypes, or abstract interfaces.
+    pub(crate) const VALUES: u8 = 4;
+    /// An `any`, which may hold everything.
+    pub(crate) const ANYS: u8 = 8;
+    /// All of it.
+    pub(crate) const ALL: u8 = 15;
 }
 
 pub(super) struct Shape {
@@ -24,8 +30,8 @@ pub(super) struct Shape {
     pub(super) weight: u32,
     /// Keys of placeholders that nothing in here resolves; sorted, each once.
     pub(super) free: Box<[Arc<str>]>,
-    /// Bits of `TEXT`.
-    pub(super) text: u8,
+    /// Bits of `HOLDS`.
+    pub(super) holds: u8,
     /// How values lie in a message.
     pub(super) alignment: Alignment,
 }
@@ -196,14 +202,14 @@ impl Shape {
     pub(super) fn new(kind: TcKind, body: Body) -> Self {
         let min_octets = min_octets(kind, &body);
         let alignment = alignment(kind, &body);
-        let (mut weight, mut text, mut free) = (1u32, text_of(kind), Vec::new());
+        let (mut weight, mut holds, mut free) = (1u32, held_by(kind), Vec::new());
         for part in body.parts() {
             weight = weight.saturating_add(part.weight());
-            text |= part.own_text();
+            holds |= part.own_holds();
             free.extend_from_slice(part.free());
         }
         let free_none = Box::default();
-        let mut shape = Self { kind, body, min_octets, weight, free: free_none, text, alignment };
+        let mut shape = Self { kind, body, min_octets, weight, free: free_none, holds, alignment };
         if !free.is_empty() {
             free.sort();
             free.dedup();
@@ -284,12 +290,16 @@ fn alignment(kind: TcKind, body: &Body) -> Alignment {
     }
 }
 
-pub(super) fn text_of(kind: TcKind) -> u8 {
+pub(super) fn held_by(kind: TcKind) -> u8 {
     match kind {
-        TcKind::Char | TcKind::String => TEXT::CHAR,
-        TcKind::WChar | TcKind::WString => TEXT::WIDE,
-        // What an any holds is not known; a union TypeCode may hold characters as labels.
-        TcKind::Any | TcKind::TypeCode => TEXT::CHAR | TEXT::WIDE,
+        TcKind::Char | TcKind::String => HOLDS::CHAR,
+        TcKind::WChar | TcKind::WString => HOLDS::WIDE,
+        // A union TypeCode may hold characters as labels.
+        TcKind::TypeCode => HOLDS::CHAR | HOLDS::WIDE,
+        // What an any holds is not known.
+        TcKind::Any => HOLDS::CHAR | HOLDS::WIDE | HOLDS::ANYS,
+        // Nor what a derived type adds.
+        TcKind::Value | TcKind::ValueBox | TcKind::Event | TcKind::AbstractInterface => HOLDS::ALL,
         _ => 0,
     }
 }

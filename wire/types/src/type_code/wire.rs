@@ -30,11 +30,11 @@ impl Marshal for TypeCode {
         if let Some(type_code) = octets::read(d) {
             return Ok(type_code);
         }
-        let mut ahead = d.clone();
+        let mut ahead = d.look_ahead()?;
         let number = ahead.read_ulong()?;
         match TcKind::from_number(number) {
             Some(kind) if kind.is_basic() => {
-                *d = ahead;
+                d.skip_to(&ahead);
                 Ok(TypeCode(Repr::Basic(kind)))
             }
             // What has an encapsulation is known by its octets.

@@ -9,9 +9,10 @@ use std::fmt;
 use corbie_cdr::{Context, Decoder, Encoder, Error, ErrorKind, Marshal};
 
 use super::decode::skip_exception_id;
-use super::transcode::{transcode, transcode_members};
+use super::held::{HeldValue, read_held};
+use super::transcode::{transcode, transcode_members, walk_without_values};
 use super::{Typed, Value};
-use crate::type_code::write_octets_type;
+use crate::type_code::{HOLDS, write_octets_type};
 use crate::{CompletionStatus, SystemException, TcKind, TypeCode, minor};
 use encoded::Encoded;
 
@@ -129,18 +130,40 @@ impl Any {
     /// # Errors
     /// When the octets are no such value or a limit is exceeded, see [`Value::decode`].
     pub fn decode_value(type_code: TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
-        if type_code.is_octets() {
+        if type_code.is_octets() && !d.is_in_chunks() {
             let start = d.position();
             d.read_octet_sequence()?;
             return Ok(Self { type_code, encoded: Encoded::read_since(start, d) });
         }
         if exception_id(&type_code).is_some() {
             // With its repository id, even when the peer left it out.
-            return Self::written(type_code.clone(), |e| transcode(&type_code, d, Some(e)));
+            return Self::read_apart(type_code, d);
+        }
+        let holds = type_code.holds();
+        if d.is_in_chunks() || holds & HOLDS::VALUES != 0 {
+            return Self::read_apart(type_code, d);
         }
         let start = d.position();
-        transcode(&type_code, d, None)?;
+        if holds & HOLDS::ANYS != 0 {
+            if d.has_read_values() {
+                return Self::read_apart(type_code, d);
+            }
+            let before = d.clone();
+            if !walk_without_values(&type_code, d)? {
+                *d = before;
+                return Self::read_apart(type_code, d);
+            }
+        } else {
+            transcode(&type_code, d, None)?;
+        }
         Ok(Self { type_code, encoded: Encoded::read_since(start, d) })
+    }
+
+    /// Reads a value that does not lie together: in chunks, or with values of valuetypes in it,
+    /// which may be anywhere in the message.
+    #[cold]
+    fn read_apart(type_code: TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
+        Self::written(type_code.clone(), |e| transcode(&type_code, d, Some(e)))
     }
 
     /// Reads the members of a user exception, as a reply has them: its repository id stands
@@ -178,7 +201,21 @@ impl Any {
     #[must_use]
     pub fn holds<M: Typed>(&self) -> bool {
         let asked = M::type_code();
-        asked.equivalent(&self.type_code) || is_reference_to_any(&asked, &self.type_code)
+        asked.equivalent(&self.type_code)
+            || is_reference_to_any(&asked, &self.type_code)
+            || self.held_value().is_some_and(|value| value.is_a(&asked))
+    }
+
+    /// The value of a valuetype; `None` when it holds another type, or null.
+    #[must_use]
+    pub fn held_value(&self) -> Option<HeldValue> {
+        let plain = self.type_code.plain()?;
+        if plain.holds() & HOLDS::VALUES == 0
+            || !matches!(plain.kind(), TcKind::Value | TcKind::ValueBox | TcKind::Event)
+        {
+            return None;
+        }
+        read_held(&plain, &mut self.encoded.decoder(None)).ok().flatten()
     }
 
     /// Its value, as a type known at build time; equivalent types will do, and every reference
@@ -229,7 +266,7 @@ impl Any {
     /// Its value, dynamically.
     ///
     /// # Errors
-    /// `NO_IMPLEMENT` for value types.
+    /// None of what was received: it was looked through when it came.
     pub fn to_value(&self) -> Result<Value, SystemException> {
         Ok(self.read(None, |d| Value::decode(&self.type_code, d))?)
     }

@@ -3,6 +3,7 @@
 
 use corbie_cdr::{Decoder, Error, ErrorKind, Marshal, decode_fixed};
 
+use super::held::read_held;
 use super::{UnionValue, Value, primitive};
 use crate::type_code::read_label;
 use crate::{Any, Ior, TcKind, TypeCode};
@@ -12,7 +13,7 @@ impl Value {
     ///
     /// # Errors
     /// When the octets are no such value, a limit is exceeded, or the TypeCode is incomplete;
-    /// `NotImplemented` for value types, unless null.
+    /// `NoValueFactory` for a value of a type that neither a factory nor the TypeCode describes.
     pub fn decode(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, Error> {
         d.dynamic_value(|d| decode_plain(type_code, d))
     }
@@ -57,10 +58,9 @@ fn decode_plain(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Erro
         TcKind::TypeCode => Value::TypeCode(<TypeCode as Marshal>::decode(d)?),
         TcKind::Principal => Value::Principal(d.read_octet_sequence()?.to_vec()),
         TcKind::ObjRef | TcKind::Component | TcKind::Home => Value::Object(Ior::decode(d)?),
-        TcKind::AbstractInterface => Value::Object(abstract_reference(d)?),
+        TcKind::AbstractInterface => abstract_interface(&plain, d)?,
         TcKind::Value | TcKind::ValueBox | TcKind::Event => {
-            null_value(d, "valuetype")?;
-            Value::Void
+            read_held(&plain, d)?.map_or(Value::Void, Value::Valuetype)
         }
         kind => {
             if let Some(value) = primitive::read(kind, d) {
@@ -72,21 +72,12 @@ fn decode_plain(type_code: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Erro
     })
 }
 
-/// CORBA 3.3 P2 §9.3.7: a reference, or for nil a null value.
-fn abstract_reference(d: &mut Decoder<'_>) -> Result<Ior, Error> {
+/// CORBA 3.3 P2 §9.3.7: a reference or a value; for nil a null value.
+fn abstract_interface(of: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Error> {
     if d.read_boolean()? {
-        return Ior::decode(d);
+        return Ior::decode(d).map(Value::Object);
     }
-    null_value(d, "valuetype in an abstract interface")?;
-    Ok(Ior::nil())
-}
-
-/// Reads a null value, the only one that can be read yet.
-pub(super) fn null_value(d: &mut Decoder<'_>, what: &'static str) -> Result<(), Error> {
-    match d.read_long()? {
-        0 => Ok(()),
-        _ => Err(d.not_implemented(what)),
-    }
+    Ok(read_held(of, d)?.map_or_else(|| Value::Object(Ior::nil()), Value::Valuetype))
 }
 
 fn decode_members(of: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Error> {
@@ -112,7 +103,7 @@ fn decode_union(of: &TypeCode, d: &mut Decoder<'_>) -> Result<Value, Error> {
 
 fn decode_list(element: &TypeCode, length: usize, d: &mut Decoder<'_>) -> Result<Value, Error> {
     if element.unaliased().is_some_and(|plain| plain.kind() == TcKind::Octet) {
-        return Ok(Value::Octets(d.read_octets(length)?.to_vec()));
+        return Ok(Value::Octets(u8::decode_vec(length, d)?));
     }
     let mut elements = Vec::new();
     for _ in 0..length {
@@ -125,9 +116,9 @@ fn decode_list(element: &TypeCode, length: usize, d: &mut Decoder<'_>) -> Result
 /// leaves it out of anys: then nothing is read.
 pub(crate) fn skip_exception_id(of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
     let id = of.id();
-    let mut ahead = d.clone();
+    let mut ahead = d.look_ahead()?;
     match ahead.read_string_octets() {
-        Ok(found) if found == id.as_bytes() || id.is_empty() => *d = ahead,
+        Ok(found) if found == id.as_bytes() || id.is_empty() => d.skip_to(&ahead),
         Err(error) if id.is_empty() => return Err(error),
         _ => {}
     }

@@ -3,6 +3,7 @@
 
 use corbie_cdr::{Encoder, Error, ErrorKind, Marshal, encode_fixed};
 
+use super::held::write_held;
 use super::{UnionValue, Value, primitive};
 use crate::type_code::write_label;
 use crate::{TcKind, TypeCode};
@@ -12,8 +13,7 @@ impl Value {
     ///
     /// # Errors
     /// `BadParameter` when it does not fit the type or exceeds a bound, and as the writing of
-    /// strings and references; `BadTypeCode` when the TypeCode is incomplete; `NotImplemented`
-    /// for value types.
+    /// strings and references; `BadTypeCode` when the TypeCode is incomplete.
     pub fn encode<'a>(&'a self, type_code: &TypeCode, e: &mut Encoder<'a>) -> Result<(), Error> {
         let Some(plain) = type_code.plain() else {
             let found = format!("the placeholder {type_code}");
@@ -63,9 +63,13 @@ impl Value {
                 e.write_boolean(true);
                 crate::Ior::encode(v, e)?;
             }
-            (TcKind::Value | TcKind::ValueBox | TcKind::Event, Self::Void) => e.write_long(0),
-            (TcKind::Value | TcKind::ValueBox | TcKind::Event, _) => {
-                return Err(e.not_implemented("valuetype"));
+            (TcKind::AbstractInterface, Self::Valuetype(v)) => {
+                e.write_boolean(false);
+                write_held(v, &plain, e)?;
+            }
+            (TcKind::Value | TcKind::ValueBox | TcKind::Event, Self::Void) => e.write_null_value(),
+            (TcKind::Value | TcKind::ValueBox | TcKind::Event, Self::Valuetype(v)) => {
+                write_held(v, &plain, e)?;
             }
             (kind, value) => match primitive::write(kind, value, e) {
                 Some(outcome) => outcome?,

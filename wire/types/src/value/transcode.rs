@@ -4,7 +4,8 @@
 
 use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, Marshal, decode_fixed, encode_fixed};
 
-use super::decode::{array_length, element_of, incomplete, null_value, skip_exception_id, within};
+use super::decode::{array_length, element_of, incomplete, skip_exception_id, within};
+use super::held::{read_held, write_held};
 use super::primitive;
 use crate::type_code::{read_label, write_label};
 use crate::{Ior, TcKind, TypeCode};
@@ -19,7 +20,23 @@ pub(crate) fn transcode(
     d: &mut Decoder<'_>,
     to: Option<&mut Encoder<'_>>,
 ) -> Result<(), Error> {
-    Walk { to }.plain_value(type_code, d)
+    Walk { to, met_value: false }.plain_value(type_code, d)
+}
+
+/// Reads a value of this type, unless there is a value of a valuetype in it: such have to be
+/// written again, to be apart from the message. Whether it was read to its end.
+///
+/// # Errors
+/// As [`transcode`].
+pub(crate) fn walk_without_values(
+    type_code: &TypeCode,
+    d: &mut Decoder<'_>,
+) -> Result<bool, Error> {
+    let mut walk = Walk { to: None, met_value: false };
+    match walk.plain_value(type_code, d) {
+        Err(_) if walk.met_value => Ok(false),
+        outcome => outcome.map(|()| true),
+    }
 }
 
 /// Reads the members of an exception and writes them, both without the repository id that stands
@@ -36,12 +53,14 @@ pub(crate) fn transcode_members(
         let found = format!("{type_code}");
         return Err(d.error(ErrorKind::BadTypeCode, "user exception", found, "an exception"));
     };
-    let mut walk = Walk { to: Some(to) };
+    let mut walk = Walk { to: Some(to), met_value: false };
     d.nested(|d| plain.try_members(|_, part| walk.value(&part, d)))
 }
 
 struct Walk<'e, 'a> {
     to: Option<&'e mut Encoder<'a>>,
+    /// There was a value of a valuetype, and nothing to write it to.
+    met_value: bool,
 }
 
 impl Walk<'_, '_> {
@@ -86,11 +105,11 @@ impl Walk<'_, '_> {
                 }
                 match is_reference {
                     true => self.reference(d)?,
-                    false => self.null_value(d, "valuetype in an abstract interface")?,
+                    false => self.valuetype(&plain, d)?,
                 }
             }
             TcKind::Value | TcKind::ValueBox | TcKind::Event => {
-                self.null_value(d, "valuetype")?;
+                self.valuetype(&plain, d)?;
             }
             kind => {
                 if let Some(outcome) = primitive::copy(kind, d, self.to.as_deref_mut()) {
@@ -161,7 +180,9 @@ impl Walk<'_, '_> {
         let kind = element.plain().map_or(TcKind::Null, |plain| plain.kind());
         // Numbers of up to 8 octets are copied, or turned round.
         let size = match kind.primitive() {
-            Some(number) if number.is_number() && number.octets <= 8 => number.octets as usize,
+            Some(number) if number.is_number() && number.octets <= 8 && !d.is_in_chunks() => {
+                number.octets as usize
+            }
             _ => return (0..length).try_for_each(|_| self.value(element, d)),
         };
         if length == 0 {
@@ -204,12 +225,21 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn null_value(&mut self, d: &mut Decoder<'_>, what: &'static str) -> Result<(), Error> {
-        null_value(d, what)?;
-        if let Some(e) = &mut self.to {
-            e.write_long(0);
+    fn valuetype(&mut self, of: &TypeCode, d: &mut Decoder<'_>) -> Result<(), Error> {
+        let Some(e) = &mut self.to else {
+            self.met_value = d.look_ahead()?.read_ulong()? != 0;
+            return match self.met_value {
+                true => Err(d.invalid("value", "one that cannot be passed over", "null")),
+                false => d.read_ulong().map(drop),
+            };
+        };
+        match read_held(of, d)? {
+            Some(value) => write_held(&value, of, e),
+            None => {
+                e.write_null_value();
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn reference(&mut self, d: &mut Decoder<'_>) -> Result<(), Error> {

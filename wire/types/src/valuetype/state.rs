@@ -5,10 +5,12 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The place of a value's state.
-pub struct State<S>(RwLock<Option<Arc<S>>>);
+use super::dropping::drop_in_turn;
 
-impl<S> State<S> {
+/// The place of a value's state.
+pub struct State<S: 'static>(RwLock<Option<Arc<S>>>);
+
+impl<S: 'static> State<S> {
     /// With this state.
     pub fn new(state: S) -> Self {
         Self(RwLock::new(Some(Arc::new(state))))
@@ -50,6 +52,15 @@ impl<S> State<S> {
         let mut state = (*before).clone();
         change(&mut state);
         drop(self.replace(Some(Arc::new(state))));
+    }
+}
+
+impl<S> Drop for State<S> {
+    /// However many values hang on this one, one on the other.
+    fn drop(&mut self) {
+        if let Some(state) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            drop_in_turn(state);
+        }
     }
 }
 

@@ -4,13 +4,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, SharedValue, StateRead, ValueStart};
+use corbie_cdr::{Decoder, Encoder, Error, ErrorKind, StateRead, ValueHeader, ValueStart};
 
-use super::{ValueBase, ValueFactory};
+use super::listed::become_typed;
+use super::{Listed, ValueBase, ValueFactory};
+use crate::TypeCode;
 
-/// A value as the table of a message has it.
-#[derive(Debug)]
-struct Listed(Arc<dyn ValueBase>);
+/// Factories for types of which the application registered none.
+type Defaults<'f> = &'f [fn() -> ValueFactory];
 
 /// Writes a value, or null.
 ///
@@ -21,12 +22,33 @@ pub fn write_value(value: Option<&Arc<dyn ValueBase>>, e: &mut Encoder<'_>) -> R
         e.write_null_value();
         return Ok(());
     };
+    if e.put_aside(|| Listed::Typed(Arc::clone(value)).shared()) {
+        return Ok(());
+    }
     let shared: Arc<dyn Any + Send + Sync> = Arc::clone(value) as _;
     if e.write_known_value(&shared) {
         return Ok(());
     }
     let of = value.value_type();
     e.write_new_value(shared, of.repository_ids, of.is_custom, |e| value.encode_state(e))
+}
+
+/// Writes a value, of whatever kind.
+pub(crate) fn write_listed(value: &Listed, e: &mut Encoder<'_>) -> Result<(), Error> {
+    let value = match value.clone().present() {
+        Listed::Typed(value) => return write_value(Some(&value), e),
+        Listed::Unfactored(value) => value,
+    };
+    if e.put_aside(|| Listed::Unfactored(Arc::clone(&value)).shared()) {
+        return Ok(());
+    }
+    let shared: Arc<dyn Any + Send + Sync> = Arc::clone(&value) as _;
+    if e.write_known_value(&shared) {
+        return Ok(());
+    }
+    let ids = value.repository_ids();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    e.write_new_value(shared, &ids, false, |e| value.write_state(e))
 }
 
 /// Reads a value, or null. `declared` is the repository id of the type that the IDL says, for a
@@ -47,44 +69,97 @@ pub fn read_value(
 fn read_counted<'d>(
     d: &mut Decoder<'d>,
     declared: Option<&str>,
-    defaults: &[fn() -> ValueFactory],
+    defaults: Defaults<'_>,
 ) -> Result<Option<Arc<dyn ValueBase>>, Error> {
-    let header = match d.value_start()? {
-        ValueStart::Null => return Ok(None),
-        ValueStart::Known(known) => return entry(d, &known).map(Some),
-        ValueStart::New(header) => header,
+    let header = match begin_value(d)? {
+        None => return Ok(None),
+        Some(Begun::Known(Listed::Typed(value))) => return Ok(Some(value)),
+        Some(Begun::Known(Listed::Unfactored(value))) => {
+            let ids = value.repository_ids();
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let at_hand: &Decoder<'_> = d;
+            let typed = become_typed(&value, at_hand, || factory_of(at_hand, &ids, defaults));
+            return typed.map(Some);
+        }
+        Some(Begun::New(header)) => header,
     };
     let ids = match &*header.repository_ids {
         [] => declared.as_slice(),
         ids => ids,
     };
-    let found = ids.iter().enumerate().find_map(|(at, id)| Some((at, factory(d, id, defaults)?)));
-    let Some((at, factory)) = found else {
-        let found = format!("a value of type {}", ids.first().copied().unwrap_or("unknown"));
-        let needed = "a type that has a factory: Orb::register_value_factory";
-        return Err(d.error(ErrorKind::NoValueFactory, "value", found, needed));
+    let Some((at, factory)) = registered(d, ids, defaults) else {
+        return Err(no_factory(d, ids));
     };
-    let how = if at == 0 { StateRead::Whole } else { StateRead::Truncated };
-    let read = |d: &mut Decoder<'d>| factory.read(d, |d, value| d.value_is(&header, share(value)));
-    d.value_state(&header, how, read).map(Some)
+    by_factory(d, &header, at, &factory).map(Some)
 }
 
-fn share(value: &Arc<dyn ValueBase>) -> SharedValue {
-    Arc::new(Listed(Arc::clone(value)))
-}
-
-fn entry(d: &Decoder<'_>, known: &SharedValue) -> Result<Arc<dyn ValueBase>, Error> {
-    match known.downcast_ref::<Listed>() {
-        Some(Listed(value)) => Ok(Arc::clone(value)),
-        None => Err(d.invalid("value", "an indirection to another thing", "a value")),
+/// The factory for a value that is read already. That of a base will do: its state comes first.
+fn factory_of(
+    d: &Decoder<'_>,
+    ids: &[&str],
+    defaults: Defaults<'_>,
+) -> Result<ValueFactory, Error> {
+    match registered(d, ids, defaults) {
+        Some((_, factory)) => Ok(factory),
+        None => Err(no_factory(d, ids)),
     }
 }
 
-fn factory(
+/// The beginning of a value.
+pub(crate) enum Begun<'d> {
+    Known(Listed),
+    New(ValueHeader<'d>),
+}
+
+/// Reads the beginning of a value; `None` for null.
+pub(crate) fn begin_value<'d>(d: &mut Decoder<'d>) -> Result<Option<Begun<'d>>, Error> {
+    Ok(match d.value_start()? {
+        ValueStart::Null => None,
+        ValueStart::Known(known) => Some(Begun::Known(Listed::of(&known, d)?.present())),
+        ValueStart::New(header) => Some(Begun::New(header)),
+    })
+}
+
+/// Reads the state of a value with the factory of its type number `at`.
+pub(crate) fn by_factory<'d>(
+    d: &mut Decoder<'d>,
+    header: &ValueHeader<'d>,
+    at: usize,
+    factory: &ValueFactory,
+) -> Result<Arc<dyn ValueBase>, Error> {
+    let how = if at == 0 { StateRead::Whole } else { StateRead::Truncated };
+    let listed = |value: &Arc<dyn ValueBase>| Listed::Typed(Arc::clone(value)).shared();
+    let read = |d: &mut Decoder<'d>| factory.read(d, |d, value| d.value_is(header, listed(value)));
+    d.value_state(header, how, read)
+}
+
+/// The error for a value of a type that nothing makes.
+#[cold]
+pub(crate) fn no_factory(d: &Decoder<'_>, ids: &[&str]) -> Error {
+    let found = format!("a value of type {}", ids.first().copied().unwrap_or("unknown"));
+    let needed = "a type that has a factory: Orb::register_value_factory";
+    d.error(ErrorKind::NoValueFactory, "value", found, needed)
+}
+
+/// The first of these types that has a factory, and that.
+pub(crate) fn registered(
     d: &Decoder<'_>,
-    repository_id: &str,
-    defaults: &[fn() -> ValueFactory],
-) -> Option<ValueFactory> {
+    ids: &[&str],
+    defaults: Defaults<'_>,
+) -> Option<(usize, ValueFactory)> {
+    ids.iter().enumerate().find_map(|(at, id)| Some((at, factory(d, id, defaults)?)))
+}
+
+/// The first of these types whose TypeCode the application registered, and that.
+pub(crate) fn registered_type(d: &Decoder<'_>, ids: &[&str]) -> Option<(usize, TypeCode)> {
+    let context = d.context()?;
+    ids.iter().enumerate().find_map(|(at, id)| {
+        let found = context.value_factory(id)?;
+        Some((at, found.downcast_ref::<TypeCode>()?.clone()))
+    })
+}
+
+fn factory(d: &Decoder<'_>, repository_id: &str, defaults: Defaults<'_>) -> Option<ValueFactory> {
     let registered = d.context().and_then(|context| context.value_factory(repository_id));
     if let Some(factory) = registered.as_ref().and_then(|any| any.downcast_ref::<ValueFactory>()) {
         return Some(factory.clone());

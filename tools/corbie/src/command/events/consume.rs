@@ -95,7 +95,7 @@ pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write, count: u64) -> R
 }
 
 fn show(session: &Session, output: &mut dyn Write, event: &Any) -> Result<(), Failure> {
-    writeln!(output, "{}", Plain { orb: session.orb() }.json(event))?;
+    writeln!(output, "{}", Plain::new(session.orb()).json(event))?;
     Ok(output.flush()?)
 }
 

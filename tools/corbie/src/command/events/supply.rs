@@ -101,7 +101,7 @@ fn is_input(matches: &ArgMatches) -> bool {
 fn events(orb: &Orb, matches: &ArgMatches) -> Result<Events, Failure> {
     let texts = texts(matches)?;
     let read = |orb: &Orb, (name, text): (String, String)| {
-        let event = Plain { orb }.event(&text, &Place::Whole(&name))?;
+        let event = Plain::new(orb).event(&text, &Place::Whole(&name))?;
         Ok(Given { event, text })
     };
     if !texts.is_finite {

@@ -6,7 +6,7 @@ use corbie::{Any, Orb, Value};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
-use crate::json::{self, Place, Surroundings};
+use crate::json::{self, Place, Surroundings, Values};
 
 /// What a typed event is as an untyped one (Notification Service 1.1 §2.8.2).
 const PROPERTY_SEQ: &str = "IDL:omg.org/CosNotification/PropertySeq:1.0";
@@ -14,9 +14,14 @@ const PROPERTY_SEQ: &str = "IDL:omg.org/CosNotification/PropertySeq:1.0";
 /// Types are written out; references are any URL.
 pub(in crate::command) struct Plain<'o> {
     pub(in crate::command) orb: &'o Orb,
+    values: Values,
 }
 
 impl Surroundings for Plain<'_> {
+    fn values(&self) -> &Values {
+        &self.values
+    }
+
     fn type_named(&self, name: &str) -> Result<TypeCode, String> {
         Err(format!("no type {name:?} is known here: write it out"))
     }
@@ -31,7 +36,12 @@ impl Surroundings for Plain<'_> {
     }
 }
 
-impl Plain<'_> {
+impl<'o> Plain<'o> {
+    /// What one event is read or written with.
+    pub(in crate::command) fn new(orb: &'o Orb) -> Self {
+        Self { orb, values: Values::default() }
+    }
+
     /// The event that a JSON text means.
     pub(super) fn event(&self, text: &str, place: &Place<'_>) -> Result<Any, Failure> {
         let given = json::text::parse(text, place)?;

@@ -172,7 +172,7 @@ impl Call {
         interface: &InterfaceDescription,
         (name, text): &(String, String),
     ) -> Result<Self, Failure> {
-        let (place, plain) = (Place::Whole(name), Plain { orb });
+        let (place, plain) = (Place::Whole(name), Plain::new(orb));
         let given = json::text::parse(text, &place)?;
         let wrong = || {
             Failure::usage(format!(

@@ -99,8 +99,8 @@ pub(super) fn run_tail(matches: &ArgMatches, output: &mut dyn Write) -> Result<(
     let proxy = proxy.ok_or_else(|| is_nil("the proxy"))?;
     let subscription = subscription(matches).subscription();
     proxy.connect_push_consumer(Some(&consumer), &subscription).map_err(|e| why(&e))?;
-    let plain = Plain { orb: session.orb() };
     while let Ok(Some(set)) = heard.recv() {
+        let plain = Plain::new(session.orb());
         let shown: Vec<Json> = set.iter().map(|event| shown(event, &plain)).collect();
         match <[Json; 1]>::try_from(shown) {
             Ok([event]) => writeln!(output, "{event}")?,

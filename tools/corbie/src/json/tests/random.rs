@@ -171,7 +171,7 @@ proptest! {
         text in "[\\[\\]{}\",:0-9a-z._ ]{0,40}", (type_code, _) in anything(),
     ) {
         if let Ok(json) = serde_json::from_str::<Json>(&text) {
-            let _ = decode(&json, &type_code, &Place::Whole("args[0]"), &Nothing);
+            let _ = decode(&json, &type_code, &Place::Whole("args[0]"), &Nothing::default());
         }
     }
 
@@ -179,7 +179,7 @@ proptest! {
     fn json_of_another_type_is_read_or_refused_without_a_panic(
         (type_code, value) in anything(), (other, _) in anything(),
     ) {
-        let json = encode(&value, &type_code, &Nothing);
-        let _ = decode(&json, &other, &Place::Whole("args[0]"), &Nothing);
+        let json = encode(&value, &type_code, &Nothing::default());
+        let _ = decode(&json, &other, &Place::Whole("args[0]"), &Nothing::default());
     }
 }

@@ -5,10 +5,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Context, Decoder, Encoder, Error, Limits, Version};
+use corbie_cdr::{
+    ByteOrder, CodeSet, CodeSets, Context, Decoder, Encoder, Error, Limits, SharedValue, Version,
+};
 
 use crate::TypeCode;
-use crate::type_code::TEXT;
+use crate::type_code::HOLDS;
+use crate::valuetype::drop_in_turn;
 
 /// Values of up to this many octets are kept in place.
 const INLINE_OCTETS: usize = 23;
@@ -56,6 +59,19 @@ enum Octets {
     Shared(Arc<[u8]>),
     /// Gathered from pieces.
     Gathered(Arc<Vec<u8>>),
+    /// Which name by their numbers the values that are beside them.
+    WithValues(Arc<WithValues>),
+}
+
+struct WithValues {
+    octets: Vec<u8>,
+    values: Vec<SharedValue>,
+}
+
+impl Drop for WithValues {
+    fn drop(&mut self) {
+        drop_in_turn(std::mem::take(&mut self.values));
+    }
 }
 
 impl Octets {
@@ -84,6 +100,14 @@ impl Octets {
             Self::Inline(length, octets) => octets.get(..usize::from(*length)).unwrap_or_default(),
             Self::Shared(octets) => octets,
             Self::Gathered(octets) => octets,
+            Self::WithValues(both) => &both.octets,
+        }
+    }
+
+    fn values(&self) -> &[SharedValue] {
+        match self {
+            Self::WithValues(both) => &both.values,
+            _ => &[],
         }
     }
 }
@@ -112,8 +136,13 @@ impl Encoded {
         let mut e = Encoder::new(scratch, ByteOrder::NATIVE);
         e.set_version(Version::V1_2);
         e.set_code_sets(LOCAL_CODE_SETS);
+        e.put_values_aside();
         let result = write(&mut e);
+        let values = e.take_aside();
         let octets = match e.is_contiguous() {
+            _ if !values.is_empty() => {
+                Octets::WithValues(Arc::new(WithValues { octets: e.to_vec(), values }))
+            }
             true => Octets::copied(0, e.own_octets()),
             false => Octets::Gathered(Arc::new(e.to_vec())),
         };
@@ -139,6 +168,10 @@ impl Encoded {
         d.set_code_sets(self.code_sets);
         d.set_limits(&LOCAL_LIMITS);
         d.set_context(context);
+        let values = self.octets.values();
+        if !values.is_empty() {
+            d.set_values_aside(values);
+        }
         d
     }
 
@@ -166,10 +199,11 @@ impl Encoded {
         write: impl FnOnce(&mut Encoder<'e>, &'s [u8]),
     ) -> bool {
         let (mine, other) = (self.code_sets, e.code_sets());
-        let text = of.text();
+        let holds = of.holds();
         if self.order != e.order()
-            || (text & TEXT::CHAR != 0 && mine.char_data != other.char_data)
-            || (text & TEXT::WIDE != 0
+            || matches!(self.octets, Octets::WithValues(_))
+            || (holds & HOLDS::CHAR != 0 && mine.char_data != other.char_data)
+            || (holds & HOLDS::WIDE != 0
                 && (mine.wchar_data != other.wchar_data
                     || self.version.of_values() != e.version().of_values()))
         {
