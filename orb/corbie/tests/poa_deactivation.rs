@@ -7,8 +7,8 @@ mod worker;
 
 use corbie::{
     AdapterActivator, IdAssignment, IdUniqueness, Lifespan, ObjectId, Poa, PoaError,
-    RequestProcessing, Servant, ServantActivator, ServantManager, ServantRefusal, SystemException,
-    SystemExceptionKind, minor,
+    RequestProcessing, Servant, ServantActivator, ServantManager, ServantRefusal, ServerRequest,
+    SystemException, SystemExceptionKind, ThreadModel, minor,
 };
 use std::sync::Arc;
 use worker::{Door, Log, Site, Worker, eventually};
@@ -359,4 +359,33 @@ fn shutdown_etherealises() {
     site.server.shutdown(true);
     let lines = log.wait_for(3);
     assert!(lines[1].starts_with("etherealize a cleanup=true"), "{lines:?}");
+}
+
+#[test]
+fn an_id_is_free_again_when_dropping_its_servant_panicked() {
+    struct Fragile;
+    impl Servant for Fragile {
+        fn _interfaces(&self) -> &'static [&'static str] {
+            &[]
+        }
+        fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+            request.reply(&|_| Ok(()))
+        }
+    }
+    impl Drop for Fragile {
+        fn drop(&mut self) {
+            assert!(std::thread::panicking(), "as asked");
+        }
+    }
+    let site = Site::new();
+    for thread_model in [ThreadModel::OrbControl, ThreadModel::SingleThread] {
+        let name = format!("{thread_model:?}");
+        let poa = site.child(&name, &[IdAssignment::UserId.into(), thread_model.into()]);
+        let id = ObjectId::from("a");
+        poa.activate_object_with_id(&id, Arc::new(Fragile)).unwrap();
+        poa.deactivate_object(&id).unwrap();
+        let worker = poa.activate_with_id("a", Worker::new("next")).unwrap();
+        assert_eq!(site.client_view(&worker.0).name().unwrap(), "next", "{name}");
+        poa.destroy(true, true).unwrap();
+    }
 }

@@ -127,15 +127,14 @@ impl PoaInner {
         if is_mine {
             self.transitions.hand_over(activation.id());
         }
+        let departure = Departure { poa, activation, is_mine };
         self.turns.run(move || {
-            if is_mine {
+            let Departure { poa, activation, is_mine } = &departure;
+            if *is_mine {
                 poa.transitions.take_over(activation.id());
             }
             let cleanup_in_progress = poa.cleanup_in_progress.load(Ordering::Acquire);
             poa.etherealize(removed, activator, cleanup_in_progress);
-            if is_mine {
-                poa.transitions.end(activation.id());
-            }
         });
     }
 
@@ -148,13 +147,14 @@ impl PoaInner {
     ) {
         let _ending = self.registry.ends_objects();
         let Removed { object, remaining_activations } = removed;
-        let Some(activator) = activator else { return drop(object) };
-        let Some(adapter) = self.handle() else { return drop(object) };
         let id = ObjectId::new(object.activation().id());
-        let servant = Arc::clone(object.servant());
-        drop(object);
-        // CORBA 3.3 P1 §15.3.6.2: exceptions of etherealize are not passed on.
+        // CORBA 3.3 P1 §15.3.6.2: exceptions of etherealize are not passed on. The servant is the
+        // application's as well: dropping it may panic, and concerns no request.
         let ended = catch_unwind(AssertUnwindSafe(|| {
+            let Some(activator) = activator else { return drop(object) };
+            let Some(adapter) = self.handle() else { return drop(object) };
+            let servant = Arc::clone(object.servant());
+            drop(object);
             activator.etherealize(
                 &id,
                 &adapter,
@@ -164,7 +164,7 @@ impl PoaInner {
             );
         }));
         if ended.is_err() {
-            tracing::error!(poa = %self.name, object = %id, "etherealize panicked");
+            tracing::error!(poa = %self.name, object = %id, "a servant's end panicked");
         }
     }
 
@@ -173,6 +173,23 @@ impl PoaInner {
     pub(crate) fn is_entered_by_this_thread_at(&self, index: u32) -> bool {
         let meant = Upcall { gate: self.gate.number(), index };
         corbie_upcall::is_inside_any(|upcall| upcall == meant)
+    }
+}
+
+/// An object on its way out: its id is free again when this is dropped, even by a panic or with an
+/// errand that is never run.
+struct Departure {
+    poa: Arc<PoaInner>,
+    activation: Arc<Activation>,
+    /// Whether a thread is busy with the id for this.
+    is_mine: bool,
+}
+
+impl Drop for Departure {
+    fn drop(&mut self) {
+        if self.is_mine {
+            self.poa.transitions.end(self.activation.id());
+        }
     }
 }
 
