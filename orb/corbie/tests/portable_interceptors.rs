@@ -5,3 +5,5 @@
 #[path = "portable_interceptors/client.rs"]
 mod client;
 mod echo;
+#[path = "portable_interceptors/server.rs"]
+mod server;

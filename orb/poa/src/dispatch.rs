@@ -73,8 +73,9 @@ impl Adapter for RootPoa {
     }
 
     fn keeps_order(&self, object_key: &[u8]) -> bool {
-        let mut is_policy = false;
+        let (mut is_policy, mut is_known) = (false, false);
         let servant = self.find(object_key, |poa, key| {
+            is_known = true;
             is_policy = poa.policies.request_order == RequestOrder::AsSent;
             if is_policy {
                 return None;
@@ -82,7 +83,9 @@ impl Adapter for RootPoa {
             let active = poa.active(key).map(|object| Arc::clone(object.servant()));
             active.or_else(|| poa.default_servant())
         });
-        is_policy || servant.is_some_and(|servant| servant._keeps_order())
+        // An adapter activator may be about to make the POA, with this policy.
+        let may_be_made = !is_known && ObjectKey::parse(object_key).is_some();
+        is_policy || may_be_made || servant.is_some_and(|servant| servant._keeps_order())
     }
 
     fn active_object(&self, object_key: &[u8]) -> Option<Reach> {
@@ -299,6 +302,14 @@ impl PoaInner {
 /// The upcall itself.
 #[inline]
 fn serve(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+    if request.is_intercepted() {
+        return request.past_interceptors(servant, |request| upcall(servant, request));
+    }
+    upcall(servant, request)
+}
+
+#[inline]
+fn upcall(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     if is_object_operation(request.operation()) && !servant._forwards() {
         return object_operations::answer(servant, request);
     }

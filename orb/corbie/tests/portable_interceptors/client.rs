@@ -189,7 +189,7 @@ impl OrbInitializer for Registers {
 }
 
 /// A client with the interceptors `a` and `b`.
-struct Watched {
+pub(crate) struct Watched {
     client: Orb,
     seen: mpsc::Receiver<String>,
     script: Script,
@@ -208,6 +208,15 @@ fn watched_client(more: &[&str]) -> Watched {
 }
 
 impl Watched {
+    pub(crate) fn new(more: &[&str]) -> Self {
+        watched_client(more)
+    }
+
+    /// `echo` for this client, without a call.
+    pub(crate) fn view(&self, echo: &Echo) -> Echo {
+        Echo(self.client.string_to_object(&echo.0.to_string()).unwrap())
+    }
+
     #[track_caller]
     fn saw(&self, expected: &[&str]) {
         for line in expected {
@@ -235,7 +244,7 @@ impl Watched {
 
     /// The four lines of a request that both interceptors see whole.
     #[track_caller]
-    fn saw_both(&self, operation: &str, end: &str) {
+    pub(crate) fn saw_both(&self, operation: &str, end: &str) {
         let start = |name| format!("{name} send_request {operation}");
         let (point, status) = end.split_once(' ').unwrap();
         let end = |name| format!("{name} {point} {operation} {status}");
@@ -287,7 +296,7 @@ fn synchronous_calls_of_all_kinds_pass_the_same_points() {
 fn oneways_end_when_their_caller_goes_on() {
     let (server, echo, noted) = echo::serve(&[]);
     let watched = watched_client(CLIENTS[0]);
-    let echo = as_client_unseen(&watched, &echo);
+    let echo = watched.view(&echo);
     for (scope, end) in [
         (SyncScope::None, "receive_other Unknown"),
         (SyncScope::WithTransport, "receive_other Successful"),
@@ -306,16 +315,11 @@ fn oneways_end_when_their_caller_goes_on() {
     server.shutdown(true);
 }
 
-/// `echo` for the watched client, without a call.
-fn as_client_unseen(watched: &Watched, echo: &Echo) -> Echo {
-    Echo(watched.client.string_to_object(&echo.0.to_string()).unwrap())
-}
-
 #[test]
 fn an_asynchronous_call_passes_when_sent_and_when_answered() {
     let (server, echo, _noted) = echo::serve(&[]);
     let watched = watched_client(CLIENTS[0]);
-    let echo = as_client_unseen(&watched, &echo);
+    let echo = watched.view(&echo);
     for round in 0..3 {
         for (name, poll) in [
             ("double", "receive_reply double Successful"),
@@ -369,7 +373,7 @@ fn what_is_raised_ends_the_request_or_changes_its_end() {
         poa.the_poa_manager().activate().unwrap();
         let echo = poa.activate(echo::EchoServant::new().0).unwrap();
         let watched = watched_client(more);
-        let echo = as_client_unseen(&watched, &echo);
+        let echo = watched.view(&echo);
         let denied = "receive_exception double SystemException IDL:omg.org/CORBA/NO_PERMISSION:1.0";
 
         watched.raise("b send_request", Raise::System);
@@ -412,7 +416,7 @@ fn each_point_that_may_forwards() {
         let done = ["b receive_reply double Successful", "a receive_reply double Successful"];
 
         let watched = watched_client(more);
-        let echo = as_client_unseen(&watched, &gone);
+        let echo = watched.view(&gone);
         watched.raise("b send_request", Raise::Forward(goal.0.clone()));
         assert_eq!(echo.double(21).unwrap(), 42);
         watched.saw(&[start[0], start[1], forwarded, start[0], start[1], done[0], done[1]]);
@@ -420,7 +424,7 @@ fn each_point_that_may_forwards() {
         assert_eq!(echo.double(1).unwrap(), 2);
         watched.saw(&[start[0], start[1], done[0], done[1]]);
 
-        let echo = as_client_unseen(&watched, &gone);
+        let echo = watched.view(&gone);
         watched.raise("b receive_exception", Raise::Forward(goal.0.clone()));
         assert_eq!(echo.double(21).unwrap(), 42);
         let missing = "b receive_exception double SystemException \
@@ -428,7 +432,7 @@ fn each_point_that_may_forwards() {
         watched
             .saw(&[start[0], start[1], missing, forwarded, start[0], start[1], done[0], done[1]]);
 
-        let echo = as_client_unseen(&watched, &gone);
+        let echo = watched.view(&gone);
         watched.raise("b send_request", Raise::System);
         watched.raise("a receive_exception", Raise::Forward(goal.0.clone()));
         assert_eq!(echo.double(21).unwrap(), 42);
@@ -464,9 +468,9 @@ fn an_asynchronous_call_is_forwarded_and_ended() {
     watched.raise("a send_request", Raise::System);
     assert_eq!(call(&nowhere()).unwrap_err(), forbidden());
     watched.raise("a send_poll", Raise::System);
-    assert_eq!(call(&as_client_unseen(&watched, &goal)).unwrap_err(), forbidden());
+    assert_eq!(call(&watched.view(&goal)).unwrap_err(), forbidden());
     watched.raise("b receive_reply", Raise::System);
-    assert_eq!(call(&as_client_unseen(&watched, &goal)).unwrap_err(), forbidden());
+    assert_eq!(call(&watched.view(&goal)).unwrap_err(), forbidden());
     watched.raise("b receive_exception", Raise::System);
     assert_eq!(call(&nowhere()).unwrap_err(), forbidden());
     assert!(watched.script.lock().unwrap().is_empty(), "all of it was raised");
@@ -477,7 +481,7 @@ fn an_asynchronous_call_is_forwarded_and_ended() {
 fn a_request_takes_the_slots_of_its_thread_along() {
     let (server, echo, _noted) = echo::serve(&[]);
     let watched = watched_client(CLIENTS[0]);
-    let echo = as_client_unseen(&watched, &echo);
+    let echo = watched.view(&echo);
     let current = watched.client.pi_current();
     current.set_slot(watched.slot, Any::from_value::<i32>(&5).unwrap()).unwrap();
     echo.double(1).unwrap();

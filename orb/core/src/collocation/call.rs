@@ -12,10 +12,10 @@ use crate::client::{BindingRef, Invocation};
 use crate::handles::{Lent, View};
 use crate::neighbours::Here;
 use crate::policy::{CallPolicies, Effective, has_thread_overrides};
-use crate::portable_interceptor::{FlowEnd, Kind};
-use crate::server::{LocalRefusal, Reach, Servant, panic};
+use crate::portable_interceptor::{FlowEnd, Interruption, Kind, ServerWatch, Watch};
+use crate::server::{LocalRefusal, Reach, Servant, interceptor, panic};
 use crate::{Object, Operation, Orb};
-use corbie_giop::Attempts;
+use corbie_giop::{Attempts, ResponseFlags};
 use corbie_types::{SystemException, SystemExceptionKind};
 use std::any::TypeId;
 use std::cell::RefCell;
@@ -150,7 +150,7 @@ fn through(object: &Object, operation: &Operation, upcall: &mut dyn Upcall) -> C
         let Some(here) = locality::here(object, binding) else {
             return Ok(Answer::Done(Called::Elsewhere));
         };
-        let answer = attempt(object, binding, here, operation, upcall);
+        let answer = attempt(object, binding, here, operation, None, upcall);
         if let Answer::Done(Called::Done) = answer {
             object.note_bound();
         }
@@ -177,12 +177,13 @@ fn through_watched(
     }
     let invocation = Invocation::new(object, operation, &|_| Ok(()), policies);
     let upcall = RefCell::new(upcall);
-    let at = |binding: &BindingRef<'_>, attempts: &mut Attempts, _watch: &_| {
+    let at = |binding: &BindingRef<'_>, attempts: &mut Attempts, watch: &Arc<Watch>| {
         attempts.sent();
         let Some(here) = locality::here(object, binding) else {
             return Ok(Answer::Done(Called::Elsewhere));
         };
-        let answer = attempt(object, binding, here, operation, &mut **upcall.borrow_mut());
+        let mut upcall = upcall.borrow_mut();
+        let answer = attempt(object, binding, here, operation, Some(watch), &mut **upcall);
         if let Answer::Done(Called::Done) = answer {
             object.note_bound();
         }
@@ -214,6 +215,7 @@ fn attempt(
     binding: &BindingRef<'_>,
     here: &Here,
     operation: &Operation,
+    watch: Option<&Watch>,
     upcall: &mut dyn Upcall,
 ) -> Answer<Called> {
     let Some(orb) = here.orb(object.orb()) else { return Answer::Done(Called::Elsewhere) };
@@ -227,12 +229,25 @@ fn attempt(
         return Answer::Done(Called::Elsewhere);
     }
     let key = here.key(binding);
+    let mut passed = match orb.intercepts_requests() {
+        false => None,
+        true if !surely_met(object, binding).is_some_and(|servant| upcall.fits(&*servant)) => {
+            return Answer::Done(Called::Elsewhere);
+        }
+        true => Some(Passing::new(&orb, key, operation, watch)),
+    };
+    if let Some(refused) = passed.take_if(|passed| !passed.begin()) {
+        return refused.end(Answer::Done(Called::Done), upcall);
+    }
     let mut was_run = false;
     // Servant managers are application code: one that panics fails its one call.
     let called = catch_unwind(AssertUnwindSafe(|| {
-        adapter.call(key, operation.name(), &mut |servant| was_run |= upcall.run(&**servant))
+        adapter.call(key, operation.name(), &mut |servant| match &mut passed {
+            None => was_run |= upcall.run(&**servant),
+            Some(passed) => was_run |= passed.run(&**servant, upcall),
+        })
     }));
-    match called {
+    let answer = match called {
         Ok(Ok(())) if was_run => Answer::Done(Called::Done),
         // What a servant manager raises afterwards replaces the outcome.
         Ok(Err(LocalRefusal::Raised(exception))) if was_run => {
@@ -244,6 +259,62 @@ fn attempt(
         Ok(Err(LocalRefusal::Raised(_))) if is_closing() => Answer::Done(Called::Elsewhere),
         Ok(Err(LocalRefusal::Raised(exception))) => refused(&orb, key, exception),
         Err(payload) => Answer::Raised(panic::panicked(operation.name(), None, &*payload)),
+    };
+    match passed {
+        None => answer,
+        Some(passed) => passed.end(answer, upcall),
+    }
+}
+
+/// A call on its way past the interceptors of the server.
+struct Passing<'w> {
+    watch: ServerWatch,
+    client: Option<&'w Watch>,
+    /// What an interceptor raised before the upcall.
+    refusal: Option<Interruption>,
+}
+
+impl<'w> Passing<'w> {
+    fn new(orb: &Orb, key: &[u8], operation: &Operation, client: Option<&'w Watch>) -> Self {
+        let contexts = client.map_or_else(Vec::new, Watch::added);
+        let watch =
+            interceptor::watch(orb, key, operation.name(), ResponseFlags::WithTarget, contexts);
+        Passing { watch, client, refusal: None }
+    }
+
+    /// Whether the call goes on.
+    fn begin(&mut self) -> bool {
+        self.refusal = self.watch.begin().err();
+        self.refusal.is_none()
+    }
+
+    /// Makes the upcall, unless interceptors refuse it; whether the call has come to its servant.
+    fn run(&mut self, servant: &dyn Servant, upcall: &mut dyn Upcall) -> bool {
+        self.refusal = self.watch.receive_request(&servant).err();
+        let _slots = self.watch.slots_for_upcall();
+        self.refusal.is_some() || upcall.run(servant)
+    }
+
+    /// What the caller gets.
+    fn end(self, answer: Answer<Called>, upcall: &dyn Upcall) -> Answer<Called> {
+        let is_refused = self.refusal.is_some();
+        let end = match (self.refusal, &answer) {
+            (Some(refusal), _) => refusal.into(),
+            (None, Answer::Done(Called::Done)) => upcall.ending(),
+            (None, Answer::Done(Called::Raised(exception)) | Answer::Raised(exception)) => {
+                FlowEnd::SystemException(exception.clone())
+            }
+            (None, _) => FlowEnd::WithoutReply,
+        };
+        let changed = self.watch.end(end.clone());
+        if let Some(client) = self.client {
+            client.note_contexts(self.watch.reply_contexts());
+        }
+        match changed.or(is_refused.then_some(end)) {
+            Some(FlowEnd::SystemException(exception)) => Answer::Done(Called::Raised(exception)),
+            Some(FlowEnd::Forward(to)) => Answer::forward(to.ior().clone()),
+            _ => answer,
+        }
     }
 }
 
@@ -279,6 +350,9 @@ fn make_shortcut(object: &Object, interface: TypeId) {
     let binding = BindingRef::Own(binding);
     let Some(here) = locality::here(object, &binding) else { return };
     let orb = here.orb(object.orb());
+    if orb.as_ref().is_none_or(|orb| orb.intercepts_requests()) {
+        return;
+    }
     let adapter = orb.as_ref().and_then(|orb| orb.server().adapter.get());
     match adapter.and_then(|adapter| adapter.active_object(here.key(&binding))) {
         Some(Reach::Straight(active)) => shortcuts.add(&active, show, interface, generation),

@@ -164,6 +164,11 @@ impl Watch {
         self.state.lock().received = service_contexts::copied(contexts);
     }
 
+    /// The call was no message: these came back.
+    pub(crate) fn note_contexts(&self, contexts: Vec<ServiceContext>) {
+        self.state.lock().received = contexts;
+    }
+
     /// Shows the request to the interceptors.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 //! makes from then on.
 
 use super::registration::Registration;
-use super::{ClientRequestInterceptor, SlotId};
+use super::{ClientRequestInterceptor, ServerRequestInterceptor, SlotId};
 use crate::{InvalidName, Object, Orb};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_types::{SystemException, minor};
@@ -141,10 +141,22 @@ impl OrbInitInfo<'_> {
         Ok(())
     }
 
+    /// Has `interceptor` see all requests that the ORB serves, behind those that were added before.
+    ///
+    /// # Errors
+    /// [`OrbInitError::DuplicateName`].
+    pub fn add_server_request_interceptor(
+        &mut self,
+        interceptor: Arc<dyn ServerRequestInterceptor>,
+    ) -> Result<(), OrbInitError> {
+        check_name(self.registered.server.iter().map(|one| one.name()), interceptor.name())?;
+        self.registered.server.push(interceptor);
+        Ok(())
+    }
+
     /// A new slot of PICurrent.
     pub fn allocate_slot_id(&mut self) -> SlotId {
-        self.registered.slots += 1;
-        self.registered.slots - 1
+        self.orb.interceptors().add_slot()
     }
 }
 
@@ -160,12 +172,13 @@ fn check_name<'n>(
 
 impl fmt::Debug for OrbInitInfo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Registration { client, slots, .. } = &self.registered;
+        let Registration { client, server } = &self.registered;
         let client: Vec<_> = client.iter().map(|one| one.name()).collect();
+        let server: Vec<_> = server.iter().map(|one| one.name()).collect();
         f.debug_struct("OrbInitInfo")
             .field("orb_id", &self.orb_id())
             .field("client", &client)
-            .field("slots", slots)
+            .field("server", &server)
             .finish_non_exhaustive()
     }
 }
@@ -203,6 +216,9 @@ impl Orb {
         info.is_post_init = true;
         for initializer in &all {
             initializer.post_init(&mut info)?;
+        }
+        if !info.registered.server.is_empty() {
+            self.expect_interceptors();
         }
         self.interceptors().set(info.registered);
         // What references have joined until now knows nothing of interceptors.

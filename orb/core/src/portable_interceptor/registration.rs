@@ -1,7 +1,7 @@
 //! What an ORB has in interceptors: registered by its initializers, unchanged afterwards. Read by
 //! the client and by the infos.
 
-use super::{ClientRequestInterceptor, Interceptor, PiCurrent, SlotId};
+use super::{ClientRequestInterceptor, Interceptor, PiCurrent, ServerRequestInterceptor, SlotId};
 use crate::Orb;
 use crate::handles::Part;
 use corbie_types::SystemException;
@@ -18,6 +18,8 @@ static ORBS: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct OrbInterceptors {
     number: u64,
     registered: OnceLock<Registration>,
+    /// How many slots PICurrent has.
+    slots: Arc<AtomicU32>,
     /// The id of the next request that interceptors see, on either side.
     next_request: AtomicU32,
     is_destroyed: AtomicBool,
@@ -27,7 +29,7 @@ pub(crate) struct OrbInterceptors {
 #[derive(Clone, Default)]
 pub(crate) struct Registration {
     pub(crate) client: Vec<Arc<dyn ClientRequestInterceptor>>,
-    pub(crate) slots: SlotId,
+    pub(crate) server: Vec<Arc<dyn ServerRequestInterceptor>>,
 }
 
 impl Default for OrbInterceptors {
@@ -35,6 +37,7 @@ impl Default for OrbInterceptors {
         OrbInterceptors {
             number: ORBS.fetch_add(1, Ordering::Relaxed),
             registered: OnceLock::new(),
+            slots: Arc::default(),
             next_request: AtomicU32::new(0),
             is_destroyed: AtomicBool::new(false),
         }
@@ -51,12 +54,25 @@ impl OrbInterceptors {
 
     /// How many slots PICurrent has.
     pub(crate) fn slot_count(&self) -> SlotId {
-        self.registered.get().map_or(0, |registered| registered.slots)
+        self.slots.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_slot(&self) -> SlotId {
+        self.slots.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn current(&self) -> PiCurrent {
+        PiCurrent::new(self.number, Arc::clone(&self.slots))
     }
 
     /// Those that see requests go out.
     pub(crate) fn client(&self) -> &[Arc<dyn ClientRequestInterceptor>] {
         self.registered.get().map_or(&[], |registered| &registered.client)
+    }
+
+    /// Those that see requests come in.
+    pub(crate) fn server(&self) -> &[Arc<dyn ServerRequestInterceptor>] {
+        self.registered.get().map_or(&[], |registered| &registered.server)
     }
 
     /// An id that no other request has which interceptors see now.
@@ -74,8 +90,9 @@ impl OrbInterceptors {
         if self.is_destroyed.swap(true, Ordering::Relaxed) {
             return;
         }
-        for interceptor in self.client() {
-            let interceptor: &dyn Interceptor = &**interceptor;
+        let client = self.client().iter().map(|one| -> &dyn Interceptor { &**one });
+        let server = self.server().iter().map(|one| -> &dyn Interceptor { &**one });
+        for interceptor in client.chain(server) {
             super::flow::quiet(|| interceptor.destroy());
         }
     }

@@ -10,6 +10,8 @@ use corbie_types::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of a slot (`PortableInterceptor::SlotId`).
 pub type SlotId = u32;
@@ -105,11 +107,12 @@ impl Drop for SlotScope {
 #[derive(Clone, Debug)]
 pub struct PiCurrent {
     orb: u64,
-    count: SlotId,
+    /// How many slots there are.
+    count: Arc<AtomicU32>,
 }
 
 impl PiCurrent {
-    pub(crate) fn new(orb: u64, count: SlotId) -> Self {
+    pub(crate) fn new(orb: u64, count: Arc<AtomicU32>) -> Self {
         PiCurrent { orb, count }
     }
 
@@ -118,7 +121,7 @@ impl PiCurrent {
     /// # Errors
     /// [`InvalidSlot`].
     pub fn get_slot(&self, id: SlotId) -> Result<Any, InvalidSlot> {
-        of_this_thread(self.orb).get(id, self.count)
+        of_this_thread(self.orb).get(id, self.count.load(Ordering::Relaxed))
     }
 
     /// Puts `data` into the slot of this thread: requests that it makes from now on take it along.
@@ -127,7 +130,7 @@ impl PiCurrent {
     /// [`InvalidSlot`].
     pub fn set_slot(&self, id: SlotId, data: Any) -> Result<(), InvalidSlot> {
         let mut slots = of_this_thread(self.orb);
-        slots.set(id, data, self.count)?;
+        slots.set(id, data, self.count.load(Ordering::Relaxed))?;
         exchange(self.orb, slots);
         Ok(())
     }
@@ -138,8 +141,7 @@ impl Orb {
     /// the same ([`PiCurrent::narrow`]).
     #[must_use]
     pub fn pi_current(&self) -> PiCurrent {
-        let interceptors = self.interceptors();
-        PiCurrent::new(interceptors.number(), interceptors.slot_count())
+        self.interceptors().current()
     }
 }
 
@@ -149,7 +151,8 @@ mod tests {
 
     #[test]
     fn slots_are_of_a_thread_and_of_an_orb() {
-        let (one, other) = (PiCurrent::new(101, 2), PiCurrent::new(102, 2));
+        let two = || Arc::new(AtomicU32::new(2));
+        let (one, other) = (PiCurrent::new(101, two()), PiCurrent::new(102, two()));
         one.set_slot(1, Any::string("a").expect("is text")).expect("there are two");
         assert_eq!(one.get_slot(1).expect("is there").extract::<String>().expect("is text"), "a");
         assert_eq!(one.get_slot(0), Ok(Any::default()));

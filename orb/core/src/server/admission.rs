@@ -22,7 +22,8 @@ pub(crate) fn serve(
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     admit(orb, connection, request)?;
-    serve_admitted(orb, request)
+    // An interceptor may have sent the client to another object.
+    if request.is_answered() { Ok(()) } else { serve_admitted(orb, request) }
 }
 
 /// As [`serve`], for a request that waited since: settles only whether there is still time.
@@ -66,8 +67,11 @@ fn admit(
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     access::check(orb, connection, request)?;
-    if orb.server().interceptors.exist() {
+    if orb.server().interceptors.exist() || orb.intercepts_requests() {
         Intercepted::receive(request)?;
+        if request.is_answered() {
+            return Ok(());
+        }
     }
     if let Some(policies) = request.invocation_policies()? {
         policies.check_in_time(request.operation(), request.response_expected())?;

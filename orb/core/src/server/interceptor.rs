@@ -5,9 +5,12 @@
 //! `ServerRequest::defer` on in the `ResponseHandler`. Without interceptors that is a null pointer,
 //! and a request costs one branch. The interceptors of CORBA 3.3 P1 §16 build on this.
 
-use crate::Orb;
-use crate::server::ServerRequest;
-use corbie_giop::ReplyStatus;
+use crate::portable_interceptor::{
+    FlowEnd, Interruption, Received, ServerWatch, ServiceContext, TargetInterface, copied,
+};
+use crate::server::{Servant, ServerRequest};
+use crate::{Object, Orb};
+use corbie_giop::{ReplyStatus, ResponseFlags};
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::any::Any;
@@ -75,7 +78,7 @@ impl Outcome<'_> {
     }
 }
 
-/// The interceptors of an ORB.
+/// The interceptors of an ORB that are not portable.
 #[derive(Default)]
 pub(crate) struct Interceptors(OnceLock<Vec<Arc<dyn ServerInterceptor>>>);
 
@@ -88,6 +91,18 @@ impl Interceptors {
 
     fn all(&self) -> &[Arc<dyn ServerInterceptor>] {
         self.0.get().filter(|_| self.exist()).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Orb {
+    /// Portable interceptors will see the requests that this ORB serves.
+    pub(crate) fn expect_interceptors(&self) {
+        self.server().attention.want_interceptors();
+    }
+
+    /// Whether portable interceptors see the requests that this ORB serves.
+    pub(crate) fn intercepts_requests(&self) -> bool {
+        cfg!(feature = "interceptors") && !self.interceptors().server().is_empty()
     }
 }
 
@@ -120,11 +135,15 @@ impl Orb {
     }
 }
 
-/// The states of one request, in the order of their interceptors: of those that saw it.
-pub(crate) struct Intercepted(Vec<RequestState>);
+/// What interceptors have of one request: the states of those that saw it, in the order of their
+/// interceptors, and its way past the portable ones.
+pub(crate) struct Intercepted {
+    states: Vec<RequestState>,
+    watch: Option<Arc<ServerWatch>>,
+}
 
 impl Intercepted {
-    /// Shows `request` to the interceptors of its ORB.
+    /// Shows `request` to the interceptors of its ORB. A portable one may have answered it.
     ///
     /// # Errors
     /// What the first raised that did not let it pass.
@@ -144,19 +163,83 @@ impl Intercepted {
                 }
             }
         }
-        request.set_intercepted(Box::new(Intercepted(states)));
-        outcome
+        let is_watched = outcome.is_ok() && orb.intercepts_requests();
+        let watch = is_watched.then(|| Arc::new(watch_of(request)));
+        request.set_intercepted(Box::new(Intercepted { states, watch: watch.clone() }));
+        outcome?;
+        match watch.map_or(Ok(()), |watch| watch.begin()) {
+            Ok(()) => Ok(()),
+            Err(Interruption::System(exception)) => Err(exception),
+            Err(Interruption::Forward(to)) => request.forward(&to.forward),
+        }
+    }
+
+    /// Its way past the portable interceptors.
+    pub(crate) fn watch(&self) -> Option<&Arc<ServerWatch>> {
+        self.watch.as_ref()
     }
 
     /// The request was answered.
     #[cold]
     pub(crate) fn done(self, orb: &Orb, request: &AnsweredRequest<'_>) {
-        let seen = orb.server().interceptors.all().iter().zip(self.0);
+        if let Some(watch) = &self.watch {
+            // Nothing, where they have seen an answer.
+            watch.end(FlowEnd::WithoutReply);
+        }
+        let seen = orb.server().interceptors.all().iter().zip(self.states);
         for (interceptor, state) in seen.rev() {
             let done = || interceptor.request_done(request, state);
             if catch_unwind(AssertUnwindSafe(done)).is_err() {
                 tracing::error!(operation = request.operation, "an interceptor panicked");
             }
+        }
+    }
+}
+
+fn watch_of(request: &ServerRequest<'_>) -> ServerWatch {
+    let contexts = copied(&request.request_contexts());
+    let (orb, key) = (request.orb(), request.object_key());
+    watch(orb, key, request.operation(), request.response(), contexts)
+}
+
+/// The way of a request to the object with this key.
+pub(crate) fn watch(
+    orb: &Orb,
+    object_key: &[u8],
+    operation: &str,
+    response: ResponseFlags,
+    contexts: Vec<ServiceContext>,
+) -> ServerWatch {
+    let (mut path, mut object_id) = (Vec::new(), Vec::new());
+    if let Some(adapter) = orb.server().adapter.get() {
+        adapter.name(object_key, &mut |names, id| {
+            (path, object_id) = (names.to_vec(), id.to_vec());
+        });
+    }
+    ServerWatch::new(Received { orb, operation, response, contexts, path, object_id })
+}
+
+impl TargetInterface for &dyn Servant {
+    fn most_derived(&self) -> String {
+        self._repository_id().to_owned()
+    }
+
+    fn is_a(&self, repository_id: &str) -> bool {
+        self._is_a(repository_id)
+    }
+}
+
+impl Outcome<'_> {
+    /// As portable interceptors see it; `forward`: where the client is sent.
+    pub(crate) fn as_end(&self, forward: Option<&Object>) -> FlowEnd {
+        match (self, forward) {
+            (Outcome::Results, _) => FlowEnd::Results,
+            (Outcome::UserException(id), _) => FlowEnd::UserException((*id).to_owned()),
+            (Outcome::SystemException(exception), _) => {
+                FlowEnd::SystemException((*exception).clone())
+            }
+            (Outcome::Forward, Some(object)) => FlowEnd::Forward(object.clone()),
+            (Outcome::Forward, None) | (Outcome::NoReply, _) => FlowEnd::WithoutReply,
         }
     }
 }

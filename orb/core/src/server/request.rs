@@ -8,7 +8,7 @@
 use crate::policy::InvocationPolicies;
 use crate::portable_interceptor::ServiceContext;
 use crate::server::held::{self, HeldRequest};
-use crate::server::interceptor::{AnsweredRequest, Intercepted, Outcome};
+use crate::server::interceptor::{Intercepted, Outcome};
 use crate::server::service_contexts::RequestContext;
 use crate::server::{ResponseHandler, ServerConnection, current, panic};
 use crate::{Object, Orb};
@@ -23,6 +23,10 @@ use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
+
+mod intercepted;
+
+pub(crate) use intercepted::{check_body, settle};
 
 /// One request on its way through the server.
 pub struct ServerRequest<'r> {
@@ -325,6 +329,11 @@ impl<'r> ServerRequest<'r> {
     /// # Errors
     /// As [`ServerRequest::reply`].
     pub fn forward(&mut self, object: &Object) -> Result<(), SystemException> {
+        if self.carried.intercepted.is_some() && self.progress == Progress::Unanswered {
+            self.postinvoke()?;
+            let body: Body<'_, '_> = &|e| Ior::encode(object.ior(), e);
+            return self.answer_intercepted(Outcome::Forward, Some(object), body);
+        }
         self.answer(Outcome::Forward, &|e| Ior::encode(object.ior(), e))
     }
 
@@ -372,6 +381,9 @@ impl<'r> ServerRequest<'r> {
         if self.postinvoke.is_some() {
             self.postinvoke()?;
         }
+        if self.carried.intercepted.is_some() {
+            return self.answer_intercepted(outcome, None, body);
+        }
         if self.response != ResponseFlags::None
             && let Some(connection) = self.connection
         {
@@ -383,24 +395,7 @@ impl<'r> ServerRequest<'r> {
                 .map_err(unwritable)?;
         }
         self.progress = Progress::Answered;
-        if self.carried.intercepted.is_some() {
-            let waits = self.response != ResponseFlags::None;
-            self.tell_interceptors(if waits { outcome } else { Outcome::NoReply });
-        }
         Ok(())
-    }
-
-    /// What interceptors keep of the request from now on.
-    pub(crate) fn set_intercepted(&mut self, intercepted: Box<Intercepted>) {
-        self.carried.intercepted = Some(intercepted);
-    }
-
-    #[cold]
-    fn tell_interceptors(&mut self, outcome: Outcome<'_>) {
-        let Some(intercepted) = self.carried.intercepted.take() else { return };
-        let (operation, request_id) = (self.operation(), self.header.request_id);
-        let answered = AnsweredRequest { operation, request_id, peer: self.peer(), outcome };
-        intercepted.done(self.orb, &answered);
     }
 
     /// The servant has returned: sends the exception it ended with, if any.

@@ -6,7 +6,7 @@
 //!
 //! [`ServerRequest::defer`]: crate::server::ServerRequest::defer
 
-use crate::portable_interceptor::ServiceContext;
+use crate::portable_interceptor::{FlowEnd, ServiceContext};
 use crate::server::interceptor::{AnsweredRequest, Outcome};
 use crate::server::operation_name::OperationName;
 use crate::server::request::{self, Body, Carried, ReplyTo, Sent, peer_of, second_answer};
@@ -155,7 +155,14 @@ impl ResponseHandler {
     /// # Errors
     /// As [`ResponseHandler::reply`].
     pub fn forward(mut self, object: &Object) -> Result<(), SystemException> {
-        self.answer(Outcome::Forward, &|e| Ior::encode(object.ior(), e))
+        let body: Body<'_, '_> = &|e| Ior::encode(object.ior(), e);
+        if self.carried.intercepted.is_some() && self.progress == Progress::Unanswered {
+            let patience = Patience::Queue;
+            return self
+                .answer_intercepted(Outcome::Forward, Some(object), body, patience)
+                .map(drop);
+        }
+        self.answer(Outcome::Forward, body)
     }
 
     /// Whether the connection of the client is closed, so that an answer would not arrive. `true`
@@ -203,9 +210,7 @@ impl ResponseHandler {
     /// Has `context` go back with the reply, whether that brings results or an exception; instead
     /// of one that was set with the same id.
     pub fn set_reply_context(&self, context: ServiceContext) {
-        let connection = self.connection.as_ref();
-        let nothing = || RequestContext::new(connection, &ServiceContexts::EMPTY);
-        self.carried.context.get_or_init(nothing).set_reply(context);
+        self.context_to_write().set_reply(context);
     }
 
     /// What is kept of the service contexts of its request, if anything is.
@@ -233,20 +238,65 @@ impl ResponseHandler {
         if self.progress != Progress::Unanswered {
             return Err(second_answer(self.operation()));
         }
+        if self.carried.intercepted.is_some() {
+            return self.answer_intercepted(outcome, None, body, patience);
+        }
         // A body that panics leaves it unanswered, so that the client gets NO_RESPONSE.
         let sent = self.send(outcome.status(), body, patience);
+        if !matches!(sent, Ok(Sent::NoRoom)) {
+            self.progress = Progress::Answered;
+        }
+        sent
+    }
+
+    /// The same past interceptors. `forward`: where the client is sent.
+    #[cold]
+    fn answer_intercepted(
+        &mut self,
+        outcome: Outcome<'_>,
+        forward: Option<&Object>,
+        body: Body<'_, '_>,
+        patience: Patience,
+    ) -> Result<Sent, SystemException> {
+        let waits = self.to.response != ResponseFlags::None && !self.is_client_gone();
+        let connection = self.connection.as_deref().filter(|_| waits);
+        let check = |connection| request::check_body(connection, &self.to, body);
+        let checked = connection.map_or(Ok(()), check).map_err(request::unwritable);
+        let outcome = checked.as_ref().map_or_else(Outcome::SystemException, |()| outcome);
+        let watch = self.carried.intercepted.as_ref().and_then(|one| one.watch()).cloned();
+        let settled = watch.and_then(|watch| {
+            let end = if waits { outcome.as_end(forward) } else { FlowEnd::WithoutReply };
+            request::settle(&watch, end, || self.context_to_write())
+        });
+        let (outcome, sent) = match (&settled, &checked) {
+            (Some(FlowEnd::SystemException(exception)), _) | (None, Err(exception)) => {
+                let body: Body<'_, '_> = &|e| exception.encode_reply(e);
+                let outcome = Outcome::SystemException(exception);
+                (outcome, self.send(outcome.status(), body, patience))
+            }
+            (Some(FlowEnd::Forward(object)), _) => {
+                let body: Body<'_, '_> = &|e| Ior::encode(object.ior(), e);
+                (Outcome::Forward, self.send(ReplyStatus::LocationForward, body, patience))
+            }
+            _ => (outcome, self.send(outcome.status(), body, patience)),
+        };
         if matches!(sent, Ok(Sent::NoRoom)) {
             return sent;
         }
         self.progress = Progress::Answered;
-        if self.carried.intercepted.is_some() {
-            self.tell_interceptors(match &sent {
-                Ok(_) if self.response_expected() => outcome,
-                Err(exception) if !self.is_client_gone() => Outcome::SystemException(exception),
-                _ => Outcome::NoReply,
-            });
-        }
-        sent
+        self.tell_interceptors(match &sent {
+            Ok(_) if self.response_expected() => outcome,
+            Err(exception) if !self.is_client_gone() => Outcome::SystemException(exception),
+            _ => Outcome::NoReply,
+        });
+        checked.and(sent)
+    }
+
+    /// Its service contexts and those of its reply.
+    fn context_to_write(&self) -> &Arc<RequestContext> {
+        let connection = self.connection.as_ref();
+        let nothing = || RequestContext::new(connection, &ServiceContexts::EMPTY);
+        self.carried.context.get_or_init(nothing)
     }
 
     #[cold]
