@@ -5,7 +5,7 @@
 // The task runner is a program: printing is its job.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-// layers: process terminal < tidy < delegate lines package quick_start tools < tutorial < test
+// layers: process terminal < tidy < delegate lines package quick_start test_programs tools < tutorial < test
 mod delegate;
 mod lines;
 mod package;
@@ -13,6 +13,7 @@ mod process;
 mod quick_start;
 mod terminal;
 mod test;
+mod test_programs;
 mod tidy;
 mod tools;
 mod tutorial;

@@ -46,11 +46,21 @@ impl Program {
     /// # Errors
     /// As `run`.
     pub(crate) fn run_seeing(&self, mut see: impl FnMut(&str)) -> Result<(), String> {
+        self.run_reading(|line| {
+            println!("{line}");
+            see(line);
+        })
+    }
+
+    /// Runs it, showing each line of its standard output to `see` only.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub(crate) fn run_reading(&self, mut see: impl FnMut(&str)) -> Result<(), String> {
         let mut child =
             self.command().stdout(Stdio::piped()).spawn().map_err(|e| self.not_started(&e))?;
         if let Some(output) = child.stdout.take() {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
-                println!("{line}");
                 see(&line);
             }
         }

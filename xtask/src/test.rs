@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::process::Program;
 use crate::terminal::say;
-use crate::{delegate, quick_start, tidy, tools, tutorial};
+use crate::test_programs::Counts;
+use crate::{delegate, quick_start, test_programs, tidy, tools, tutorial};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,45 +247,11 @@ fn tests(root: &Path) -> Outcome {
     for sentence in tools::peers_missing(root) {
         println!("{sentence}");
     }
-    let line = "cargo test --quiet --workspace --no-fail-fast";
-    let mut counts = Counts::default();
-    let result = Program::new(root, line).run_seeing(|line| counts.see(line));
-    let Counts { passed, failed, ignored } = counts;
+    let (Counts { passed, failed, ignored }, result) = test_programs::run(root);
     let note = if ignored == 0 { String::new() } else { format!("({ignored} ignored)") };
     match result {
         Ok(()) => Outcome::Passed { tests: passed, note },
         Err(why) => Outcome::Failed { tests: failed, passed, why },
-    }
-}
-
-/// Sums of cargo's `test result:` lines.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    ignored: usize,
-}
-
-impl Counts {
-    fn see(&mut self, line: &str) {
-        let Some(result) = line.trim_start().strip_prefix("test result: ") else {
-            return;
-        };
-        for part in result.split([';', '.']) {
-            let mut words = part.split_whitespace();
-            let (Some(number), Some(what)) = (words.next(), words.next()) else {
-                continue;
-            };
-            let Ok(number) = number.parse::<usize>() else {
-                continue;
-            };
-            match what {
-                "passed" => self.passed += number,
-                "failed" => self.failed += number,
-                "ignored" => self.ignored += number,
-                _ => {}
-            }
-        }
     }
 }
 
@@ -368,15 +335,6 @@ fn interop(root: &Path) -> Outcome {
 #[cfg(test)]
 mod tests_of_test {
     use super::*;
-
-    #[test]
-    fn cargo_results_are_summed() {
-        let mut counts = Counts::default();
-        counts.see("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out");
-        counts.see("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; finished");
-        counts.see("a line of the test's own: 9 passed; 9 failed");
-        assert_eq!(counts, Counts { passed: 15, failed: 2, ignored: 1 });
-    }
 
     #[test]
     fn totals_count_steps_without_tests_as_one_and_missing_only_when_strict() {

@@ -56,7 +56,7 @@ mod tests {
             let lines = check(&Project::of_texts(&files)).into_iter().map(|v| v.line);
             lines.collect::<Vec<_>>()
         };
-        assert_eq!(found("fn f() { (A, B, C); }", "fn f() { (A, B, C); }"), []);
+        assert_eq!(found("fn f() { (A, B, C); }", "fn f() { (A, B, C); }"), Vec::<usize>::new());
         assert_eq!(found("fn f() { (A, B); }", "fn f() { (A, C); }"), [4, 5]);
     }
 }
