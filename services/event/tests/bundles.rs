@@ -90,8 +90,10 @@ fn takes_all() -> Does {
     Box::new(|_| Ok(()))
 }
 
+/// What a busy machine delays is not pushed again, which would bring events twice.
 fn blocking() -> ChannelQos {
-    ChannelQos { when_full: Overflow::BlockSupplier, window: 4, ..ChannelQos::default() }
+    let when_full = Overflow::BlockSupplier;
+    ChannelQos { when_full, window: 4, push_timeout: PATIENCE, ..ChannelQos::default() }
 }
 
 fn supply(fixture: &Fixture, values: std::ops::Range<i32>) -> Supplier {

@@ -22,8 +22,11 @@ pub fn sending_ends_when_it_was_said(subject: &dyn TransportSubject) {
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         begun.elapsed()
     };
-    // A busy machine may wake the thread late.
-    let times: Vec<_> = (0..5).map(|_| taken()).collect();
+    // A busy machine may wake the thread late: it has twenty attempts to be in time once.
+    let mut times = vec![];
+    while times.len() < 20 && times.last().is_none_or(|time| *time >= SAID.mul_f64(1.05)) {
+        times.push(taken());
+    }
     assert!(times.iter().all(|time| *time >= SAID), "{times:?}");
     assert!(times.iter().any(|time| *time < SAID.mul_f64(1.05)), "{times:?}");
 }
