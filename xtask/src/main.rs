@@ -5,7 +5,8 @@
 // The task runner is a program: printing is its job.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-// layers: process terminal < tidy < delegate lines package quick_start test_programs tools < tutorial < test
+// layers: process terminal < tidy < delegate lines package quick_start test_programs tools <
+// tutorial < test
 mod delegate;
 mod lines;
 mod package;
