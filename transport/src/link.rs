@@ -236,6 +236,17 @@ impl Link {
         }
     }
 
+    /// Whether octets leave the machine as they are. Of a transport of an application, the
+    /// application knows.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Link::Tcp(_))
+    }
+
+    /// Whether octets are encrypted on their way.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self, Link::Plugged(link) if link.is_encrypted())
+    }
+
     /// All that is known of the peer; of a certificate nothing before the first octet came.
     pub fn identity(&self) -> PeerIdentity {
         let certificate = match self {

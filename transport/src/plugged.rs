@@ -164,6 +164,11 @@ pub trait PluggedLink: Send + Sync + fmt::Debug {
     /// As `Link::is_stale`: whether octets or the end can be received, without taking them.
     fn is_stale(&self) -> bool;
 
+    /// Whether octets are encrypted on their way.
+    fn is_encrypted(&self) -> bool {
+        false
+    }
+
     /// As `Link::has_input`: whether octets were taken from the descriptor that `receive` has not
     /// given out yet.
     fn has_input(&self) -> bool {

@@ -4,8 +4,9 @@
 
 mod echo;
 
+use corbie::policy::{Policy, PolicyError, SetOverrideType};
 use corbie::types::{Component, SystemException, SystemExceptionKind, minor};
-use corbie::{CompletionStatus, Orb};
+use corbie::{CompletionStatus, Lifespan, Orb, PoaError, PoaPolicy, TlsProtection};
 use corbie_testkit::CapturedLog;
 use corbie_testkit::certificates::{Authority, Folder, Issued, Validity};
 use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread};
@@ -351,4 +352,90 @@ fn an_orb_knows_until_when_its_certificate_is_good() {
     let over = site.authority.issue_for("no more", &[], Validity::Over);
     assert!(of(&over).certificate_expiry().unwrap() < now);
     assert!(log.line_with(&["no more", "has expired", "renew it"], PATIENCE).is_some());
+}
+
+/// The object that `reference` leads to, at another address of the server of the same ORB.
+fn at(client: &Orb, reference: &Echo, protocol: &str, address: &str) -> Echo {
+    let key = reference.0.object_key().unwrap();
+    let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
+    let url = format!("corbaloc:{protocol}:1.2@{address}/{key}");
+    Echo(client.string_to_object(&url).unwrap())
+}
+
+#[test]
+fn a_poa_requires_tls_or_forbids_it_whatever_the_reference_says() {
+    let site = Site::new();
+    let both = ["-ORBListenEndpoints", "iiop://127.0.0.1:0,ssliop://127.0.0.1:0"];
+    let (server, offered) = site.serve(&site.server, &both);
+    let addresses = offered.0.ior().iiop_profiles().unwrap().remove(0);
+    let (plain, secure) = (addresses.addresses().remove(0), addresses.tls_addresses().remove(0));
+    let (plain, secure) = (plain.to_string(), secure.to_string());
+    let root = server.root_poa().unwrap();
+    let client = site.client(&[]);
+    let under = |name: &str, policies: &[PoaPolicy]| {
+        let poa = root.create_poa(name, Some(&root.the_poa_manager()), policies).unwrap();
+        poa.activate(EchoServant::new().0).unwrap()
+    };
+    let required = under("safe", &[TlsProtection::Required.into()]);
+    let profile = required.0.ior().iiop_profiles().unwrap().remove(0);
+    assert_eq!((profile.port, profile.addresses().len()), (0, 1), "no plain address");
+    assert_eq!(profile.tls_addresses().len(), 1);
+    assert_eq!(as_client(&client, &required).double(2).unwrap(), 4);
+    assert_eq!(at(&client, &required, "ssliop", &secure).double(2).unwrap(), 4);
+    let refused = at(&client, &required, "iiop", &plain).double(2).unwrap_err();
+    assert_eq!(refused.minor, minor::NO_PERMISSION_TLS_NEEDED, "{refused}");
+    assert_eq!(refused.completed, CompletionStatus::No);
+    let forbidden = under("plain", &[TlsProtection::Forbidden.into()]);
+    let profile = forbidden.0.ior().iiop_profiles().unwrap().remove(0);
+    assert!(profile.tls_addresses().is_empty() && profile.port != 0);
+    assert_eq!(as_client(&client, &forbidden).double(2).unwrap(), 4);
+    let refused = at(&client, &forbidden, "ssliop", &secure).double(2).unwrap_err();
+    assert_eq!(refused.minor, minor::NO_PERMISSION_TLS_NEEDED, "{refused}");
+    for address in [("iiop", &plain), ("ssliop", &secure)] {
+        assert_eq!(at(&client, &offered, address.0, address.1).double(2).unwrap(), 4);
+    }
+    server.shutdown(true);
+    // What cannot be is refused when the POA is made.
+    let (server, _) = site.serve(&site.server, &["-ORBListenEndpoints", "iiop://127.0.0.1:0"]);
+    let root = server.root_poa().unwrap();
+    let policies = [Lifespan::Persistent.into(), TlsProtection::Required.into()];
+    let refused = root.create_poa("safe", None, &policies).unwrap_err();
+    assert!(matches!(refused, PoaError::InvalidPolicy { index: 1, .. }), "{refused}");
+    server.shutdown(true);
+}
+
+#[test]
+fn a_reference_requires_tls_or_forbids_it_by_policy() {
+    let site = Site::new();
+    let both = ["-ORBListenEndpoints", "iiop://127.0.0.1:0,ssliop://127.0.0.1:0"];
+    let (server, echo) = site.serve(&site.server, &both);
+    let root = server.root_poa().unwrap();
+    let safe = [TlsProtection::Required.into()];
+    let safe = root.create_poa("safe", Some(&root.the_poa_manager()), &safe).unwrap();
+    let safe = safe.activate(EchoServant::new().0).unwrap();
+    // A client without certificates calls in plain text; not where its policy is another.
+    let bare = as_client(&orb(&[], &[]), &echo);
+    assert_eq!(bare.double(2).unwrap(), 4);
+    let by = |echo: &Echo, protection| {
+        let policy = [Policy::TlsProtection(protection)];
+        Echo(echo.0.set_policy_overrides(&policy, SetOverrideType::Add).unwrap())
+    };
+    let refused = by(&bare, TlsProtection::Required).double(2).unwrap_err();
+    assert_refused(&refused, &["tls_trust (-ORBTlsTrust)"]);
+    assert_eq!(bare.double(2).unwrap(), 4, "the other reference is as it was");
+    // Forwards do not lead out of it: a plain name sends the client on to what requires TLS.
+    let client = site.client(&[]);
+    server.bind_object_key("safe", &safe.0);
+    let plain = server.listen_addresses()[0];
+    let named = client.string_to_object(&format!("corbaloc::{plain}/safe")).unwrap();
+    assert_eq!(Echo(named.clone()).double(2).unwrap(), 4, "sent on from a plain port");
+    let forbidden = by(&Echo(named), TlsProtection::Forbidden).double(2).unwrap_err();
+    assert_eq!(forbidden.minor, minor::NO_PERMISSION_TLS_NEEDED, "{forbidden}");
+    // For an ORB and for a thread it is refused: they would change what is bound already.
+    let policy = [Policy::TlsProtection(TlsProtection::Required)];
+    let refused = client.policy_manager().set_policy_overrides(&policy, SetOverrideType::Add);
+    assert!(matches!(refused, Err(PolicyError::InvalidPolicies { .. })), "{refused:?}");
+    let refused = client.policy_current().set_policy_overrides(&policy, SetOverrideType::Add);
+    assert!(matches!(refused, Err(PolicyError::InvalidPolicies { .. })), "{refused:?}");
+    server.shutdown(true);
 }

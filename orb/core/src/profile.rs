@@ -10,6 +10,7 @@ use corbie_cdr::{ByteOrder, Limits, Version};
 use corbie_giop::{self as giop, Plugged};
 use corbie_settings::{
     ListenAt, ListenEndpoint, ListenMessages, ProtocolPreference, Settings, TlsClients,
+    TlsProtection,
 };
 use corbie_transport::{Endpoint, PluggedEndpoint, Registry, SSLIOP, Transport, UnixName};
 use corbie_types::ior::{
@@ -329,6 +330,21 @@ impl Profile {
         let mut components = self.components.iter().filter(|component| component.tag == tag);
         components.find_map(|component| component.parse().ok())
     }
+}
+
+/// Whether `protection` lets an endpoint be used, or published. Those of this machine
+/// (unix-domain sockets, shared memory) and of transports of the application always may.
+pub(crate) fn permits(protection: TlsProtection, endpoint: &Endpoint) -> bool {
+    match protection {
+        TlsProtection::Required => !is_plain(endpoint),
+        TlsProtection::Preferred => true,
+        TlsProtection::Forbidden => !is_tls(endpoint),
+    }
+}
+
+/// Whether octets to an endpoint leave the machine as they are.
+pub(crate) fn is_plain(endpoint: &Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Tcp { .. })
 }
 
 /// Whether an endpoint is of TLS.

@@ -21,6 +21,7 @@ use corbie_core::server::{
     ActiveObject, Adapter, LocalRefusal, Location, Reach, Servant, ServerRequest,
 };
 use corbie_core::{Object, Orb};
+use corbie_settings::TlsProtection;
 use corbie_types::{SystemException, minor};
 use corbie_upcall::Activation;
 use std::any::Any;
@@ -39,7 +40,10 @@ pub struct RootPoa {
 impl Adapter for RootPoa {
     #[inline]
     fn dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        if let Some(object) = self.find_active(request.object_key())
+        let permitted = |poa: &PoaInner, key: &ObjectKey<'_>| {
+            if poa.permits(request) { poa.active(key) } else { None }
+        };
+        if let Some(object) = self.find(request.object_key(), permitted)
             && let Some(_entered) = object.activation().enter_in_spite_of(NO_REASON_FOR_REQUESTS)
         {
             return serve(&**object.servant(), request);
@@ -268,6 +272,13 @@ impl RootPoa {
 }
 
 impl PoaInner {
+    /// Whether `request` came in a way that the policy of this POA lets be used.
+    #[inline]
+    fn permits(&self, request: &ServerRequest<'_>) -> bool {
+        let protection = self.policies.tls_protection;
+        protection == TlsProtection::Preferred || request.is_permitted_by(protection)
+    }
+
     /// The active object with this key, which is of this POA.
     #[inline]
     fn active(&self, key: &ObjectKey<'_>) -> Option<Arc<ActiveObject>> {
@@ -321,6 +332,15 @@ fn upcall(servant: &dyn Servant, request: &mut ServerRequest<'_>) -> Result<(), 
 #[inline]
 fn is_object_operation(operation: &str) -> bool {
     operation.starts_with('_') && !operation.starts_with("_get_") && !operation.starts_with("_set_")
+}
+
+#[cold]
+fn not_permitted(poa: &PoaInner, operation: &str) -> SystemException {
+    let (name, protection) = (poa.name(), poa.policies.tls_protection.name());
+    minor::NO_PERMISSION_TLS_NEEDED.no(format!(
+        "{operation} was not called: TLS is {protection} for the objects of the POA {name:?}, and \
+         the connection of the request is another; use a reference that this POA made"
+    ))
 }
 
 #[cold]

@@ -5,7 +5,7 @@
 //! [`PoaPolicies`] are made of it, and the rules say what goes together (§15.3.9.2).
 
 use crate::error::PoaError;
-use corbie_settings::{CollocationStrategy, PoaLock};
+use corbie_settings::{CollocationStrategy, PoaLock, TlsProtection};
 use std::mem::discriminant;
 
 /// Which threads may be inside servants of one POA at the same time.
@@ -206,6 +206,9 @@ policies! {
     servant_demux: ServantDemux(ServantDemux) "How servants are found.",
     /// How the process itself calls; never `OrbDefault` in what [`crate::Poa::policies`] gives.
     collocation: Collocation(Collocation) "How the process itself calls.",
+    /// Whether requests from other machines come over TLS: what references say, and what is
+    /// served. `Preferred`: as the ORB's endpoints have it.
+    tls_protection: TlsProtection(TlsProtection) "Whether requests come over TLS.",
 }
 
 impl PoaPolicy {

@@ -194,8 +194,16 @@ choice! {
     }
 }
 
+#[allow(clippy::derivable_impls, reason = "the macro makes the enum")]
+impl Default for TlsProtection {
+    fn default() -> Self {
+        TlsProtection::Preferred
+    }
+}
+
 choice! {
-    /// Whether messages go over TLS where they leave the machine.
+    /// Whether messages go over TLS where they leave the machine: a setting, and a policy of POAs
+    /// and of references.
     TlsProtection, "`required`, `preferred` or `forbidden`" {
         /// Always: a server listens on nothing that is plain, and a client calls no reference
         /// without TLS.

@@ -464,6 +464,10 @@ impl PluggedLink for TlsLink {
         state.decrypted > 0 || state.has_ended || state.broken.is_some()
     }
 
+    fn is_encrypted(&self) -> bool {
+        true
+    }
+
     fn has_input(&self) -> bool {
         let state = self.lock();
         state.decrypted > 0 || !state.encrypted.is_empty()

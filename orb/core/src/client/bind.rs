@@ -17,6 +17,7 @@ use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_connection::Opening;
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
+use corbie_settings::TlsProtection;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::Endpoint;
 use corbie_types::{Ior, SystemException, TaggedProfile, minor};
@@ -122,13 +123,17 @@ impl Target {
     }
 }
 
-/// Settles where calls of `ior` go.
+/// Settles where calls of `ior` go, by addresses that `protection` lets be used.
 ///
 /// # Errors
 /// `INV_OBJREF` for nil; when no profile can be used: `INV_OBJREF` for one that cannot be read,
-/// `CODESET_INCOMPATIBLE`, `NO_PERMISSION` when `tls_protection` forbids them all, `IMP_LIMIT` when
+/// `CODESET_INCOMPATIBLE`, `NO_PERMISSION` when `protection` forbids them all, `IMP_LIMIT` when
 /// none is of a protocol spoken here or all are too long; all `COMPLETED_NO`.
-pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
+pub(crate) fn bind(
+    orb: &Orb,
+    ior: &Ior,
+    protection: TlsProtection,
+) -> Result<Binding, SystemException> {
     if ior.is_nil() {
         return Err(minor::INV_OBJREF_NIL.no("a nil reference cannot be called"));
     }
@@ -152,7 +157,8 @@ pub(crate) fn bind(orb: &Orb, ior: &Ior) -> Result<Binding, SystemException> {
             Err(error) => unusable = unusable.or(Some(error)),
         }
     }
-    protection::choose(orb, &ior.type_id, usable.iter_mut().map(|(_, profile)| profile))?;
+    let profiles = usable.iter_mut().map(|(_, profile)| profile);
+    protection::choose(orb, protection, &ior.type_id, profiles)?;
     let mut targets = Vec::new();
     for (index, profile) in &usable {
         unusable = unusable.or(add_targets(orb, *index, profile, &mut targets).err());
@@ -252,7 +258,7 @@ impl Object {
         {
             return Ok(BindingRef::Forwarded(binding));
         }
-        let bind = || bind(self.orb(), self.ior()).map(Arc::new);
+        let bind = || bind(self.orb(), self.ior(), self.tls_protection()).map(Arc::new);
         let bound = bindings.own.get_or_init(bind);
         match bound {
             Ok(binding) => Ok(BindingRef::Own(binding)),

@@ -1,11 +1,12 @@
 //! Which addresses of a reference may be used at all: those over TLS, or the plain ones, as the
-//! setting `tls_protection` says. Asked once when a reference is bound, so that no attempt ever
-//! falls back from TLS to plain text.
+//! reference's own policy or the setting `tls_protection` says. Asked once when a reference is
+//! bound, so that no attempt ever falls back from TLS to plain text.
 
-use crate::Orb;
-use crate::profile::{Profile, is_tls};
+use crate::policy::{Policy, PolicyType};
+use crate::profile::{Profile, is_plain, is_tls};
+use crate::{Object, Orb};
 use corbie_settings::TlsProtection;
-use corbie_transport::{Endpoint, SSLIOP};
+use corbie_transport::SSLIOP;
 use corbie_types::{SystemException, minor};
 
 /// Takes out of the profiles of a reference of `type_id` what may not be used. Addresses of this
@@ -15,6 +16,7 @@ use corbie_types::{SystemException, minor};
 /// `NO_PERMISSION` (`COMPLETED_NO`) when the reference has addresses, and none may be used.
 pub(crate) fn choose<'p>(
     orb: &Orb,
+    protection: TlsProtection,
     type_id: &str,
     profiles: impl Iterator<Item = &'p mut Profile>,
 ) -> Result<(), SystemException> {
@@ -24,7 +26,7 @@ pub(crate) fn choose<'p>(
     if !has_tls && !has_plain {
         return Ok(());
     }
-    let is_usable = match orb.settings().tls_protection {
+    let is_usable = match protection {
         TlsProtection::Required => is_tls,
         TlsProtection::Preferred if has_tls && check_client(orb).is_ok() => is_tls,
         TlsProtection::Preferred | TlsProtection::Forbidden => is_plain,
@@ -35,7 +37,7 @@ pub(crate) fn choose<'p>(
     if profiles.iter().any(|profile| !profile.endpoints.is_empty()) {
         return Ok(());
     }
-    let why = match orb.settings().tls_protection {
+    let why = match protection {
         TlsProtection::Required => "it has plain addresses only, and tls_protection is required",
         TlsProtection::Forbidden => "it has addresses of TLS only, and tls_protection is forbidden",
         TlsProtection::Preferred => &check_client(orb).err().unwrap_or_default(),
@@ -55,6 +57,12 @@ fn check_client(orb: &Orb) -> Result<(), String> {
     }
 }
 
-fn is_plain(endpoint: &Endpoint) -> bool {
-    matches!(endpoint, Endpoint::Tcp { .. })
+impl Object {
+    /// By which addresses it may be called: as its own policy says, else as the setting does.
+    pub(crate) fn tls_protection(&self) -> TlsProtection {
+        match self.policy_overrides().get(PolicyType::TLS_PROTECTION) {
+            Some(Policy::TlsProtection(protection)) => protection,
+            _ => self.orb().settings().tls_protection,
+        }
+    }
 }

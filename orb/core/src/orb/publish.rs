@@ -1,10 +1,11 @@
 //! The references that this ORB hands out: its endpoints and code sets around an object key
 //! (CORBA 3.3 P2 §9.6.2, §9.7.2).
 
-use crate::profile::{Profile, tls_components};
+use crate::profile::{Profile, permits, tls_components};
 use crate::server::PublishedProfile;
 use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Limits, Version};
+use corbie_settings::TlsProtection;
 use corbie_types::ior::{CodeSetComponent, orb_type};
 use corbie_types::{
     CodeSetComponentInfo, Ior, SystemException, TaggedComponent, TaggedProfile, minor,
@@ -21,15 +22,32 @@ impl Orb {
         object_key: &[u8],
         type_id: &str,
     ) -> Result<Object, SystemException> {
+        self.create_protected_reference(object_key, type_id, TlsProtection::Preferred)
+    }
+
+    /// As [`Orb::create_reference`], with those addresses alone that `protection` lets be used.
+    ///
+    /// # Errors
+    /// As [`Orb::create_reference`]; `OBJ_ADAPTER` also when no address is left.
+    pub fn create_protected_reference(
+        &self,
+        object_key: &[u8],
+        type_id: &str,
+        protection: TlsProtection,
+    ) -> Result<Object, SystemException> {
         if self.is_shut_down() {
             return Err(self.already_shut_down("making a reference"));
         }
-        let (type_id, profiles) = (type_id.to_owned(), self.profiles(object_key)?);
+        let (type_id, profiles) = (type_id.to_owned(), self.profiles(object_key, protection)?);
         Ok(Object::new(self, Ior { type_id, profiles }))
     }
 
     /// A profile for each protocol listened on, the preferred one first.
-    fn profiles(&self, object_key: &[u8]) -> Result<Vec<TaggedProfile>, SystemException> {
+    fn profiles(
+        &self,
+        object_key: &[u8],
+        protection: TlsProtection,
+    ) -> Result<Vec<TaggedProfile>, SystemException> {
         let published = self.server().published().unwrap_or_default();
         let version = self.settings().giop_version;
         let mut components = Vec::new();
@@ -45,15 +63,17 @@ impl Orb {
         }
         let mut profiles = Vec::with_capacity(published.len());
         for PublishedProfile { protocol, endpoints } in published {
+            let endpoints: Vec<_> =
+                endpoints.iter().filter(|one| permits(protection, one)).cloned().collect();
             let mut components = components.clone();
             if version > Version::V1_0 {
-                components.extend(tls_components(self.settings(), endpoints)?);
+                components.extend(tls_components(self.settings(), &endpoints)?);
             }
             let profile = Profile {
                 protocol: protocol.clone(),
                 version,
                 order: ByteOrder::NATIVE,
-                endpoints: endpoints.clone(),
+                endpoints,
                 object_key: object_key.to_vec(),
                 components,
             };
@@ -63,6 +83,13 @@ impl Orb {
             return Err(minor::OBJ_ADAPTER_NO_ENDPOINT.no("the ORB does not listen on any address"));
         }
         Ok(profiles)
+    }
+
+    /// Whether references have an address that `protection` lets be used.
+    #[must_use]
+    pub fn has_address_for(&self, protection: TlsProtection) -> bool {
+        let published = self.server().published().unwrap_or_default();
+        published.iter().flat_map(|one| &one.endpoints).any(|one| permits(protection, one))
     }
 
     /// The code sets that this ORB speaks.

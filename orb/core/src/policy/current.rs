@@ -54,7 +54,7 @@ impl PolicyCurrent {
         policies: &[Policy],
         how: SetOverrideType,
     ) -> Result<(), PolicyError> {
-        replace(overrides().changed(policies, how)?);
+        replace(overrides().changed_for_all(policies, how)?);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 
 use crate::policy::UtcT;
 pub use corbie_settings::SyncScope;
+use corbie_settings::TlsProtection;
 use std::fmt;
 use std::time::Duration;
 
@@ -58,6 +59,8 @@ policy_types! {
     RELATIVE_REPLY_TIMEOUT = VENDOR, "RelativeReplyTimeoutPolicy";
     /// How many oneways are sent together. Ours.
     BUFFERING_CONSTRAINT = VENDOR | 1, "BufferingConstraintPolicy";
+    /// Whether calls go over TLS. Ours.
+    TLS_PROTECTION = VENDOR | 2, "TlsProtectionPolicy";
 }
 
 impl PolicyType {
@@ -180,6 +183,10 @@ pub enum Policy {
     ReplyPriority(PriorityRange),
     /// How many oneways are sent together. Ours.
     BufferingConstraint(BufferingConstraint),
+    /// Whether calls of a reference go over TLS where they leave the machine, whatever the setting
+    /// `tls_protection` says. Of references only, since it is settled when a reference is bound;
+    /// for all references there is the setting. Ours.
+    TlsProtection(TlsProtection),
 }
 
 impl Policy {
@@ -200,7 +207,13 @@ impl Policy {
             Policy::RequestPriority(_) => PolicyType::REQUEST_PRIORITY,
             Policy::ReplyPriority(_) => PolicyType::REPLY_PRIORITY,
             Policy::BufferingConstraint(_) => PolicyType::BUFFERING_CONSTRAINT,
+            Policy::TlsProtection(_) => PolicyType::TLS_PROTECTION,
         }
+    }
+
+    /// Whether it may be set for a reference alone.
+    pub(crate) fn is_of_references(&self) -> bool {
+        matches!(self, Policy::TlsProtection(_))
     }
 
     /// Why the value can never be met, if so.

@@ -65,7 +65,7 @@ impl PolicyManager {
     ) -> Result<(), PolicyError> {
         let orb_policies = self.0.policies();
         let mut overrides = orb_policies.lock();
-        *overrides = overrides.changed(policies, how)?;
+        *overrides = overrides.changed_for_all(policies, how)?;
         orb_policies.note_change();
         Ok(())
     }

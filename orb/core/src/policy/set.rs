@@ -69,6 +69,24 @@ impl PolicySet {
         self.iter().filter(wanted).collect()
     }
 
+    /// As [`PolicySet::changed`], for the ORB or a thread.
+    ///
+    /// # Errors
+    /// [`PolicyError`], also for policies of references.
+    pub(crate) fn changed_for_all(
+        &self,
+        policies: &[Policy],
+        how: SetOverrideType,
+    ) -> Result<PolicySet, PolicyError> {
+        let why = "it is settled when a reference is bound: set it for the reference, or use the \
+                   setting tls_protection for all";
+        let of_references = policies.iter().enumerate().filter(|(_, one)| one.is_of_references());
+        match of_references.map(|(index, _)| (index, why)).collect::<Vec<_>>() {
+            none if none.is_empty() => self.changed(policies, how),
+            faults => Err(PolicyError::invalid(faults)),
+        }
+    }
+
     /// The set after `set_policy_overrides(policies, how)`.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use corbie_giop::{
     Message, ReplyHeader, ReplyStatus, RequestHeader, ResponseFlags, ServiceContexts,
     finish_message, service_context_id, write_reply,
 };
+use corbie_settings::TlsProtection;
 use corbie_threads::thread::Patience;
 use corbie_transport::PeerAddress;
 use corbie_types::{CompletionStatus, Ior, SystemException, SystemExceptionKind, minor};
@@ -133,6 +134,18 @@ impl<'r> ServerRequest<'r> {
     /// The queue that it waited in last.
     pub(crate) fn held_by(&self) -> Option<u64> {
         (self.held_by != 0).then_some(self.held_by)
+    }
+
+    /// Whether it came in a way that `protection` lets be used. Calls of this process leave no
+    /// machine.
+    #[must_use]
+    pub fn is_permitted_by(&self, protection: TlsProtection) -> bool {
+        let Some(connection) = self.connection else { return true };
+        match protection {
+            TlsProtection::Required => !connection.link().is_plain(),
+            TlsProtection::Preferred => true,
+            TlsProtection::Forbidden => !connection.link().is_encrypted(),
+        }
     }
 
     /// The number of its connection; calls of this process have one together.

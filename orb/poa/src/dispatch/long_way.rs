@@ -8,7 +8,7 @@
 use super::admission::{Admitted, Pass};
 use super::servant_search::{Awaited, Found, Located, Search};
 use super::target::{self, RequestTarget, Step};
-use super::{no_object, serve};
+use super::{no_object, not_permitted, serve};
 use crate::dispatch::RootPoa;
 use crate::poa::upcall_context;
 use corbie_core::Object;
@@ -55,6 +55,9 @@ impl RootPoa {
                     }
                 }
             };
+            if !target.poa.permits(request) {
+                return Err(not_permitted(&target.poa, request.operation()));
+            }
             let Admitted::Serve(pass) = target.poa.admit(request)? else { return Ok(()) };
             if target.poa.keeps_waiting(target.key.id(), request)? {
                 return Ok(());

@@ -15,6 +15,7 @@ use crate::policies::{
 use crate::thread_model::Turns;
 use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
+use corbie_settings::TlsProtection;
 use corbie_threads::lock::RankedRw;
 use corbie_types::{SystemException, minor};
 use corbie_upcall::{Gate, Owner};
@@ -116,7 +117,9 @@ impl Poa {
         manager: Option<&PoaManager>,
         policies: &[PoaPolicy],
     ) -> Result<Poa, PoaError> {
-        let policies = PoaPolicies::resolve(policies)?;
+        let list = policies;
+        let policies = PoaPolicies::resolve(list)?;
+        self.check_protection(list, policies.tls_protection)?;
         let path = [&self.0.path[..], name.as_bytes(), b"\0"].concat();
         if name.contains('\0') || path.len() > MAX_PATH_OCTETS {
             return Err(PoaError::BadName(name.to_owned()));
@@ -139,6 +142,23 @@ impl Poa {
         family.children.insert(name.to_owned(), Arc::clone(&child.0));
         registry.publish(&child.0);
         Ok(child)
+    }
+
+    /// Whether the ORB has an address for references of a POA with `protection`, which is in
+    /// `list` unless it is the default.
+    fn check_protection(
+        &self,
+        list: &[PoaPolicy],
+        protection: TlsProtection,
+    ) -> Result<(), PoaError> {
+        let why = match protection {
+            TlsProtection::Preferred => return Ok(()),
+            _ if self.0.orb.has_address_for(protection) => return Ok(()),
+            TlsProtection::Required => "TLS is required, and the ORB listens on no ssliop://",
+            TlsProtection::Forbidden => "TLS is forbidden, and the ORB listens on nothing else",
+        };
+        let is_it = |policy: &PoaPolicy| matches!(policy, PoaPolicy::TlsProtection(_));
+        Err(PoaError::InvalidPolicy { index: list.iter().position(is_it).unwrap_or(0), why })
     }
 
     /// The child of that name. If there is none and `activate_it`, the adapter activator is asked

@@ -196,7 +196,8 @@ impl Poa {
     ) -> Result<Object, PoaError> {
         self.check_alive()?;
         let key = self.0.key(id, place).to_octets();
-        Ok(self.0.orb.create_reference(&key, repository_id)?)
+        let protection = self.0.policies.tls_protection;
+        Ok(self.0.orb.create_protected_reference(&key, repository_id, protection)?)
     }
 }
 
