@@ -5,6 +5,8 @@
 
 use crate::{PluggedEndpoint, UnixName};
 use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 
 /// An address that a [`crate::Link`] can be opened to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +31,23 @@ impl Endpoint {
     /// The TCP endpoint `host`, `port`.
     pub fn tcp(host: impl Into<String>, port: u16) -> Self {
         Endpoint::Tcp { host: host.into(), port }
+    }
+
+    /// The endpoints of the numeric addresses of a host name, in the order of the system's
+    /// resolver, which may take as long as its own time-outs say. An endpoint without a name stands
+    /// for itself.
+    ///
+    /// # Errors
+    /// What the resolver says.
+    pub fn resolve(&self) -> io::Result<Vec<Endpoint>> {
+        let Endpoint::Tcp { host, port } = self else { return Ok(vec![self.clone()]) };
+        let numeric = |address: SocketAddr| match address {
+            SocketAddr::V6(address) if address.scope_id() != 0 => {
+                Endpoint::tcp(format!("{}%{}", address.ip(), address.scope_id()), *port)
+            }
+            address => Endpoint::tcp(address.ip().to_string(), *port),
+        };
+        Ok((host.as_str(), *port).to_socket_addrs()?.map(numeric).collect())
     }
 
     /// Whether only processes of the same machine can reach it.
@@ -65,5 +84,13 @@ mod tests {
         let unix = |name: &str| Endpoint::Unix(name.parse().unwrap()).to_string();
         assert_eq!(unix("/run/stock"), "unix /run/stock");
         assert_eq!(unix("@stock"), "unix @stock");
+    }
+
+    #[test]
+    fn a_name_becomes_its_numeric_addresses() {
+        let found = Endpoint::tcp("localhost", 2809).resolve().unwrap();
+        assert!(found.contains(&Endpoint::tcp("127.0.0.1", 2809)), "{found:?}");
+        let numeric = Endpoint::tcp("::1", 2809);
+        assert_eq!(numeric.resolve().unwrap(), [numeric]);
     }
 }

@@ -138,6 +138,7 @@ impl<U: Opens> Pools<U> {
         for pool in by_endpoint.values() {
             pool.close();
         }
+        self.connector.close();
     }
 
     fn lock(&self) -> Guard<'_, rank::Pools, Table<U>> {

@@ -295,6 +295,12 @@ impl<M: Means> Sender<M> {
         self.word.state() == State::Closed
     }
 
+    /// Whether nothing is queued or being sent, and anything may be.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.word.state() == State::Idle
+    }
+
     /// Whether something is queued.
     #[inline]
     pub fn waits(&self) -> bool {

@@ -10,12 +10,13 @@ use corbie::transport::{Endpoint, PeerAddress, Transport, UiopProfile};
 use corbie::types::TaggedComponent;
 use corbie::types::ior::{component_tag, profile_tag};
 use corbie::{
-    Ior, Object, Operation, Orb, Servant, ServerRequest, SystemException, SystemExceptionKind,
-    TypedServant, Version, minor,
+    Ior, Object, Operation, Orb, Reply, ReplySink, Servant, ServerRequest, SystemException,
+    SystemExceptionKind, TypedServant, Version, minor,
 };
 use echo::{Echo, lend_a_thread};
-use pipe::Pipe;
-use std::sync::Arc;
+use pipe::{DEAF, Pipe, end_deafness};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 /// Says over what its callers come.
 struct Whence;
@@ -272,6 +273,42 @@ fn urls_lead_to_objects_over_every_protocol() {
     let exception = client.string_to_object("corbaloc:carrier:pigeon|Whence").unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::BadParam, "{exception}");
     assert!(exception.to_string().contains("\"carrier\""), "{exception}");
+    server.shutdown(true);
+}
+
+/// More than there are threads that connect where a thread has to wait.
+const DEAF_ADDRESSES: usize = 70;
+
+#[test]
+fn connects_that_keep_threads_delay_neither_names_nor_numeric_addresses() {
+    let (server, _) = serve("iiop://localhost:0", &[]);
+    let ior = server.root_poa().unwrap().activate(Whence).unwrap().0.ior().clone();
+    server.bind_object_key("Whence", &Object::new(&server, ior));
+    let port = server.listen_addresses()[0].port();
+    let client = orb(&[]);
+    let begin = |url: String| {
+        let (ends, ended) = mpsc::channel();
+        let sink = ReplySink::function(move |reply: Result<Reply, SystemException>| {
+            let _ = ends.send(reply.map(drop));
+        });
+        let object = client.string_to_object(&format!("corbaloc:{url}")).unwrap();
+        object.invoke_async(&Operation::twoway("whence"), &|_| Ok(()), sink).unwrap();
+        ended
+    };
+    let deaf: Vec<_> = (0..DEAF_ADDRESSES)
+        .map(|number| begin(format!("pipe:1.2@{DEAF}{number}|Whence")))
+        .collect();
+    for host in ["127.0.0.1", "localhost"] {
+        let ended = begin(format!("iiop:{host}:{port}/Whence"));
+        ended.recv_timeout(Duration::from_secs(30)).unwrap().unwrap();
+    }
+    assert!(deaf.iter().all(|ended| ended.try_recv().is_err()), "they wait still");
+    end_deafness();
+    for ended in deaf {
+        let exception = ended.recv_timeout(Duration::from_secs(30)).unwrap().unwrap_err();
+        assert_eq!(exception.kind, SystemExceptionKind::Transient, "{exception}");
+    }
+    client.shutdown(true);
     server.shutdown(true);
 }
 

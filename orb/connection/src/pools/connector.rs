@@ -3,17 +3,20 @@
 //! one that delivers replies is ever inside a connect.
 //!
 //! One thread watches all attempts that have begun and are not over, however many there are; it
-//! makes no upcall, so no attempt waits for another. Outcomes are told by a few threads, as that
-//! may call servants. These also connect where a thread has to wait: names that have to be
-//! resolved, and transports that say so ([`Begun::WouldWait`]). All threads are started when they
-//! are needed, and end soon after.
+//! makes no upcall, so no attempt waits for another. A few threads tell outcomes, as that may call
+//! servants. Others resolve names, whose addresses are then attempts like others, or connect by
+//! transports that wait ([`Begun::WouldWait`]). Each kind of work has threads of its own, so an
+//! outcome or a name never waits behind a connect.
+
+mod crew;
 
 use super::{Lease, Opens, Pool};
 use crate::connection::{Context as _, User};
-use corbie_threads::lock::{Ranked, Signal, rank};
+use corbie_threads::lock::{Ranked, rank};
 use corbie_threads::reactor::{Next, Pollers, Reactor, Source, Turn};
-use corbie_threads::thread::{Registration, begin_serving};
-use corbie_transport::{Begun, Connecting, Link};
+use corbie_threads::thread::Registration;
+use corbie_transport::{Begun, Connecting, Endpoint, Link};
+use crew::Crew;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -21,153 +24,83 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// So many threads tell outcomes, or connect where a thread has to wait. An endpoint of that kind
-/// that does not answer keeps one for `connect_timeout`.
-const THREADS_MAX: usize = 64;
-/// A thread without work ends after this.
-const IDLE: Duration = Duration::from_secs(1);
+/// So many threads tell outcomes.
+const TELLERS_MAX: usize = 16;
+/// So many threads resolve names.
+const RESOLVERS_MAX: usize = 16;
+/// So many threads connect where a thread has to wait. An endpoint of that kind that does not
+/// answer keeps one for `connect_timeout`.
+const WAITERS_MAX: usize = 64;
+/// So many addresses of a name are tried.
+const ADDRESSES_MAX: usize = 16;
 
 /// What connects for one ORB.
 pub(super) struct Connector<U: Opens> {
-    jobs: Ranked<rank::Leaf, Jobs<U>>,
-    /// Threads without work wait here.
-    wanted: Signal,
+    tellers: Arc<Crew<(Job<U>, io::Result<Link>)>>,
+    resolvers: Arc<Crew<(Job<U>, Endpoint)>>,
+    waiters: Arc<Crew<(Job<U>, Endpoint)>>,
     /// Attempts that are under way.
     attempts: OnceLock<Arc<Reactor<()>>>,
+    watching: Ranked<rank::Leaf, Watching>,
 }
 
-struct Jobs<U: Opens> {
-    /// What the threads have to do.
-    due: VecDeque<(Job<U>, Task)>,
-    threads: usize,
-    idle: usize,
+#[derive(Default)]
+struct Watching {
     /// Attempts that are watched, or are about to be.
-    watched: usize,
+    count: usize,
     /// A thread watches.
-    is_watching: bool,
+    has_thread: bool,
+    /// The ORB was shut down.
+    is_closed: bool,
 }
 
 /// A connection to be opened.
 struct Job<U: Opens> {
+    connector: Arc<Connector<U>>,
     context: WeakContext<U>,
     pool: Arc<Pool<U>>,
     lease: Lease,
     /// How long each address of the endpoint may take.
     each: Option<Duration>,
-}
-
-/// What is to be done for it.
-enum Task {
-    /// To connect, which waits.
-    Connect,
-    /// To tell the outcome.
-    Tell(Box<io::Result<Link>>),
+    /// What is left to be tried.
+    addresses: VecDeque<Endpoint>,
+    /// They are those of a name.
+    is_resolved: bool,
 }
 
 type WeakContext<U> = Box<dyn Fn() -> Option<<U as User>::Context> + Send>;
 
 impl<U: Opens> Default for Connector<U> {
     fn default() -> Self {
-        let due = VecDeque::new();
-        let jobs = Jobs { due, threads: 0, idle: 0, watched: 0, is_watching: false };
-        let (wanted, attempts) = (Signal::new(), OnceLock::new());
-        Connector { jobs: Ranked::new(jobs), wanted, attempts }
+        Connector {
+            tellers: Crew::new(TELLERS_MAX, |(job, link)| Job::tell(job, link)),
+            resolvers: Crew::new(RESOLVERS_MAX, |(job, endpoint)| Job::resolve(job, &endpoint)),
+            waiters: Crew::new(WAITERS_MAX, |(job, endpoint)| Job::connect(job, &endpoint)),
+            attempts: OnceLock::new(),
+            watching: Ranked::default(),
+        }
     }
 }
 
 impl<U: Opens> Connector<U> {
     /// Opens a connection for the line of `pool`, which is told by [`Pool::connected`].
     pub(super) fn open(self: &Arc<Self>, context: &U::Context, pool: &Arc<Pool<U>>, lease: Lease) {
-        let each = context.settings().connect_timeout;
-        let job = Job { context: U::downgrade(context), pool: Arc::clone(pool), lease, each };
-        match Connecting::begin(&pool.endpoint) {
-            Ok(Begun::Open(link)) => self.add(job, Task::Tell(Box::new(Ok(link)))),
-            Ok(Begun::WouldWait) => self.add(job, Task::Connect),
-            Ok(Begun::Waits(connecting)) => self.watch(job, connecting),
-            Err(error) => self.add(job, Task::Tell(Box::new(Err(error)))),
-        }
-    }
-
-    /// Has a thread do `task`.
-    fn add(self: &Arc<Self>, job: Job<U>, task: Task) {
-        let mut jobs = self.jobs.lock();
-        jobs.due.push_back((job, task));
-        if jobs.idle >= jobs.due.len() || jobs.threads >= THREADS_MAX {
-            drop(jobs);
-            return self.wanted.wake_one();
-        }
-        jobs.threads += 1;
-        drop(jobs);
-        if let Err(error) = self.start(Self::work) {
-            let mut jobs = self.jobs.lock();
-            jobs.threads -= 1;
-            // Those that there are do it later.
-            if jobs.threads == 0 {
-                let due = std::mem::take(&mut jobs.due);
-                drop(jobs);
-                for (job, _) in due {
-                    job.tell(Err(io::Error::new(error.kind(), error.to_string())));
-                }
-            }
-        }
-    }
-
-    fn start(self: &Arc<Self>, run: fn(&Arc<Self>)) -> io::Result<()> {
-        let connector = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("corbie-connector".to_owned());
-        thread.spawn(move || run(&connector)).map(drop)
-    }
-
-    fn work(self: &Arc<Self>) {
-        // Outcomes are delivered here, which may call servants.
-        begin_serving();
-        while let Some((job, task)) = self.next() {
-            let link = match task {
-                Task::Connect => Link::connect(&job.pool.endpoint, job.each, None),
-                Task::Tell(link) => *link,
-            };
-            job.tell(link);
-        }
-    }
-
-    /// What is to be done next; `None`: nothing, and the thread ends.
-    fn next(&self) -> Option<(Job<U>, Task)> {
-        let mut jobs = self.jobs.lock();
-        if jobs.due.is_empty() {
-            jobs.idle += 1;
-            let empty = |jobs: &mut Jobs<U>| jobs.due.is_empty();
-            jobs = self.wanted.wait_while_until(jobs, Instant::now().checked_add(IDLE), empty);
-            jobs.idle -= 1;
-        }
-        let next = jobs.due.pop_front();
-        if next.is_none() {
-            jobs.threads -= 1;
-        }
-        next
-    }
-
-    /// Has the attempt watched until it is over.
-    fn watch(self: &Arc<Self>, job: Job<U>, connecting: Connecting) {
-        let until = job.each.and_then(|each| Instant::now().checked_add(each));
-        let attempt = Arc::new(Attempt {
+        let job = Job {
             connector: Arc::clone(self),
-            connecting,
-            job: Ranked::new(Some(job)),
-            until,
-            is_over: AtomicBool::new(false),
-            registration: OnceLock::new(),
-        });
-        self.jobs.lock().watched += 1;
-        let added =
-            self.attempts().and_then(|attempts| attempts.add(Arc::<Attempt<U>>::clone(&attempt)));
-        match added.and_then(|registration| self.ensure_watching().map(|()| registration)) {
-            Ok(registration) => attempt.registration.get_or_init(|| registration).again(),
-            Err(error) => {
-                attempt.end(Err(error));
-                // The thread that watches may have nothing to wait for any more.
-                self.attempts.get().into_iter().for_each(|attempts| attempts.wake());
-            }
-        }
+            context: U::downgrade(context),
+            pool: Arc::clone(pool),
+            lease,
+            each: context.settings().connect_timeout,
+            addresses: VecDeque::from([pool.endpoint.clone()]),
+            is_resolved: false,
+        };
+        job.begin();
+    }
+
+    /// Ends all attempts that are watched: the ORB was shut down.
+    pub(super) fn close(&self) {
+        self.watching.lock().is_closed = true;
+        self.attempts.get().into_iter().for_each(|attempts| attempts.close());
     }
 
     fn attempts(&self) -> io::Result<&Arc<Reactor<()>>> {
@@ -180,19 +113,21 @@ impl<U: Opens> Connector<U> {
 
     /// Sees to it that a thread watches.
     fn ensure_watching(self: &Arc<Self>) -> io::Result<()> {
-        if std::mem::replace(&mut self.jobs.lock().is_watching, true) {
+        if std::mem::replace(&mut self.watching.lock().has_thread, true) {
             return Ok(());
         }
-        self.start(Self::run_attempts).inspect_err(|_| self.jobs.lock().is_watching = false)
+        let connector = Arc::clone(self);
+        crew::start(move || connector.watch_attempts())
+            .inspect_err(|_| self.watching.lock().has_thread = false)
     }
 
-    fn run_attempts(self: &Arc<Self>) {
+    fn watch_attempts(&self) {
         let Some(attempts) = self.attempts.get() else { return };
         loop {
-            attempts.run_until(&(), &|| self.jobs.lock().watched == 0, None);
-            let mut jobs = self.jobs.lock();
-            if jobs.watched == 0 {
-                jobs.is_watching = false;
+            attempts.run_until(&(), &|| self.watching.lock().count == 0, None);
+            let mut watching = self.watching.lock();
+            if watching.count == 0 || watching.is_closed {
+                watching.has_thread = false;
                 return;
             }
         }
@@ -200,11 +135,105 @@ impl<U: Opens> Connector<U> {
 }
 
 impl<U: Opens> Job<U> {
+    /// Begins at the next address: without waiting where that can be, else on a thread that may.
+    fn begin(mut self) {
+        let Some(endpoint) = self.addresses.pop_front() else {
+            return self.over(Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "the name of the host has no address",
+            )));
+        };
+        match Connecting::begin(&endpoint) {
+            Ok(Begun::Open(link)) => self.over(Ok(link)),
+            Ok(Begun::Waits(connecting)) => self.watch(connecting),
+            Ok(Begun::WouldWait) => {
+                let connector = Arc::clone(&self.connector);
+                // The address of a name may be one in turn (IPv6 with a scope): connected to here.
+                let is_name = !self.is_resolved && matches!(endpoint, Endpoint::Tcp { .. });
+                let crew = if is_name { &connector.resolvers } else { &connector.waiters };
+                if let Err((error, jobs)) = crew.add((self, endpoint)) {
+                    jobs.into_iter().for_each(|(job, _)| job.over(Err(again(&error))));
+                }
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// Connects, on a thread that may wait.
+    fn connect(self, endpoint: &Endpoint) {
+        match Link::connect(endpoint, self.each, None) {
+            Ok(link) => self.over(Ok(link)),
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// Finds the addresses of a name, on a thread that may wait, and begins at the first.
+    fn resolve(mut self, endpoint: &Endpoint) {
+        match endpoint.resolve() {
+            Ok(addresses) => {
+                self.is_resolved = true;
+                self.addresses.extend(addresses.into_iter().take(ADDRESSES_MAX));
+                self.begin();
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// Has the attempt watched until it is over.
+    fn watch(self, connecting: Connecting) {
+        let connector = Arc::clone(&self.connector);
+        let until = self.each.and_then(|each| Instant::now().checked_add(each));
+        let attempt = Arc::new(Attempt {
+            connector: Arc::clone(&connector),
+            connecting,
+            job: Ranked::new(Some(self)),
+            until,
+            is_over: AtomicBool::new(false),
+            registration: OnceLock::new(),
+        });
+        connector.watching.lock().count += 1;
+        let added = connector
+            .attempts()
+            .and_then(|attempts| attempts.add(Arc::<Attempt<U>>::clone(&attempt)));
+        match added.and_then(|registration| connector.ensure_watching().map(|()| registration)) {
+            Ok(registration) => {
+                attempt.registration.get_or_init(|| registration).again();
+                if connector.watching.lock().is_closed {
+                    // It may have come too late to be closed with the others.
+                    attempt.end(Err(io::ErrorKind::ConnectionAborted.into()));
+                }
+            }
+            Err(error) => {
+                attempt.end(Err(error));
+                // The thread that watches may have nothing to wait for any more.
+                connector.attempts.get().into_iter().for_each(|attempts| attempts.wake());
+            }
+        }
+    }
+
+    /// The attempt at one address failed: the next one is tried, if there is any.
+    fn failed(self, error: io::Error) {
+        if self.addresses.is_empty() { self.over(Err(error)) } else { self.begin() }
+    }
+
+    /// Has a thread tell the outcome.
+    fn over(self, link: io::Result<Link>) {
+        let connector = Arc::clone(&self.connector);
+        if let Err((error, jobs)) = connector.tellers.add((self, link)) {
+            jobs.into_iter().for_each(|(job, _)| job.tell(Err(again(&error))));
+        }
+    }
+
     fn tell(self, link: io::Result<Link>) {
         if let Some(context) = (self.context)() {
             self.pool.connected(&context, self.lease, link);
         }
     }
+}
+
+/// The same error for another job.
+fn again(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.to_string())
 }
 
 /// One attempt that is under way.
@@ -224,8 +253,12 @@ impl<U: Opens> Attempt<U> {
         let job = self.job.lock().take();
         if let Some(job) = job {
             self.is_over.store(true, Ordering::Release);
-            self.connector.jobs.lock().watched -= 1;
-            self.connector.add(job, Task::Tell(Box::new(link)));
+            match link {
+                Ok(link) => job.over(Ok(link)),
+                Err(error) => job.failed(error),
+            }
+            // Not before the next attempt of the job is counted.
+            self.connector.watching.lock().count -= 1;
         }
         self.registration.get().into_iter().for_each(Registration::remove);
     }

@@ -205,19 +205,23 @@ impl<'c, 'a> Invocation<'c, 'a> {
     ///
     /// # Errors
     /// See [`Object::invoke`].
+    #[inline]
     pub(crate) fn call(&self) -> Result<Reply, SystemException> {
         let binding = self.object.binding()?;
         if self.policies.is_watched {
             return self.call_watched(binding);
         }
+        // Made where the caller wants it: nothing is copied.
         let reply = match self.lease(&binding) {
             Lease::Exclusive => {
-                self.over_exclusive(binding, |exchange, ior| exchange.request(self, ior))?
+                self.over_exclusive(binding, |exchange, ior| exchange.request(self, ior))
             }
-            lease => self.call_over(lease)?,
+            lease => self.call_over(lease),
         };
-        self.policies.hold_reply();
-        Ok(reply)
+        if reply.is_ok() {
+            self.policies.hold_reply();
+        }
+        reply
     }
 
     /// As [`Invocation::call`], past interceptors.

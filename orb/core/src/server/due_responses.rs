@@ -135,6 +135,22 @@ pub(crate) fn resume(orb: &Orb) {
 /// connection closes. What waits for the peer this thread sends itself.
 #[inline]
 pub(crate) fn wait_for_room(orb: &Orb, connection: &Arc<ServerConnection>) {
+    if may_be_full(connection) {
+        wait_if_full(orb, connection);
+    }
+}
+
+/// Whether [`is_full`] has to be asked: not where nothing waits, is due, or is counted.
+#[inline]
+fn may_be_full(connection: &ServerConnection) -> bool {
+    let accepted = &connection.state().accepted;
+    !connection.sender().is_idle()
+        || accepted.requests_of.is_some()
+        || accepted.deferred.load(Ordering::Acquire) > 0
+}
+
+#[inline(never)]
+fn wait_if_full(orb: &Orb, connection: &ServerConnection) {
     if is_full(orb, connection) {
         wait(orb, connection);
     }

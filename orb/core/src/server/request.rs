@@ -413,7 +413,15 @@ impl<'r> ServerRequest<'r> {
 
     /// The servant has returned: sends the exception it ended with, if any.
     #[inline]
-    pub(crate) fn conclude(mut self, outcome: Result<(), SystemException>) {
+    pub(crate) fn conclude(self, outcome: Result<(), SystemException>) {
+        if outcome.is_err() || self.progress == Progress::Unanswered {
+            self.conclude_otherwise(outcome);
+        }
+    }
+
+    /// No answer was made of what the servant returned.
+    #[cold]
+    fn conclude_otherwise(mut self, outcome: Result<(), SystemException>) {
         match (outcome, self.progress) {
             (Ok(()), Progress::Answered | Progress::Deferred) => {}
             (Ok(()), Progress::Unanswered) if !self.response_expected() => {
