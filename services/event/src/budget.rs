@@ -156,6 +156,13 @@ impl Share {
 }
 
 impl Share {
+    /// So much more is held outside the queue.
+    pub(crate) fn take_away(&self, octets: usize) -> OnItsWay {
+        self.budget.used.fetch_add(octets, Ordering::Relaxed);
+        self.away.fetch_add(octets, Ordering::Relaxed);
+        OnItsWay { budget: Arc::clone(&self.budget), away: Arc::clone(&self.away), octets }
+    }
+
     /// So much of what waits is taken out, and on its way.
     pub(crate) fn send(&mut self, octets: usize) -> OnItsWay {
         debug_assert!(octets <= self.held, "{octets} of {}", self.held);

@@ -4,11 +4,13 @@
 //! The untyped and typed channels of this crate use the parts; the real-time channels of
 //! `services/rtevent` use them by these names.
 
+use crate::budget::{OnItsWay, Share};
 use crate::channel::{PushConsumer, Target};
 use crate::corbie_events::ConsumerCounters;
 use crate::event::Event;
 use crate::qos::{ChannelQos, Limits};
 use crate::resources::{ProxyRoom, Resources, ServerStatistics};
+pub use crate::tally::{Allotment, Tally};
 use crate::ticket::Ticket;
 use corbie::{Object, Operation, ReplySink, ServerRequest, SystemException};
 use std::fmt;
@@ -59,6 +61,18 @@ impl Engine {
         self.resources.room_for_proxy().map(|room| Room { _room: room })
     }
 
+    /// Threads of its real-time channels.
+    #[must_use]
+    pub fn threads(&self) -> &Tally {
+        &self.resources.threads
+    }
+
+    /// Time-outs of its real-time channels in a second.
+    #[must_use]
+    pub fn time_outs(&self) -> &Tally {
+        &self.resources.time_outs
+    }
+
     /// Runs `job` after `delay`, on a thread where it may wait for a connection. Jobs that are left
     /// when the engine is closed are dropped.
     pub fn after(&self, delay: Duration, job: impl FnOnce() + Send + 'static) {
@@ -75,6 +89,43 @@ impl Engine {
     /// Runs no job any more, but for those that run already.
     pub fn close(&self) {
         self.resources.workers.close();
+    }
+}
+
+/// What is kept of events beside a queue, of the memory that all queues of a server share
+/// ([`Limits::queues_octets`]).
+#[derive(Debug)]
+pub struct Keeping {
+    share: Share,
+    most: usize,
+}
+
+/// Octets of a [`Keeping`], until it is dropped.
+#[derive(Debug)]
+pub struct Kept(#[allow(dead_code, reason = "it is given back when it is dropped")] OnItsWay);
+
+impl Keeping {
+    /// At most so many octets.
+    #[must_use]
+    pub fn new(engine: &Engine, most: usize) -> Self {
+        Self { share: Share::new(&engine.resources.queues), most }
+    }
+
+    /// Octets that are kept.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.share.away()
+    }
+
+    /// So many octets more, if there is room. What counts as many is said by [`Event::weight`].
+    #[must_use]
+    pub fn keep(&self, octets: usize) -> Option<Kept> {
+        let grown = self.share.away().saturating_add(octets);
+        if grown <= self.most && self.share.has_room(octets) {
+            return Some(Kept(self.share.take_away(octets)));
+        }
+        self.share.refuse(octets);
+        None
     }
 }
 

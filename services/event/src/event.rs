@@ -143,7 +143,8 @@ impl Event {
     pub const BESIDE: usize = 320;
 
     /// What it counts as where memory is bounded.
-    pub(crate) fn weight(&self) -> usize {
+    #[must_use]
+    pub fn weight(&self) -> usize {
         // What came from another kind of machine is kept in the form of this one as well.
         let forms = if self.is_as_written() { 1 } else { 2 };
         self.octets.len().saturating_mul(forms).saturating_add(Self::BESIDE)

@@ -19,7 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-// layers: budget exception workers < interfaces waiters < event < bundle log ticket < qos <
+// layers: budget exception tally workers < interfaces waiters < event < bundle log ticket < qos <
 //    resources < durable < channel < bundled engine < server supplier
 mod budget;
 mod bundle;
@@ -35,6 +35,7 @@ mod qos;
 mod resources;
 pub mod server;
 mod supplier;
+mod tally;
 mod ticket;
 mod waiters;
 mod workers;

@@ -214,6 +214,11 @@ pub struct Limits {
     pub waiting_clients: usize,
     /// Interfaces that are handed over with one typed channel.
     pub interfaces: usize,
+    /// Threads of all real-time channels together that give events to consumers.
+    pub threads: usize,
+    /// Time-outs that come to all consumers of real-time channels together in a second. A consumer
+    /// gets half of what is left at most, unless it asks for ten or less.
+    pub time_outs: usize,
     /// Threads that make connections to consumers and suppliers.
     pub workers: usize,
     /// A peer that gave a reference and neither supplied nor took anything for so long is asked
@@ -242,6 +247,8 @@ impl Default for Limits {
             waiting_pulls_of_server: 100_000,
             waiting_clients: 1000,
             interfaces: 100,
+            threads: 256,
+            time_outs: 10_000,
             workers: 4,
             idle_limit: Duration::from_secs(300),
             idle_nil_limit: None,

@@ -4,6 +4,7 @@
 
 use crate::budget::{Budget, Seldom};
 use crate::qos::Limits;
+use crate::tally::Tally;
 use crate::waiters::Waiters;
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
@@ -36,6 +37,10 @@ pub(crate) struct Resources {
     pub(crate) queues: Arc<Budget>,
     /// Pulls that wait.
     pub(crate) waiters: Arc<Waiters>,
+    /// Threads that give events.
+    pub(crate) threads: Tally,
+    /// Time-outs in a second.
+    pub(crate) time_outs: Tally,
     proxies: AtomicUsize,
     refused_proxies: Seldom,
 }
@@ -49,6 +54,8 @@ impl Resources {
             workers: Workers::new(limits.workers),
             queues: Budget::new(limits.queues_octets),
             waiters: Waiters::new(limits.waiting_clients, limits.waiting_pulls_of_server),
+            threads: Tally::new(limits.threads),
+            time_outs: Tally::new(limits.time_outs),
             limits,
             proxies: AtomicUsize::new(0),
             refused_proxies: Seldom::default(),

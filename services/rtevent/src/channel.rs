@@ -9,13 +9,14 @@ use crate::corbie_rt_events::ChannelStatistics;
 use crate::dispatching::Lane;
 use crate::event::Parcel;
 use crate::filter::{BadSubscription, Filter, Publication};
-use crate::observers::{News, ObserverList};
+use crate::observers::{News, ObserverList, Telling};
 use crate::routes::{Route, Routes};
 use crate::rtec_event_channel_admin::{Dependency, Observer};
 use crate::timers;
+use corbie::policy::{Policy, SetOverrideType};
 use corbie::{CompletionStatus, SystemException, minor};
 use corbie_event::Ticket;
-use corbie_event::engine::Engine;
+use corbie_event::engine::{Allotment, Engine, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,6 +39,10 @@ pub struct Channel {
     engine: Engine,
     routes: Routes<Arc<Consumer>>,
     lane: Option<Arc<Lane>>,
+    /// Entries of subscriptions.
+    entries: Tally,
+    /// Publications of suppliers.
+    publications: Tally,
     observers: Arc<ObserverList>,
     /// Lock "proxies": held to add and to remove.
     proxies: Mutex<BTreeMap<u64, Arc<dyn ChannelProxy>>>,
@@ -50,19 +55,21 @@ pub struct Channel {
 
 impl Channel {
     /// # Errors
-    /// `NO_RESOURCES` when its threads cannot be started.
+    /// `NO_RESOURCES` when its threads cannot be started, `IMP_LIMIT` when the server has too many.
     pub(crate) fn new(
         name: &str,
         configuration: Configuration,
         engine: &Engine,
     ) -> Result<Arc<Self>, SystemException> {
         let lane = match configuration.dispatching {
-            Dispatching::Pool { threads } => Some(start_lane(threads)?),
+            Dispatching::Pool { threads } => Some(start_lane(engine, threads)?),
             Dispatching::Reactive | Dispatching::PerConsumer => None,
         };
         Ok(Arc::new(Self {
             name: name.to_owned(),
             routes: Routes::new(configuration.supplier_filter, configuration.collection),
+            entries: Tally::new(configuration.bounds.in_all),
+            publications: Tally::new(configuration.bounds.in_all),
             configuration,
             engine: engine.clone(),
             lane,
@@ -132,6 +139,20 @@ impl Channel {
         drop(removed);
     }
 
+    /// Room for the publications of a supplier.
+    ///
+    /// # Errors
+    /// `IMP_LIMIT` (`COMPLETED_NO`).
+    pub(crate) fn room_for_publications(&self, count: usize) -> Result<Allotment, SystemException> {
+        let most = self.configuration.bounds.publications;
+        if count > most {
+            return Err(too_many(format!("a supplier has at most {most} publications")));
+        }
+        let most = self.publications.most();
+        let text = || too_many(format!("the suppliers of a channel have at most {most} in all"));
+        self.publications.take_share(count, FEW).ok_or_else(text)
+    }
+
     /// A supplier of these connects.
     pub(crate) fn add_supplier(
         self: &Arc<Self>,
@@ -157,17 +178,26 @@ impl Channel {
     /// Connects a consumer: from now on it gets what it has subscribed to.
     ///
     /// # Errors
-    /// `NO_RESOURCES` when its thread cannot be started.
+    /// `NO_RESOURCES` when its thread cannot be started; `IMP_LIMIT` when there are too many
+    /// threads, time-outs or entries of subscriptions already.
     pub(crate) fn add_consumer(
         self: &Arc<Self>,
+        entries: usize,
         connection: impl FnOnce(Way) -> Connection,
     ) -> Result<Arc<Consumer>, SystemException> {
         let way = match (&self.lane, self.configuration.dispatching) {
             (Some(lane), _) => Way::Shared(Arc::clone(lane)),
-            (None, Dispatching::PerConsumer) => Way::Own(start_lane(1)?),
+            (None, Dispatching::PerConsumer) => Way::Own(start_lane(&self.engine, 1)?),
             (None, _) => Way::Straight,
         };
-        let consumer = Consumer::new(connection(way), &self.engine, &self.configuration)?;
+        let connection = connection(way);
+        let most = self.entries.most();
+        let text = || too_many(format!("the consumers of a channel have at most {most} entries"));
+        let parts = [
+            self.entries.take_share(entries, FEW).ok_or_else(text)?,
+            timers::room(&self.engine, &connection.subscription)?,
+        ];
+        let consumer = Consumer::new(connection, parts, &self.engine, &self.configuration)?;
         self.routes.add_consumer(&consumer);
         timers::start(&self.engine, &consumer);
         self.has_changed();
@@ -193,7 +223,10 @@ impl Channel {
         if self.configuration.observers == Observers::Refused {
             return None;
         }
-        let number = self.observers.add(observer)?;
+        // One that does not answer is not waited for.
+        let timeout = Policy::RelativeReplyTimeout(self.configuration.queue.push_timeout);
+        let observer = observer.as_object().set_policy_overrides(&[timeout], SetOverrideType::Add);
+        let number = self.observers.add(Observer::unchecked_narrow(observer.ok()?))?;
         self.has_changed();
         Some(number)
     }
@@ -213,8 +246,20 @@ impl Channel {
             let Some(channel) = weak.upgrade() else { return };
             let observers = channel.observers.begin();
             let news = channel.news();
-            channel.observers.tell(observers, &news);
+            channel.observers.tell(observers, &news, &channel.telling());
         });
+    }
+
+    fn telling(self: &Arc<Self>) -> Arc<Telling> {
+        let weak = Arc::downgrade(self);
+        Arc::new(Telling {
+            give_up_after: self.configuration.queue.give_up_after,
+            again: Box::new(move || {
+                if let Some(channel) = weak.upgrade() {
+                    channel.has_changed();
+                }
+            }),
+        })
     }
 
     fn news(&self) -> News {
@@ -268,8 +313,22 @@ impl Channel {
     }
 }
 
-fn start_lane(threads: usize) -> Result<Arc<Lane>, SystemException> {
-    Lane::start(threads).map_err(|error| {
+/// Entries of a subscription, or publications, that a client has even where others have very many.
+const FEW: usize = 20;
+
+fn too_many(text: String) -> SystemException {
+    SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
+}
+
+fn start_lane(engine: &Engine, threads: usize) -> Result<Arc<Lane>, SystemException> {
+    let most = engine.threads().most();
+    let part = engine.threads().take(threads).ok_or_else(|| {
+        too_many(format!(
+            "the real-time channels of this server have at most {most} threads: take \
+             dispatching=reactive, or a pool with less"
+        ))
+    })?;
+    Lane::start(threads, Some(part)).map_err(|error| {
         SystemException::no_resources(minor::NO_RESOURCES_THREAD, CompletionStatus::No)
             .with_detail(format!("a thread that delivers events cannot start: {error}"))
     })

@@ -8,12 +8,13 @@ use crate::configuration::Configuration;
 use crate::corbie_rt_events::ConsumerCounters;
 use crate::dispatching::{Lane, Posted};
 use crate::event::Parcel;
-use crate::filter::{Answer, Filter, Moment, Progress, Publication, Question};
+use crate::filter::{Filter, Moment, Publication};
+use crate::groups::{KeptGroups, Shown};
 use crate::nesting::Nested;
 use crate::routes::Interested;
 use crate::rtec_event_comm::{PushConsumer, PushConsumerServant};
 use corbie::{CompletionStatus, Operation, SystemException, SystemExceptionKind, minor};
-use corbie_event::engine::{Engine, Outlet};
+use corbie_event::engine::{Allotment, Engine, Keeping, Kept, Outlet};
 use corbie_event::{Overflow, Ticket};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +30,12 @@ pub(crate) struct Consumer {
     number: u64,
     peer: PushConsumer,
     subscription: Filter,
-    /// Lock "progress": held while a filter is asked. None where nothing is waited for.
-    progress: Option<Mutex<Progress<Arc<Parcel>>>>,
+    /// None where nothing is waited for.
+    groups: Option<KeptGroups>,
+    /// What the groups and the mailbox have, of the memory of all queues.
+    keeping: Keeping,
+    /// What it has of what the server and the channel have so many of.
+    _parts: [Allotment; 2],
     outlet: Outlet,
     way: Way,
     /// When it was given something the last time, where a time-out asks for that. Lock "given".
@@ -107,6 +112,7 @@ impl Consumer {
     /// `INTERNAL` when the reference does not take a time-out.
     pub(crate) fn new(
         connection: Connection,
+        parts: [Allotment; 2],
         engine: &Engine,
         configuration: &Configuration,
     ) -> Result<Arc<Self>, SystemException> {
@@ -121,7 +127,9 @@ impl Consumer {
         Ok(Arc::new(Self {
             number,
             peer,
-            progress: has_groups.then(|| Mutex::new(Progress::of(&subscription))),
+            groups: has_groups.then(|| KeptGroups::of(&subscription)),
+            keeping: Keeping::new(engine, queue.queue_octets),
+            _parts: parts,
             subscription,
             outlet,
             way,
@@ -156,24 +164,24 @@ impl Consumer {
         timeout: Option<u32>,
         ticket: &Arc<Ticket>,
     ) -> bool {
-        let header = parcel.header();
-        let Some(progress) = &self.progress else {
-            let accepts = self.subscription.accepts(header, timeout);
+        let Some(groups) = &self.groups else {
+            let accepts = self.subscription.accepts(parcel.header(), timeout);
             if accepts {
                 self.hand_over(parcel, ticket);
             }
             return accepts;
         };
-        let question = Question { header, event: parcel, timeout };
-        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = self.subscription.answer(&question, &mut progress);
-        let passed = match answer {
-            Answer::Refused | Answer::Kept => return false,
-            Answer::Passed => Ok(Arc::clone(parcel)),
-            Answer::PassedWith(parcels) => Parcel::joined(&parcels),
+        let passed = match groups.show(&self.subscription, parcel, timeout, &self.keeping) {
+            Shown::Nothing => return false,
+            Shown::NoRoom(dropped) => {
+                self.counters.dropped.fetch_add(dropped as u64, Ordering::Relaxed);
+                return false;
+            }
+            Shown::Passed(parcels) => match &parcels[..] {
+                [one] => Ok(Arc::clone(one)),
+                parcels => Parcel::joined(parcels),
+            },
         };
-        progress.clear();
-        drop(progress);
         match passed {
             Ok(passed) => self.hand_over(&passed, ticket),
             Err(exception) => {
@@ -198,16 +206,42 @@ impl Consumer {
             Overflow::BlockSupplier => Arc::clone(ticket),
             _ => Arc::default(),
         };
+        let Some(room) = self.room_in_mailbox(lane, parcel.weight()) else {
+            return self.has_no_room(ticket);
+        };
         let (own, parcel) = (Arc::clone(self), Arc::clone(parcel));
-        let job = Box::new(move || own.deliver(&parcel, &kept));
+        let job = Box::new(move || {
+            own.deliver(&parcel, &kept);
+            drop(room);
+        });
         match lane.post(self.number, job, self.most, self.when_full) {
             Posted::Taken => {}
             Posted::DroppedOldest | Posted::Dropped => count(&self.counters.dropped),
-            Posted::Refused => {
-                count(&self.counters.dropped);
-                ticket.fail(no_room());
+            Posted::Refused | Posted::Overflowed => self.has_no_room(ticket),
+        }
+    }
+
+    /// Room for so many octets in the mailbox, for which the oldest events may have to go.
+    fn room_in_mailbox(&self, lane: &Lane, octets: usize) -> Option<Kept> {
+        loop {
+            if let Some(room) = self.keeping.keep(octets) {
+                return Some(room);
             }
-            Posted::Overflowed => self.overflowed(),
+            if self.when_full != Overflow::DropOldest || !lane.drop_oldest(self.number) {
+                return None;
+            }
+            count(&self.counters.dropped);
+        }
+    }
+
+    /// Its mailbox is full.
+    fn has_no_room(&self, ticket: &Ticket) {
+        if self.when_full == Overflow::Disconnect {
+            return self.overflowed();
+        }
+        count(&self.counters.dropped);
+        if self.when_full == Overflow::BlockSupplier {
+            ticket.fail(no_room());
         }
     }
 
@@ -310,7 +344,7 @@ impl Consumer {
             is_suspended: self.is_suspended(),
             is_gateway: self.is_gateway,
             queued: queue.queued + waiting,
-            queued_octets: queue.queued_octets,
+            queued_octets: queue.queued_octets + self.keeping.octets() as u64,
             delivered: queue.delivered + read(&self.counters.delivered),
             dropped: queue.dropped + read(&self.counters.dropped),
             refused: queue.refused + read(&self.counters.refused),
@@ -338,6 +372,10 @@ impl Interested for Arc<Consumer> {
         self.number
     }
 
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self, other)
+    }
+
     fn may_accept(&self, publication: Publication) -> bool {
         self.subscription.may_accept(publication)
     }
@@ -355,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_thread_ends_whose_consumer_was_not_made() {
-        let lane = Lane::start(1).expect("a thread");
+        let lane = Lane::start(1, None).expect("a thread");
         let running = Arc::downgrade(&lane);
         drop(Way::Own(lane));
         while running.strong_count() > 0 {

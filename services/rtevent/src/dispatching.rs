@@ -6,6 +6,7 @@
 //! consumer that is slow holds up one thread and no other consumer's events.
 
 use corbie_event::Overflow;
+use corbie_event::engine::Allotment;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,6 +20,8 @@ pub(crate) struct Lane {
     state: Mutex<LaneState>,
     /// Signalled when a mailbox has something and no thread takes from it.
     changed: Condvar,
+    /// Its threads, among those of the server.
+    _threads: Option<Allotment>,
 }
 
 #[derive(Default)]
@@ -37,6 +40,8 @@ struct Mailbox {
     life: u64,
     /// A thread runs a job of it.
     is_taken: bool,
+    /// It is in turn.
+    is_ready: bool,
 }
 
 /// What became of a job.
@@ -55,12 +60,14 @@ pub(crate) enum Posted {
 }
 
 impl Lane {
-    /// One with so many threads, at least one, which end when it is closed.
+    /// One with so many threads, at least one, which end when it is closed. `part` is what they
+    /// are of those that the server may have.
     ///
     /// # Errors
     /// When a thread cannot be started; none runs then.
-    pub(crate) fn start(threads: usize) -> std::io::Result<Arc<Self>> {
-        let lane = Arc::new(Self { state: Mutex::default(), changed: Condvar::new() });
+    pub(crate) fn start(threads: usize, part: Option<Allotment>) -> std::io::Result<Arc<Self>> {
+        let (state, changed) = (Mutex::default(), Condvar::new());
+        let lane = Arc::new(Self { state, changed, _threads: part });
         for _ in 0..threads.max(1) {
             let own = Arc::clone(&lane);
             let thread = std::thread::Builder::new().name("corbie-rtevents".to_owned());
@@ -91,7 +98,8 @@ impl Lane {
             _ => {}
         }
         mailbox.jobs.push_back(job);
-        let is_new = mailbox.jobs.len() == 1 && !mailbox.is_taken && dropped.is_none();
+        let is_new = !mailbox.is_taken && !mailbox.is_ready;
+        mailbox.is_ready |= is_new;
         if is_new {
             state.ready.push_back(consumer);
         }
@@ -100,6 +108,14 @@ impl Lane {
             self.changed.notify_one();
         }
         if dropped.is_some() { Posted::DroppedOldest } else { Posted::Taken }
+    }
+
+    /// Drops the job that waits longest in the mailbox of a consumer; whether there was one.
+    pub(crate) fn drop_oldest(&self, consumer: u64) -> bool {
+        let mut state = self.lock();
+        let dropped = state.boxes.get_mut(&consumer).and_then(|mailbox| mailbox.jobs.pop_front());
+        drop(state);
+        dropped.is_some()
     }
 
     /// How many jobs wait in the mailbox of a consumer.
@@ -136,6 +152,7 @@ impl Lane {
                 continue;
             };
             let Some(mailbox) = state.boxes.get_mut(&consumer) else { continue };
+            mailbox.is_ready = false;
             let Some(job) = mailbox.jobs.pop_front() else { continue };
             mailbox.is_taken = true;
             let life = mailbox.life;
@@ -148,6 +165,7 @@ impl Lane {
             {
                 mailbox.is_taken = false;
                 if !mailbox.jobs.is_empty() {
+                    mailbox.is_ready = true;
                     state.ready.push_back(consumer);
                 }
             }
@@ -198,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_consumer_gets_its_events_in_order_from_many_threads() {
-        let lane = Lane::start(4).expect("threads");
+        let lane = Lane::start(4, None).expect("threads");
         let (say, said) = channel();
         for number in 0..1000 {
             let posted = lane.post(7, saying(number, &say), usize::MAX, Overflow::DropNewest);
@@ -211,7 +229,7 @@ mod tests {
 
     #[test]
     fn one_that_hangs_holds_up_no_other() {
-        let lane = Lane::start(2).expect("threads");
+        let lane = Lane::start(2, None).expect("threads");
         let (say, said) = channel();
         let (hanging, open, begun) = gated(0, &say);
         lane.post(1, hanging, 10, Overflow::DropNewest);
@@ -234,7 +252,7 @@ mod tests {
             (Overflow::Disconnect, Posted::Overflowed, vec![0, 1, 2]),
         ];
         for (when_full, posted, kept) in kinds {
-            let lane = Lane::start(1).expect("a thread");
+            let lane = Lane::start(1, None).expect("a thread");
             let (say, said) = channel();
             let (hanging, open, begun) = gated(0, &say);
             lane.post(1, hanging, 2, when_full);
@@ -253,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_one_that_goes_is_dropped() {
-        let lane = Lane::start(1).expect("a thread");
+        let lane = Lane::start(1, None).expect("a thread");
         let (say, said) = channel();
         let (hanging, open, begun) = gated(0, &say);
         lane.post(1, hanging, 10, Overflow::DropNewest);

@@ -7,7 +7,7 @@
 use crate::rtec_event_comm::{
     Event as Value, EventHeader, EventSet, EventSetIdl, PushConsumer as Consumer,
 };
-use corbie::{Decoder, Marshal, SystemException, Typed as _};
+use corbie::{Any, Decoder, Marshal, SystemException, Typed as _};
 use corbie_event::interfaces::Signature;
 use corbie_event::{Event as Octets, Shape};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -45,11 +45,36 @@ impl Parcel {
         let mut ahead = d.clone();
         if ahead.read_length(COUNT_OCTETS)? != 1 {
             let events = <EventSetIdl as Marshal>::decode(&mut d.clone())?;
-            return Ok(events.into_iter().map(Self::of).collect());
+            return events.into_iter().map(Self::of_many).collect();
         }
         let header = <EventHeader as Marshal>::decode(&mut ahead)?;
         let octets = OnceLock::from(Arc::new(Octets::read_typed(&PUSH, d)));
         Ok(vec![Self::new(header, OnceLock::new(), octets)])
+    }
+
+    /// One of several of a push. Its values may take many times the octets of an `any`, so that is
+    /// kept as octets.
+    fn of_many(event: Value) -> Result<Arc<Self>, SystemException> {
+        let (header, has_any) = (event.header, event.data.any_value != Any::default());
+        let parcel = Self::of(event);
+        if !has_any {
+            return Ok(parcel);
+        }
+        let octets = OnceLock::from(Arc::clone(parcel.octets()?));
+        Ok(Self::new(header, OnceLock::new(), octets))
+    }
+
+    /// What it counts as where memory is bounded.
+    #[must_use]
+    pub(crate) fn weight(&self) -> usize {
+        match (self.octets.get(), self.values.get()) {
+            (Some(octets), _) => octets.weight(),
+            (None, Some(events)) => {
+                let payload = events.iter().map(|event| event.data.payload.len()).sum::<usize>();
+                payload.saturating_add(events.len().saturating_mul(Octets::BESIDE))
+            }
+            (None, None) => Octets::BESIDE,
+        }
     }
 
     fn new(
@@ -74,7 +99,11 @@ impl Parcel {
     pub(crate) fn joined(parcels: &[Arc<Self>]) -> Result<Arc<Self>, SystemException> {
         let mut set = EventSet::new();
         for parcel in parcels {
-            set.extend_from_slice(parcel.values()?);
+            // Not kept with the parcel, which others may have for long.
+            match parcel.values.get() {
+                Some(values) => set.extend_from_slice(values),
+                None => set.extend(parcel.decoded()?),
+            }
         }
         let header = set.first().map(|first| first.header).unwrap_or_default();
         Ok(Self::new(header, OnceLock::from(set), OnceLock::new()))
@@ -94,9 +123,12 @@ impl Parcel {
         if let Some(values) = self.values.get() {
             return Ok(values);
         }
-        let octets = self.octets()?;
-        let values = <EventSetIdl as Marshal>::decode(&mut octets.decoder())?;
+        let values = self.decoded()?;
         Ok(self.values.get_or_init(|| values))
+    }
+
+    fn decoded(&self) -> Result<EventSet, SystemException> {
+        Ok(<EventSetIdl as Marshal>::decode(&mut self.octets()?.decoder())?)
     }
 
     /// The set as the octets of a request.

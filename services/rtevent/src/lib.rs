@@ -21,8 +21,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-// layers: kinds collection dispatching event nesting < filter < routes < configuration observers <
-//    consumer < timers < channel < server
+// layers: kinds collection dispatching event nesting < filter < groups < routes <
+//    configuration observers < consumer < timers < channel < server
 mod channel;
 mod collection;
 mod configuration;
@@ -30,6 +30,7 @@ mod consumer;
 mod dispatching;
 mod event;
 pub mod filter;
+mod groups;
 pub mod kinds;
 mod nesting;
 mod observers;

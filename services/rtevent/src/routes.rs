@@ -8,7 +8,7 @@ mod tests;
 
 use crate::collection::{Change, Collection, CollectionStrategy};
 use crate::filter::Publication;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// For what there is a set of consumers.
@@ -28,6 +28,8 @@ pub enum SupplierFilter {
 pub(crate) trait Interested: Clone {
     /// Tells it from others.
     fn number(&self) -> u64;
+    /// Whether it is the same one, and not another one that has its number now.
+    fn is(&self, other: &Self) -> bool;
     /// Whether it may accept an event of this publication.
     fn may_accept(&self, publication: Publication) -> bool;
 }
@@ -60,6 +62,13 @@ pub(crate) struct Route<C> {
     set: Arc<Collection<C>>,
 }
 
+/// What a consumer that is to be added may accept, of the suppliers and types that were there.
+#[derive(Default)]
+struct Wants {
+    suppliers: HashMap<u64, (Arc<[Publication]>, bool)>,
+    types: HashMap<i32, bool>,
+}
+
 impl<C: Interested> Routes<C> {
     /// Those of a channel without clients.
     #[must_use]
@@ -76,13 +85,25 @@ impl<C: Interested> Routes<C> {
 
     /// A supplier has connected.
     pub(crate) fn add_supplier(&self, number: u64, publications: Vec<Publication>) -> Route<C> {
+        let publications: Arc<[Publication]> = publications.into();
+        if self.kind != SupplierFilter::PerSupplier {
+            let route = Route { publications, set: Arc::clone(&self.all) };
+            self.members().suppliers.insert(number, route.clone());
+            return route;
+        }
+        // It may take long, so it is done first: other clients come and go meanwhile.
+        let before = self.members().consumers.clone();
+        let is_for = |consumer: &C| is_for_any(consumer, &publications);
+        let wanting: BTreeSet<u64> =
+            before.iter().filter(|(_, consumer)| is_for(consumer)).map(|(n, _)| *n).collect();
         let mut members = self.members();
-        let set = match self.kind {
-            SupplierFilter::PerSupplier => self.set_of(&members, |c| is_for_any(c, &publications)),
-            SupplierFilter::PerType | SupplierFilter::Global => Arc::clone(&self.all),
-        };
-        let route = Route { publications: publications.into(), set };
+        let set = self.set_of(&members, |consumer| match before.get(&consumer.number()) {
+            Some(seen) if seen.is(consumer) => wanting.contains(&consumer.number()),
+            _ => is_for(consumer),
+        });
+        let route = Route { publications, set };
         members.suppliers.insert(number, route.clone());
+        drop(members);
         route
     }
 
@@ -94,27 +115,54 @@ impl<C: Interested> Routes<C> {
     /// A consumer has connected.
     pub(crate) fn add_consumer(&self, consumer: &C) {
         let number = consumer.number();
+        // It may take long, so it is done first.
+        let wants = self.wants_of(consumer);
         let mut members = self.members();
         members.consumers.insert(number, consumer.clone());
         let add = || Change::Add(number, consumer.clone());
         self.all.change(add());
         match self.kind {
             SupplierFilter::PerSupplier => {
-                for route in members.suppliers.values() {
-                    if is_for_any(consumer, &route.publications) {
+                for (number, route) in &members.suppliers {
+                    let is_wanted = match wants.suppliers.get(number) {
+                        Some((seen, is_wanted)) if Arc::ptr_eq(seen, &route.publications) => {
+                            *is_wanted
+                        }
+                        _ => is_for_any(consumer, &route.publications),
+                    };
+                    if is_wanted {
                         route.set.change(add());
                     }
                 }
             }
             SupplierFilter::PerType => {
                 for (kind, set) in &*self.types() {
-                    if consumer.may_accept(Publication { kind: *kind, ..Publication::ANYTHING }) {
+                    let seen = wants.types.get(kind).copied();
+                    if seen.unwrap_or_else(|| is_for_type(consumer, *kind)) {
                         set.change(add());
                     }
                 }
             }
             SupplierFilter::Global => {}
         }
+    }
+
+    fn wants_of(&self, consumer: &C) -> Wants {
+        let mut wants = Wants::default();
+        match self.kind {
+            SupplierFilter::PerSupplier => {
+                for (number, publications) in self.publications() {
+                    let is_wanted = is_for_any(consumer, &publications);
+                    wants.suppliers.insert(number, (publications, is_wanted));
+                }
+            }
+            SupplierFilter::PerType => {
+                let kinds: Vec<i32> = self.types().keys().copied().collect();
+                wants.types.extend(kinds.into_iter().map(|k| (k, is_for_type(consumer, k))));
+            }
+            SupplierFilter::Global => {}
+        }
+        wants
     }
 
     /// A consumer has gone.
@@ -183,10 +231,9 @@ impl<C: Interested> Routes<C> {
         if types.len() >= MOST_TYPES {
             return Arc::clone(types.get(&kind).unwrap_or(&self.all));
         }
-        let publication = Publication { kind, ..Publication::ANYTHING };
         let set = types
             .entry(kind)
-            .or_insert_with(|| self.set_of(&members, |c| c.may_accept(publication)));
+            .or_insert_with(|| self.set_of(&members, |consumer| is_for_type(consumer, kind)));
         Arc::clone(set)
     }
 
@@ -209,4 +256,8 @@ impl<C: Interested> Routes<C> {
 
 fn is_for_any<C: Interested>(consumer: &C, publications: &[Publication]) -> bool {
     publications.iter().any(|publication| consumer.may_accept(*publication))
+}
+
+fn is_for_type<C: Interested>(consumer: &C, kind: i32) -> bool {
+    consumer.may_accept(Publication { kind, ..Publication::ANYTHING })
 }

@@ -6,36 +6,68 @@
 
 use crate::consumer::Consumer;
 use crate::event::Parcel;
-use crate::filter::{Moment, TimeT, Timeout};
+use crate::filter::{Filter, Moment, TimeT, Timeout};
 use crate::kinds;
 use crate::rtec_event_comm::Event;
-use corbie_event::engine::Engine;
+use corbie::{CompletionStatus, SystemException, minor};
+use corbie_event::engine::{Allotment, Engine};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// A timer is looked at again after so long, however far its moment is.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// A consumer is looked at again after so long, however far its next moment is: one that has gone
+/// takes no more memory then.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// A second, as spans of time are said.
+const SECOND: TimeT = 10_000_000;
+
+/// Time-outs a second that a consumer has even where others have very many.
+const FEW: usize = 10;
+
+/// A time-out, and when it comes the next time.
+type Moments = Vec<(Timeout, Instant)>;
+
+/// Room for the time-outs of a subscription among those of the server.
+///
+/// # Errors
+/// `IMP_LIMIT` (`COMPLETED_NO`).
+pub(crate) fn room(engine: &Engine, subscription: &Filter) -> Result<Allotment, SystemException> {
+    let time_outs = subscription.timeouts();
+    let often = time_outs.iter().filter(|timeout| timeout.moment != Moment::Once);
+    let rate = often.map(|timeout| SECOND.div_ceil(timeout.after.max(1))).sum::<TimeT>();
+    let rate = usize::try_from(rate).unwrap_or(usize::MAX);
+    engine.time_outs().take_share(rate, FEW).ok_or_else(|| {
+        let most = engine.time_outs().most();
+        let text = format!(
+            "{rate} time-outs in a second are too many: this server has {most}, and a consumer \
+             half of what the others leave"
+        );
+        SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No).with_detail(text)
+    })
+}
 
 /// Has the time-outs of a consumer come from now on, until it is disconnected.
 pub(crate) fn start(engine: &Engine, consumer: &Arc<Consumer>) {
     let now = Instant::now();
-    for timeout in consumer.subscription().timeouts() {
-        if let Some(due) = now.checked_add(span(timeout.after)) {
-            plan(engine, Arc::downgrade(consumer), timeout, due);
-        }
-    }
+    let due = |timeout: Timeout| Some((timeout, now.checked_add(span(timeout.after))?));
+    let moments = consumer.subscription().timeouts().into_iter().filter_map(due).collect();
+    plan(engine, Arc::downgrade(consumer), moments);
 }
 
-fn plan(engine: &Engine, consumer: Weak<Consumer>, timeout: Timeout, due: Instant) {
+/// One job for all time-outs of a consumer.
+fn plan(engine: &Engine, consumer: Weak<Consumer>, moments: Moments) {
+    let Some(next) = moments.iter().map(|(_, due)| *due).min() else { return };
     let again = engine.clone();
-    let left = due.saturating_duration_since(Instant::now());
+    let left = next.saturating_duration_since(Instant::now());
     engine.after(left.min(LONGEST), move || {
         let Some(live) = consumer.upgrade().filter(|consumer| !consumer.is_ended()) else { return };
-        let next = if Instant::now() < due { Some(due) } else { come(&live, timeout, due) };
+        let moments = moments.into_iter().filter_map(|(timeout, due)| {
+            let next = if Instant::now() < due { Some(due) } else { come(&live, timeout, due) };
+            Some((timeout, next?))
+        });
+        let moments = moments.collect();
         drop(live);
-        if let Some(next) = next {
-            plan(&again, consumer, timeout, next);
-        }
+        plan(&again, consumer, moments);
     });
 }
 
@@ -73,6 +105,9 @@ fn after(due: Instant, span: Duration) -> Option<Instant> {
 }
 
 fn show(consumer: &Arc<Consumer>, timeout: Timeout) {
+    if consumer.is_suspended() {
+        return;
+    }
     let mut event = Event::default();
     event.header.r#type = match timeout.moment {
         Moment::Once => kinds::EVENT_TIMEOUT,

@@ -2,18 +2,23 @@
 
 mod fixture;
 
-use corbie::{Object, SystemExceptionKind};
+use corbie::{Object, SystemException, SystemExceptionKind};
+use corbie_event::Limits;
 use corbie_rtevent::corbie_rt_events::ChannelFactory;
 use corbie_rtevent::corbie_rt_events::channel_factory::CreateChannelError;
 use corbie_rtevent::filter::{Filter, Publication, any_event, event, from_source, masked};
-use corbie_rtevent::rtec_event_channel_admin::EventChannel;
 use corbie_rtevent::rtec_event_channel_admin::proxy_push_consumer::ConnectPushSupplierError;
 use corbie_rtevent::rtec_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
+use corbie_rtevent::rtec_event_channel_admin::{
+    ConsumerQos, EventChannel, Observer, ObserverServant, ObserverSkeleton, SupplierQos,
+};
 use corbie_rtevent::rtec_event_comm::PushConsumer;
 use corbie_rtevent::{Configuration, kinds};
 use fixture::{
     CAR, Fixture, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads, until,
 };
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const CONFIGURATIONS: [&[&str]; 6] = [
@@ -344,4 +349,141 @@ fn what_a_client_chooses_takes_nothing_from_others() {
     factory.create_channel("NameService", &[]).expect("nothing else has it now");
     let why = refused("more", &["when-full=block-supplier"]);
     assert!(why.contains("--set"), "{why}");
+}
+
+#[test]
+fn what_groups_keep_is_bounded_and_leaves_room_for_others() {
+    let limits = Limits { queues_octets: 1 << 20, ..Limits::default() };
+    let fixture = Fixture::with_limits(Configuration::default(), limits);
+    // Its last event never comes.
+    let never = Filter::all_of((0..500).map(|number| event(100 + number)));
+    let (greedy, proxy) = fixture.consumer(&never);
+    let pair = Filter::all_of([event(POSITION), event(VELOCITY)]);
+    let (honest, _proxy) = fixture.consumer(&pair);
+    let supplier = fixture.supplier(&[(CAR, 0)]);
+    for number in 0..60 {
+        supplier.push(&[an_event(CAR, 100 + number, &[7; 65_536])]).expect("pushed");
+        assert!(fixture.server.statistics().queued_octets <= 1 << 20);
+    }
+    for kind in [POSITION, VELOCITY] {
+        supplier.push(&[an_event(CAR, kind, b"x")]).expect("pushed");
+    }
+    assert_eq!(next(&honest).len(), 2);
+    let statistics = fixture.core().statistics();
+    assert!(statistics.consumers[0].dropped > 0, "{statistics:?}");
+    assert!(fixture.server.statistics().refused_events > 0);
+    proxy.disconnect_push_supplier().expect("disconnected");
+    until("nothing is kept", || fixture.server.statistics().queued_octets == 0);
+    assert!(greedy.try_recv().is_err());
+}
+
+#[test]
+fn threads_that_clients_choose_are_bounded() {
+    let limits = Limits { threads: 4, ..Limits::default() };
+    let configuration = Configuration::of(["dispatching=per-consumer"]).expect("it can be");
+    let fixture = Fixture::with_limits(configuration, limits);
+    let pool = || Configuration::of(["dispatching=pool", "threads=3"]).expect("it can be");
+    let more = fixture.server.create("pool", pool()).expect("three threads");
+    let kind_of = |outcome: Result<EventChannel, CreateChannelError>| match outcome {
+        Err(CreateChannelError::System(exception)) => exception.kind,
+        other => panic!("{other:?}"),
+    };
+    let refused = kind_of(fixture.server.create("another", pool()));
+    assert_eq!(refused, SystemExceptionKind::ImpLimit);
+    assert!(fixture.server.channel("another").is_none());
+    let (_said, proxy) = fixture.consumer(&event(POSITION));
+    let connect = || {
+        let ((consumer, _), proxy) = (fixture.listener(), fixture.push_supplier());
+        proxy.connect_push_consumer(Some(&consumer), &any_event().subscription())
+    };
+    let refused = connect().expect_err("there are four threads");
+    assert!(
+        matches!(refused, ConnectPushConsumerError::System(e) if e.kind == SystemExceptionKind::ImpLimit)
+    );
+    proxy.disconnect_push_supplier().expect("disconnected");
+    until("its thread ends", || connect().is_ok());
+    more.destroy().expect("destroyed");
+    until("its threads end", || fixture.server.create("another", pool()).is_ok());
+}
+
+#[test]
+fn time_outs_and_subscriptions_are_bounded() {
+    let limits = Limits { time_outs: 100, ..Limits::default() };
+    let configuration = Configuration::default();
+    let fixture = Fixture::with_limits(configuration, limits);
+    let connect = |filter: &Filter| {
+        let ((consumer, _), proxy) = (fixture.listener(), fixture.push_supplier());
+        match proxy.connect_push_consumer(Some(&consumer), &filter.subscription()) {
+            Ok(()) => Ok(proxy),
+            Err(ConnectPushConsumerError::System(exception)) => Err(exception.kind),
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    let often =
+        |times: usize| Filter::any_of(vec![Filter::every(Duration::from_millis(40)); times]);
+    assert_eq!(connect(&often(3)).expect_err("75 a second"), SystemExceptionKind::ImpLimit);
+    let first = connect(&often(2)).expect("50 a second");
+    assert_eq!(connect(&often(2)).expect_err("no more"), SystemExceptionKind::ImpLimit);
+    connect(&Filter::every(Duration::from_millis(100))).expect("ten a second");
+    first.disconnect_push_supplier().expect("disconnected");
+    until("there is room again", || connect(&often(1)).is_ok());
+    let many = |count: i32| Filter::any_of((0..count).map(|number| event(16 + number)));
+    connect(&many(999)).expect("with its designator, a thousand entries");
+    assert_eq!(connect(&many(1000)).expect_err("too many"), SystemExceptionKind::BadParam);
+    let published =
+        |count: i32| Publication::of((0..count).map(|number| Publication::new(CAR, 16 + number)));
+    let proxy = fixture.push_consumer();
+    match proxy.connect_push_supplier(None, &published(501)) {
+        Err(ConnectPushSupplierError::System(e)) => {
+            assert_eq!(e.kind, SystemExceptionKind::ImpLimit)
+        }
+        other => panic!("{other:?}"),
+    }
+    proxy.connect_push_supplier(None, &published(500)).expect("so many may be");
+}
+
+/// Says what it is told, when it may.
+struct Watching {
+    gate: Mutex<Receiver<()>>,
+    told: Mutex<Sender<usize>>,
+}
+
+impl ObserverServant for Watching {
+    fn update_consumer(&self, _: &ConsumerQos) -> Result<(), SystemException> {
+        let _ = self.gate.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE);
+        Ok(())
+    }
+
+    fn update_supplier(&self, sub: &SupplierQos) -> Result<(), SystemException> {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = told.send(sub.publications.len());
+        Ok(())
+    }
+}
+
+#[test]
+fn an_observer_is_told_once_at_a_time_and_one_that_is_gone_no_more() {
+    let configuration = Configuration::of(["give-up-after=50", "push-timeout=120000"]);
+    let fixture = Fixture::new(configuration.expect("it can be"));
+    let ((open, gate), (say, told)) = (channel(), channel());
+    let watching = Watching { gate: Mutex::new(gate), told: Mutex::new(say) };
+    let observer = fixture.poa.activate(ObserverSkeleton::new(watching)).expect("active");
+    fixture.channel.append_observer(Some(&observer)).expect("appended");
+    let gone = fixture.client_orb.string_to_object("corbaloc::127.0.0.1:1/gone");
+    let gone = Observer::unchecked_narrow(gone.expect("a reference"));
+    fixture.channel.append_observer(Some(&gone)).expect("appended");
+    assert_eq!(fixture.core().statistics().observers, 2);
+    let mut suppliers = Vec::new();
+    until("the one that is gone is forgotten", || {
+        suppliers.push(fixture.supplier(&[(CAR, 16 + suppliers.len() as i32)]));
+        fixture.core().statistics().observers == 1
+    });
+    drop(open);
+    let mut news = Vec::new();
+    until("it is told of all of them", || {
+        news.extend(told.try_iter());
+        news.last() == Some(&suppliers.len())
+    });
+    // What was changed while it was told something is told together.
+    assert!(news.len() <= 4, "{} times for {} changes", news.len(), suppliers.len());
 }

@@ -274,3 +274,37 @@ fn upcalls_within_upcalls_use_up_no_stack() {
         fixture::until("all is counted", || fixture.core().statistics().received == 20_001);
     }
 }
+
+#[test]
+fn what_waits_in_a_mailbox_is_bounded_in_octets() {
+    for when_full in ["drop-oldest", "drop-newest", "disconnect"] {
+        let settings = ["dispatching=pool", "threads=2", "queue-octets=200000"];
+        let settings = settings.map(str::to_owned).into_iter();
+        let configuration = Configuration::of(settings.chain([format!("when-full={when_full}")]));
+        let fixture = Fixture::local(configuration.expect("it can be"));
+        let (open, gate) = channel();
+        let hanging = PushConsumerSkeleton::new(Hanging(Mutex::new(gate)));
+        let hanging = fixture.poa.activate(hanging).expect("active");
+        let proxy = fixture.push_supplier();
+        let subscription = event(POSITION).subscription();
+        proxy.connect_push_consumer(Some(&hanging), &subscription).expect("connected");
+        let supplier = fixture.supplier(&[(CAR, POSITION)]);
+        let held = || fixture.server.statistics().queued_octets;
+        let mut most = 0;
+        for number in 1..=20 {
+            supplier.push(&[an_event(CAR, POSITION, &[7; 65_536])]).expect("pushed");
+            fixture::until("it has come", || fixture.core().statistics().received == number);
+            most = most.max(held());
+        }
+        assert!((130_000..=200_000).contains(&most), "{when_full}: {most}");
+        if when_full == "disconnect" {
+            fixture::until("it goes", || fixture.core().statistics().consumers.is_empty());
+        } else {
+            let consumer = fixture.core().statistics().consumers[0];
+            assert!(consumer.dropped >= 16, "{consumer:?}");
+            assert!(consumer.queued <= 3 && consumer.queued_octets <= 200_000, "{consumer:?}");
+        }
+        drop(open);
+        fixture::until("nothing is kept", || held() == 0);
+    }
+}

@@ -27,6 +27,10 @@ pub enum Form {
 pub struct Bounds {
     /// Entries of the sequence.
     pub entries: usize,
+    /// Publications of a supplier.
+    pub publications: usize,
+    /// Entries of all consumers of a channel together, and publications of all its suppliers.
+    pub in_all: usize,
     /// Filters within filters.
     pub depth: usize,
     /// Time-outs, each of which takes a timer.
@@ -37,7 +41,14 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { entries: 10_000, depth: 32, timeouts: 64, shortest_timeout: 10_000 }
+        Self {
+            entries: 1_000,
+            publications: 500,
+            in_all: 100_000,
+            depth: 32,
+            timeouts: 64,
+            shortest_timeout: 10_000,
+        }
     }
 }
 

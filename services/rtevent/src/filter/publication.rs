@@ -35,7 +35,7 @@ impl Filter {
 
     fn may(&self, publication: Publication) -> May {
         let Publication { source, kind } = publication;
-        let all = |children: &[Filter]| children.iter().map(|c| c.may(publication)).collect();
+        let any = |children: &[Filter]| any(children.iter().map(|c| c.may(publication)));
         match self {
             Filter::Null => May { accept: true, refuse: false },
             Filter::Type { source: asked_source, kind: asked_kind } => May {
@@ -58,26 +58,24 @@ impl Filter {
                 May { accept: refuse, refuse: accept }
             }
             Filter::LogicalAnd(children) => {
-                let children: Vec<May> = all(children);
-                May {
-                    accept: children.iter().all(|may| may.accept),
-                    refuse: children.iter().any(|may| may.refuse),
-                }
+                let all = May { accept: true, refuse: false };
+                children.iter().fold(all, |so_far, child| both(so_far, child.may(publication)))
             }
-            Filter::Disjunction(children) => any(&all(children)),
-            Filter::Conjunction(group) => any(&all(&group.children)),
+            Filter::Disjunction(children) => any(children),
+            Filter::Conjunction(group) => any(&group.children),
             // It refuses what is not next.
-            Filter::Sequence(group) => May { refuse: true, ..any(&all(&group.children)) },
+            Filter::Sequence(group) => May { refuse: true, ..any(&group.children) },
             Filter::Timeout(_) => May { accept: false, refuse: true },
         }
     }
 }
 
-fn any(children: &[May]) -> May {
-    May {
-        accept: children.iter().any(|may| may.accept),
-        refuse: children.iter().all(|may| may.refuse),
-    }
+fn any(children: impl Iterator<Item = May>) -> May {
+    let none = May { accept: false, refuse: true };
+    children.fold(none, |so_far, may| May {
+        accept: so_far.accept || may.accept,
+        refuse: so_far.refuse && may.refuse,
+    })
 }
 
 fn both(one: May, two: May) -> May {

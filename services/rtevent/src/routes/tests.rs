@@ -3,6 +3,7 @@
 use super::*;
 use crate::filter::{Filter, event};
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Clone, Debug)]
 struct Consumer {
@@ -13,6 +14,10 @@ struct Consumer {
 impl Interested for Consumer {
     fn number(&self) -> u64 {
         self.number
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.number == other.number && self.filter == other.filter
     }
 
     fn may_accept(&self, publication: Publication) -> bool {
@@ -117,4 +122,80 @@ fn types_beyond_the_bound_are_shown_to_all() {
     assert_eq!((shown, routes.types().len()), (0, MOST_TYPES));
     routes.visit(&route, 1_000_000, |_| shown += 1);
     assert_eq!((shown, routes.types().len()), (1, MOST_TYPES));
+}
+
+/// A consumer whose filter takes long: it says that it is asked, and answers when it may.
+#[derive(Clone)]
+struct Slow {
+    number: u64,
+    gate: Arc<Gate>,
+}
+
+#[derive(Default)]
+struct Gate {
+    asked: AtomicBool,
+    is_open: AtomicBool,
+}
+
+impl Interested for Slow {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.gate, &other.gate)
+    }
+
+    fn may_accept(&self, _: Publication) -> bool {
+        self.gate.asked.store(true, Ordering::SeqCst);
+        while !self.gate.is_open.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        true
+    }
+}
+
+#[test]
+fn clients_come_and_go_while_it_is_found_out_for_whom_an_event_is() {
+    let routes = Routes::new(SupplierFilter::PerSupplier, CollectionStrategy::CopyOnWrite);
+    let open = || Arc::new(Gate { is_open: AtomicBool::new(true), ..Gate::default() });
+    let slow = |number| Slow { number, gate: Arc::default() };
+    let quick = |number| Slow { number, gate: open() };
+    let (first, goes) = (slow(1), quick(2));
+    std::thread::scope(|scope| {
+        let supplier = || routes.add_supplier(7, vec![Publication::ANYTHING]);
+        routes.add_consumer(&first);
+        routes.add_consumer(&goes);
+        let connecting = scope.spawn(supplier);
+        let is_asked = |consumer: &Slow| {
+            while !consumer.gate.asked.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        };
+        is_asked(&first);
+        // None of these waits for the filter.
+        assert_eq!(routes.consumers().len(), 2);
+        routes.remove_consumer(2);
+        routes.add_consumer(&quick(3));
+        let other = routes.add_supplier(8, Vec::new());
+        first.gate.is_open.store(true, Ordering::SeqCst);
+        let route = connecting.join().expect("it does not panic");
+        let second = slow(4);
+        let late = scope.spawn({
+            let (routes, second) = (&routes, second.clone());
+            move || routes.add_consumer(&second)
+        });
+        is_asked(&second);
+        assert_eq!(routes.publications().len(), 2);
+        routes.remove_supplier(8);
+        second.gate.is_open.store(true, Ordering::SeqCst);
+        late.join().expect("it does not panic");
+        let shown = |route| {
+            let mut shown = Vec::new();
+            routes.visit(route, 0, |consumer: &Slow| shown.push(consumer.number));
+            shown
+        };
+        assert_eq!(shown(&route), [1, 3, 4]);
+        assert!(shown(&other).is_empty());
+    });
 }

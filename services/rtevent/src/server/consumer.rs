@@ -79,7 +79,8 @@ impl ConsumerProxy {
             channel.remove_consumer(self.number);
             before.end();
         }
-        let made = channel.add_consumer(|way| Connection {
+        let entries = qos.dependencies.len();
+        let made = channel.add_consumer(entries, |way| Connection {
             number: self.number,
             peer: peer.clone(),
             subscription,

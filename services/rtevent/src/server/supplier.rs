@@ -18,7 +18,7 @@ use corbie::{
     SystemException, View, minor,
 };
 use corbie_event::Ticket;
-use corbie_event::engine::{Room, answer};
+use corbie_event::engine::{Allotment, Room, answer};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 static DISCONNECT_PUSH_SUPPLIER: Operation = Operation::twoway("disconnect_push_supplier");
@@ -40,6 +40,7 @@ enum Supply {
         /// What is told of the end, if it gave a reference.
         peer: Option<Object>,
         route: SupplierRoute,
+        _room: Allotment,
     },
     Ended,
 }
@@ -78,13 +79,7 @@ impl SupplierProxy {
             Publication { source: header.source, kind: header.r#type }
         });
         let publications: Vec<_> = publications.collect();
-        let most = channel.configuration().bounds.entries;
-        if publications.len() > most {
-            let text = format!("a supplier has at most {most} publications");
-            return Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
-                .with_detail(text)
-                .into());
-        }
+        let room = channel.room_for_publications(publications.len())?;
         let may_again = channel.configuration().reconnection == Reconnection::Allowed;
         let mut phase = self.phase();
         match &*phase {
@@ -95,7 +90,7 @@ impl SupplierProxy {
         // In the lock, so that an end that comes now finds it there. Nothing is called.
         let route = channel.add_supplier(self.number, publications, qos.is_gateway);
         let peer = peer.map(|peer| peer.as_object().clone());
-        let before = std::mem::replace(&mut *phase, Supply::Connected { peer, route });
+        let before = std::mem::replace(&mut *phase, Supply::Connected { peer, route, _room: room });
         drop(phase);
         drop(before);
         Ok(())
