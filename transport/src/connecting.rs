@@ -45,7 +45,9 @@ impl Connecting {
                 let link = unix::connect_now(name)?.map(Link::Unix);
                 Ok(link.map_or(Begun::WouldWait, Begun::Open))
             }
-            Endpoint::Shm(_) | Endpoint::Plugged(_) => Ok(Begun::WouldWait),
+            Endpoint::TcpWithin { .. } | Endpoint::Shm(_) | Endpoint::Plugged(_) => {
+                Ok(Begun::WouldWait)
+            }
         }
     }
 

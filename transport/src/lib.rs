@@ -6,11 +6,12 @@
 //! or spins on the calling thread: there is no queue, no runtime and no thread here. Applications
 //! bring further transports along with [`Transport`].
 
-// layers: peer readiness < plugged < socket < tcp < unix < shm < endpoint < link < connecting wait
-//    < acceptor registry
+// layers: filter peer readiness < plugged < socket < tcp < unix < shm < endpoint < link
+//    < connecting wait < acceptor registry
 mod acceptor;
 mod connecting;
 mod endpoint;
+mod filter;
 mod link;
 mod peer;
 mod plugged;
@@ -25,6 +26,7 @@ mod wait;
 pub use acceptor::Acceptor;
 pub use connecting::{Begun, Connecting};
 pub use endpoint::Endpoint;
+pub use filter::{AddressFilter, NotPermitted};
 pub use link::Link;
 pub use peer::{PeerAddress, PeerCertificate, PeerIdentity, PeerOrigin, PeerProcess, own_user};
 pub use plugged::{PluggedAcceptor, PluggedEndpoint, PluggedLink, Transport};

@@ -31,7 +31,8 @@ impl Link {
     /// cannot be bounded; its resolver has time-outs of its own.
     ///
     /// # Errors
-    /// The error of the last address tried, or `NotFound` when the name has no address.
+    /// The error of the last address tried, or `NotFound` when the name has no address;
+    /// `PermissionDenied` when the endpoint permits none of them.
     pub fn connect(
         endpoint: &Endpoint,
         each: Option<Duration>,
@@ -39,7 +40,10 @@ impl Link {
     ) -> io::Result<Link> {
         match endpoint {
             Endpoint::Tcp { host, port } => {
-                tcp::connect(host, *port, each, deadline).map(Link::Tcp)
+                tcp::connect(host, *port, None, each, deadline).map(Link::Tcp)
+            }
+            Endpoint::TcpWithin { host, port, filter } => {
+                tcp::connect(host, *port, Some(filter), each, deadline).map(Link::Tcp)
             }
             Endpoint::Unix(name) => unix::connect(name, each, deadline).map(Link::Unix),
             Endpoint::Shm(name) => shm::connect(name, each, deadline).map(Link::Shm),

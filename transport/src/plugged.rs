@@ -6,7 +6,7 @@
 //! transports do not come through here: `Link` and `Acceptor` are enums, and only their last
 //! variant is a trait object. `tests/testkit` has the suite that each transport has to pass.
 
-use crate::{PeerAddress, PeerCertificate};
+use crate::{AddressFilter, PeerAddress, PeerCertificate};
 use corbie_types::{SystemException, UiopProfile};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -76,6 +76,23 @@ pub trait Transport: Send + Sync + fmt::Debug {
         each: Option<Duration>,
         deadline: Option<Instant>,
     ) -> io::Result<Box<dyn PluggedLink>>;
+
+    /// As [`Transport::connect`], where only those addresses of a host may be connected to that
+    /// `filter` permits: for references that were handed to a server with rules of egress. A
+    /// transport that resolves no names needs nothing else than this.
+    ///
+    /// # Errors
+    /// As there; `PermissionDenied` when all addresses are forbidden.
+    fn connect_within(
+        &self,
+        address: &str,
+        filter: &AddressFilter,
+        each: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> io::Result<Box<dyn PluggedLink>> {
+        let _ = filter;
+        self.connect(address, each, deadline)
+    }
 
     /// Listens on `address`; an empty one leaves the choice to the transport.
     ///
@@ -248,12 +265,19 @@ pub trait PluggedAcceptor: Send + Sync + fmt::Debug {
 pub struct PluggedEndpoint {
     transport: Arc<dyn Transport>,
     address: Arc<str>,
+    filter: Option<AddressFilter>,
 }
 
 impl PluggedEndpoint {
     /// The endpoint `address` of `transport`.
     pub fn new(transport: Arc<dyn Transport>, address: impl Into<Arc<str>>) -> Self {
-        PluggedEndpoint { transport, address: address.into() }
+        PluggedEndpoint { transport, address: address.into(), filter: None }
+    }
+
+    /// The same, where only those addresses of its host are connected to that `filter` permits.
+    #[must_use]
+    pub(crate) fn within(self, filter: AddressFilter) -> Self {
+        PluggedEndpoint { filter: Some(filter), ..self }
     }
 
     /// What it is reached with.
@@ -273,13 +297,18 @@ impl PluggedEndpoint {
         each: Option<Duration>,
         deadline: Option<Instant>,
     ) -> io::Result<Box<dyn PluggedLink>> {
-        self.transport.connect(&self.address, each, deadline)
+        match &self.filter {
+            None => self.transport.connect(&self.address, each, deadline),
+            Some(filter) => self.transport.connect_within(&self.address, filter, each, deadline),
+        }
     }
 }
 
 impl PartialEq for PluggedEndpoint {
     fn eq(&self, other: &Self) -> bool {
-        self.transport.scheme() == other.transport.scheme() && self.address == other.address
+        self.transport.scheme() == other.transport.scheme()
+            && self.address == other.address
+            && self.filter == other.filter
     }
 }
 
@@ -289,6 +318,7 @@ impl Hash for PluggedEndpoint {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.transport.scheme().hash(state);
         self.address.hash(state);
+        self.filter.hash(state);
     }
 }
 

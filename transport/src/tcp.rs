@@ -3,8 +3,8 @@
 //! `TCP_NODELAY` is on, since a request is one send; keep-alive is on, so that a vanished peer is
 //! noticed. What is open is a [`SocketLink`].
 
-use crate::PeerAddress;
 use crate::socket::SocketLink;
+use crate::{AddressFilter, PeerAddress};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
@@ -18,11 +18,16 @@ pub(crate) const BACKLOG: i32 = 1024;
 pub(crate) fn connect(
     host: &str,
     port: u16,
+    filter: Option<&AddressFilter>,
     each: Option<Duration>,
     deadline: Option<Instant>,
 ) -> io::Result<SocketLink> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in (host, port).to_socket_addrs()? {
+        if let Some(Err(refused)) = filter.map(|filter| filter.check(host, address)) {
+            last = refused;
+            continue;
+        }
         let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no address answered in time"));

@@ -1,25 +1,38 @@
-//! The access file: TOML with `[peers.NAME]`, `[[allow]]` and `[[refuse]]`.
+//! The access file: TOML with `[peers.NAME]`, `[[allow]]`, `[[refuse]]` and `[egress]`.
 //!
 //! Within a table every line has to hold, of a list one entry; a line that is left out holds for
 //! everything. Errors name the file and the line, and say what can be written there.
 
-use crate::{AccessRules, Pattern, Peers, Rule};
+use crate::{AccessRules, EgressRule, EgressRules, Otherwise, Pattern, Peers, Rule};
 use corbie_types::{SystemException, minor};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 type Value<'t> = Spanned<DeValue<'t>>;
+/// Where a rule stands, and its lines.
+type OfRule<'v, 't> = (&'v Value<'t>, &'v DeTable<'t>);
 type Named = Vec<(String, Peers)>;
 
 /// What can stand in a table `[peers.NAME]`.
 const OF_PEERS: &str = "addresses, certificates, users and uids";
 /// What can stand in a rule.
 const OF_RULES: &str = "peers, objects, interfaces and operations";
+/// What can stand in a rule of egress.
+const OF_EGRESS: &str = "peers, addresses and sockets";
 /// Peers that need no table.
 const KNOWN_PEERS: [&str; 3] = ["anyone", "loopback", "own-user"];
 
-impl AccessRules {
-    /// The rules in the access file `text`; `path` is for errors.
+/// What an access file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessFile {
+    /// Which peers may call what.
+    pub access: AccessRules,
+    /// Where references that they hand over may lead; `None`: it says nothing of that.
+    pub egress: Option<EgressRules>,
+}
+
+impl AccessFile {
+    /// What the access file `text` says; `path` is for errors.
     ///
     /// # Errors
     /// `BAD_PARAM` (`COMPLETED_NO`): the detail names file and line, and says what to write.
@@ -33,24 +46,34 @@ impl AccessRules {
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
                 "peers" => peers = file.all_peers(value)?,
-                "allow" | "refuse" => {}
+                "allow" | "refuse" | "egress" => {}
                 other => {
-                    let hint = "write [peers.NAME], [[allow]] or [[refuse]]";
+                    let hint = "write [peers.NAME], [[allow]], [[refuse]] or [egress]";
                     return Err(
                         file.wrong(key.span().start, &format!("`{other}` is unknown; {hint}"))
                     );
                 }
             }
         }
-        let mut rules = AccessRules::none();
-        if let Some(allow) = table.get_ref().get("allow") {
-            rules = file.rules("allow", allow, &peers)?.into_iter().fold(rules, AccessRules::allow);
+        let mut access = AccessRules::none();
+        for one in file.tables(table.get_ref(), "allow", "[[allow]]")? {
+            access = access.allow(file.rule("[[allow]]", one, &peers)?);
         }
-        if let Some(refuse) = table.get_ref().get("refuse") {
-            rules =
-                file.rules("refuse", refuse, &peers)?.into_iter().fold(rules, AccessRules::refuse);
+        for one in file.tables(table.get_ref(), "refuse", "[[refuse]]")? {
+            access = access.refuse(file.rule("[[refuse]]", one, &peers)?);
         }
-        Ok(rules)
+        let egress = table.get_ref().get("egress").map(|value| file.egress(value, &peers));
+        Ok(AccessFile { access, egress: egress.transpose()? })
+    }
+}
+
+impl AccessRules {
+    /// The rules of calls in the access file `text`; `path` is for errors.
+    ///
+    /// # Errors
+    /// As [`AccessFile::parse`].
+    pub fn parse(path: &str, text: &str) -> Result<Self, SystemException> {
+        AccessFile::parse(path, text).map(|file| file.access)
     }
 }
 
@@ -127,36 +150,104 @@ impl File<'_> {
         Ok(peers)
     }
 
-    fn rules(
+    /// The tables of rules that stand in `table` under `word`; `what`: how one begins.
+    fn tables<'v, 't>(
         &self,
+        table: &'v DeTable<'t>,
         word: &str,
-        value: &Value<'_>,
-        peers: &Named,
-    ) -> Result<Vec<Rule>, SystemException> {
-        let what = format!("write each rule as a table of its own: [[{word}]]");
+        what: &str,
+    ) -> Result<Vec<OfRule<'v, 't>>, SystemException> {
+        let Some(value) = table.get(word) else { return Ok(Vec::new()) };
+        let hint = format!("write each rule as a table of its own: {what}");
         let DeValue::Array(tables) = value.get_ref() else {
+            return Err(self.wrong(value.span().start, &hint));
+        };
+        tables.iter().map(|one| Ok((one, self.table(one, &hint)?))).collect()
+    }
+
+    fn egress(&self, value: &Value<'_>, peers: &Named) -> Result<EgressRules, SystemException> {
+        let table = self.table(value, "write a table: [egress]")?;
+        let mut otherwise = Otherwise::Careful;
+        for (key, value) in table {
+            otherwise = match (key.get_ref().as_ref(), value.get_ref()) {
+                ("otherwise", DeValue::String(text)) if text == "careful" => Otherwise::Careful,
+                ("otherwise", DeValue::String(text)) if text == "allow" => Otherwise::Allow,
+                ("otherwise", DeValue::String(text)) if text == "refuse" => Otherwise::Refuse,
+                ("otherwise", _) => {
+                    let what = "write \"careful\", \"allow\" or \"refuse\"";
+                    return Err(self.wrong(value.span().start, what));
+                }
+                ("allow" | "refuse", _) => otherwise,
+                (other, _) => {
+                    let hint = "write otherwise, [[egress.allow]] or [[egress.refuse]]";
+                    let what = format!("`{other}` says nothing of egress; {hint}");
+                    return Err(self.wrong(key.span().start, &what));
+                }
+            };
+        }
+        let mut egress = EgressRules::otherwise(otherwise);
+        for one in self.tables(table, "allow", "[[egress.allow]]")? {
+            egress = egress.allow(self.egress_rule("[[egress.allow]]", one, peers)?);
+        }
+        for one in self.tables(table, "refuse", "[[egress.refuse]]")? {
+            egress = egress.refuse(self.egress_rule("[[egress.refuse]]", one, peers)?);
+        }
+        Ok(egress)
+    }
+
+    fn egress_rule(
+        &self,
+        what: &str,
+        (value, table): OfRule<'_, '_>,
+        named: &Named,
+    ) -> Result<EgressRule, SystemException> {
+        let mut rule = EgressRule::of(self.peers_of_rule(what, value, table, named)?);
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            for (at, entry) in self.entries(name, value)? {
+                let Entry::Text(text) = entry else {
+                    return Err(self.wrong(at, "write it in quotation marks"));
+                };
+                rule = match name {
+                    "peers" => rule,
+                    "addresses" if text == "own" => rule.own_address(),
+                    "addresses" => {
+                        rule.address(text.parse().map_err(|why: String| self.wrong(at, &why))?)
+                    }
+                    "sockets" => rule.socket(text),
+                    other => {
+                        let what =
+                            format!("`{other}` is no line of such a rule; write {OF_EGRESS}");
+                        return Err(self.wrong(key.span().start, &what));
+                    }
+                };
+            }
+        }
+        Ok(rule)
+    }
+
+    fn peers_of_rule(
+        &self,
+        what: &str,
+        value: &Value<'_>,
+        table: &DeTable<'_>,
+        named: &Named,
+    ) -> Result<Vec<Peers>, SystemException> {
+        let Some(line) = table.get("peers") else {
+            let what = format!("{what} has no peers; for all write peers = \"anyone\"");
             return Err(self.wrong(value.span().start, &what));
         };
-        let rule = |one| self.rule(word, one, self.table(one, &what)?, peers);
-        tables.iter().map(rule).collect()
+        let entries = self.entries("peers", line)?;
+        entries.into_iter().map(|(at, entry)| self.find_peers(at, &entry, named)).collect()
     }
 
     fn rule(
         &self,
-        word: &str,
-        value: &Value<'_>,
-        table: &DeTable<'_>,
+        what: &str,
+        (value, table): OfRule<'_, '_>,
         named: &Named,
     ) -> Result<Rule, SystemException> {
-        let Some(line) = table.get("peers") else {
-            let what = format!("[[{word}]] has no peers; for all write peers = \"anyone\"");
-            return Err(self.wrong(value.span().start, &what));
-        };
-        let mut peers = Vec::new();
-        for (at, entry) in self.entries("peers", line)? {
-            peers.push(self.find_peers(at, &entry, named)?);
-        }
-        let mut rule = Rule::of(peers);
+        let mut rule = Rule::of(self.peers_of_rule(what, value, table, named)?);
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             for (at, entry) in self.entries(name, value)? {

@@ -1,4 +1,5 @@
-//! Which peers may call what: rules, the file that they stand in, and the one evaluator.
+//! Which peers may call what, and where references that they hand over may lead: rules, the file
+//! that they stand in, and the one evaluator of each.
 //!
 //! Pure: text or calls of a builder go in, yes or no comes out. `orb/core/src/server/access.rs`
 //! asks for every request when an ORB has rules, and knows the connection and the object;
@@ -6,13 +7,17 @@
 //! allocates nothing. The book (`docs/src/access.md`) describes the file.
 #![forbid(unsafe_code)]
 
-// layers: pattern < peers < rules < file
+// layers: pattern < peers < egress rules < file
+mod egress;
 #[cfg(feature = "file")]
 mod file;
 mod pattern;
 mod peers;
 mod rules;
 
+pub use egress::{EgressRule, EgressRules, Otherwise, Reach};
+#[cfg(feature = "file")]
+pub use file::AccessFile;
 pub use pattern::Pattern;
 pub use peers::{AddressRange, Peers};
 pub use rules::{AccessRules, CalledObject, PeerRules, Rule};

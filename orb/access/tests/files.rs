@@ -2,7 +2,7 @@
 #![cfg(feature = "file")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use corbie_access::{AccessRules, CalledObject, Pattern};
+use corbie_access::{AccessFile, AccessRules, CalledObject, Pattern};
 use corbie_transport::{PeerAddress, PeerCertificate, PeerIdentity, PeerProcess};
 use std::sync::Arc;
 
@@ -93,9 +93,43 @@ fn a_file_that_is_wrong_is_refused_with_its_line_and_what_to_write() {
         ("peers = 5\n", &["line 1", "[peers.NAME]"]),
         ("[peers.a]\naddresses = [5]\n", &["line 2", "quotation marks"]),
         ("[[allow]]\npeers = [[1]]\n", &["line 2", "`peers`", "a text"]),
+        ("egress = 1\n", &["line 1", "[egress]"]),
+        ("[egress]\notherwise = \"no\"\n", &["line 2", "\"careful\"", "\"refuse\""]),
+        ("[egress]\nallows = 1\n", &["line 2", "`allows`", "[[egress.allow]]"]),
+        ("[egress]\nallow = 1\n", &["line 2", "[[egress.allow]]"]),
+        ("[[egress.allow]]\nsockets = \"*\"\n", &["line 1", "[[egress.allow]]", "no peers"]),
+        ("[[egress.refuse]]\npeers = \"anyone\"\nports = 1\n", &["line 3", "quotation marks"]),
+        (
+            "[[egress.refuse]]\npeers = \"anyone\"\nhosts = \"a\"\n",
+            &["line 3", "`hosts`", "sockets"],
+        ),
+        (
+            "[[egress.allow]]\npeers = \"anyone\"\naddresses = \"me\"\n",
+            &["line 3", "`me`", "loopback"],
+        ),
     ];
     for (text, said) in cases {
         let exception = AccessRules::parse("access.toml", text).unwrap_err().to_string();
         assert!(said.iter().all(|part| exception.contains(part)), "{text}: {exception}");
     }
+}
+
+#[test]
+fn the_example_of_egress_in_the_book_means_what_it_says() {
+    let blocks = BOOK.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let text: Vec<&str> = blocks.filter(|block| block.contains("[egress]")).collect();
+    let [text] = text[..] else { panic!("one example") };
+    let file = AccessFile::parse("access.toml", text).unwrap();
+    let rules = file.egress.unwrap();
+    let reaches = |peer: &PeerIdentity, address: &str| {
+        rules.for_peer(peer, 1000).permits_address(address.parse().unwrap())
+    };
+    let desk = tcp("10.1.2.3:4");
+    assert!(reaches(&desk, "10.1.2.3"), "where it came from");
+    assert!(!reaches(&desk, "10.1.2.4") && !reaches(&desk, "192.0.2.1"));
+    assert!(reaches(&tcp("10.9.0.1:4"), "10.1.2.4"), "a gateway connects consumers of the office");
+    assert!(!reaches(&tcp("10.9.0.1:4"), "10.1.0.1"), "but not the router");
+    assert!(!reaches(&tcp("10.9.0.1:4"), "127.0.0.1"));
+    assert!(rules.for_peer(&unix(1000), 1000).permits_socket("/run/desk/7"));
+    assert!(!rules.for_peer(&unix(1000), 1000).permits_socket("/run/docker.sock"));
 }

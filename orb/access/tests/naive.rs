@@ -1,7 +1,9 @@
 //! The evaluator against one that is as naive as the sentences of the book.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use corbie_access::{AccessRules, CalledObject, Pattern, Peers, Rule};
+use corbie_access::{
+    AccessRules, CalledObject, EgressRule, EgressRules, Otherwise, Pattern, Peers, Rule,
+};
 use corbie_transport::{PeerAddress, PeerCertificate, PeerIdentity, PeerProcess};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -242,4 +244,139 @@ fn both_answers_are_tried() {
     assert!(!permits(&AccessRules::none().allow(unknown.clone())), "it may be of the interface");
     let all = AccessRules::none().allow(of(Peers::anyone()));
     assert!(!permits(&all.refuse(unknown)), "it may be of the interface that is refused");
+}
+
+const PLACES: [&str; 10] = [
+    "10.1.2.3",
+    "10.2.0.1",
+    "127.0.0.1",
+    "127.9.9.9",
+    "::1",
+    "::ffff:127.0.0.1",
+    "0.0.0.0",
+    "169.254.169.254",
+    "fe80::1",
+    "2001:db8::7",
+];
+const SOCKETS: [&str; 3] = ["/run/desk", "/run/docker.sock", "@desk"];
+const SOCKET_PATTERNS: [&str; 3] = ["/run/*", "@desk", "*sock"];
+const SCHEMES: [&str; 2] = ["fifo", "crc"];
+
+#[derive(Clone, Debug)]
+struct PlainEgress {
+    allows: bool,
+    nets: Vec<&'static str>,
+    own: bool,
+    sockets: Vec<&'static str>,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Address(&'static str),
+    Socket(&'static str),
+    Transport(&'static str),
+}
+
+#[derive(Clone, Debug)]
+enum From {
+    Address(&'static str),
+    User(u32),
+    Transport(&'static str),
+}
+
+impl PlainEgress {
+    fn holds(&self, from: &From, to: &Place) -> bool {
+        let says_nothing = self.nets.is_empty() && !self.own && self.sockets.is_empty();
+        says_nothing
+            || match (to, from) {
+                (Place::Address(to), from) => {
+                    let to = to.parse::<IpAddr>().unwrap().to_canonical();
+                    let is_own = matches!(from, From::Address(a)
+                        if a.parse::<IpAddr>().unwrap().to_canonical() == to);
+                    (self.own && is_own) || self.nets.iter().any(|net| is_in(net, to))
+                }
+                (Place::Socket(name), _) => {
+                    self.sockets.iter().any(|p| is_like(p.as_bytes(), name.as_bytes()))
+                }
+                (Place::Transport(_), _) => false,
+            }
+    }
+}
+
+/// The sentences of the book on what careful servers do.
+fn carefully(from: &From, to: &Place) -> bool {
+    const LOOPBACK: [&str; 5] = ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1", "0.0.0.0"];
+    const LINK_LOCAL: [&str; 2] = ["169.254.169.254", "fe80::1"];
+    match (to, from) {
+        (Place::Address(to), From::Address(from)) if LOOPBACK.contains(to) => {
+            LOOPBACK.contains(from)
+        }
+        (Place::Address(to), From::User(_)) if LOOPBACK.contains(to) => true,
+        (Place::Address(to), From::Address(from)) if LINK_LOCAL.contains(to) => {
+            LINK_LOCAL.contains(from)
+        }
+        (Place::Address(to), _) => !LOOPBACK.contains(to) && !LINK_LOCAL.contains(to),
+        (Place::Socket(_), from) => matches!(from, From::User(OWN)),
+        (Place::Transport(to), from) => matches!(from, From::Transport(scheme) if scheme == to),
+    }
+}
+
+prop_compose! {
+    fn egress_rule()(
+        allows in prop_oneof![Just(true), Just(false)],
+        nets in some(&NETS),
+        own in prop_oneof![2 => Just(false), 1 => Just(true)],
+        sockets in some(&SOCKET_PATTERNS),
+    ) -> PlainEgress {
+        PlainEgress { allows, nets, own, sockets }
+    }
+}
+
+#[test]
+fn where_handed_references_may_lead_is_what_the_naive_evaluator_says() {
+    let otherwise = select(vec![Otherwise::Careful, Otherwise::Allow, Otherwise::Refuse]);
+    let from = prop_oneof![
+        select(&PLACES).prop_map(From::Address),
+        select(vec![0, OWN, 1001]).prop_map(From::User),
+        select(&SCHEMES).prop_map(From::Transport),
+    ];
+    let to = prop_oneof![
+        select(&PLACES).prop_map(Place::Address),
+        select(&SOCKETS).prop_map(Place::Socket),
+        select(&SCHEMES).prop_map(Place::Transport),
+    ];
+    let rules = prop::collection::vec(egress_rule(), 0..4);
+    let cases = (otherwise, rules, prop::collection::vec((from, to), 1..8));
+    let mut runner = TestRunner::new(Config::with_cases(2_000));
+    let outcome = runner.run(&cases, |(otherwise, rules, ways)| {
+        let built = rules.iter().fold(EgressRules::otherwise(otherwise), |all, plain| {
+            let rule = EgressRule::of([Peers::anyone()]);
+            let rule = plain.nets.iter().fold(rule, |r, net| r.address(net.parse().unwrap()));
+            let rule = plain.sockets.iter().fold(rule, |r, name| r.socket(*name));
+            let rule = if plain.own { rule.own_address() } else { rule };
+            if plain.allows { all.allow(rule) } else { all.refuse(rule) }
+        });
+        for (from, to) in ways {
+            let address = match from {
+                From::Address(from) => PeerAddress::Tcp(SocketAddr::new(from.parse().unwrap(), 7)),
+                From::User(user) => PeerAddress::Unix(PeerProcess { process: 7, user, group: 7 }),
+                From::Transport(scheme) => PeerAddress::Plugged(scheme, "there".into()),
+            };
+            let reach = built.for_peer(&address.into(), OWN);
+            let said = match to {
+                Place::Address(to) => reach.permits_address(to.parse().unwrap()),
+                Place::Socket(to) => reach.permits_socket(to),
+                Place::Transport(to) => reach.permits_transport(to),
+            };
+            let by_default = match otherwise {
+                Otherwise::Careful => carefully(&from, &to),
+                Otherwise::Allow => true,
+                Otherwise::Refuse => false,
+            };
+            let any = |allows| rules.iter().any(|r| r.allows == allows && r.holds(&from, &to));
+            prop_assert_eq!(said, (by_default || any(true)) && !any(false), "{:?} {:?}", from, to);
+        }
+        Ok(())
+    });
+    outcome.unwrap();
 }

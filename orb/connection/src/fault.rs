@@ -4,6 +4,7 @@
 
 use crate::ReceiveFailure;
 use corbie_giop::{Fault, GiopError, MessageKind};
+use corbie_transport::NotPermitted;
 use std::io;
 use std::time::Duration;
 
@@ -58,13 +59,21 @@ pub fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
+/// The address that the name of a handed reference led to, and that may not be connected to.
+pub fn not_permitted(error: &io::Error) -> Option<&NotPermitted> {
+    error.get_ref()?.downcast_ref()
+}
+
 impl ConnectionFault {
     /// The same, for another call.
     #[cold]
     pub fn again(&self) -> Self {
         let copy = |error: &io::Error| match error.raw_os_error() {
             Some(number) => io::Error::from_raw_os_error(number),
-            None => io::Error::new(error.kind(), error.to_string()),
+            None => match not_permitted(error) {
+                Some(refused) => io::Error::new(error.kind(), refused.clone()),
+                None => io::Error::new(error.kind(), error.to_string()),
+            },
         };
         match self {
             ConnectionFault::Unreachable(error) => ConnectionFault::Unreachable(copy(error)),

@@ -23,7 +23,7 @@ pub use connection::{
     Slot, User, WrittenRequest, copy_from,
 };
 pub use exclusive::ExclusiveConnection;
-pub use fault::{Awaited, ConnectionFault, is_refusal};
+pub use fault::{Awaited, ConnectionFault, is_refusal, not_permitted};
 pub use octets::Octets;
 pub use pools::{Lease, NotInLine, Opening, Opens, Pool, PooledConnection, Pools};
 pub use receive::{Arrivals, ReceiveFailure, Received, WhatComes, WhatIsHere, receive};

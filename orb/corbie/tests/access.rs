@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod echo;
+#[path = "access/egress.rs"]
+mod egress;
 
 use corbie::access::{AccessRules, Peers, Rule};
 use corbie::{
@@ -33,9 +35,17 @@ fn anyone() -> Rule {
 
 #[track_caller]
 fn assert_refused<T: std::fmt::Debug>(outcome: Result<T, SystemException>) {
+    assert_refused_with(outcome, minor::NO_PERMISSION_ACCESS);
+}
+
+#[track_caller]
+fn assert_refused_with<T: std::fmt::Debug>(
+    outcome: Result<T, SystemException>,
+    code: corbie::Minor,
+) {
     let exception = outcome.unwrap_err();
     let found = (exception.minor, exception.completed);
-    assert_eq!(found, (minor::NO_PERMISSION_ACCESS, CompletionStatus::No), "{exception}");
+    assert_eq!(found, (code, CompletionStatus::No), "{exception}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use corbie_giop::{MessageReader, Plugged, Protocol, ReaderLimits, Roles};
 use corbie_settings::{Settings, WaitStrategy};
 use corbie_threads::flusher::Flusher;
 use corbie_threads::lock::{Ranked, Signal, rank};
-use corbie_transport::{Registry, WaitStrategy as Wait};
+use corbie_transport::{PeerIdentity, Registry, WaitStrategy as Wait};
 use corbie_types::{Ior, SystemException, minor};
 use std::any::Any;
 use std::fmt;
@@ -95,6 +95,7 @@ pub(crate) struct OrbExtensions {
     pub(crate) value_factories: Extension,
     pub(crate) interceptors: Extension,
     pub(crate) later_calls: Extension,
+    pub(crate) egress: Extension,
 }
 
 impl HasPolicies for OrbInner {
@@ -358,9 +359,14 @@ pub(crate) static NEIGHBOURS: AtomicU64 = AtomicU64::new(1);
 #[derive(Clone)]
 pub struct Object(Arc<ObjectInner>);
 
+/// The peer that handed a reference over.
+pub(crate) type Giver = Arc<PeerIdentity>;
+
 struct ObjectInner {
     orb: Orb,
     ior: Ior,
+    /// Noted while the ORB has rules of egress.
+    giver: Option<Giver>,
     /// Where calls go: what the client keeps.
     bindings: Extension,
     /// The ways of calls of this process past the connection.
@@ -385,14 +391,25 @@ struct ObjectInner {
 impl Object {
     /// The reference `ior`, used through `orb`. Nothing is connected yet.
     pub fn new(orb: &Orb, ior: Ior) -> Self {
-        Self::with_policies(orb, ior, PolicySet::default())
+        Self::given(orb, ior, None)
+    }
+
+    /// The reference `ior`, which this peer has handed over.
+    pub(crate) fn given(orb: &Orb, ior: Ior, giver: Option<Giver>) -> Self {
+        Self::with_policies(orb, ior, giver, PolicySet::default())
     }
 
     /// The reference `ior` with policies of its own.
-    pub(crate) fn with_policies(orb: &Orb, ior: Ior, policy_overrides: PolicySet) -> Self {
+    pub(crate) fn with_policies(
+        orb: &Orb,
+        ior: Ior,
+        giver: Option<Giver>,
+        policy_overrides: PolicySet,
+    ) -> Self {
         Object(Arc::new(ObjectInner {
             orb: orb.clone(),
             ior,
+            giver,
             bindings: Extension::default(),
             shortcuts: Shortcuts::default(),
             local_key: OnceLock::new(),
@@ -413,6 +430,11 @@ impl Object {
     /// What the reference consists of.
     pub fn ior(&self) -> &Ior {
         &self.0.ior
+    }
+
+    /// The peer that handed it over, where that was noted.
+    pub(crate) fn giver(&self) -> Option<&Giver> {
+        self.0.giver.as_ref()
     }
 
     /// A call was answered.

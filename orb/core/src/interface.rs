@@ -3,9 +3,10 @@
 //! Narrowing follows CORBA 3.3 P1 §8.3.3: the type id of the reference is believed where it says
 //! yes, else the object is asked with `_is_a`.
 
+use crate::handles::Giver;
 use crate::policy::{Policy, PolicyError, PolicyType, SetOverrideType};
 use crate::{Object, Orb};
-use corbie_cdr::{Decoder, Encoder, ErrorKind, Marshal};
+use corbie_cdr::{Context, Decoder, Encoder, ErrorKind, Marshal, SharedValue};
 use corbie_types::{InterfaceDescription, Ior, SystemException, TypeCode, Typed};
 
 /// An interface that can say what it consists of. Implemented by generated code when the generator
@@ -138,10 +139,46 @@ pub fn encode_object<'a>(
     Ior::encode(object.map_or(&NIL, Object::ior), e)
 }
 
+/// What a message is read with while the ORB has rules of egress: references in it come from the
+/// peer that sent it.
+pub(crate) struct FromPeer {
+    orb: Orb,
+    giver: Giver,
+}
+
+impl FromPeer {
+    pub(crate) fn new(orb: &Orb, giver: Giver) -> Self {
+        FromPeer { orb: orb.clone(), giver }
+    }
+}
+
+impl Context for FromPeer {
+    fn value_factory(&self, repository_id: &str) -> Option<SharedValue> {
+        self.orb.value_factory(repository_id)
+    }
+}
+
+/// What an answer of an object is read with: references in it are [`Object::related`] ones.
+impl Context for Object {
+    fn value_factory(&self, repository_id: &str) -> Option<SharedValue> {
+        self.orb().value_factory(repository_id)
+    }
+}
+
 /// The ORB that a decoder reads for.
 pub fn orb_of<'d>(d: &Decoder<'d>) -> Option<&'d Orb> {
     let context: &'d dyn std::any::Any = d.context()?;
-    context.downcast_ref()
+    context
+        .downcast_ref()
+        .or_else(|| context.downcast_ref().map(Object::orb))
+        .or_else(|| context.downcast_ref().map(|from: &FromPeer| &from.orb))
+}
+
+/// The peer that references come from which a decoder reads, where that is noted.
+pub(crate) fn giver_of(d: &Decoder<'_>) -> Option<Giver> {
+    let context: &dyn std::any::Any = d.context()?;
+    let from_peer = context.downcast_ref().map(|from: &FromPeer| &from.giver);
+    from_peer.or_else(|| context.downcast_ref().and_then(Object::giver)).cloned()
 }
 
 fn decode_object(d: &mut Decoder<'_>) -> Result<Option<Object>, corbie_cdr::Error> {
@@ -150,7 +187,7 @@ fn decode_object(d: &mut Decoder<'_>) -> Result<Option<Object>, corbie_cdr::Erro
         return Ok(None);
     }
     match orb_of(d) {
-        Some(orb) => Ok(Some(Object::new(orb, ior))),
+        Some(orb) => Ok(Some(Object::given(orb, ior, giver_of(d)))),
         None => Err(d.error(
             ErrorKind::BadParameter,
             "object reference",

@@ -7,12 +7,14 @@
 // What only features use that are left out is for the linker to drop.
 #![cfg_attr(not(feature = "interceptors"), allow(dead_code, unreachable_pub, unused_imports))]
 
-// layers: executor machine memory operation < profile < policy < handles < neighbours reactor
-//    < interface value_factories < generated_code initial_references < portable_interceptor
-//    < connection < server < client < collocation < housekeeping stubs < orb values
+// layers: executor machine memory operation < profile < policy < handles < egress neighbours
+//    reactor < interface value_factories < generated_code initial_references
+//    < portable_interceptor < connection < server < client < collocation < housekeeping stubs
+//    < orb values
 mod client;
 pub mod collocation;
 mod connection;
+mod egress;
 mod executor;
 pub mod generated_code;
 mod handles;
@@ -49,7 +51,8 @@ pub use server::interceptor;
 /// Which peers may call what.
 pub mod access {
     pub use corbie_access::{
-        AccessRules, AddressRange, CalledObject, Pattern, PeerRules, Peers, Rule,
+        AccessRules, AddressRange, CalledObject, EgressRule, EgressRules, Otherwise, Pattern,
+        PeerRules, Peers, Reach, Rule,
     };
     pub use corbie_transport::{PeerCertificate, PeerIdentity};
 }

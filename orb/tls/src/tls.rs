@@ -6,7 +6,9 @@ use crate::configuration::Configuration;
 use crate::link::TlsLink;
 use crate::sentence::refused;
 use corbie_settings::Settings;
-use corbie_transport::{Acceptor, Endpoint, Link, PluggedAcceptor, PluggedLink, SSLIOP, Transport};
+use corbie_transport::{
+    Acceptor, AddressFilter, Endpoint, Link, PluggedAcceptor, PluggedLink, SSLIOP, Transport,
+};
 use corbie_types::{SystemException, ior::profile_tag, minor};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, ServerConnection};
@@ -41,6 +43,35 @@ impl Tls {
         let config = self.0.current().server.map_err(refused)?;
         let tls = ServerConnection::new(config).map_err(io::Error::other)?;
         Ok(Box::new(TlsLink::server(tcp, tls)))
+    }
+
+    /// Connects to `address`, as far as `filter` permits.
+    fn open(
+        &self,
+        address: &str,
+        filter: Option<&AddressFilter>,
+        each: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> io::Result<Box<dyn PluggedLink>> {
+        let (host, port) = host_and_port(address)
+            .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        let config = self.0.current().client.map_err(refused)?;
+        let name = ServerName::try_from(host).map_err(|_| {
+            refused(format!(
+                "no certificate can name {host:?}: it is neither a name nor an address"
+            ))
+        })?;
+        let mut endpoint = Endpoint::tcp(host, port);
+        if let Some(filter) = filter {
+            endpoint = endpoint.within(filter);
+        }
+        let tcp = Link::connect(&endpoint, each, deadline)?;
+        let tls = ClientConnection::new(config, name.to_owned()).map_err(io::Error::other)?;
+        let link = TlsLink::client(tcp, tls, host);
+        // From here on: addresses of the host that did not answer have had their own time.
+        let each = each.and_then(|each| Instant::now().checked_add(each));
+        link.handshake(each.into_iter().chain(deadline).min())?;
+        Ok(Box::new(link))
     }
 }
 
@@ -85,21 +116,17 @@ impl Transport for Tls {
         each: Option<Duration>,
         deadline: Option<Instant>,
     ) -> io::Result<Box<dyn PluggedLink>> {
-        let (host, port) = host_and_port(address)
-            .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-        let config = self.0.current().client.map_err(refused)?;
-        let name = ServerName::try_from(host).map_err(|_| {
-            refused(format!(
-                "no certificate can name {host:?}: it is neither a name nor an address"
-            ))
-        })?;
-        let tcp = Link::connect(&Endpoint::tcp(host, port), each, deadline)?;
-        let tls = ClientConnection::new(config, name.to_owned()).map_err(io::Error::other)?;
-        let link = TlsLink::client(tcp, tls, host);
-        // From here on: addresses of the host that did not answer have had their own time.
-        let each = each.and_then(|each| Instant::now().checked_add(each));
-        link.handshake(each.into_iter().chain(deadline).min())?;
-        Ok(Box::new(link))
+        self.open(address, None, each, deadline)
+    }
+
+    fn connect_within(
+        &self,
+        address: &str,
+        filter: &AddressFilter,
+        each: Option<Duration>,
+        deadline: Option<Instant>,
+    ) -> io::Result<Box<dyn PluggedLink>> {
+        self.open(address, Some(filter), each, deadline)
     }
 
     fn listen(&self, address: &str) -> io::Result<Box<dyn PluggedAcceptor>> {

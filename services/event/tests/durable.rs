@@ -6,9 +6,11 @@ mod fixture;
 #[path = "fixture/place.rs"]
 mod place;
 
+use corbie::access::EgressRules;
 use corbie::{
-    Any, IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, SystemExceptionKind,
+    Any, IdAssignment, Lifespan, Object, ObjectId, Orb, Poa, PoaPolicy, SystemExceptionKind, minor,
 };
+use corbie_event::cos_event_channel_admin::proxy_push_supplier::ConnectPushConsumerError;
 use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPullSupplier, ProxyPushConsumer};
 use corbie_event::cos_event_comm::PushConsumer;
 use corbie_event::{Channel, ChannelQos, EventServer, Limits, Retention};
@@ -353,5 +355,44 @@ fn a_channel_that_cannot_be_served_is_not_kept() {
     served.end();
     let served = place.serve();
     assert!(served.server.channel("test").is_some(), "it is as any other");
+    served.end();
+}
+
+#[test]
+fn careful_servers_remember_which_peer_handed_a_consumer_over() {
+    let careful = |orb: &Orb| orb.set_egress(EgressRules::careful());
+    let place = Place::new();
+    let served = place.serve_with(careful);
+    let (channel, _) = served.channel();
+    let apart = ["-ORBListenEndpoints", "iiop://127.0.0.1:0", "-ORBCollocation", "none"];
+    let clients = Orb::init(apart).expect("an ORB");
+    let channel = clients.string_to_object(&channel.as_object().to_string()).expect("a reference");
+    let channel = EventChannel::unchecked_narrow(channel);
+    let listen = format!("iiop://127.0.0.1:{}", free_port());
+    let consumers = Lasting::starts(&listen);
+    let (consumer, said) = consumers.serves();
+    connect(&channel, &consumer);
+
+    // Another one where only this machine's sockets lead.
+    let at_socket = Lasting::starts("uiop://");
+    let (unreachable, _) = at_socket.serves();
+    let proxies = channel.for_consumers().expect("an answer").expect("not nil");
+    let proxy = proxies.obtain_push_supplier().expect("an answer").expect("not nil");
+    let refused = proxy.connect_push_consumer(Some(&unreachable)).expect_err("refused");
+    let ConnectPushConsumerError::System(refused) = refused else { panic!("{refused}") };
+    assert_eq!(refused.minor, minor::NO_PERMISSION_EGRESS, "{refused}");
+
+    supplier(&channel).push(&any(1)).expect("pushed");
+    assert_eq!(events(&said, 1), [1]);
+    served.end();
+    let served = place.serve_with(careful);
+    let again = served.server.channel("test").expect("it is there");
+    let reference = served.server.find("test").expect("it is there").as_object().to_string();
+    let reference = clients.string_to_object(&reference).expect("a reference");
+    supplier(&EventChannel::unchecked_narrow(reference)).push(&any(2)).expect("pushed");
+    assert_eq!(events(&said, 1), [2], "{:?}", again.statistics().consumers);
+    for orb in [&consumers.orb, &at_socket.orb, &clients] {
+        orb.shutdown(true);
+    }
     served.end();
 }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches};
-use corbie::access::{AccessRules, Peers, Rule};
+use corbie::access::{AccessRules, EgressRules, Peers, Rule};
 use corbie::transport::Endpoint;
 use corbie::types::SystemException;
 use corbie::{AddressFamily, ListenEndpoint, Object, Orb, PartialSettings, Settings, minor};
@@ -133,7 +133,8 @@ impl Session {
         Self::started(matches, own, rules)
     }
 
-    /// `rules` hold where there is no access file; an ORB that is not told where to listen does so
+    /// `rules` hold where there is no access file, and careful ones of egress where it says nothing
+    /// of that; an ORB that is not told where to listen does so
     /// on loopback.
     fn started(matches: &ArgMatches, own: &[String], rules: AccessRules) -> Result<Self, Failure> {
         let cannot = |exception| Failure::new(format!("cannot start the ORB: {exception}"));
@@ -155,6 +156,9 @@ impl Session {
         let orb = orb.arguments(&mut arguments).build().map_err(cannot)?;
         if !orb.has_access_rules() {
             orb.set_access(rules);
+        }
+        if !orb.has_egress_rules() {
+            orb.set_egress(EgressRules::careful());
         }
         Ok(Self { orb })
     }

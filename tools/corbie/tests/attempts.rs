@@ -211,3 +211,28 @@ fn a_server_that_is_told_nothing_listens_on_loopback() {
         "{shown:?}"
     );
 }
+
+#[test]
+fn a_shipped_server_connects_to_no_socket_for_peers_over_tcp() {
+    use corbie_naming::cos_naming::{NameComponent, NamingContext};
+    let folder = ScratchFolder::new("attempts-egress");
+    let store = folder.path().join("names.redb");
+    let (_names, said) = serving(&["naming", "serve", "--store", store.to_str().unwrap()]);
+    let place = said.split_whitespace().find(|word| word.starts_with("corbaloc:")).unwrap();
+    let client = orb();
+    let names = client.string_to_object(place.trim_end_matches(';')).unwrap();
+    let names = NamingContext::unchecked_narrow(names);
+    let name = |id: &str| vec![NameComponent { id: id.into(), kind: String::new() }];
+    let bind = |id, reference: &str| {
+        let context = client.string_to_object(reference).unwrap();
+        names.bind_context(&name(id), Some(&NamingContext::unchecked_narrow(context)))
+    };
+    bind("loopback", "corbaloc::127.0.0.1:1/NameService").unwrap();
+    let refused = bind("socket", "corbaloc:uiop:1.2@/var/run/docker.sock|NameService");
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("NO_PERMISSION"), "{refused}");
+    // By this name the server is asked to connect to loopback, as its peer could itself.
+    let unreachable = names.resolve(&[name("loopback"), name("x")].concat()).unwrap_err();
+    assert!(unreachable.to_string().contains("CannotProceed"), "{unreachable}");
+    client.shutdown(true);
+}

@@ -134,6 +134,11 @@ impl<U: Opens> Connector<U> {
     }
 }
 
+/// Whether an endpoint may have a name that is to be resolved.
+fn has_name(endpoint: &Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Tcp { .. } | Endpoint::TcpWithin { .. })
+}
+
 impl<U: Opens> Job<U> {
     /// Begins at the next address: without waiting where that can be, else on a thread that may.
     fn begin(mut self) {
@@ -149,7 +154,7 @@ impl<U: Opens> Job<U> {
             Ok(Begun::WouldWait) => {
                 let connector = Arc::clone(&self.connector);
                 // The address of a name may be one in turn (IPv6 with a scope): connected to here.
-                let is_name = !self.is_resolved && matches!(endpoint, Endpoint::Tcp { .. });
+                let is_name = !self.is_resolved && has_name(&endpoint);
                 let crew = if is_name { &connector.resolvers } else { &connector.waiters };
                 if let Err((error, jobs)) = crew.add((self, endpoint)) {
                     jobs.into_iter().for_each(|(job, _)| job.over(Err(again(&error))));

@@ -220,8 +220,7 @@ fn follow(
     match redirect {
         Redirect::Reference(ior) => {
             bind::check_forward(object, policies, &ior)?;
-            let forwarded =
-                bind::bind(object.orb(), &ior, object.tls_protection())?.forwarded_to(ior);
+            let forwarded = bind::bind(object, &ior)?.forwarded_to(ior);
             object.set_forwarded(Some(Arc::new(forwarded)));
         }
         Redirect::Addressing(disposition) => binding.target(0).set_addressing(disposition),

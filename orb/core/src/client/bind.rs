@@ -9,6 +9,7 @@
 use crate::client::policies::reconciled_for;
 use crate::client::protection;
 use crate::connection::ConnectionPool;
+use crate::egress;
 use crate::handles::Part;
 use crate::neighbours::Locality;
 use crate::policy::{CallPolicies, RebindMode, exposed_by};
@@ -17,7 +18,6 @@ use crate::{Object, Orb};
 use corbie_cdr::{ByteOrder, CodeSets, Version};
 use corbie_connection::Opening;
 use corbie_giop::{self as giop, AddressingDisposition, RequestTemplate};
-use corbie_settings::TlsProtection;
 use corbie_threads::lock::{Ranked, rank};
 use corbie_transport::Endpoint;
 use corbie_types::{Ior, SystemException, TaggedProfile, minor};
@@ -123,17 +123,15 @@ impl Target {
     }
 }
 
-/// Settles where calls of `ior` go, by addresses that `protection` lets be used.
+/// Settles where calls of `object` go by `ior`, which is its reference or where it was sent on to:
+/// to addresses that rules of egress and its TLS policy let be used.
 ///
 /// # Errors
 /// `INV_OBJREF` for nil; when no profile can be used: `INV_OBJREF` for one that cannot be read,
-/// `CODESET_INCOMPATIBLE`, `NO_PERMISSION` when `protection` forbids them all, `IMP_LIMIT` when
-/// none is of a protocol spoken here or all are too long; all `COMPLETED_NO`.
-pub(crate) fn bind(
-    orb: &Orb,
-    ior: &Ior,
-    protection: TlsProtection,
-) -> Result<Binding, SystemException> {
+/// `CODESET_INCOMPATIBLE`, `NO_PERMISSION` when rules of egress or the TLS policy forbid them all,
+/// `IMP_LIMIT` when none is of a protocol spoken here or all are too long; all `COMPLETED_NO`.
+pub(crate) fn bind(object: &Object, ior: &Ior) -> Result<Binding, SystemException> {
+    let orb = object.orb();
     if ior.is_nil() {
         return Err(minor::INV_OBJREF_NIL.no("a nil reference cannot be called"));
     }
@@ -158,7 +156,9 @@ pub(crate) fn bind(
         }
     }
     let profiles = usable.iter_mut().map(|(_, profile)| profile);
-    protection::choose(orb, protection, &ior.type_id, profiles)?;
+    egress::restrict(orb, object.giver(), &ior.type_id, profiles)?;
+    let profiles = usable.iter_mut().map(|(_, profile)| profile);
+    protection::choose(orb, object.tls_protection(), &ior.type_id, profiles)?;
     let mut targets = Vec::new();
     for (index, profile) in &usable {
         unusable = unusable.or(add_targets(orb, *index, profile, &mut targets).err());
@@ -258,7 +258,7 @@ impl Object {
         {
             return Ok(BindingRef::Forwarded(binding));
         }
-        let bind = || bind(self.orb(), self.ior(), self.tls_protection()).map(Arc::new);
+        let bind = || bind(self, self.ior()).map(Arc::new);
         let bound = bindings.own.get_or_init(bind);
         match bound {
             Ok(binding) => Ok(BindingRef::Own(binding)),

@@ -6,13 +6,13 @@
 //! its time over, or that closes the connection. No lock is held here. Paper AMI §2, §3; CORBA
 //! Messaging §22.6, §22.7.
 
+use crate::Object;
 use crate::client::attempts::{self, Answer, after_exception, after_fault, after_redirect};
 use crate::client::awaited_call::{AwaitedCall, Opened, start_again};
 use crate::client::reply::OwnedReply;
 use crate::client::{BindingRef, CallFault, Reply, ReplySlot};
 use crate::connection::{Connection, ConnectionPool};
 use crate::portable_interceptor::{FlowEnd, Watch};
-use crate::{Object, Orb};
 use corbie_connection::{self as connection, AnswerStatus, ConnectionFault};
 use corbie_giop::MessageKind;
 use corbie_threads::thread::enter_delivery;
@@ -93,18 +93,13 @@ impl fmt::Debug for ReplySink {
 }
 
 /// The reply to `call` has come.
-pub(crate) fn reply(
-    orb: &Orb,
-    call: AwaitedCall,
-    connection: Arc<Connection>,
-    answer: connection::Answer,
-) {
+pub(crate) fn reply(call: AwaitedCall, connection: Arc<Connection>, answer: connection::Answer) {
     let _delivery = enter_delivery();
     let AnswerStatus::Reply(status) = answer.status else {
         return failed(call, ConnectionFault::Unexpected(MessageKind::LocateReply));
     };
     let owned = OwnedReply::new(answer.message, connection);
-    let reply = Reply::owned(orb, owned, status, answer.body);
+    let reply = Reply::owned(&call.object, owned, status, answer.body);
     let operation = call.operation.clone();
     if let Some(watch) = &call.watch {
         reply.show_contexts(watch);

@@ -2,7 +2,7 @@
 //! that.
 
 use crate::Operation;
-use corbie_connection::{Awaited, ConnectionFault, is_refusal};
+use corbie_connection::{Awaited, ConnectionFault, is_refusal, not_permitted};
 use corbie_giop::Fault;
 use corbie_transport::Endpoint;
 use corbie_types::{CompletionStatus, Minor, SystemException, minor};
@@ -55,7 +55,21 @@ impl CallFault {
             CallFault::Connection(ConnectionFault::Protocol(error)) => {
                 error.to_system_exception(completed)
             }
-            CallFault::Connection(fault) => code(&fault).raise(completed, detail(&fault, call)),
+            CallFault::Connection(fault) => {
+                if let ConnectionFault::Unreachable(error) = &fault
+                    && let Some(refused) = not_permitted(error)
+                {
+                    let endpoint = call.endpoint;
+                    tracing::warn!(
+                        %endpoint,
+                        address = %refused.address,
+                        setting = "access_file",
+                        "a reference that a peer handed over is not called: no rule of egress lets \
+                         this server connect to what its name leads to"
+                    );
+                }
+                code(&fault).raise(completed, detail(&fault, call))
+            }
         }
     }
 }
@@ -64,6 +78,7 @@ impl CallFault {
 fn code(fault: &ConnectionFault) -> Minor {
     use ConnectionFault as C;
     match fault {
+        C::Unreachable(error) if not_permitted(error).is_some() => minor::NO_PERMISSION_EGRESS,
         C::Unreachable(error) if is_refusal(error) => minor::NO_PERMISSION_TLS,
         C::Unreachable(_) => minor::TRANSIENT_CONNECT_FAILED,
         C::MayNotOpen => minor::REBIND_RECONNECT,
@@ -85,7 +100,7 @@ fn detail(fault: &ConnectionFault, call: &CallContext<'_>) -> String {
     use ConnectionFault as C;
     let (operation, endpoint) = (call.operation.name(), call.endpoint);
     match fault {
-        C::Unreachable(error) if is_refusal(error) => {
+        C::Unreachable(error) if is_refusal(error) || not_permitted(error).is_some() => {
             format!("no connection to {endpoint}: {error}")
         }
         C::Unreachable(error) => format!(

@@ -313,11 +313,11 @@ impl<'c, 'a> Invocation<'c, 'a> {
         clock: &mut Clock,
         exchange: &impl Fn(Exchange<'_>, &Ior) -> Result<Answer<T>, CallFault>,
     ) -> Result<Answer<T>, CallFault> {
-        let (orb, target) = (self.object.orb(), binding.target(attempts.address()));
-        let opening = bind::opening(self.object, self.policies, target);
-        let connection = target.pool.take(orb, clock, opening)?;
-        let ior = binding.ior().unwrap_or(self.object.ior());
-        exchange(Exchange { orb, connection, target, attempts, clock }, ior)
+        let (object, target) = (self.object, binding.target(attempts.address()));
+        let opening = bind::opening(object, self.policies, target);
+        let connection = target.pool.take(object.orb(), clock, opening)?;
+        let ior = binding.ior().unwrap_or(object.ior());
+        exchange(Exchange { object, connection, target, attempts, clock }, ior)
     }
 }
 
@@ -333,7 +333,7 @@ fn unusual_lease(is_exclusive: bool, reply_wait: ReplyWait) -> Lease {
 
 /// One request and its answer, over one connection.
 struct Exchange<'e> {
-    orb: &'e Orb,
+    object: &'e Object,
     connection: PooledConnection,
     target: &'e Target,
     attempts: &'e mut Attempts,
@@ -381,7 +381,7 @@ impl Exchange<'_> {
                 Ok((header.request_id, (header.status, decoder.position())))
             })
         })?;
-        Ok(Reply::new(self.orb, self.connection, status, body))
+        Ok(Reply::new(self.object, self.connection, status, body))
     }
 
     /// Asks where the object is.
@@ -429,7 +429,7 @@ impl Exchange<'_> {
         encoder.set_version(target.version);
         encoder.set_code_sets(connection.code_sets());
         write(&mut encoder, id, target).map_err(SystemException::from)?;
-        send_in_time(self.orb, connection, &encoder, target, self.clock)?;
+        send_in_time(self.object.orb(), connection, &encoder, target, self.clock)?;
         self.attempts.sent();
         self.clock.sent();
         Ok(id)

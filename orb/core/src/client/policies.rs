@@ -50,7 +50,7 @@ impl Object {
         how: SetOverrideType,
     ) -> Result<Object, PolicyError> {
         let changed = self.policy_overrides().changed(policies, how)?;
-        Ok(Object::with_policies(self.orb(), self.ior().clone(), changed))
+        Ok(Object::with_policies(self.orb(), self.ior().clone(), self.giver().cloned(), changed))
     }
 
     /// The policies set on this reference of these kinds; all of them when `types` is empty.

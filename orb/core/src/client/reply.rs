@@ -6,7 +6,7 @@
 use crate::client::attempts::{Answer, redirected_to};
 use crate::connection::{Connection, PooledConnection};
 use crate::portable_interceptor::{FlowEnd, Watch};
-use crate::{Operation, Orb};
+use crate::{Object, Operation};
 use corbie_cdr::payload::{self, PayloadMemory};
 use corbie_cdr::{ByteOrder, Decoder};
 use corbie_giop::{Message, OwnedMessage, ReplyStatus};
@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 /// A reply with results or a user exception.
 pub struct Reply {
-    orb: Orb,
+    /// The object that answered.
+    object: Object,
     source: Source,
     status: ReplyStatus,
     /// Where the body begins within the message.
@@ -58,18 +59,23 @@ impl OwnedReply {
 impl Reply {
     #[inline]
     pub(crate) fn new(
-        orb: &Orb,
+        object: &Object,
         connection: PooledConnection,
         status: ReplyStatus,
         body: usize,
     ) -> Self {
-        Reply { orb: orb.clone(), source: Source::Exclusive(connection), status, body }
+        Reply { object: object.clone(), source: Source::Exclusive(connection), status, body }
     }
 
     /// A reply that was taken out of its connection.
     #[inline]
-    pub(crate) fn owned(orb: &Orb, owned: OwnedReply, status: ReplyStatus, body: usize) -> Self {
-        Reply { orb: orb.clone(), source: Source::Owned(owned), status, body }
+    pub(crate) fn owned(
+        object: &Object,
+        owned: OwnedReply,
+        status: ReplyStatus,
+        body: usize,
+    ) -> Self {
+        Reply { object: object.clone(), source: Source::Owned(owned), status, body }
     }
 
     /// The octets of the body as they came, and their byte order.
@@ -255,8 +261,8 @@ impl Reply {
         let mut decoder = Decoder::with_position(message.octets, self.body, message.header.order);
         decoder.set_version(message.header.version);
         decoder.set_code_sets(code_sets);
-        decoder.set_limits(self.orb.limits());
-        decoder.set_context(Some(&self.orb));
+        decoder.set_limits(self.object.orb().limits());
+        decoder.set_context(Some(&self.object));
         Some(decoder)
     }
 }

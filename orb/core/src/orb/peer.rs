@@ -128,7 +128,7 @@ struct Taking {
 
 thread_local! {
     /// Replies that came when this thread was in too many upcalls with replies, in their order.
-    static ASIDE: RefCell<VecDeque<(Orb, Taking)>> = const { RefCell::new(VecDeque::new()) };
+    static ASIDE: RefCell<VecDeque<Taking>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// Upcalls that wait for replies of their own are nested in one another, which takes stack: beyond
@@ -136,13 +136,13 @@ thread_local! {
 fn deliver_or_put_aside(orb: &Orb, taking: Taking) {
     let most = orb.settings().nested_upcalls_max;
     if taking.call.slot().is_none() && deliveries() >= most {
-        return ASIDE.with_borrow_mut(|aside| aside.push_back((orb.clone(), taking)));
+        return ASIDE.with_borrow_mut(|aside| aside.push_back(taking));
     }
-    deliver::reply(orb, taking.call, taking.connection, taking.answer);
+    deliver::reply(taking.call, taking.connection, taking.answer);
     while deliveries() < most
-        && let Some((orb, next)) = ASIDE.with_borrow_mut(VecDeque::pop_front)
+        && let Some(next) = ASIDE.with_borrow_mut(VecDeque::pop_front)
     {
-        deliver::reply(&orb, next.call, next.connection, next.answer);
+        deliver::reply(next.call, next.connection, next.answer);
     }
 }
 

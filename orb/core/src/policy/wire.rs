@@ -162,7 +162,7 @@ mod tests {
         let orb = Orb::new(corbie_settings::Settings::default());
         let mut set = PolicySet::default();
         policies.iter().for_each(|policy| set.insert(*policy));
-        let object = Object::with_policies(&orb, Ior::nil(), set);
+        let object = Object::with_policies(&orb, Ior::nil(), None, set);
         let effective = object.call_policies().expect("nothing contradicts");
         assert!(effective.travel);
         InvocationContext::new(&effective)

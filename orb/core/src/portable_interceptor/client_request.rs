@@ -461,7 +461,7 @@ impl ClientRequestInfo<'_> {
     #[must_use]
     pub fn effective_target(&self) -> Object {
         match &self.watch.forwarded {
-            Some(ior) => Object::new(self.watch.target.orb(), ior.clone()),
+            Some(ior) => self.watch.target.related(ior.clone()),
             None => self.target(),
         }
     }

@@ -8,13 +8,14 @@
 //! not asked for.
 
 use crate::Orb;
+use crate::interface::FromPeer;
 use crate::server::{Server, ServerConnection, ServerRequest};
 use corbie_access::{AccessRules, CalledObject, Pattern, PeerRules};
 use corbie_threads::lock::{Ranked, RankedRw, rank};
-use corbie_transport::own_user;
+use corbie_transport::{PeerIdentity, own_user};
 use corbie_types::{SystemException, minor};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The rules of an ORB.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(crate) struct Access {
     /// How often rules were set; 0: there are none, and every call passes.
     generation: AtomicU64,
     rules: RankedRw<rank::Leaf, Arc<AccessRules>>,
+    /// There are rules of egress: references from requests remember their peers.
+    notes_givers: AtomicBool,
 }
 
 impl Access {
@@ -29,6 +32,17 @@ impl Access {
     #[inline]
     pub(crate) fn has_rules(&self) -> bool {
         self.generation.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether references that are read from requests remember which peer sent them.
+    #[inline]
+    pub(crate) fn notes_givers(&self) -> bool {
+        self.notes_givers.load(Ordering::Relaxed)
+    }
+
+    /// From now on they do.
+    pub(crate) fn note_givers(&self) {
+        self.notes_givers.store(true, Ordering::Relaxed);
     }
 
     /// From now on these rules hold, also for connections that are open.
@@ -39,23 +53,39 @@ impl Access {
     }
 }
 
-/// What rules say of the peer of a connection, with the generation that it is of.
+/// What is known of the peer of a connection.
 #[derive(Default)]
-pub(crate) struct OfConnection(Ranked<rank::Leaf, Option<(u64, Arc<PeerRules>)>>);
+pub(crate) struct OfConnection {
+    /// What rules say of it, with the generation that it is of.
+    rules: Ranked<rank::Leaf, Option<(u64, Arc<PeerRules>)>>,
+    identity: OnceLock<Arc<PeerIdentity>>,
+}
 
 impl OfConnection {
+    /// Known once a request has come.
+    fn identity(&self, connection: &ServerConnection) -> &Arc<PeerIdentity> {
+        self.identity.get_or_init(|| Arc::new(connection.link().identity()))
+    }
+
     fn rules(&self, access: &Access, connection: &ServerConnection) -> Arc<PeerRules> {
         let generation = access.generation.load(Ordering::Acquire);
-        if let Some((of, rules)) = &*self.0.lock()
+        if let Some((of, rules)) = &*self.rules.lock()
             && *of == generation
         {
             return Arc::clone(rules);
         }
         let all = Arc::clone(&access.rules.read());
-        let rules = Arc::new(all.for_peer(&connection.link().identity(), own_user()));
-        *self.0.lock() = Some((generation, Arc::clone(&rules)));
+        let rules = Arc::new(all.for_peer(self.identity(connection), own_user()));
+        *self.rules.lock() = Some((generation, Arc::clone(&rules)));
         rules
     }
+}
+
+/// What messages of `connection` are read with: references in them come from its peer.
+#[cold]
+pub(crate) fn from_peer(orb: &Orb, connection: &ServerConnection) -> FromPeer {
+    let identity = connection.state().accepted.access.identity(connection);
+    FromPeer::new(orb, Arc::clone(identity))
 }
 
 /// Whether `request` may be served.

@@ -62,6 +62,8 @@ fn request(
     message: &Message<'_>,
     begins: impl FnOnce(bool),
 ) -> Result<(), GiopError> {
+    // Lives as long as the arguments.
+    let from_peer;
     // Decoded where it stays: nothing is copied.
     let mut arguments = message.decoder();
     let header = RequestHeader::decode(&mut arguments)?;
@@ -73,6 +75,10 @@ fn request(
     arguments.set_code_sets(connection.state().code_sets.get());
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
+    if orb.server().access.notes_givers() {
+        from_peer = access::from_peer(orb, connection);
+        arguments.set_context(Some(&from_peer));
+    }
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(()) };
     let object_key = object_key(orb, &header.target);
@@ -169,6 +175,7 @@ fn with_held(
     match held.take_call() {
         None => {}
         Some(HeldCall::Message { connection, message, response }) => {
+            let from_peer;
             let message = message.as_message();
             // It was decoded before it was held.
             let Ok((mut header, mut arguments)) = message.request() else { return };
@@ -176,6 +183,10 @@ fn with_held(
             arguments.set_code_sets(connection.state().code_sets.get());
             arguments.set_limits(orb.limits());
             arguments.set_context(Some(&orb));
+            if orb.server().access.notes_givers() {
+                from_peer = access::from_peer(&orb, &connection);
+                arguments.set_context(Some(&from_peer));
+            }
             let key = object_key(&orb, &header.target);
             let came_in = Some(&message);
             let mut request =

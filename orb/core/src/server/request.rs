@@ -5,6 +5,7 @@
 //! is to be answered after the upcall is taken out by [`ServerRequest::defer`] (paper AMH §3); its
 //! [`ResponseHandler`] writes and sends by the same functions.
 
+use crate::interface::giver_of;
 use crate::policy::InvocationPolicies;
 use crate::portable_interceptor::ServiceContext;
 use crate::server::held::{self, HeldRequest};
@@ -282,6 +283,12 @@ impl<'r> ServerRequest<'r> {
     #[must_use]
     pub fn peer(&self) -> PeerAddress {
         peer_of(self.connection.map(|connection| &**connection))
+    }
+
+    /// The reference `ior`, which was read from the arguments: rules of egress hold for it.
+    #[must_use]
+    pub fn reference(&self, ior: Ior) -> Object {
+        Object::given(self.orb, ior, giver_of(self.arguments))
     }
 
     /// The ORB that serves it.

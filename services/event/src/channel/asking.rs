@@ -82,7 +82,7 @@ impl Asking {
     fn got_typed_object(self: Arc<Self>, outcome: Result<Reply, SystemException>) {
         let found = outcome.and_then(|mut reply| {
             let ior = reply.results_only(Ior::decode)?;
-            Ok((!ior.is_nil()).then(|| Object::new(self.question.peer.orb(), ior)))
+            Ok((!ior.is_nil()).then(|| self.question.peer.related(ior)))
         });
         let object = match found {
             Ok(Some(object)) => object,

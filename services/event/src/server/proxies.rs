@@ -4,7 +4,7 @@
 //! rest goes to generated skeletons.
 
 use super::administration::ServantContext;
-use super::proxy::{Flow, NotConnected, Proxy, Side};
+use super::proxy::{Flow, NotConnected, Proxy, Side, of_kept};
 use super::rings;
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
@@ -152,7 +152,7 @@ pub(super) fn peer_of(place: &ServantContext, row: &ProxyRow) -> Result<Option<O
     if row.peer.is_empty() {
         return Ok(None);
     }
-    let peer = place.registry.orb().string_to_object(&row.peer);
+    let peer = of_kept(place.registry.orb(), &row.peer);
     peer.map(Some).map_err(|exception| exception.to_string())
 }
 
@@ -376,6 +376,7 @@ impl ProxyPushSupplierServant for Pushes {
         push_consumer: Option<&PushConsumerReference>,
     ) -> Result<(), proxy_push_supplier::ConnectPushConsumerError> {
         let peer: &Object = push_consumer.ok_or_else(|| is_nil("push consumer"))?.as_object();
+        peer.check_egress()?;
         let (channel, peer) = (self.proxy.channel(), &self.proxy.lasting(peer));
         Ok(self.proxy.connect(Some(peer), |give_up| push_to(channel, peer, give_up))?)
     }
@@ -430,6 +431,7 @@ impl ProxyPullConsumerServant for Pulls {
         pull_supplier: Option<&PullSupplier>,
     ) -> Result<(), proxy_pull_consumer::ConnectPullSupplierError> {
         let peer = pull_supplier.ok_or_else(|| is_nil("pull supplier"))?.as_object();
+        peer.check_egress()?;
         let (channel, peer) = (self.proxy.channel(), &self.proxy.lasting(peer));
         Ok(self.proxy.connect(Some(peer), |give_up| pull_from(channel, peer, give_up))?)
     }

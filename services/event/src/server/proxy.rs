@@ -15,7 +15,8 @@ use crate::interfaces::EventInterface;
 use crate::log::Retention;
 use crate::resources::ProxyRoom;
 use corbie::{
-    CompletionStatus, Object, ObjectId, Operation, Servant, ServerRequest, SystemException, minor,
+    CompletionStatus, Object, ObjectId, Operation, Orb, Servant, ServerRequest, SystemException,
+    minor,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -138,6 +139,18 @@ impl From<SystemException> for NotConnected {
     }
 }
 
+/// A reference as text for the store, with a note of the peer that handed it over.
+pub(super) fn kept(object: &Object) -> String {
+    object.kept_ior().to_string()
+}
+
+/// A reference that was [`kept`].
+pub(super) fn of_kept(orb: &Orb, text: &str) -> Result<Object, SystemException> {
+    // Errors are those of references as people write them.
+    let read = orb.string_to_object(text)?;
+    Ok(Object::kept(orb, read.ior().clone()))
+}
+
 impl Proxy {
     /// Makes a proxy of `place`, served by the servant that `serve` makes; with the number that it
     /// had before the server was started, if it was there.
@@ -250,7 +263,7 @@ impl Proxy {
         let row = ProxyRow {
             kind: self.side.kind.to_owned(),
             interface: self.side.interface.clone(),
-            peer: peer.map(Object::to_string).unwrap_or_default(),
+            peer: peer.map(|peer| kept(&peer.through(self.registry().orb()))).unwrap_or_default(),
         };
         let position = journal.log().end();
         let progress = Progress { position, ..Progress::default() };
@@ -372,7 +385,7 @@ impl Proxy {
     pub(super) fn lasting(&self, peer: &Object) -> Object {
         match self.channel().journal() {
             None => peer.clone(),
-            Some(_) => Object::new(self.registry().orb(), peer.ior().clone()),
+            Some(_) => peer.through(self.registry().orb()),
         }
     }
 

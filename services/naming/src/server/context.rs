@@ -79,7 +79,10 @@ impl Context {
             End::Here { context, last } => {
                 let target = match self.shared.objects.context_of(bound.as_object()) {
                     Some(own) => Target::Context(own),
-                    None => Target::ForeignContext(bound.as_object().ior().clone()),
+                    None => {
+                        bound.as_object().check_egress()?;
+                        Target::ForeignContext(bound.as_object().kept_ior())
+                    }
                 };
                 self.store(context, last, target, mode)
             }
@@ -117,7 +120,12 @@ impl Context {
 
     fn look_up(&self, name: &[NameComponent]) -> Result<Option<Object>, Refusal> {
         match self.shared.find(self.id, name)? {
-            Found::Here(Target::Object(ior) | Target::ForeignContext(ior)) => {
+            Found::Here(Target::Object(ior)) => {
+                Ok((!ior.is_nil()).then(|| Object::new(&self.shared.orb, ior)))
+            }
+            Found::Here(Target::ForeignContext(ior)) => {
+                let context = Object::kept(&self.shared.orb, ior);
+                let ior = context.ior().clone();
                 Ok((!ior.is_nil()).then(|| Object::new(&self.shared.orb, ior)))
             }
             Found::Here(Target::Context(id)) => {

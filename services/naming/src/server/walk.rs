@@ -81,7 +81,7 @@ impl Shared {
         let rest = name.get(index..).unwrap_or_default();
         match target {
             Ok(Target::ForeignContext(ior)) => {
-                let context = NamingContext::from_object(Object::new(&self.orb, ior));
+                let context = NamingContext::from_object(Object::kept(&self.orb, ior));
                 Ok((context, rest.get(1..).unwrap_or_default()))
             }
             Ok(_) => Err(Refusal::not_found(NotFoundReason::NotContext, rest)),

@@ -74,6 +74,7 @@ impl ConsumerProxy {
             SystemException::bad_param(minor::BAD_PARAM_ARGUMENT, CompletionStatus::No)
                 .with_detail(bad.to_string())
         })?;
+        peer.as_object().check_egress()?;
         let (before, is_suspended) = self.begin_to_connect()?;
         if let Some(before) = before {
             channel.remove_consumer(self.number);

@@ -21,6 +21,8 @@ pub mod profile_tag {
     pub const CORBIE_LOCAL: u32 = 0x4342_0003;
     /// Corbie's name of a message protocol around the profile of a transport.
     pub const CORBIE_MESSAGES: u32 = 0x4342_0004;
+    /// Corbie's note of the peer that handed a reference over, in references that are kept.
+    pub const CORBIE_GIVER: u32 = 0x4342_0005;
 
     const NAMES: &[(u32, &str)] = &[
         (INTERNET_IOP, "TAG_INTERNET_IOP"),
@@ -32,6 +34,7 @@ pub mod profile_tag {
         (CORBIE_GIOPLITE, "Corbie GIOPlite"),
         (CORBIE_LOCAL, "Corbie local object"),
         (CORBIE_MESSAGES, "Corbie message protocol"),
+        (CORBIE_GIVER, "Corbie peer that handed it over"),
         (0x5441_4f02, "TAO SHMIOP (shared memory)"),
         (0x5441_4f04, "TAO DIOP (datagrams)"),
     ];

@@ -104,7 +104,7 @@ impl<'w, 'c, 'a> Watched<'w, 'c, 'a> {
         }
         let again = match &answer {
             Ok(Answer::Redirected(Redirect::Reference(ior))) => {
-                FlowEnd::Forward(Object::new(object.orb(), ior.clone()))
+                FlowEnd::Forward(object.related(ior.clone()))
             }
             _ => FlowEnd::Retry,
         };
@@ -131,7 +131,7 @@ pub(crate) fn next(object: &Object, binding: &BindingRef<'_>) -> FlowEnd {
     let now = object.binding().ok();
     let forward = now.and_then(|now| now.ior().cloned());
     match forward.filter(|ior| binding.ior() != Some(ior)) {
-        Some(ior) => FlowEnd::Forward(Object::new(object.orb(), ior)),
+        Some(ior) => FlowEnd::Forward(object.related(ior)),
         None => FlowEnd::Retry,
     }
 }

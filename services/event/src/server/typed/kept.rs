@@ -10,7 +10,7 @@ use crate::durable::{InterfaceRow, Journal, Progress, ProxyRow};
 use crate::interfaces::{InterfaceTable, Keep, Known, Sources, Told, of_octets, to_octets};
 use crate::server::administration::ServantContext;
 use crate::server::proxies::{self, GiveUp};
-use crate::server::proxy::{Flow, Proxy};
+use crate::server::proxy::{Flow, Proxy, kept, of_kept};
 use corbie::types::InterfaceDescription;
 use corbie::{CompletionStatus, Object, Orb, SystemException, minor};
 use std::fmt::Display;
@@ -42,7 +42,7 @@ fn row(
         SystemException::bad_param(minor::BAD_PARAM_NOT_SENDABLE, CompletionStatus::No)
             .with_detail(text)
     })?;
-    let definition = definition.map(Object::to_string).unwrap_or_default();
+    let definition = definition.map(kept).unwrap_or_default();
     Ok(InterfaceRow { id, is_handed_over, definition, description })
 }
 
@@ -70,7 +70,7 @@ pub(in crate::server) fn known(
         }
         let definition = match row.definition.as_str() {
             "" => None,
-            text => Some(orb.string_to_object(text).map_err(|error| unreadable(&error))?),
+            text => Some(of_kept(orb, text).map_err(|error| unreadable(&error))?),
         };
         told.push(Told { description: Arc::new(description), definition });
     }

@@ -27,7 +27,7 @@ enum NotReached {
 /// The reference that is the argument of a request to connect; none for nil.
 fn peer_of(request: &ServerRequest<'_>) -> Result<Option<Object>, SystemException> {
     let ior = Ior::decode(&mut request.arguments())?;
-    Ok((!ior.is_nil()).then(|| Object::new(request.orb(), ior)))
+    Ok((!ior.is_nil()).then(|| request.reference(ior)))
 }
 
 /// Serves a request to connect: asks the peer `question`, connects what `begin` makes of it and its
@@ -42,6 +42,7 @@ pub(super) fn connect(
     + 'static,
 ) -> Result<(), SystemException> {
     let peer = peer_of(request)?.ok_or_else(|| is_nil(what))?;
+    peer.check_egress()?;
     let response = request.defer();
     if let Err(refusal) = proxy.check_fresh() {
         answer(response, Err(NotReached::Not(refusal)));

@@ -140,6 +140,9 @@ super::minor_codes! { super::VMCID;
             "destroy a context below it";
         0x0e1 NO_PERMISSION_ACCESS "the access rules of the server do not let this peer call that"
             "ask the operator of the server for a rule in its access file";
+        0x0e2 NO_PERMISSION_EGRESS
+            "a server does not connect there on behalf of the peer that handed the reference over"
+            "hand over one with the peer's own address, or ask the operator for a rule of egress";
         0x0e8 NO_PERMISSION_TLS "the two sides of a connection over TLS do not trust each other"
             "the detail says which certificate is at fault; correct it, or the authorities trusted";
         0x0e9 NO_PERMISSION_TLS_NEEDED
