@@ -379,8 +379,14 @@ settings! {
     type_code_nodes_max: u32 = 65_536, "-ORBTypeCodeNodesMax", within (64, u32::MAX);
 
     /// The most values of one message in `any`s and in the arguments of dynamic calls (octet
-    /// sequences count as one). Stops a message whose values take thirty times its size in memory.
+    /// sequences count as one), and of valuetypes, of which each counts as eight. Stops a message
+    /// whose values take thirty times its size in memory.
     dynamic_values_max: u32 = 4 << 20, "-ORBDynamicValuesMax", within (64, u32::MAX);
+
+    /// Whether values of valuetypes may lead back to themselves. A cycle stays in memory until the
+    /// program breaks it, and for ever when the program never saw it: set it where the peers are
+    /// trusted, and the servants break the cycles that they receive.
+    value_cycles: bool = false, "-ORBValueCycles";
 
     /// Octets that peers may make the process hold, beyond 64 KiB for each message and connection:
     /// messages that arrive or are served, replies that are not taken, requests that are not
@@ -438,6 +444,7 @@ impl Settings {
             sequence_elements: self.sequence_elements_max,
             type_code_nodes: self.type_code_nodes_max,
             dynamic_values: self.dynamic_values_max,
+            value_cycles: self.value_cycles,
             ..Limits::DEFAULT
         }
     }

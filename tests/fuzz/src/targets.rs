@@ -27,7 +27,10 @@ pub use types::{
 };
 pub use values::values;
 
-use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Version};
+use corbie_cdr::{ByteOrder, CodeSet, CodeSets, Decoder, Encoder, Limits, Version};
+
+/// Cycles are let in, to be written again.
+static LIMITS: Limits = Limits { value_cycles: true, ..Limits::DEFAULT };
 
 /// How the rest of an input is encoded, by its first octet: bit 0 the byte order, bits 1–2 the GIOP
 /// version (3: GIOPlite), bits 3–4 the code sets.
@@ -59,6 +62,7 @@ impl Dialect {
         let mut d = Decoder::new(data, self.order);
         d.set_version(self.version);
         d.set_code_sets(self.code_sets);
+        d.set_limits(&LIMITS);
         d
     }
 

@@ -71,10 +71,15 @@ fn every_type_travels_there_and_back() {
         ("echo_seen", r#"{"_id":1,"_type":"Every::Note","_value":"seen"}"#),
         ("echo_seen", "null"),
         ("echo_base", r#"{"_id":1,"_type":"Every::Leaf","name":"b","next":[],"size":7}"#),
-        ("anything", r#"{"type":"Every::Node","value":{"_id":1,"name":"a","next":[{"_ref":1}]}}"#),
+        ("anything", r#"{"type":"Every::Node","value":{"_id":1,"name":"a","next":[null]}}"#),
     ] {
         assert_eq!(result(&server, operation, &[value]), value, "{operation}");
     }
+    // A cycle is let in where that is set.
+    let cycle = r#"{"_id":1,"name":"a","next":[{"_ref":1}]}"#;
+    let outcome = call(&server, "echo_node", &[cycle]);
+    assert!(outcome.status == 1 && outcome.stderr.contains("value_cycles"), "{}", outcome.stderr);
+    assert_eq!(result(&server, "echo_node", &[cycle, "-ORBValueCycles"]), cycle);
     let own = format!("\"{}\"", server.reference);
     assert_eq!(result(&server, "same", &[&own]), own);
 }

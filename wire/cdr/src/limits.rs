@@ -21,9 +21,14 @@ pub struct Limits {
     /// indirections describe more than anybody can walk through. Default 65,536.
     pub type_code_nodes: u32,
     /// Values of one message that are decoded without knowing their types at build time (`any`,
-    /// `corbie call`), in however many `any`s. Stops a message whose values take thirty times its
-    /// size in memory. Octet sequences count as one. Default 4 Mi.
+    /// `corbie call`), in however many `any`s, and eight times those of valuetypes, read or passed
+    /// over. Stops a message whose values take thirty times its size in memory. Octet sequences
+    /// count as one. Default 4 Mi.
     pub dynamic_values: u32,
+    /// Whether values may lead back to themselves. Such a cycle stays in memory for ever unless the
+    /// program that received it breaks it, also when it never saw it, as the rest of the message
+    /// was malformed. Default `false`.
+    pub value_cycles: bool,
 }
 
 impl Limits {
@@ -35,6 +40,7 @@ impl Limits {
         empty_elements: 1024,
         type_code_nodes: 65_536,
         dynamic_values: 4 << 20,
+        value_cycles: false,
     };
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use corbie_cdr::idl::Sequence;
 use corbie_cdr::{
-    ByteOrder, Decoder, Encoder, Error, Marshal, SharedValue, StateRead, ValueHeader, ValueStart,
+    ByteOrder, Decoder, Encoder, Error, ErrorKind, Limits, Marshal, SharedValue, StateRead,
+    ValueHeader, ValueStart,
 };
 use proptest::prelude::*;
 
@@ -114,6 +115,89 @@ fn malformed_values_are_refused() {
     check(&[CHUNKED, 4, 1, 0x7fff_ff00, 1, u32::MAX], Truncated, "a value without chunks");
 }
 
+/// An octet string of words, at whose end more can be put; places are counted in octets.
+fn push(words: &mut Vec<u32>, more: &[u32]) -> u32 {
+    let place = 4 * u32::try_from(words.len()).expect("short");
+    words.extend_from_slice(more);
+    place
+}
+
+/// The distance from the word that comes next to this place.
+fn back_to(words: &[u32], place: u32) -> u32 {
+    place.wrapping_sub(4 * u32::try_from(words.len()).expect("short"))
+}
+
+#[test]
+fn a_list_of_repository_ids_has_no_lists_in_it() {
+    // A list of 256 ids, one and indirections to it; then a list of indirections to that list.
+    let mut words = vec![0x7fff_ff0e];
+    let list = push(&mut words, &[256]);
+    let id = push(&mut words, &[2, u32::from_be_bytes(*b"x\0\0\0")]);
+    for _ in 1..256 {
+        push(&mut words, &[u32::MAX]);
+        let back = back_to(&words, id);
+        push(&mut words, &[back]);
+    }
+    push(&mut words, &[u32::MAX, 0x7fff_ff0e, 256]);
+    for _ in 0..256 {
+        push(&mut words, &[u32::MAX]);
+        let back = back_to(&words, list);
+        push(&mut words, &[back]);
+    }
+    let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    let mut d = Decoder::new(&octets, ByteOrder::BigEndian);
+    let header = start(&mut d);
+    assert_eq!(header.repository_ids.len(), 256);
+    d.value_state(&header, StateRead::Truncated, |_| Ok(())).expect("empty");
+    let error = d.value_start().expect_err("a list in a list");
+    assert!(error.to_string().contains("where none is"), "{error}");
+}
+
+/// Values one in another that are passed over, then indirections to each, the innermost first or
+/// last: every one is passed over once.
+#[test]
+fn what_was_passed_over_is_not_passed_over_again() {
+    const DEPTH: u32 = 5000;
+    for is_inner_first in [false, true] {
+        let mut words = vec![CHUNKED, 4, 1];
+        let places: Vec<u32> = (0..DEPTH).map(|_| push(&mut words, &[CHUNKED, 4, 2])).collect();
+        push(&mut words, &[u32::MAX]);
+        let mut order = places.clone();
+        if is_inner_first {
+            order.reverse();
+        }
+        for place in &order {
+            push(&mut words, &[u32::MAX]);
+            let back = back_to(&words, *place);
+            push(&mut words, &[back]);
+        }
+        let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        let mut d = Decoder::new(&octets, ByteOrder::BigEndian);
+        let first = read(&mut d, StateRead::Truncated, |d| d.read_ulong());
+        assert_eq!(first, Ok(1));
+        for _ in &order {
+            let header = start(&mut d);
+            d.value_is(&header, Arc::new(()));
+            let read = d.value_state(&header, StateRead::Truncated, |d| d.read_ulong());
+            assert_eq!(read, Ok(2));
+        }
+        assert_eq!(d.remaining(), 0);
+    }
+}
+
+#[test]
+fn values_are_counted_also_where_they_are_passed_over() {
+    let mut words = vec![CHUNKED, 4, 1];
+    words.extend([CHUNKED; 1000]);
+    push(&mut words, &[u32::MAX]);
+    let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    let limits = Limits { dynamic_values: 1000, ..Limits::DEFAULT };
+    let mut d = Decoder::new(&octets, ByteOrder::BigEndian);
+    d.set_limits(&limits);
+    let error = read(&mut d, StateRead::Truncated, |d| d.read_ulong()).expect_err("too many");
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+}
+
 proptest! {
     /// Whatever the octets are, the decoder neither panics nor reads on for ever.
     #[test]
@@ -128,6 +212,7 @@ proptest! {
             };
             let value: SharedValue = Arc::new(());
             d.value_is(&header, value);
+            assert!(header.repository_ids.len() <= 256);
             let how = if header.repository_ids.len() % 2 == 1 {
                 StateRead::Whole
             } else {
@@ -170,7 +255,9 @@ proptest! {
         }).expect("written");
         e.write_ulong(99);
         let message = e.to_vec();
+        let limits = Limits { value_cycles: true, ..Limits::DEFAULT };
         let mut d = Decoder::new(&message, ByteOrder::NATIVE);
+        d.set_limits(&limits);
         prop_assert_eq!(d.read_octet(), Ok(1));
         let header = start(&mut d);
         prop_assert_eq!(&*header.repository_ids, &["IDL:A:1.0", "IDL:B:1.0"][..]);

@@ -69,6 +69,10 @@ fn cycles_and_sharing_go_through_anys_of_one_message() {
         let (whole, part) = (any_of(&root), any_of(&child));
         let octets = written(order, &[&whole, &part]);
         let mut d = Decoder::new(&octets, order);
+        assert_eq!(Any::decode(&mut d).expect_err("a cycle").kind(), ErrorKind::InvalidValue);
+        let limits = Limits { value_cycles: true, ..Limits::DEFAULT };
+        let mut d = Decoder::new(&octets, order);
+        d.set_limits(&limits);
         let [whole, part] = [(); 2].map(|()| Any::decode(&mut d).expect("an any"));
         assert_eq!(d.remaining(), 0);
         let ((root_read, of_root), (child_read, of_child)) = (open(&whole), open(&part));
@@ -166,7 +170,7 @@ fn types_and_values_without_end_are_refused() {
     let mut d = Decoder::new(&octets, ByteOrder::BigEndian);
     d.set_limits(&limits);
     assert_eq!(Any::decode(&mut d).expect_err("deep").kind(), ErrorKind::LimitExceeded);
-    let limits = Limits { dynamic_values: 90, nesting_depth: 10_000, ..Limits::DEFAULT };
+    let limits = Limits { dynamic_values: 900, nesting_depth: 10_000, ..Limits::DEFAULT };
     let mut d = Decoder::new(&octets, ByteOrder::BigEndian);
     d.set_limits(&limits);
     assert_eq!(Any::decode(&mut d).expect_err("many").kind(), ErrorKind::LimitExceeded);

@@ -122,8 +122,8 @@ fn leaf(label: &str, size: i64) -> Arc<dyn Leaf> {
 }
 
 fn main() {
-    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0", "-ORBCollocation", "none"])
-        .expect("an ORB");
+    let endpoint = ["-ORBListenEndpoints", "iiop://127.0.0.1:0", "-ORBCollocation", "none"];
+    let orb = Orb::init(endpoint.into_iter().chain(["-ORBValueCycles"])).expect("an ORB");
     let poa = orb.root_poa().expect("the root POA");
     poa.the_poa_manager().activate().expect("active");
     let echo = poa.activate(values::EchoSkeleton::new(Echo)).expect("a reference");
@@ -352,6 +352,8 @@ fn octets_of(text: &str) -> Vec<u8> {
 /// Three trees of a message.
 fn three(octets: &[u8]) -> [ATree; 3] {
     let mut d = Decoder::new(octets, corbie::ByteOrder::LittleEndian);
+    let limits = corbie::cdr::Limits { value_cycles: true, ..corbie::cdr::Limits::DEFAULT };
+    d.set_limits(&limits);
     let trees = [(); 3].map(|()| values::TreeIdl::decode(&mut d).expect("a tree"));
     assert_eq!(d.remaining(), 0);
     trees

@@ -40,6 +40,18 @@ impl Decoder<'_> {
         Ok(value)
     }
 
+    /// Counts a value of a valuetype, read or passed over: it takes as much memory as so many
+    /// dynamic values, with its place in the table of the message.
+    pub(super) fn count_value(&mut self) -> Result<(), Error> {
+        const COST: u32 = 8;
+        let most = self.limits.dynamic_values;
+        if self.spent.values.saturating_add(COST) > most {
+            return Err(self.exceeded("values", "dynamic_values", most));
+        }
+        self.spent.values += COST;
+        Ok(())
+    }
+
     #[cold]
     fn exceeded(&self, what: &str, name: &str, limit: u32) -> Error {
         let found = format!("more than {limit} {what}");

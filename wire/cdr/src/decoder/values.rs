@@ -28,8 +28,15 @@ pub(super) struct ReadValues<'a> {
     /// The values from this level on are over, by one end tag; 0: none.
     ended: u32,
     known: HashMap<usize, Known>,
-    /// Lists of repository ids, and single ones, by their places.
+    /// The values whose states are being read, one in another.
+    open: Vec<usize>,
+    /// Where values end that were passed over, and which end there, from this level on: none is
+    /// passed over twice.
+    ends: HashMap<usize, (usize, u32)>,
+    /// Single repository ids by their places, and lists of them: an element of a list leads to a
+    /// single one, so that a list is never longer than it says.
     ids: HashMap<usize, RepositoryIds<'a>>,
+    lists: HashMap<usize, RepositoryIds<'a>>,
     /// The values that the octets name by their numbers, see `Encoder::put_values_aside`.
     aside: Option<&'a [SharedValue]>,
 }
@@ -93,8 +100,19 @@ impl<'a> Decoder<'a> {
     fn values(&mut self) -> &mut ReadValues<'a> {
         let whole = self.data;
         let values = self.values.get_or_insert_with(|| {
-            let (known, ids) = (HashMap::new(), HashMap::new());
-            Arc::new(ReadValues { whole, level: 0, ended: 0, known, ids, aside: None })
+            let (known, ids, lists) = Default::default();
+            let (ends, open) = (HashMap::new(), Vec::new());
+            Arc::new(ReadValues {
+                whole,
+                level: 0,
+                ended: 0,
+                known,
+                open,
+                ends,
+                ids,
+                lists,
+                aside: None,
+            })
         });
         Arc::make_mut(values)
     }
@@ -244,6 +262,10 @@ impl<'a> Decoder<'a> {
             let offset = if is_between { self.raw_ulong()? } else { self.read_ulong()? };
             self.indirect(offset)?
         };
+        if !self.limits.value_cycles && self.values().open.contains(&place) {
+            let needed = "none: only the setting value_cycles lets values lead back to themselves";
+            return Err(self.error_back(8, InvalidValue, "value", "a cycle", needed));
+        }
         match self.values().known.get(&place).cloned() {
             Some(Known::Read(value)) => Ok(ValueStart::Known(value)),
             Some(Known::BeingRead) => {
@@ -286,6 +308,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn value_header(&mut self, place: usize, tag: u32) -> Result<ValueHeader<'a>, Error> {
+        self.count_value()?;
         let flags = tag.wrapping_sub(VALUE);
         if flags > 0xff || flags & IDS == 4 {
             let needed = "0x7fffff00 with flags for codebase, repository ids and chunks";
@@ -326,7 +349,7 @@ impl<'a> Decoder<'a> {
         let place = self.position;
         let count = self.read_ulong()?;
         if count == INDIRECTION {
-            return self.known_ids();
+            return self.known_ids(|values| &values.lists);
         }
         if count == 0 || count > MOST_IDS {
             let found = format!("{count} repository ids");
@@ -341,7 +364,7 @@ impl<'a> Decoder<'a> {
             ids.extend(self.shared_id()?.iter());
         }
         let ids: RepositoryIds<'a> = ids.into();
-        self.values().ids.insert(place, Arc::clone(&ids));
+        self.values().lists.insert(place, Arc::clone(&ids));
         Ok(ids)
     }
 
@@ -352,7 +375,7 @@ impl<'a> Decoder<'a> {
         let length = ahead.read_ulong()?;
         if length == INDIRECTION {
             self.read_ulong()?;
-            return self.known_ids();
+            return self.known_ids(|values| &values.ids);
         }
         if length > LONGEST_ID {
             let (found, needed) = (format!("{length} octets"), format!("at most {LONGEST_ID}"));
@@ -363,11 +386,14 @@ impl<'a> Decoder<'a> {
         Ok(id)
     }
 
-    /// Repository ids that were read before.
-    fn known_ids(&mut self) -> Result<RepositoryIds<'a>, Error> {
+    /// Repository ids that were read before: a single one, or a list.
+    fn known_ids(
+        &mut self,
+        which: impl for<'v> Fn(&'v ReadValues<'a>) -> &'v HashMap<usize, RepositoryIds<'a>>,
+    ) -> Result<RepositoryIds<'a>, Error> {
         let offset = self.read_ulong()?;
         let place = self.indirect(offset)?;
-        self.values().ids.get(&place).cloned().ok_or_else(|| {
+        which(self.values()).get(&place).cloned().ok_or_else(|| {
             let found = format!("an indirection to octet {}, where none is", self.base + place);
             self.error_back(4, InvalidValue, "repository id of a value", found, "an earlier one")
         })
@@ -411,7 +437,9 @@ impl<'a> Decoder<'a> {
             return Err(self.invalid("value", found, needed));
         }
         self.values().known.entry(header.place).or_insert(Known::BeingRead);
+        self.values().open.push(header.place);
         let value = self.nested(read)?;
+        self.values().open.pop();
         if header.is_chunked {
             self.end_value(how)?;
         }
@@ -426,8 +454,8 @@ impl<'a> Decoder<'a> {
     /// After the state of a value in chunks: passes over what is left of it, and its end.
     fn end_value(&mut self, how: StateRead) -> Result<(), Error> {
         let level = self.level();
-        // Values in what is passed over.
-        let mut inner = 0;
+        // Values in what is passed over, by their places, one in another.
+        let mut inner = Vec::new();
         while self.values().ended == 0 {
             let rest = self.data.len().saturating_sub(self.position);
             if rest > 0 && how == StateRead::Whole {
@@ -438,11 +466,8 @@ impl<'a> Decoder<'a> {
             let tag = self.raw_ulong()?;
             let end = tag.cast_signed().wrapping_neg().cast_unsigned();
             match tag {
-                _ if (1..=level + inner).contains(&end) => {
-                    inner = end.saturating_sub(level + 1);
-                    if end <= level {
-                        self.values().ended = end;
-                    }
+                _ if (1..=level + inner.len() as u32).contains(&end) => {
+                    self.end_skipped(level, &mut inner, end);
                 }
                 _ if how == StateRead::Whole => {
                     let (found, needed) = (format!("{tag:#010x}"), format!("the end tag -{level}"));
@@ -450,15 +475,7 @@ impl<'a> Decoder<'a> {
                 }
                 0 => {}
                 1..VALUE => self.enter_chunk(tag)?,
-                _ => {
-                    let place = self.position - 4;
-                    let around = level + inner;
-                    self.values().level = around;
-                    self.value_header(place, tag)?;
-                    self.values().level = level;
-                    self.values().known.insert(place, Known::Skipped(around));
-                    inner += 1;
-                }
+                _ => self.skip_inner(level, &mut inner, tag)?,
             }
         }
         let values = self.values();
@@ -467,6 +484,36 @@ impl<'a> Decoder<'a> {
             values.ended = 0;
         }
         self.see(if level == 1 { usize::MAX } else { self.position });
+        Ok(())
+    }
+
+    /// Here the values from the level `end` on are over, in what is passed over and around it.
+    fn end_skipped(&mut self, level: u32, inner: &mut Vec<usize>, end: u32) {
+        let here = self.position;
+        let kept = end.saturating_sub(level + 1) as usize;
+        for place in inner.drain(kept.min(inner.len())..) {
+            self.values().ends.insert(place, (here, end));
+        }
+        if end <= level {
+            self.values().ended = end;
+        }
+    }
+
+    /// Passes over the beginning of a value; over all of it, when that was done before.
+    fn skip_inner(&mut self, level: u32, inner: &mut Vec<usize>, tag: u32) -> Result<(), Error> {
+        let place = self.position - 4;
+        if let Some((position, end)) = self.values().ends.get(&place).copied() {
+            self.position = position;
+            self.see(position);
+            self.end_skipped(level, inner, end);
+            return Ok(());
+        }
+        let around = level + inner.len() as u32;
+        self.values().level = around;
+        self.value_header(place, tag)?;
+        self.values().level = level;
+        self.values().known.entry(place).or_insert(Known::Skipped(around));
+        inner.push(place);
         Ok(())
     }
 

@@ -32,6 +32,7 @@ static LOCAL_LIMITS: Limits = Limits {
     empty_elements: u32::MAX,
     type_code_nodes: u32::MAX,
     dynamic_values: u32::MAX,
+    value_cycles: true,
 };
 
 /// Nothing is lost, whatever a connection agrees upon later.
