@@ -52,6 +52,9 @@ fn case(feature: &str) -> Option<Case> {
     }
 }
 
+/// How many are run at the same time: most of their time is that of virtual machines that start.
+const AT_ONCE: usize = 2;
+
 /// Runs the features of a pair, each with a server and a client of its own.
 pub(super) fn run(
     run: &Run,
@@ -60,13 +63,22 @@ pub(super) fn run(
     features: &[&str],
 ) -> Result<Answers, String> {
     let site = Site::new();
-    let answers = features.iter().map(|feature| {
+    let answer = |feature: &str| {
         let case = case(feature).ok_or(format!("matrix.toml: no certificate is {feature}"))?;
-        let is_right = *feature == "right_certificates";
+        let is_right = feature == "right_certificates";
         let said = attempt(run, pair, peers, &site, &case)?;
-        Ok(((*feature).to_owned(), judged(&said, is_right, pair, case.words)))
-    });
-    answers.collect()
+        Ok((feature.to_owned(), judged(&said, is_right, pair, case.words)))
+    };
+    let share = features.len().div_ceil(AT_ONCE);
+    std::thread::scope(|scope| {
+        let shares = features.chunks(share.max(1));
+        let answers = shares
+            .map(|share| scope.spawn(move || share.iter().copied().map(answer).collect::<Vec<_>>()))
+            .collect::<Vec<_>>();
+        let answers = answers.into_iter().map(|share| share.join());
+        let answers = answers.map(|share| share.map_err(|_| "a thread of the runner panicked"));
+        answers.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect()
+    })
 }
 
 /// The last line that a client says.

@@ -3,6 +3,7 @@
 
 use super::build::Manner;
 use corbie_testkit::certificates::{Authority, Folder, Issued, Validity, key_store};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a peer shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(super) struct Site {
     access: String,
     revocation: String,
     trust: String,
+    /// How many files peers were given.
+    files: AtomicU64,
 }
 
 const PASSWORD: &str = "interop";
@@ -54,10 +57,17 @@ impl Site {
             revocation: folder.write("revoked.pem", authority.revoking(&[&revoked])),
             trust: folder.write("trust.pem", authority.pem()),
             stranger: Authority::new("another authority"),
+            files: AtomicU64::new(0),
             folder,
             authority,
             revoked,
         }
+    }
+
+    /// A file of one peer: others that run at the same time have their own.
+    fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        self.folder.write(&format!("{number}-{name}"), contents)
     }
 
     fn issued(&self, shown: Shown) -> Option<(&Authority, Issued)> {
@@ -107,8 +117,8 @@ impl Site {
         };
         tell("-ORBTlsRevocation", &self.revocation);
         if let Some((_, own)) = self.issued(shown) {
-            tell("-ORBTlsCertificate", &self.folder.write("corbie.pem", &own.certificate));
-            tell("-ORBTlsKey", &self.folder.write("corbie.key", &own.key));
+            tell("-ORBTlsCertificate", &self.file("corbie.pem", &own.certificate));
+            tell("-ORBTlsKey", &self.file("corbie.key", &own.key));
         }
         match ports {
             // A client that shows nothing cannot be called back.
@@ -137,7 +147,7 @@ impl Site {
             arguments.extend([name.to_owned(), value.to_owned()]);
         };
         let own = self.issued(shown).map_or(String::new(), |(_, own)| own.certificate + &own.key);
-        tell("-ORBsslKeyFile", &self.folder.write("omniorb.pem", own));
+        tell("-ORBsslKeyFile", &self.file("omniorb.pem", own));
         tell("-ORBsslKeyPassword", PASSWORD);
         tell("-ORBclientTransportRule", "* ssl");
         if ports == Ports::Both {
@@ -153,7 +163,7 @@ impl Site {
         let own = self.issued(shown);
         let own = own.as_ref().map(|(of, own)| (*of, own));
         let store = key_store(own, Some(&self.authority), PASSWORD);
-        let store = self.folder.write("jacorb.p12", store);
+        let store = self.file("jacorb.p12", store);
         // EstablishTrustInTarget and EstablishTrustInClient, in hexadecimal
         let server_requires = if ports == Ports::Both { "0" } else { "60" };
         let mut arguments = vec![
