@@ -55,11 +55,12 @@ impl Orb {
     /// `INITIALIZE` when an endpoint cannot be listened on, `BAD_INV_ORDER` after
     /// [`corbie_core::Orb::shutdown`]; both `COMPLETED_NO`.
     pub fn root_poa(&self) -> Result<Poa, SystemException> {
-        let mut root = self.root.lock();
-        match &*root {
-            Some(poa) => Ok(poa.clone()),
-            None => Ok(root.insert(RootPoa::of(&self.core)?).clone()),
+        if let Some(root) = &*self.root.lock() {
+            return Ok(root.clone());
         }
+        // Without the lock, as interceptors are asked. Another thread may be faster.
+        let root = RootPoa::of(&self.core)?;
+        Ok(self.root.lock().get_or_insert(root).clone())
     }
 
     /// `PortableServer::Current`: tells inside an upcall which object is called. The initial

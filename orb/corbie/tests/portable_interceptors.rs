@@ -5,5 +5,7 @@
 #[path = "portable_interceptors/client.rs"]
 mod client;
 mod echo;
+#[path = "portable_interceptors/ior.rs"]
+mod ior;
 #[path = "portable_interceptors/server.rs"]
 mod server;

@@ -3,12 +3,14 @@
 //!
 //! `client_request` and `server_request` have the traits, what interceptors are told, and one
 //! request on its way past them; `flow` says which of them see its end; `slots` is PICurrent;
+//! `ior` is for references;
 //! `initializer` registers all of it before the ORB is used. Called by `client/attempts/watched`,
 //! `client/awaited_call/watched` and `server/interceptor`.
 
 mod client_request;
 mod flow;
 mod initializer;
+mod ior;
 mod raised;
 mod registration;
 mod server_request;
@@ -18,6 +20,7 @@ mod slots;
 pub use client_request::{ClientRequestInfo, ClientRequestInterceptor};
 pub use flow::{ForwardRequest, Interruption, ReplyStatus};
 pub use initializer::{OrbInitError, OrbInitInfo, OrbInitializer, register_orb_initializer};
+pub use ior::{AddedComponent, IorInfo, IorInterceptor};
 pub use server_request::{ServerRequestInfo, ServerRequestInterceptor};
 pub use service_contexts::ServiceContext;
 pub use slots::{InvalidSlot, PiCurrent, SlotId};

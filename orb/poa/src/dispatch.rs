@@ -231,6 +231,7 @@ impl RootPoa {
             path: &[],
             policies: PoaPolicies::root(),
             manager: registry.managers.make_unnamed(orb),
+            components: orb.establish_components(&[])?,
         });
         let root = root.map_err(SystemException::from)?;
         registry.set_root(&root.0);

@@ -30,6 +30,7 @@ use crate::slots::SlotName;
 use crate::thread_model::Turns;
 use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
+use corbie_core::portable_interceptor::AddedComponent;
 use corbie_threads::lock::{RankedRw, rank};
 use corbie_upcall::Gate;
 use destruction::Life;
@@ -73,6 +74,8 @@ pub(crate) struct PoaInner {
     locates_shown: AtomicBool,
     /// Whether persistent keys lead here.
     is_published: AtomicBool,
+    /// What IOR interceptors add to its references.
+    components: Box<[AddedComponent]>,
 }
 
 impl Poa {

@@ -1,6 +1,7 @@
 //! The references that this ORB hands out: its endpoints and code sets around an object key
 //! (CORBA 3.3 P2 §9.6.2, §9.7.2).
 
+use crate::portable_interceptor::AddedComponent;
 use crate::profile::{Profile, permits, tls_components};
 use crate::server::PublishedProfile;
 use crate::{Object, Orb};
@@ -12,33 +13,36 @@ use corbie_types::{
 };
 
 impl Orb {
-    /// A reference to the object with this key in this process. Called by the object adapter.
+    /// A reference to the object with this key in this process.
     ///
     /// # Errors
-    /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the ORB was shut down, `OBJ_ADAPTER` when it does not
-    /// listen.
+    /// As [`Orb::create_protected_reference`].
     pub fn create_reference(
         &self,
         object_key: &[u8],
         type_id: &str,
     ) -> Result<Object, SystemException> {
-        self.create_protected_reference(object_key, type_id, TlsProtection::Preferred)
+        self.create_protected_reference(object_key, type_id, TlsProtection::Preferred, &[])
     }
 
-    /// As [`Orb::create_reference`], with those addresses alone that `protection` lets be used.
+    /// As [`Orb::create_reference`], with those addresses alone that `protection` lets be used, and
+    /// the components of [`Orb::establish_components`]. Called by the object adapter.
     ///
     /// # Errors
-    /// As [`Orb::create_reference`]; `OBJ_ADAPTER` also when no address is left.
+    /// `BAD_INV_ORDER` (`COMPLETED_NO`) when the ORB was shut down, `OBJ_ADAPTER` when it does not
+    /// listen, also when no address is left.
     pub fn create_protected_reference(
         &self,
         object_key: &[u8],
         type_id: &str,
         protection: TlsProtection,
+        added: &[AddedComponent],
     ) -> Result<Object, SystemException> {
         if self.is_shut_down() {
             return Err(self.already_shut_down("making a reference"));
         }
-        let (type_id, profiles) = (type_id.to_owned(), self.profiles(object_key, protection)?);
+        let profiles = self.profiles(object_key, protection, added)?;
+        let type_id = type_id.to_owned();
         Ok(Object::new(self, Ior { type_id, profiles }))
     }
 
@@ -47,6 +51,7 @@ impl Orb {
         &self,
         object_key: &[u8],
         protection: TlsProtection,
+        added: &[AddedComponent],
     ) -> Result<Vec<TaggedProfile>, SystemException> {
         let published = self.server().published().unwrap_or_default();
         let version = self.settings().giop_version;
@@ -69,15 +74,28 @@ impl Orb {
             if version > Version::V1_0 {
                 components.extend(tls_components(self.settings(), &endpoints)?);
             }
-            let profile = Profile {
-                protocol: protocol.clone(),
-                version,
-                order: ByteOrder::NATIVE,
-                endpoints,
-                object_key: object_key.to_vec(),
-                components,
+            let with = |components| {
+                let profile = Profile {
+                    protocol: protocol.clone(),
+                    version,
+                    order: ByteOrder::NATIVE,
+                    endpoints: endpoints.clone(),
+                    object_key: object_key.to_vec(),
+                    components,
+                };
+                profile.encode()
             };
-            profiles.extend(profile.encode()?);
+            if added.is_empty() || version == Version::V1_0 {
+                profiles.extend(with(components)?);
+                continue;
+            }
+            components.extend(added.iter().filter_map(|one| one.for_profile(None)));
+            // Only its octets tell the tag of a profile.
+            if let Some(profile) = with(components.clone())? {
+                let own = added.iter().filter_map(|one| one.for_profile(Some(profile.tag)));
+                components.extend(own);
+                profiles.extend(with(components)?);
+            }
         }
         if profiles.is_empty() {
             return Err(minor::OBJ_ADAPTER_NO_ENDPOINT.no("the ORB does not listen on any address"));

@@ -5,7 +5,7 @@
 //! makes from then on.
 
 use super::registration::Registration;
-use super::{ClientRequestInterceptor, ServerRequestInterceptor, SlotId};
+use super::{ClientRequestInterceptor, IorInterceptor, ServerRequestInterceptor, SlotId};
 use crate::{InvalidName, Object, Orb};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_types::{SystemException, minor};
@@ -154,6 +154,19 @@ impl OrbInitInfo<'_> {
         Ok(())
     }
 
+    /// Has `interceptor` add to the references of all POAs that are made from now on.
+    ///
+    /// # Errors
+    /// [`OrbInitError::DuplicateName`].
+    pub fn add_ior_interceptor(
+        &mut self,
+        interceptor: Arc<dyn IorInterceptor>,
+    ) -> Result<(), OrbInitError> {
+        check_name(self.registered.ior.iter().map(|one| one.name()), interceptor.name())?;
+        self.registered.ior.push(interceptor);
+        Ok(())
+    }
+
     /// A new slot of PICurrent.
     pub fn allocate_slot_id(&mut self) -> SlotId {
         self.orb.interceptors().add_slot()
@@ -172,13 +185,15 @@ fn check_name<'n>(
 
 impl fmt::Debug for OrbInitInfo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Registration { client, server } = &self.registered;
+        let Registration { client, server, ior } = &self.registered;
         let client: Vec<_> = client.iter().map(|one| one.name()).collect();
         let server: Vec<_> = server.iter().map(|one| one.name()).collect();
+        let ior: Vec<_> = ior.iter().map(|one| one.name()).collect();
         f.debug_struct("OrbInitInfo")
             .field("orb_id", &self.orb_id())
             .field("client", &client)
             .field("server", &server)
+            .field("ior", &ior)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,10 @@
 //! What an ORB has in interceptors: registered by its initializers, unchanged afterwards. Read by
 //! the client and by the infos.
 
-use super::{ClientRequestInterceptor, Interceptor, PiCurrent, ServerRequestInterceptor, SlotId};
+use super::{
+    ClientRequestInterceptor, Interceptor, IorInterceptor, PiCurrent, ServerRequestInterceptor,
+    SlotId,
+};
 use crate::Orb;
 use crate::handles::Part;
 use corbie_types::SystemException;
@@ -30,6 +33,7 @@ pub(crate) struct OrbInterceptors {
 pub(crate) struct Registration {
     pub(crate) client: Vec<Arc<dyn ClientRequestInterceptor>>,
     pub(crate) server: Vec<Arc<dyn ServerRequestInterceptor>>,
+    pub(crate) ior: Vec<Arc<dyn IorInterceptor>>,
 }
 
 impl Default for OrbInterceptors {
@@ -75,6 +79,11 @@ impl OrbInterceptors {
         self.registered.get().map_or(&[], |registered| &registered.server)
     }
 
+    /// Those that add to references.
+    pub(crate) fn ior(&self) -> &[Arc<dyn IorInterceptor>] {
+        self.registered.get().map_or(&[], |registered| &registered.ior)
+    }
+
     /// An id that no other request has which interceptors see now.
     pub(crate) fn next_request_id(&self) -> u32 {
         self.next_request.fetch_add(1, Ordering::Relaxed)
@@ -92,7 +101,8 @@ impl OrbInterceptors {
         }
         let client = self.client().iter().map(|one| -> &dyn Interceptor { &**one });
         let server = self.server().iter().map(|one| -> &dyn Interceptor { &**one });
-        for interceptor in client.chain(server) {
+        let ior = self.ior().iter().map(|one| -> &dyn Interceptor { &**one });
+        for interceptor in client.chain(server).chain(ior) {
             super::flow::quiet(|| interceptor.destroy());
         }
     }

@@ -15,6 +15,7 @@ use crate::policies::{
 use crate::thread_model::Turns;
 use crate::transitions::{Busy, Transitions};
 use corbie_core::Orb;
+use corbie_core::portable_interceptor::AddedComponent;
 use corbie_settings::TlsProtection;
 use corbie_threads::lock::RankedRw;
 use corbie_types::{SystemException, minor};
@@ -34,12 +35,14 @@ pub(crate) struct NewPoa<'n> {
     pub(crate) path: &'n [u8],
     pub(crate) policies: PoaPolicies,
     pub(crate) manager: PoaManager,
+    /// What IOR interceptors add to its references.
+    pub(crate) components: Vec<AddedComponent>,
 }
 
 impl Poa {
     /// Puts a new POA into the registry.
     pub(crate) fn register(new: NewPoa<'_>) -> Result<Poa, PoaError> {
-        let NewPoa { orb, registry, parent, name, path, mut policies, manager } = new;
+        let NewPoa { orb, registry, parent, name, path, mut policies, manager, components } = new;
         if policies.synchronization == Synchronization::DefaultLock {
             policies.synchronization = orb.settings().poa_lock.into();
         }
@@ -80,6 +83,7 @@ impl Poa {
             life: Life::default(),
             locates_shown: AtomicBool::new(false),
             is_published: AtomicBool::new(false),
+            components: components.into(),
         });
         let owner: Weak<dyn Owner> = Weak::<PoaInner>::clone(&inner.myself);
         inner.gate.set_owner(owner);
@@ -124,6 +128,7 @@ impl Poa {
         if name.contains('\0') || path.len() > MAX_PATH_OCTETS {
             return Err(PoaError::BadName(name.to_owned()));
         }
+        let components = self.0.orb.establish_components(&path)?;
         let mut family = self.0.family.lock();
         // Under the lock: the thread that destroys this POA takes it afterwards and finds the new
         // child.
@@ -137,8 +142,9 @@ impl Poa {
             manager.cloned().unwrap_or_else(|| self.0.registry.managers.make_unnamed(&self.0.orb));
         let (orb, registry) = (&self.0.orb, &self.0.registry);
         let parent = Some(&self.0);
-        let child =
-            Poa::register(NewPoa { orb, registry, parent, name, path: &path, policies, manager })?;
+        let path = &path;
+        let new = NewPoa { orb, registry, parent, name, path, policies, manager, components };
+        let child = Poa::register(new)?;
         family.children.insert(name.to_owned(), Arc::clone(&child.0));
         registry.publish(&child.0);
         Ok(child)

@@ -3,7 +3,7 @@
 //!
 //! Called by applications through [`Poa`].
 
-use super::{Poa, PoaError, upcall_context};
+use super::{Poa, PoaError, PoaInner, upcall_context};
 use crate::object_id::ObjectId;
 use crate::object_key::{KeyHint, ObjectKey};
 use crate::policies::{
@@ -196,8 +196,9 @@ impl Poa {
     ) -> Result<Object, PoaError> {
         self.check_alive()?;
         let key = self.0.key(id, place).to_octets();
-        let protection = self.0.policies.tls_protection;
-        Ok(self.0.orb.create_protected_reference(&key, repository_id, protection)?)
+        let PoaInner { orb, policies, components, .. } = &*self.0;
+        let protection = policies.tls_protection;
+        Ok(orb.create_protected_reference(&key, repository_id, protection, components)?)
     }
 }
 
