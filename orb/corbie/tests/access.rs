@@ -8,6 +8,7 @@ mod echo;
 mod egress;
 
 use corbie::access::{AccessRules, Peers, Rule};
+use corbie::codegen::Marshal as _;
 use corbie::{
     CompletionStatus, Cookie, DynamicImplementation, DynamicServant, DynamicServerRequest,
     IdAssignment, Lifespan, NvList, Object, ObjectId, Operation, Orb, Poa, PoaPolicy,
@@ -273,6 +274,56 @@ fn older_versions_of_giop_are_refused_as_well() {
     server.set_access(AccessRules::none().allow(Rule::of([elsewhere()])));
     let client = loopback_orb(&[]);
     assert_refused(Echo(client.string_to_object(&echo.0.to_string()).unwrap()).double(2));
+    server.shutdown(true);
+    client.shutdown(true);
+}
+
+/// Takes its answers out of the upcall, and gives them on another thread.
+struct Later(Arc<AtomicUsize>);
+
+impl Servant for Later {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        &["IDL:Test/Later:1.0"]
+    }
+
+    fn _dispatch(&self, request: &mut corbie::ServerRequest<'_>) -> Result<(), SystemException> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let response = request.defer();
+        std::thread::spawn(move || response.reply(&|e| i64::encode(&7, e)));
+        Ok(())
+    }
+}
+
+impl corbie::TypedServant for Later {
+    type Reference = Object;
+}
+
+#[test]
+fn deferred_asynchronous_and_collocated_calls() {
+    let (server, echo) = egress::listening("iiop://127.0.0.1:0");
+    let upcalls = Arc::new(AtomicUsize::new(0));
+    let later = server.root_poa().unwrap().activate(Later(Arc::clone(&upcalls))).unwrap();
+    let client = loopback_orb(&["-ORBCollocation", "none"]);
+    // What its peer answers is no call of the client's objects.
+    client.set_access(AccessRules::none());
+    let there = client.string_to_object(&later.to_string()).unwrap();
+    let ask = |operation: &'static str| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let sink = corbie::ReplySink::function(move |reply| {
+            tell.send(reply.and_then(|mut reply| reply.results_only(i64::decode))).unwrap();
+        });
+        there.invoke_async(&Operation::twoway(operation), &|_| Ok(()), sink).unwrap();
+        told.recv_timeout(PATIENCE).unwrap()
+    };
+    server.set_access(AccessRules::none().allow(anyone().operations(["ask"])));
+    assert_eq!(ask("ask").unwrap(), 7, "a servant that answers later, an asynchronous call");
+    assert_refused(ask("tell"));
+    let call = |operation| there.invoke(&Operation::twoway(operation), &|_| Ok(())).map(drop);
+    call("ask").unwrap();
+    assert_refused(call("tell"));
+    assert_eq!(upcalls.load(Ordering::Relaxed), 2, "what is refused is not deferred either");
+    server.set_access(AccessRules::none());
+    assert_eq!(echo.double(2).unwrap(), 4, "calls of the process are the application's own");
     server.shutdown(true);
     client.shutdown(true);
 }

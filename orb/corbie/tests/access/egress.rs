@@ -28,7 +28,7 @@ fn assert_not_permitted<T: std::fmt::Debug>(outcome: Result<T, SystemException>)
 }
 
 /// An ORB with an echo that listens at `endpoint`.
-fn listening(endpoint: &str) -> (Orb, Echo) {
+pub(super) fn listening(endpoint: &str) -> (Orb, Echo) {
     let orb = Orb::init(["-ORBListenEndpoints", endpoint]).unwrap();
     let poa = orb.root_poa().unwrap();
     poa.the_poa_manager().activate().unwrap();
