@@ -2,7 +2,7 @@
 //! the catalogue in every role and GIOP version that `matrix.toml` names, and prints the matrix.
 //! Called by `cargo xtask interop`; see `arguments::USAGE`.
 
-// layers: arguments idl matrix tap < values < peer < runner < table < capture
+// layers: arguments idl matrix tap < values < peer < runner < capture
 mod arguments;
 mod capture;
 #[cfg(test)]
@@ -11,7 +11,6 @@ mod idl;
 mod matrix;
 mod peer;
 mod runner;
-mod table;
 mod tap;
 mod values;
 

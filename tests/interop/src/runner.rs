@@ -5,6 +5,7 @@ mod build;
 mod process;
 mod refusals;
 mod site;
+mod table;
 
 pub(crate) use build::Peers;
 pub(crate) use corbie_testkit::servers::free_port;
@@ -14,7 +15,6 @@ pub(crate) use refusals::CASES;
 
 use crate::arguments::Selection;
 use crate::matrix::{Matrix, Pair, RuleOutcome, Run, Tls};
-use crate::table;
 use build::Manner;
 use site::{Ports, Shown, Site};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The matrix as Markdown: a table for each run, a note for each known limit, and the totals.
 //! Called by `runner`.
 
+use super::{Cell, Column};
 use crate::matrix::{Matrix, Run};
-use crate::runner::{Cell, Column};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
