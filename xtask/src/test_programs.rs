@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::process::Program;
 
 /// Test programs that measure latencies under load, and need the machine to themselves.
-const ALONE: [&str; 5] = ["at_once", "hostile_hosts", "memory_budget", "soak", "whole_run"];
+const ALONE: [&str; 6] =
+    ["at_once", "hostile_hosts", "memory_budget", "peer_shares", "soak", "whole_run"];
 const SLOWEST_SHOWN: usize = 12;
 
 /// Sums of the lines `test result:`.

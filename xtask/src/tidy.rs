@@ -58,7 +58,7 @@ const RULES: [(&str, &str); 26] = [
     (calls::SLEEPING_RULE, "a test never sleeps without a reason"),
     (dependencies::RULE, "every dependency is argued for in the book"),
     (decisions::RULE, "each decision has a number of its own"),
-    (promises::RULE, "each promise of SECURITY.md names a test that is there"),
+    (promises::RULE, "each promise and boundary of SECURITY.md names a test that is there"),
     (stale_docs::RULE, "what the documentation names is there"),
     (minor_codes::RULE, "each minor code of ours is raised, and a test names it"),
     (specification::RULE, "docs/SPEC.md agrees with the citations in the code"),

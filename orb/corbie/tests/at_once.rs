@@ -8,17 +8,20 @@ mod echo;
 use corbie::codegen::Marshal;
 use corbie::policy::{Policy, SetOverrideType};
 use corbie::{
-    Interface as _, Operation, Orb, ReplySink, RequestOrder, ResponseHandler, Servant,
-    ServerRequest, SystemException, SystemExceptionKind, TypedServant,
+    Executor, Interface as _, Operation, Orb, ReplySink, RequestOrder, ResponseHandler, Servant,
+    ServerRequest, SystemException, SystemExceptionKind, Task, TypedServant,
 };
 use echo::{Echo, as_client, loopback_orb};
 use std::collections::{BTreeSet, HashSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, mpsc};
+use std::task::{self, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const STAY: Operation = Operation::twoway("stay");
 const SLEEP: Operation = Operation::twoway("sleep");
+const ASLEEP: Operation = Operation::twoway("asleep");
 const LATER: Operation = Operation::twoway("later");
 const NOTE: Operation = Operation::oneway("note");
 
@@ -83,6 +86,14 @@ impl Servant for Stage {
             self.0.change(|state| state.deferred.push((response, value)));
             return Ok(());
         }
+        if request.operation() == "asleep" {
+            // What the code of an `async fn` servant does.
+            let (response, orb) = (request.defer(), request.orb().clone());
+            return orb.spawn(Box::pin(async move {
+                Asleep::for_100_ms().await;
+                let _ = response.reply(&|e| i64::encode(&value, e));
+            }));
+        }
         self.0.enter(request.peer().to_string());
         match request.operation() {
             "stay" => drop(self.0.wait(|state| state.is_open)),
@@ -101,6 +112,78 @@ impl Servant for Stage {
 
 impl TypedServant for Stage {
     type Reference = Echo;
+}
+
+/// Runs tasks on one thread, in the order in which they are woken.
+struct OneThread(mpsc::Sender<Arc<Running>>);
+
+impl OneThread {
+    fn start() -> OneThread {
+        let (queue, woken) = mpsc::channel::<Arc<Running>>();
+        std::thread::spawn(move || woken.into_iter().for_each(Running::poll));
+        OneThread(queue)
+    }
+}
+
+impl Executor for OneThread {
+    fn spawn(&self, task: Task) {
+        Arc::new(Running { task: Mutex::new(Some(task)), queue: self.0.clone() }).wake();
+    }
+}
+
+struct Running {
+    task: Mutex<Option<Task>>,
+    queue: mpsc::Sender<Arc<Running>>,
+}
+
+impl Running {
+    fn poll(self: Arc<Self>) {
+        let waker = Waker::from(Arc::clone(&self));
+        let mut task = self.task.lock().unwrap();
+        let Some(running) = task.as_mut() else { return };
+        if running.as_mut().poll(&mut task::Context::from_waker(&waker)).is_ready() {
+            *task = None;
+        }
+    }
+}
+
+impl Wake for Running {
+    fn wake(self: Arc<Self>) {
+        let _ = self.queue.clone().send(self);
+    }
+}
+
+/// A timer of 100 ms, as a runtime has it.
+struct Asleep(Instant);
+
+impl Asleep {
+    fn for_100_ms() -> Self {
+        Asleep(Instant::now() + Duration::from_millis(100))
+    }
+}
+
+/// One thread wakes all in the order in which they fell asleep, as all sleep for as long.
+static SLEEPERS: LazyLock<mpsc::Sender<(Instant, Waker)>> = LazyLock::new(|| {
+    let (sleeps, sleepers) = mpsc::channel::<(Instant, Waker)>();
+    std::thread::spawn(move || {
+        for (until, waker) in sleepers {
+            std::thread::park_timeout(until.saturating_duration_since(Instant::now()));
+            waker.wake();
+        }
+    });
+    sleeps
+});
+
+impl Future for Asleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        if Instant::now() >= self.0 {
+            return Poll::Ready(());
+        }
+        SLEEPERS.send((self.0, context.waker().clone())).unwrap();
+        Poll::Pending
+    }
 }
 
 /// A server and a client's reference to its only object.
@@ -179,20 +262,42 @@ fn so_they_are_in_a_pool_and_with_a_thread_for_each_request() {
     }
 }
 
+/// The shortest time that a thousand calls took, or the first that is short enough: other tests and
+/// other programs take their share of the machine.
+fn thousand(echo: &Echo, operation: &Operation, short: Duration) -> Duration {
+    let (sender, ended) = mpsc::channel();
+    let once = || {
+        let begun = Instant::now();
+        (0..1000).for_each(|value| send(echo, operation, value, &sender));
+        assert!(outcomes(&ended, 1000).into_iter().eq(0..1000));
+        begun.elapsed()
+    };
+    let (end, mut shortest) = (Instant::now() + Duration::from_secs(15), once());
+    while shortest > short && Instant::now() < end {
+        shortest = shortest.min(once());
+    }
+    shortest
+}
+
 #[test]
 fn a_thousand_calls_of_100_ms_over_one_connection_end_with_the_defaults() {
     let (orbs, echo, scene) = stage(&[]);
-    let (sender, ended) = mpsc::channel();
-    let begun = Instant::now();
-    for value in 0..1000 {
-        send(&echo, &SLEEP, value, &sender);
-    }
-    assert_eq!(outcomes(&ended, 1000).len(), 1000);
-    // 2.5 s on a quiet machine, which an experiment measures; one after the other takes 100 s.
-    assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
+    let promised = Duration::from_millis(2_500);
+    let took = thousand(&echo, &SLEEP, promised);
+    assert!(took <= promised, "{took:?}");
     let state = scene.wait(|state| state.inside == 0);
     assert!(state.peers.len() == 1 && state.most >= 45, "{} at once", state.most);
     drop(state);
+    end(orbs);
+}
+
+#[test]
+fn a_thousand_calls_of_100_ms_of_an_async_fn_end_with_the_defaults() {
+    let (orbs, echo, _scene) = stage(&[]);
+    orbs[0].set_executor(Arc::new(OneThread::start()));
+    let promised = Duration::from_millis(300);
+    let took = thousand(&echo, &ASLEEP, promised);
+    assert!(took <= promised, "{took:?}");
     end(orbs);
 }
 

@@ -455,8 +455,10 @@ fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
         let address = peer.name();
         let line = scene.log.line_with(&[address, "could not be sent"], PATIENCE);
         assert!(line.is_some(), "{strategy}: {:#?}", scene.log.lines_with(address));
-        // An event loop looks once a second; twice the time it must not be.
-        assert!(begun.elapsed() < SAID.mul_f64(1.05) + Duration::from_secs(3), "{strategy}");
+        // It is looked once a second, however long the time is: of the minute that is the default,
+        // three seconds are 5 %.
+        let took = begun.elapsed();
+        assert!(took >= SAID && took < SAID + Duration::from_secs(3), "{strategy}: {took:?}");
         scene.still_serves();
     });
 }

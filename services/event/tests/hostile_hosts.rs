@@ -8,8 +8,8 @@ use fixture::{Fixture, PATIENCE, any, any_listener};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// As in the issue that this is the test of.
-const HOLES: usize = 30;
+/// More than the threads that may connect to what can only be waited for.
+const HOLES: usize = 100;
 /// No first event is later than this because of them.
 const LATE: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ impl BlackHole {
         socket.listen(0).expect("listens");
         let listener: TcpListener = socket.into();
         let address = listener.local_addr().expect("an address");
-        let (soon, mut waiting) = (Duration::from_millis(100), Vec::new());
+        let (soon, mut waiting) = (Duration::from_millis(50), Vec::new());
         while let Ok(stream) = TcpStream::connect_timeout(&address, soon) {
             waiting.push(stream);
         }
@@ -47,7 +47,10 @@ impl BlackHole {
 #[test]
 fn consumers_that_never_answer_a_connect_delay_no_first_event() {
     let fixture = Fixture::with_limits(ChannelQos::default(), Limits::default());
-    let holes: Vec<_> = (0..HOLES).map(|_| BlackHole::new()).collect();
+    let holes: Vec<_> = std::thread::scope(|threads| {
+        let made: Vec<_> = (0..HOLES).map(|_| threads.spawn(BlackHole::new)).collect();
+        made.into_iter().map(|hole| hole.join().expect("a hole")).collect()
+    });
     for (number, hole) in holes.iter().enumerate() {
         let consumer = hole.consumer(number, &fixture.client_orb);
         fixture.push_supplier().connect_push_consumer(Some(&consumer)).expect("connected");

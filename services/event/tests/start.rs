@@ -21,9 +21,12 @@ fn a_client_that_calls_before_the_server_is_made_is_answered_when_it_is_ready() 
     let (orb, _) = listening();
     let server = start(&orb).expect("it starts");
     let channel = server.create("news", kept()).expect("a channel").as_object().to_string();
+    let typed =
+        server.create_typed("typed", kept(), []).expect("a channel").as_object().to_string();
     let references = [
         server.factory().as_object().to_string(),
         channel,
+        typed,
         format!("corbaloc::127.0.0.1:{port}/EventChannelFactory"),
     ];
     drop(server);
@@ -36,7 +39,7 @@ fn a_client_that_calls_before_the_server_is_made_is_answered_when_it_is_ready() 
             let object = client.string_to_object(&reference).expect("a reference");
             threads.spawn(move || object.is_a("IDL:omg.org/CORBA/Object:1.0"))
         });
-        while manager.requests_held() < 3 {
+        while manager.requests_held() < 4 {
             assert!(calls.iter().all(|call| !call.is_finished()), "one was answered too soon");
             std::thread::yield_now();
         }

@@ -5,7 +5,7 @@
 
 mod fixture;
 
-use corbie::{CompletionStatus, SystemException, minor};
+use corbie::{CompletionStatus, Object, Orb, SystemException, minor};
 use corbie_mshn::idl::{
     MachineStatus, Phase, Receipt, Requirements, Scope, StatusReport, Usage, Violation,
 };
@@ -15,6 +15,7 @@ use corbie_mshn::{
     Address, Advisor, AdvisorOptions, ClientLibrary, DaemonOptions, MechanismName, Peers,
     StatusOptions,
 };
+use corbie_naming::cos_naming::{BindingType, NamingContext};
 use fixture::{ENDLESS, PATIENCE, System, await_machines, shell, until};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
@@ -37,6 +38,48 @@ fn a_senseless_record_is_refused() {
         let receipt: Receipt = peers.ask(&to, &record).unwrap();
         assert!(!receipt.accepted && receipt.why.contains("1e9"), "{wall_s}: {receipt:?}");
     }
+}
+
+/// All objects that a system has bound, of those contexts that could be read.
+fn bound(orb: &Orb, root: &str) -> Vec<Object> {
+    let root = NamingContext::unchecked_narrow(orb.string_to_object(root).unwrap());
+    let (mut contexts, mut found) = (vec![root], Vec::new());
+    while let Some(context) = contexts.pop() {
+        let Ok((bindings, _)) = context.list(1000) else { continue };
+        for binding in bindings {
+            let Ok(Some(object)) = context.resolve(&binding.binding_name) else { continue };
+            match binding.binding_type {
+                BindingType::Ncontext => contexts.push(NamingContext::unchecked_narrow(object)),
+                BindingType::Nobject => found.push(object),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_system_has_bound_answers_from_the_first_moment() {
+    let mut system = System::start(MechanismName::Asynchronous);
+    let ((orb, _), url) = (system.peers(), system.url.clone());
+    let is_complete = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        let looker = threads.spawn(|| {
+            loop {
+                let is_last = is_complete.load(Ordering::SeqCst);
+                let found = bound(&orb, &url);
+                for object in &found {
+                    assert!(!object.non_existent().unwrap(), "{}", object.ior().type_id);
+                }
+                if is_last {
+                    return found.len();
+                }
+            }
+        });
+        system.servers();
+        system.daemon("m1");
+        is_complete.store(true, Ordering::SeqCst);
+        assert!(looker.join().unwrap() >= 4);
+    });
 }
 
 #[test]

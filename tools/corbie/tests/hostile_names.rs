@@ -7,7 +7,7 @@ use corbie::{Any, Object, Orb};
 use corbie_event::corbie_events::{ChannelQos, EventChannelFactory, Overflow};
 use corbie_event::cos_event_channel_admin::EventChannel;
 use corbie_naming::Naming;
-use corbie_testkit::servers::{ScratchFolder, Server, free_port};
+use corbie_testkit::servers::{ScratchFolder, Server, free_port, say_missing};
 use process::{Outcome, corbie};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -163,6 +163,36 @@ fn push_to(channel: &EventChannel) {
     supplier.connect_push_supplier(None).expect("connected");
     let event = Any::from_value::<String>(&HOSTILE.to_owned()).expect("an any");
     supplier.push(&event).expect("taken");
+}
+
+/// A server in a name space of processes of its own, as in a container, does not see the process
+/// that calls it: the system says that it has the number 0.
+#[test]
+fn a_peer_whose_process_cannot_be_seen_is_served_and_named_as_such() {
+    let folder = ScratchFolder::new("hostile-process");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (endpoint, store) = (format!("uiop://{}", path("socket")), path("names.redb"));
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child", env!("CARGO_BIN_EXE_corbie")]);
+    command.args(["naming", "serve", "--print-reference", "--store", &store, "--log", "debug"]);
+    command.args(["-ORBListenEndpoints", &endpoint]).env_remove("CORBIE_CONFIG_FILE");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().expect("util-linux has `unshare`");
+    let (output, errors) = (process.stdout.take(), process.stderr.take());
+    let mut log = BufReader::new(errors.expect("piped")).lines();
+    let first = BufReader::new(output.expect("piped")).lines().next();
+    let Some(Ok(reference)) = first else {
+        return say_missing("a name space of processes (`unshare --pid`, as root)");
+    };
+    let _server = Server::of(process);
+    let listed = corbie(&["naming", "list", "-n", &reference]);
+    assert_eq!(listed.status, 0, "{listed:?}");
+    let parts = ["connection accepted", "of user", "that cannot be seen from here"];
+    let named = log.find(|line| {
+        let line = line.as_ref().expect("text");
+        parts.iter().all(|part| line.contains(part))
+    });
+    assert!(named.is_some());
 }
 
 #[test]

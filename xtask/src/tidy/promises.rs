@@ -1,6 +1,6 @@
-//! Rule `promises`: each promise of SECURITY.md names a test that is there. The table has the
-//! header `| promise | shown by`; a cell of its second column is `file` and `test`, in that order,
-//! once or several times.
+//! Rule `promises`: each promise and each boundary of SECURITY.md names a test that is there. The
+//! tables have the headers `| promise | shown by` and `| boundary | outside`, and tests stand in
+//! the last column: `file` and `test`, in that order, once or several times.
 
 use super::markdown;
 use super::project::Project;
@@ -10,35 +10,44 @@ use super::violation::Violation;
 pub(crate) const RULE: &str = "promises";
 const PAGE: &str = "SECURITY.md";
 
+/// The first two cells of the header of each table.
+const TABLES: [(&str, &str); 2] = [("promise", "shown by"), ("boundary", "outside")];
+
 pub(crate) fn check(project: &Project) -> Vec<Violation> {
-    let rows = project.text(PAGE).and_then(|text| markdown::table(text, "promise", "shown by"));
-    let Some(rows) = rows else {
-        let what = "has no table with the header `| promise | shown by |`";
-        return vec![Violation::new(RULE, PAGE, 1, what, "write the table of promises")];
-    };
+    let text = project.text(PAGE).unwrap_or_default();
     let mut violations = vec![];
-    for row in rows {
-        let named = row.cells.get(1).map(|cell| markdown::codes(cell)).unwrap_or_default();
-        let mut wrong = |what: String| {
-            let mend = "name the file and the test that shows it";
-            violations.push(Violation::new(RULE, PAGE, row.line, what, mend));
-        };
-        if named.is_empty() || !named.len().is_multiple_of(2) {
-            wrong("a promise without a test".to_owned());
-        }
-        for pair in named.chunks_exact(2) {
-            let [file, test] = pair else { continue };
-            let head = format!("fn {test}()");
-            let mut lines = project.text(file).unwrap_or_default().lines();
-            let is_marked = lines.clone().zip(lines.by_ref().skip(1)).any(|(mark, line)| {
-                mark.trim_start().starts_with("#[") && line.trim_start().starts_with(&head)
-            });
-            if !is_marked {
-                wrong(format!("`{file}` has no test `{test}`"));
+    for (first, second) in TABLES {
+        match markdown::table(text, first, second) {
+            Some(rows) => rows.iter().for_each(|row| see(project, row, &mut violations)),
+            None => {
+                let what = format!("has no table with the header `| {first} | {second} |`");
+                violations.push(Violation::new(RULE, PAGE, 1, what, "write the table"));
             }
         }
     }
     violations
+}
+
+fn see(project: &Project, row: &markdown::Row, violations: &mut Vec<Violation>) {
+    let named = row.cells.last().map(|cell| markdown::codes(cell)).unwrap_or_default();
+    let mut wrong = |what: String| {
+        let mend = "name the file and the test that shows it";
+        violations.push(Violation::new(RULE, PAGE, row.line, what, mend));
+    };
+    if named.is_empty() || !named.len().is_multiple_of(2) {
+        wrong("a promise or a boundary without a test".to_owned());
+    }
+    for pair in named.chunks_exact(2) {
+        let [file, test] = pair else { continue };
+        let head = format!("fn {test}()");
+        let mut lines = project.text(file).unwrap_or_default().lines();
+        let is_marked = lines.clone().zip(lines.by_ref().skip(1)).any(|(mark, line)| {
+            mark.trim_start().starts_with("#[") && line.trim_start().starts_with(&head)
+        });
+        if !is_marked {
+            wrong(format!("`{file}` has no test `{test}`"));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -46,7 +55,9 @@ mod tests {
     use super::*;
 
     fn found(rows: &str) -> Vec<String> {
-        let page = format!("| promise | shown by |\n|---|---|\n{rows}\n");
+        let boundary = "| net | all | `a/tests/b.rs` `it_holds` |";
+        let boundaries = format!("| boundary | outside | shown by |\n|---|---|---|\n{boundary}\n");
+        let page = format!("{boundaries}\n| promise | shown by |\n|---|---|\n{rows}\n");
         let test = "#[test]\nfn it_holds() {}\n\nfn helper() {}\n";
         let project = Project::of_texts(&[(PAGE, &page), ("a/tests/b.rs", test)]);
         check(&project).into_iter().map(|violation| violation.what).collect()
@@ -60,5 +71,15 @@ mod tests {
         }
         let both = "| it | `a/tests/b.rs` `it_holds`, `c.rs` `it_holds` |";
         assert_eq!(found(both), ["`c.rs` has no test `it_holds`"]);
+    }
+
+    #[test]
+    fn a_boundary_names_a_test_as_well() {
+        let more =
+            "\n\n| boundary | outside | shown by |\n|---|---|---|\n| disk | users | they may |";
+        let rows = format!("| it | `a/tests/b.rs` `it_holds` |{more}");
+        assert_eq!(found(&rows), ["a promise or a boundary without a test"]);
+        let none = Project::of_texts(&[(PAGE, "| promise | shown by |\n|---|---|\n")]);
+        assert!(check(&none).iter().any(|violation| violation.what.contains("boundary")));
     }
 }

@@ -23,6 +23,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(super) struct Targets {
     pub(super) names: String,
     pub(super) events: String,
+    /// Two components of MSHN.
+    pub(super) advisor: String,
+    pub(super) system: String,
     pub(super) application: Object,
 }
 
@@ -44,7 +47,7 @@ type Begin = fn(&Targets) -> Option<Step>;
 
 /// Begins all attacks; they go on until `is_over`.
 pub(super) fn start(targets: &Targets, is_over: &Arc<AtomicBool>) -> Vec<Attack> {
-    let attacks: [(&str, Begin); 9] = [
+    let attacks: [(&str, Begin); 11] = [
         ("queues without end", greedy_channels),
         ("hosts that never answer", black_holes),
         ("pulls that wait on many sockets", waiting_pulls),
@@ -54,6 +57,8 @@ pub(super) fn start(targets: &Targets, is_over: &Arc<AtomicBool>) -> Vec<Attack>
         ("references with many addresses", references),
         ("messages that never end", unfinished),
         ("names without end", names),
+        ("connections without end", connections),
+        ("calls that no rule allows", forbidden),
     ];
     let begin = |(name, begin): (&'static str, Begin)| {
         let (targets, is_over) = (targets.clone(), Arc::clone(is_over));
@@ -270,7 +275,8 @@ fn references(targets: &Targets) -> Option<Step> {
 fn unfinished(targets: &Targets) -> Option<Step> {
     let body = targets.application.ior().iiop_profiles().ok()?.first()?.clone();
     let application = format!("{}:{}", body.host, body.port);
-    let all = [targets.names.clone(), targets.events.clone(), application];
+    let all = [&targets.names, &targets.events, &targets.advisor, &targets.system, &application];
+    let all = all.map(String::clone);
     let mut sockets = Vec::new();
     Some(Box::new(move || {
         for address in &all {
@@ -281,7 +287,7 @@ fn unfinished(targets: &Targets) -> Option<Step> {
             socket.write_all(&vec![0; 60_000]).ok()?;
             sockets.push(socket);
         }
-        if sockets.len() > 150 {
+        if sockets.len() > 250 {
             sockets.clear();
         }
         Some(())
@@ -299,6 +305,45 @@ fn names(targets: &Targets) -> Option<Step> {
         let context = naming.bind_new_context(&long).ok()?;
         // An iterator that stays.
         let _ = context.list_at_most("", 1);
+        Some(())
+    }))
+}
+
+fn connections(targets: &Targets) -> Option<Step> {
+    let all = [&targets.names, &targets.events, &targets.advisor, &targets.system];
+    let all = all.map(String::clone);
+    Some(Box::new(move || {
+        // More than a peer may open in a second, and all of them closed at once.
+        for address in &all {
+            for _ in 0..250 {
+                let socket = socket2::Socket::from(connect_from(5, address)?);
+                // Without waiting in the system for what may still come.
+                socket.set_linger(Some(Duration::ZERO)).ok()?;
+            }
+        }
+        std::thread::park_timeout(Duration::from_secs(1));
+        Some(())
+    }))
+}
+
+fn forbidden(targets: &Targets) -> Option<Step> {
+    let all = [targets.advisor.clone(), targets.system.clone()];
+    let request = |request_id| {
+        let (object_key, operation, arguments) = (&b"NameService"[..], "submit", &[0; 64][..]);
+        RawRequest { object_key, operation, request_id, arguments }.octets()
+    };
+    let requests: Vec<u8> = (0..100).flat_map(request).collect();
+    let mut sockets = Vec::new();
+    Some(Box::new(move || {
+        for address in &all {
+            let mut socket = connect_from(6, address)?;
+            socket.write_all(&requests).ok()?;
+            sockets.push(socket);
+        }
+        if sockets.len() > 60 {
+            sockets.clear();
+        }
+        std::thread::park_timeout(Duration::from_millis(50));
         Some(())
     }))
 }

@@ -64,6 +64,8 @@ pub(super) struct Honest {
     clients: Orb,
     naming: Naming,
     application: Object,
+    /// The root of a system of MSHN.
+    system: Object,
     factory: EventChannelFactory,
     channels: Vec<Channel>,
     round: i32,
@@ -85,7 +87,7 @@ fn said(error: impl fmt::Display) -> String {
 }
 
 impl Honest {
-    pub(super) fn start(names: &str, events: &str) -> Result<Self, String> {
+    pub(super) fn start(names: &str, events: &str, system: &str) -> Result<Self, String> {
         let (server, clients) = (orb()?, orb()?);
         for orb in [&server, &clients] {
             let poa = orb.root_poa().map_err(said)?;
@@ -97,6 +99,7 @@ impl Honest {
         let application = Object::new(&clients, served.ior().clone());
         let naming = Naming::at(&clients, &format!("corbaloc::{names}/NameService"));
         let naming = naming.map_err(said)?;
+        let system = clients.string_to_object(system).map_err(said)?;
         naming.bind("application", &application).map_err(said)?;
         let url = format!("corbaloc::{events}/EventChannelFactory");
         let factory = clients.string_to_object(&url).map_err(said)?;
@@ -106,7 +109,7 @@ impl Honest {
             connect(&clients, name, &channel)
         });
         let channels = channels.collect::<Result<_, String>>()?;
-        Ok(Self { server, clients, naming, application, factory, channels, round: 0 })
+        Ok(Self { server, clients, naming, application, system, factory, channels, round: 0 })
     }
 
     /// The reference of the application.
@@ -118,6 +121,10 @@ impl Honest {
         self.round += 1;
         let found = self.naming.resolve_object("application").map_err(said)?;
         found.invoke(&CALL, &|_| Ok(())).map_err(said)?;
+        let is_gone = self.system.non_existent().map_err(|e| format!("MSHN: {e}"))?;
+        if is_gone {
+            return Err("MSHN: it does not exist".to_owned());
+        }
         let event = Any::from_value::<i32>(&self.round).map_err(said)?;
         for Channel { name, supplier, got } in &self.channels {
             supplier.push(&event).map_err(|e| format!("{name}: {e:?}"))?;
