@@ -5,16 +5,18 @@
 //! when listening ends. What is open is a [`SocketLink`], whose peer is the process at the other
 //! end, as the system vouches for it.
 
+mod credentials;
 mod file;
 mod name;
 
 pub use name::UnixName;
 
+pub(crate) use credentials::peer_process;
+
+use crate::PeerAddress;
 use crate::socket::SocketLink;
 use crate::tcp::BACKLOG;
-use crate::{PeerAddress, PeerProcess};
 use file::SocketFile;
-use rustix::net::sockopt::socket_peercred;
 use socket2::{Domain, Socket, Type};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -82,13 +84,6 @@ fn too_late() -> io::Error {
 fn link(socket: Socket) -> io::Result<SocketLink> {
     let peer = PeerAddress::Unix(peer_process(&socket)?);
     Ok(SocketLink::new(socket, peer))
-}
-
-/// The process at the other end of a connected unix-domain socket.
-pub(crate) fn peer_process(socket: impl AsFd) -> io::Result<PeerProcess> {
-    let peer = socket_peercred(socket)?;
-    let process = peer.pid.as_raw_nonzero().get().unsigned_abs();
-    Ok(PeerProcess { process, user: peer.uid.as_raw(), group: peer.gid.as_raw() })
 }
 
 /// A listening unix-domain socket.
