@@ -20,7 +20,8 @@
 #![forbid(unsafe_code)]
 
 // layers: budget exception tally workers < interfaces waiters < event < bundle log ticket < qos <
-//    resources < durable < channel < bundled engine < server supplier
+//    resources < durable < channel < bundled engine watched <
+//    neighbours < server supplier
 mod budget;
 mod bundle;
 mod bundled;
@@ -31,6 +32,7 @@ mod event;
 mod exception;
 pub mod interfaces;
 pub mod log;
+pub mod neighbours;
 mod qos;
 mod resources;
 pub mod server;
@@ -38,6 +40,7 @@ mod supplier;
 mod tally;
 mod ticket;
 mod waiters;
+pub mod watched;
 mod workers;
 
 #[allow(

@@ -6,14 +6,13 @@
 
 mod administration;
 mod factory;
-mod idle;
 mod proxies;
 mod proxy;
 mod registry;
-mod rings;
 #[cfg(test)]
 mod tests;
 mod typed;
+mod watching;
 
 use crate::channel::Channel;
 use crate::corbie_events;
@@ -81,8 +80,8 @@ impl EventServer {
         // no such object.
         orb.bind_object_key(EVENT_CHANNEL_FACTORY, factory.as_object());
         registry.restore().inspect_err(|_| registry.close())?;
-        idle::look_after(&registry);
-        rings::look_for(&registry);
+        watching::look_after(&registry);
+        watching::look_for_rings(&registry);
         Ok(EventServer { registry, factory })
     }
 

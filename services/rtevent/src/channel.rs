@@ -19,6 +19,7 @@ use corbie_event::Ticket;
 use corbie_event::engine::{Allotment, Engine, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,6 +28,13 @@ use std::time::Duration;
 pub(crate) trait ChannelProxy: Send + Sync {
     /// Ends it: the connected client is told. Does not wait.
     fn end(&self);
+    /// Ends it if it is not used any more. Does not wait.
+    fn look_after(self: Arc<Self>);
+    /// Finds out whether the events of the channel, which come from those with these numbers, come
+    /// back to it. Does not wait.
+    fn look_for_ring(self: Arc<Self>, sources: &[u64]);
+    /// The numbers of the channels from which events come by this proxy.
+    fn sources(&self) -> Vec<u64>;
 }
 
 /// The consumers of one supplier.
@@ -35,6 +43,8 @@ pub(crate) type SupplierRoute = Route<Arc<Consumer>>;
 /// A real-time channel.
 pub struct Channel {
     name: String,
+    /// Tells it from all other channels.
+    number: u64,
     configuration: Configuration,
     engine: Engine,
     routes: Routes<Arc<Consumer>>,
@@ -67,6 +77,7 @@ impl Channel {
         };
         Ok(Arc::new(Self {
             name: name.to_owned(),
+            number: RandomState::new().build_hasher().finish(),
             routes: Routes::new(configuration.supplier_filter, configuration.collection),
             entries: Tally::new(configuration.bounds.in_all),
             publications: Tally::new(configuration.bounds.in_all),
@@ -92,6 +103,33 @@ impl Channel {
     #[must_use]
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The numbers of the channels from which its events come: its own, and those before it.
+    pub(crate) fn sources(&self) -> Vec<u64> {
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        let mut sources: Vec<_> = proxies.iter().flat_map(|proxy| proxy.sources()).collect();
+        sources.push(self.number);
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
+
+    /// Ends proxies that are not used any more. Does not wait.
+    pub(crate) fn look_after(&self) {
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        proxies.into_iter().for_each(|proxy| proxy.look_after());
+    }
+
+    /// Finds out whether its events come back to it. Does not wait.
+    pub(crate) fn look_for_rings(&self) {
+        let sources = self.sources();
+        let proxies: Vec<_> = self.proxies().values().cloned().collect();
+        proxies.into_iter().for_each(|proxy| proxy.look_for_ring(&sources));
     }
 
     pub(crate) fn engine(&self) -> &Engine {

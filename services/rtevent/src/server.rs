@@ -6,6 +6,7 @@ mod administration;
 mod consumer;
 mod factory;
 mod supplier;
+mod watching;
 
 use crate::channel::Channel;
 use crate::configuration::Configuration;
@@ -78,6 +79,7 @@ impl RtEventServer {
         let factory = registry.poa.activate_with_id("factory", servant)?;
         orb.bind_object_key(RT_EVENT_CHANNEL_FACTORY, factory.as_object());
         registry.poa.the_poa_manager().activate().map_err(SystemException::from)?;
+        watching::begin(&registry);
         Ok(Self { registry, factory })
     }
 

@@ -12,10 +12,12 @@ use corbie_rtevent::rtec_event_channel_admin::proxy_push_supplier::ConnectPushCo
 use corbie_rtevent::rtec_event_channel_admin::{
     ConsumerQos, EventChannel, Observer, ObserverServant, ObserverSkeleton, SupplierQos,
 };
-use corbie_rtevent::rtec_event_comm::PushConsumer;
+use corbie_rtevent::rtec_event_comm::{PushConsumer, PushConsumerSkeleton, PushSupplierSkeleton};
 use corbie_rtevent::{Configuration, kinds};
+use corbie_testkit::CapturedLog;
 use fixture::{
-    CAR, Fixture, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads, until,
+    CAR, Fixture, Listener, PATIENCE, POSITION, Said, TRUCK, VELOCITY, an_event, next, payloads,
+    until,
 };
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -486,4 +488,71 @@ fn an_observer_is_told_once_at_a_time_and_one_that_is_gone_no_more() {
     });
     // What was changed while it was told something is told together.
     assert!(news.len() <= 4, "{} times for {} changes", news.len(), suppliers.len());
+}
+
+/// A reference that does not say what it is of.
+fn disguised(fixture: &Fixture, of: &Object) -> PushConsumer {
+    let mut ior = of.ior().clone();
+    ior.type_id = PushConsumer::REPOSITORY_ID.to_owned();
+    PushConsumer::unchecked_narrow(Object::new(&fixture.client_orb, ior))
+}
+
+#[test]
+fn channels_of_two_servers_in_a_ring_come_to_rest_whatever_their_references_say() {
+    let log = CapturedLog::install();
+    let (one, two) =
+        (Fixture::new(Configuration::default()), Fixture::new(Configuration::default()));
+    let any = any_event().subscription();
+    for (from, to) in [(&one, &two), (&two, &one)] {
+        let into = disguised(from, to.supplier(&[(0, 0)]).as_object());
+        from.push_supplier().connect_push_consumer(Some(&into), &any).expect("connected");
+    }
+    let connections = || {
+        let (one, two) = (one.core().statistics(), two.core().statistics());
+        one.suppliers + two.suppliers
+    };
+    let supplier = one.supplier(&[(CAR, POSITION)]);
+    supplier.push(&[an_event(CAR, POSITION, b"round")]).expect("pushed");
+    until("the ring is found", || connections() < 3);
+    assert!(log.line_with(&["a ring of channels"], PATIENCE).is_some());
+    one.until_quiet();
+    two.until_quiet();
+    // They go on.
+    let (said, _proxy) = one.consumer(&event(VELOCITY));
+    let supplier = one.supplier(&[(CAR, VELOCITY)]);
+    supplier.push(&[an_event(CAR, VELOCITY, b"on")]).expect("pushed");
+    assert_eq!(payloads(&said, 1), [b"on"]);
+}
+
+#[test]
+fn dead_clients_and_proxies_that_no_client_connects_end() {
+    let soon = Duration::from_millis(40);
+    let limits = Limits { idle_limit: soon, unconnected_limit: 50 * soon, ..Limits::default() };
+    let configuration = Configuration::of(["give-up-after=40"]).expect("it can be");
+    let fixture = Fixture::with_limits(configuration, limits);
+    let dying = fixture::orb();
+    let poa = dying.root_poa().expect("a POA");
+    poa.the_poa_manager().activate().expect("active");
+    let ((say, _said), (tell, _told)) = (channel(), channel());
+    let supplier = poa.activate(PushSupplierSkeleton::new(Listener { say: Mutex::new(say) }));
+    let consumer = poa.activate(PushConsumerSkeleton::new(Listener { say: Mutex::new(tell) }));
+    let published = Publication::of([Publication::new(CAR, POSITION)]);
+    let supplies = fixture.push_consumer();
+    supplies
+        .connect_push_supplier(Some(&supplier.expect("active")), &published)
+        .expect("connected");
+    let (consumes, any) = (fixture.push_supplier(), any_event().subscription());
+    consumes.connect_push_consumer(Some(&consumer.expect("active")), &any).expect("connected");
+    // One that cannot be asked stays.
+    let _nil = fixture.supplier(&[(CAR, POSITION)]);
+    let (unconnected, never) = (fixture.push_consumer(), fixture.push_supplier());
+    dying.shutdown(false);
+    until("the dead go", || {
+        let statistics = fixture.core().statistics();
+        statistics.suppliers == 1 && statistics.consumers.is_empty()
+    });
+    for object in [unconnected.as_object(), never.as_object()] {
+        until("it ends", || object.non_existent().expect("an answer"));
+    }
+    assert_eq!(fixture.core().statistics().suppliers, 1);
 }

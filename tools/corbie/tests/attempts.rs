@@ -13,6 +13,7 @@ use corbie_frontend::Options;
 use corbie_frontend::model::DefinitionKind;
 use corbie_naming::store::embedded::Embedded;
 use corbie_naming::{Limits, NamingServer};
+use corbie_rtevent::{Configuration, RtEventServer};
 use corbie_testkit::servers::{ScratchFolder, Server};
 use process::corbie;
 use std::io::{BufRead as _, BufReader};
@@ -27,7 +28,7 @@ fn operations(folder: &str) -> Vec<&'static str> {
     let files: Vec<PathBuf> =
         files.filter(|file| file.extension().is_some_and(|ending| ending == "idl")).collect();
     let names: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
-    let includes = ["services/naming/idl", "services/event/idl"]
+    let includes = ["services/naming/idl", "services/event/idl", "services/rtevent/idl"]
         .map(|other| Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(other));
     let loader = FileLoader::new(&includes);
     let model = corbie_frontend::compile_all(&names, &loader, &Options::new()).model;
@@ -127,6 +128,27 @@ fn every_operation_of_an_event_server_is_refused_where_no_rule_allows_it() {
         suppliers.as_object().clone(),
         proxy.as_object().clone(),
         typed.as_object().clone(),
+    ];
+    attempt(&server, &objects, &operations);
+}
+
+#[test]
+fn every_operation_of_a_real_time_event_server_is_refused_where_no_rule_allows_it() {
+    let server = orb();
+    let events = RtEventServer::start(&server, EventLimits::default()).unwrap();
+    let channel = events.create("prices", Configuration::default()).unwrap();
+    server.root_poa().unwrap().the_poa_manager().activate().unwrap();
+    let suppliers = channel.for_suppliers().unwrap().unwrap();
+    let consumers = channel.for_consumers().unwrap().unwrap();
+    let operations = operations("services/rtevent/idl");
+    assert!(operations.contains(&"push") && operations.contains(&"append_observer"));
+    let objects = [
+        events.factory().as_object().clone(),
+        suppliers.obtain_push_consumer().unwrap().unwrap().as_object().clone(),
+        consumers.obtain_push_supplier().unwrap().unwrap().as_object().clone(),
+        suppliers.as_object().clone(),
+        consumers.as_object().clone(),
+        channel.as_object().clone(),
     ];
     attempt(&server, &objects, &operations);
 }

@@ -5,7 +5,6 @@
 
 use super::administration::ServantContext;
 use super::proxy::{Flow, NotConnected, Proxy, Side, of_kept};
-use super::rings;
 use crate::bundle::{BUNDLE_CONSUMER, Bundle, PUSH_BUNDLE};
 use crate::channel::{
     Channel, PATIENCE, Pull, PulledSupplier, PullingConsumer, PushConsumer, Selection, Target,
@@ -25,6 +24,7 @@ use crate::cos_event_comm::{
 };
 use crate::durable::{Progress, ProxyRow};
 use crate::event::{Event, PUSH, Shape};
+use crate::neighbours;
 use crate::ticket::{Ticket, answer};
 use corbie::cdr::Error;
 use corbie::{
@@ -195,12 +195,12 @@ where
     }
 
     fn _is_a(&self, repository_id: &str) -> bool {
-        repository_id == rings::LINKED || self.rest._is_a(repository_id)
+        repository_id == neighbours::LINKED || self.rest._is_a(repository_id)
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         let by_hand = (self.by_hand)(&self.proxy, request);
-        match by_hand.or_else(|| rings::serve(&self.proxy, request)) {
+        match by_hand.or_else(|| neighbours::serve(&*self.proxy, request)) {
             Some(outcome) => outcome,
             None => self.rest._dispatch(request),
         }

@@ -2,9 +2,8 @@
 //! (Event Service 1.2 §2.3, §2.4).
 
 use super::administration::ServantContext;
-use super::idle::Idle;
 use super::registry::ChannelRegistry;
-use super::rings::Neighbour;
+use super::watching;
 use crate::channel::{
     self, Consumer, DISCONNECTED, PulledSupplier, PullingConsumer, PushConsumer, Selection,
     UnderWay, server_ends,
@@ -13,7 +12,9 @@ use crate::durable::{Journal, Progress, ProxyRow};
 use crate::engine::say;
 use crate::interfaces::EventInterface;
 use crate::log::Retention;
+use crate::neighbours::Neighbour;
 use crate::resources::ProxyRoom;
+use crate::watched::{self, Idle};
 use corbie::{
     CompletionStatus, Object, ObjectId, Operation, Orb, Servant, ServerRequest, SystemException,
     minor,
@@ -503,11 +504,11 @@ impl channel::ChannelProxy for Proxy {
     }
 
     fn look_after(self: Arc<Self>) {
-        self.look_after_it();
+        watched::look_after(&self);
     }
 
     fn look_for_ring(self: Arc<Self>, sources: &[u64]) {
-        Proxy::look_for_ring(&self, sources);
+        watching::look_for_ring(&self, sources);
     }
 
     fn sources(&self) -> Vec<u64> {

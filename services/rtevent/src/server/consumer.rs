@@ -2,6 +2,7 @@
 //! inside any upcall. No lock is held in calls.
 
 use super::administration::Place;
+use super::watching::watched_proxy;
 use crate::channel::ChannelProxy;
 use crate::configuration::Reconnection;
 use crate::consumer::{Connection, Consumer};
@@ -13,6 +14,9 @@ use crate::rtec_event_channel_admin::{
 use crate::rtec_event_comm::{PushConsumer, PushSupplierServant};
 use corbie::{CompletionStatus, Operation, SystemException, minor};
 use corbie_event::engine::Room;
+use corbie_event::neighbours::{self, Linked, Neighbour};
+use corbie_event::watched::{self, Idle, IfQuiet, Sight, Watched};
+use corbie_event::{ChannelQos, Limits};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -23,6 +27,8 @@ struct ConsumerProxy {
     place: Arc<Place>,
     number: u64,
     _room: Room,
+    idle: Idle,
+    neighbour: Neighbour,
     /// Lock "consumer proxy": not held in calls.
     link: Mutex<Link>,
 }
@@ -55,6 +61,8 @@ pub(super) fn proxy(place: &Arc<Place>) -> Result<ProxyPushSupplier, SystemExcep
             place: Arc::clone(place),
             number,
             _room: room,
+            idle: Idle::default(),
+            neighbour: Neighbour::default(),
             link: Mutex::default(),
         });
         let servant = ProxyPushSupplierSkeleton::new(Servant(Arc::clone(&proxy)));
@@ -198,9 +206,55 @@ pub(super) fn ended() -> SystemException {
         .with_detail("the proxy was disconnected, and does not exist any more")
 }
 
+impl Watched for ConsumerProxy {
+    watched_proxy!();
+
+    fn sight(&self) -> Sight {
+        let Stage::Connected(consumer) = &self.link().phase else { return Sight::Fresh };
+        let counters = consumer.counters();
+        // Pushes find out themselves when the consumer is gone.
+        let is_in_use = self.idle.has_moved(counters.delivered) || counters.queued > 0;
+        let if_quiet = IfQuiet::Ask(Some(consumer.peer().as_object().clone()));
+        Sight::Connected { is_in_use, if_quiet }
+    }
+}
+
+impl Linked for ConsumerProxy {
+    fn neighbour(&self) -> &Neighbour {
+        &self.neighbour
+    }
+
+    fn channel_number(&self) -> u64 {
+        self.place.channel.number()
+    }
+
+    fn sources(&self) -> Vec<u64> {
+        self.place.channel.sources()
+    }
+}
+
 impl ChannelProxy for ConsumerProxy {
     fn end(&self) {
         self.close(true);
+    }
+
+    fn look_after(self: Arc<Self>) {
+        watched::look_after(&self);
+    }
+
+    fn look_for_ring(self: Arc<Self>, sources: &[u64]) {
+        let consumer = match &self.link().phase {
+            Stage::Connected(consumer) => Arc::clone(consumer),
+            _ => return,
+        };
+        // Without an event there is no harm yet.
+        if consumer.counters().delivered > 0 {
+            neighbours::tell_if_channel(&self, consumer.peer().as_object(), sources);
+        }
+    }
+
+    fn sources(&self) -> Vec<u64> {
+        Vec::new()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::administration::Place;
 use super::consumer::ended;
+use super::watching::watched_proxy;
 use crate::channel::{ChannelProxy, SupplierRoute};
 use crate::configuration::Reconnection;
 use crate::event::Parcel;
@@ -17,9 +18,12 @@ use corbie::{
     CompletionStatus, Interface as _, Object, ObjectId, Operation, Servant, ServerRequest,
     SystemException, View, minor,
 };
-use corbie_event::Ticket;
 use corbie_event::engine::{Allotment, Room, answer};
+use corbie_event::neighbours::{self, Linked, Neighbour};
+use corbie_event::watched::{self, Idle, IfQuiet, Sight, Watched};
+use corbie_event::{ChannelQos, Limits, Ticket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 static DISCONNECT_PUSH_SUPPLIER: Operation = Operation::twoway("disconnect_push_supplier");
 
@@ -28,6 +32,8 @@ struct SupplierProxy {
     place: Arc<Place>,
     number: u64,
     _room: Room,
+    idle: Idle,
+    neighbour: Neighbour,
     /// Lock "supplier proxy": not held in calls.
     phase: Mutex<Supply>,
 }
@@ -56,6 +62,8 @@ pub(super) fn proxy(place: &Arc<Place>) -> Result<ProxyPushConsumer, SystemExcep
             place: Arc::clone(place),
             number,
             _room: room,
+            idle: Idle::default(),
+            neighbour: Neighbour::default(),
             phase: Mutex::default(),
         });
         let rest = ProxyPushConsumerSkeleton::new(ByValue(Arc::clone(&proxy)));
@@ -113,6 +121,7 @@ impl SupplierProxy {
     }
 
     fn push(&self, parcels: &[Arc<Parcel>], ticket: &Arc<Ticket>) -> Result<(), SystemException> {
+        self.idle.used();
         let route = match &*self.phase() {
             Supply::Connected { route, .. } => route.clone(),
             Supply::Fresh => return Err(not_connected()),
@@ -134,9 +143,45 @@ fn not_connected() -> SystemException {
         .with_detail("the proxy is not connected: connect_push_supplier comes first")
 }
 
+impl Watched for SupplierProxy {
+    watched_proxy!();
+
+    fn sight(&self) -> Sight {
+        let peer = match &*self.phase() {
+            Supply::Connected { peer, .. } => peer.clone(),
+            Supply::Fresh | Supply::Ended => return Sight::Fresh,
+        };
+        Sight::Connected { is_in_use: false, if_quiet: IfQuiet::Ask(peer) }
+    }
+}
+
+impl Linked for SupplierProxy {
+    fn neighbour(&self) -> &Neighbour {
+        &self.neighbour
+    }
+
+    fn channel_number(&self) -> u64 {
+        self.place.channel.number()
+    }
+
+    fn sources(&self) -> Vec<u64> {
+        self.place.channel.sources()
+    }
+}
+
 impl ChannelProxy for SupplierProxy {
     fn end(&self) {
         self.close(true);
+    }
+
+    fn look_after(self: Arc<Self>) {
+        watched::look_after(&self);
+    }
+
+    fn look_for_ring(self: Arc<Self>, _sources: &[u64]) {}
+
+    fn sources(&self) -> Vec<u64> {
+        self.neighbour.sources()
     }
 }
 
@@ -151,13 +196,18 @@ impl Servant for ByHand {
         self.rest._interfaces()
     }
 
+    fn _is_a(&self, repository_id: &str) -> bool {
+        repository_id == neighbours::LINKED || self.rest._is_a(repository_id)
+    }
+
     fn _view<'a>(&'a self, view: &mut View<'a>) {
         self.rest._view(view);
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
         if request.operation() != "push" {
-            return self.rest._dispatch(request);
+            let ring = neighbours::serve(&*self.proxy, request);
+            return ring.unwrap_or_else(|| self.rest._dispatch(request));
         }
         let parcels = Parcel::read(&request.arguments())?;
         let ticket = Arc::new(Ticket::default());

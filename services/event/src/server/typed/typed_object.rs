@@ -4,8 +4,8 @@
 //! Made by `push_consumer` and `pull_supplier`, which say how it is served.
 
 use crate::interfaces::EventInterface;
+use crate::neighbours;
 use crate::server::proxy::Proxy;
-use crate::server::rings;
 use corbie::{CompletionStatus, Object, Servant, ServerRequest, SystemException, minor};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Servant for Called {
     }
 
     fn _is_a(&self, repository_id: &str) -> bool {
-        repository_id == rings::LINKED || self.interface.is_a(repository_id)
+        repository_id == neighbours::LINKED || self.interface.is_a(repository_id)
     }
 
     fn _interface(&self) -> Option<&Object> {
@@ -48,7 +48,7 @@ impl Servant for Called {
     }
 
     fn _dispatch(&self, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
-        match rings::serve(&self.proxy, request) {
+        match neighbours::serve(&*self.proxy, request) {
             Some(outcome) => outcome,
             None => (self.serve)(&self.proxy, &self.interface, request),
         }
