@@ -29,7 +29,7 @@ pub use endpoint::Endpoint;
 pub use filter::{AddressFilter, NotPermitted};
 pub use link::Link;
 pub use peer::{PeerAddress, PeerCertificate, PeerIdentity, PeerOrigin, PeerProcess, own_user};
-pub use plugged::{PluggedAcceptor, PluggedEndpoint, PluggedLink, Transport};
+pub use plugged::{Handshakes, PluggedAcceptor, PluggedEndpoint, PluggedLink, Transport};
 pub use readiness::{Event, Events, Readiness};
 pub use registry::{BUILT_IN_SCHEMES, Registry, SSLIOP};
 pub use shm::{ShmAcceptor, ShmLink, ShmOptions};

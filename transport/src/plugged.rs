@@ -62,6 +62,11 @@ pub trait Transport: Send + Sync + fmt::Debug {
         None
     }
 
+    /// How many handshakes there were; all zero where links need none.
+    fn handshakes(&self) -> Handshakes {
+        Handshakes::default()
+    }
+
     /// Called once a second by the thread of the ORB that closes unused connections, for what is
     /// due by the clock. It must not wait.
     fn on_tick(&self) {}
@@ -115,6 +120,32 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// When it is no such profile.
     fn decode_profile(&self, data: &[u8]) -> Result<UiopProfile, SystemException> {
         Ok(UiopProfile::decode(data)?)
+    }
+}
+
+/// Handshakes of a transport that proves to each side which peer the other one is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshakes {
+    /// With servers, that came to their end.
+    pub opened: u64,
+    /// With servers, that did not: a side refused the other, or went away.
+    pub open_failures: u64,
+    /// With clients, that came to their end.
+    pub accepted: u64,
+    /// With clients, that did not.
+    pub accept_failures: u64,
+}
+
+impl std::ops::Add for Handshakes {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Handshakes {
+            opened: self.opened + more.opened,
+            open_failures: self.open_failures + more.open_failures,
+            accepted: self.accepted + more.accepted,
+            accept_failures: self.accept_failures + more.accept_failures,
+        }
     }
 }
 

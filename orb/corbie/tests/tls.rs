@@ -439,23 +439,3 @@ fn a_reference_requires_tls_or_forbids_it_by_policy() {
     assert!(matches!(refused, Err(PolicyError::InvalidPolicies { .. })), "{refused:?}");
     server.shutdown(true);
 }
-
-/// GIOPlite, and a message protocol of the application (`examples/protocol`).
-#[test]
-fn other_message_protocols_go_over_tls_as_well() {
-    let site = Site::new();
-    for endpoint in ["giopl+ssliop://127.0.0.1:0", "crc+ssliop://127.0.0.1:0"] {
-        let (server, echo) = site.serve(&site.server, &["-ORBListenEndpoints", endpoint]);
-        assert!(server.listen_addresses().is_empty(), "{endpoint}: no plain port");
-        let strict = ["-ORBgioplite", "-ORBTlsProtection", "required"];
-        let client = site.client(&strict);
-        assert_eq!(as_client(&client, &echo).double(21).unwrap(), 42, "{endpoint}");
-        let octets = vec![7; 100_000];
-        assert_eq!(as_client(&client, &echo).octets(&octets).unwrap(), octets, "{endpoint}");
-        let stranger = Authority::new("another authority").issue("a client", &[]);
-        let arguments = site.folder.arguments("stranger", &stranger, &site.authority);
-        let refused = as_client(&orb(&arguments, &strict), &echo).double(1).unwrap_err();
-        assert_refused(&refused, &["does not trust the authority"]);
-        server.shutdown(true);
-    }
-}

@@ -70,8 +70,8 @@ pub mod protocol {
 /// What third-party transports are made of, and what servers learn of their peers.
 pub mod transport {
     pub use corbie_transport::{
-        Endpoint, PeerAddress, PeerCertificate, PeerOrigin, PeerProcess, PluggedAcceptor,
-        PluggedEndpoint, PluggedLink, Registry, SSLIOP, Transport, UnixName,
+        Endpoint, Handshakes, PeerAddress, PeerCertificate, PeerOrigin, PeerProcess,
+        PluggedAcceptor, PluggedEndpoint, PluggedLink, Registry, SSLIOP, Transport, UnixName,
     };
     pub use corbie_types::UiopProfile;
 }

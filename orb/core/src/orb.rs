@@ -198,5 +198,10 @@ fn is_inside() -> bool {
 fn made(settings: Settings, transports: Registry, protocols: Vec<Plugged>) -> Orb {
     let settings = settings.with_what_they_imply();
     memory::set_limits(&settings);
-    Orb::assemble(settings, transports, protocols, housekeeping::ensure_running)
+    let has_spans = settings.request_spans;
+    let orb = Orb::assemble(settings, transports, protocols, housekeeping::ensure_running);
+    if has_spans {
+        orb.server().want_spans();
+    }
+    orb
 }

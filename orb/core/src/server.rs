@@ -107,6 +107,11 @@ impl Server {
         self.attention.want_access();
     }
 
+    /// Each request is a span from now on.
+    pub(crate) fn want_spans(&self) {
+        self.attention.want_spans();
+    }
+
     /// A connection has gone: a listener may wait for its place.
     pub(crate) fn forget(&self, connection: u64) {
         self.registry.remove(connection);

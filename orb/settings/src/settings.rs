@@ -248,6 +248,11 @@ settings! {
     log_lines_per_peer: Option<u32> = Some(60), "-ORBLogLinesPerPeer",
         within (Some(1), Some(1_000_000));
 
+    /// Whether each request that is served is a span of `tracing`, named `request`, with `peer`,
+    /// `operation` and `request_id`: what the servant logs says of which request it is. The span is
+    /// of the level INFO and the target `corbie::request`. Without it a request costs nothing more.
+    request_spans: bool = false, "-ORBRequestSpans";
+
     /// What happens to the next connection when there are that many.
     when_full: WhenFull = WhenFull::CloseIdle, "-ORBWhenFull";
 

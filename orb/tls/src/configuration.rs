@@ -192,14 +192,17 @@ impl Made {
     /// Tells the log that the own certificate ends soon, or has ended.
     fn warn_of_end(&self) {
         let Some((subject, end)) = &self.first_end else { return };
+        let setting = "tls_certificate";
         match end.duration_since(SystemTime::now()) {
             Ok(left) if left > SOON => {}
             Ok(left) => tracing::warn!(
+                setting,
                 "the certificate {subject:?} (tls_certificate) expires in {} days; renew it, and \
                  write the new one into the same files",
                 left.as_secs() / DAY.as_secs()
             ),
             Err(_) => tracing::warn!(
+                setting,
                 "the certificate {subject:?} (tls_certificate) has expired: peers refuse it; renew \
                  it, and write the new one into the same files"
             ),

@@ -7,7 +7,7 @@
 
 use crate::{identity, sentence};
 use corbie_threads::lock::{Guard, Ranked, Taken, Token, rank};
-use corbie_transport::{Link, PeerAddress, PeerCertificate, PluggedLink};
+use corbie_transport::{Handshakes, Link, PeerAddress, PeerCertificate, PluggedLink};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustls::{ClientConnection, Connection, ServerConnection};
@@ -46,6 +46,7 @@ pub(crate) struct TlsLink {
     send_timeout: AtomicU64,
     /// Filled when the handshake is over and was asked for.
     certificate: OnceLock<Option<Arc<PeerCertificate>>>,
+    counts: Arc<Counts>,
 }
 
 #[derive(Debug)]
@@ -64,21 +65,74 @@ struct State {
     has_ended: bool,
     /// Why nothing goes any more.
     broken: Option<(io::ErrorKind, String)>,
+    /// The handshake has come to its end.
+    is_established: bool,
+}
+
+/// Handshakes of one ORB.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    opened: AtomicU64,
+    open_failures: AtomicU64,
+    accepted: AtomicU64,
+    accept_failures: AtomicU64,
+}
+
+impl Counts {
+    fn ended(&self, is_client: bool, is_established: bool) {
+        let count = match (is_client, is_established) {
+            (true, true) => &self.opened,
+            (true, false) => &self.open_failures,
+            (false, true) => &self.accepted,
+            (false, false) => &self.accept_failures,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn so_far(&self) -> Handshakes {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Handshakes {
+            opened: count(&self.opened),
+            open_failures: count(&self.open_failures),
+            accepted: count(&self.accepted),
+            accept_failures: count(&self.accept_failures),
+        }
+    }
+}
+
+/// A handshake that has not come to its end has failed when its link goes.
+impl Drop for TlsLink {
+    fn drop(&mut self) {
+        if !self.lock().is_established {
+            self.counts.ended(self.is_client, false);
+        }
+    }
 }
 
 impl TlsLink {
     /// The client's side. The handshake is still to be made.
-    pub(crate) fn client(tcp: Link, tls: ClientConnection, host: &str) -> Self {
-        Self::new(tcp, tls.into(), host.to_owned(), true)
+    pub(crate) fn client(
+        tcp: Link,
+        tls: ClientConnection,
+        host: &str,
+        counts: &Arc<Counts>,
+    ) -> Self {
+        Self::new(tcp, tls.into(), host.to_owned(), true, counts)
     }
 
     /// The server's side. The thread that receives makes the handshake.
-    pub(crate) fn server(tcp: Link, tls: ServerConnection) -> Self {
+    pub(crate) fn server(tcp: Link, tls: ServerConnection, counts: &Arc<Counts>) -> Self {
         let name = tcp.peer().to_string();
-        Self::new(tcp, tls.into(), name, false)
+        Self::new(tcp, tls.into(), name, false, counts)
     }
 
-    fn new(tcp: Link, tls: Connection, name: String, is_client: bool) -> Self {
+    fn new(
+        tcp: Link,
+        tls: Connection,
+        name: String,
+        is_client: bool,
+        counts: &Arc<Counts>,
+    ) -> Self {
         let state = State {
             tls,
             decrypted: 0,
@@ -87,6 +141,7 @@ impl TlsLink {
             fault: None,
             has_ended: false,
             broken: None,
+            is_established: false,
         };
         Self {
             tcp,
@@ -97,6 +152,7 @@ impl TlsLink {
             receive_timeout: AtomicU64::new(FOREVER),
             send_timeout: AtomicU64::new(FOREVER),
             certificate: OnceLock::new(),
+            counts: Arc::clone(counts),
         }
     }
 
@@ -205,6 +261,10 @@ impl TlsLink {
     fn take(&self, encrypted: &[u8], space: &mut [u8]) -> io::Result<usize> {
         let mut state = self.lock();
         let taken = state.decrypt(encrypted, space);
+        if !state.is_established && !state.tls.is_handshaking() {
+            state.is_established = true;
+            self.counts.ended(self.is_client, true);
+        }
         // An answer of the handshake, or an alert. What is not taken goes with the next.
         let flushed = if state.tls.wants_write() { state.flush(&self.tcp) } else { Ok(true) };
         match (taken, flushed) {
@@ -218,7 +278,7 @@ impl TlsLink {
                 // What writes the log is the application's.
                 drop(state);
                 if is_new && !self.is_client {
-                    tracing::warn!("connection refused: {failed}");
+                    tracing::warn!(peer = self.name, "connection refused: {failed}");
                 }
                 Err(failed)
             }

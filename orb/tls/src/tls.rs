@@ -3,11 +3,12 @@
 //! The façade makes one for each ORB and gives it to the core beside those of the application.
 
 use crate::configuration::Configuration;
-use crate::link::TlsLink;
+use crate::link::{Counts, TlsLink};
 use crate::sentence::refused;
 use corbie_settings::Settings;
 use corbie_transport::{
-    Acceptor, AddressFilter, Endpoint, Link, PluggedAcceptor, PluggedLink, SSLIOP, Transport,
+    Acceptor, AddressFilter, Endpoint, Handshakes, Link, PluggedAcceptor, PluggedLink, SSLIOP,
+    Transport,
 };
 use corbie_types::{SystemException, ior::profile_tag, minor};
 use rustls::pki_types::ServerName;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// TLS over TCP: endpoints are `ssliop://host:port`. What it goes by are the settings `tls_…`.
 #[derive(Clone, Debug)]
-pub struct Tls(Arc<Configuration>);
+pub struct Tls(Arc<Configuration>, Arc<Counts>);
 
 impl Tls {
     /// Reads the files that `settings` name; none are needed where TLS is not used.
@@ -30,7 +31,7 @@ impl Tls {
     pub fn new(settings: &Settings) -> Result<Self, SystemException> {
         let configuration = Configuration::new(settings);
         let configuration = configuration.map_err(|why| minor::INITIALIZE_TLS.no(why))?;
-        Ok(Self(Arc::new(configuration)))
+        Ok(Self(Arc::new(configuration), Arc::default()))
     }
 
     /// Does what is due at `now`: looks at the files once a minute, and warns once a day of a
@@ -42,7 +43,7 @@ impl Tls {
     fn serve(&self, tcp: Link) -> io::Result<Box<dyn PluggedLink>> {
         let config = self.0.current().server.map_err(refused)?;
         let tls = ServerConnection::new(config).map_err(io::Error::other)?;
-        Ok(Box::new(TlsLink::server(tcp, tls)))
+        Ok(Box::new(TlsLink::server(tcp, tls, &self.1)))
     }
 
     /// Connects to `address`, as far as `filter` permits.
@@ -67,7 +68,7 @@ impl Tls {
         }
         let tcp = Link::connect(&endpoint, each, deadline)?;
         let tls = ClientConnection::new(config, name.to_owned()).map_err(io::Error::other)?;
-        let link = TlsLink::client(tcp, tls, host);
+        let link = TlsLink::client(tcp, tls, host, &self.1);
         // From here on: addresses of the host that did not answer have had their own time.
         let each = each.and_then(|each| Instant::now().checked_add(each));
         link.handshake(each.into_iter().chain(deadline).min())?;
@@ -104,6 +105,10 @@ impl Transport for Tls {
 
     fn certificate_expiry(&self) -> Option<SystemTime> {
         self.0.expiry()
+    }
+
+    fn handshakes(&self) -> Handshakes {
+        self.1.so_far()
     }
 
     fn on_tick(&self) {

@@ -3,20 +3,14 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test fails by panicking")]
 
 use corbie_settings::{PartialSettings, Settings};
+use corbie_testkit::CapturedLog;
 use corbie_testkit::certificates::{Authority, Folder, Validity};
 use corbie_testkit::transport_suite;
 use corbie_testkit::transport_suite::TransportSubject;
-use corbie_testkit::{CapturedLog, CountingAllocator};
 use corbie_tls::Tls;
 use corbie_transport::{Acceptor, Endpoint, Link, PeerAddress, PluggedEndpoint, Transport};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::io::{Read, Write};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 struct Subject;
 
@@ -178,77 +172,4 @@ fn the_own_certificate_is_warned_of_while_no_connection_comes() {
     assert_eq!(warnings(), 3, "{:?}", log.lines_with("soon over"));
     let left = tls.certificate_expiry().unwrap().duration_since(SystemTime::now()).unwrap();
     assert!(left > hour * 24 * 365, "{left:?}");
-}
-
-const ROUNDS: u64 = 500;
-
-/// There and back over links, both ends on this thread.
-fn rounds(ours: &Link, theirs: &Link) {
-    let mut space = [0; 256];
-    for _ in 0..ROUNDS {
-        for (from, to) in [(ours, theirs), (theirs, ours)] {
-            from.send(&mut [std::io::IoSlice::new(&[7; 100])]).unwrap();
-            assert_eq!(to.receive(&mut space).unwrap(), 100);
-        }
-    }
-}
-
-/// The same octets through `rustls` alone.
-fn raw_rounds(mut client: rustls::Connection, mut server: rustls::Connection) -> u64 {
-    let mut wire = Vec::with_capacity(1 << 16);
-    let mut pass = |from: &mut rustls::Connection, to: &mut rustls::Connection| {
-        wire.clear();
-        from.write_tls(&mut wire).unwrap();
-        let mut rest = wire.as_slice();
-        while !rest.is_empty() {
-            to.read_tls(&mut rest).unwrap();
-            to.process_new_packets().unwrap();
-        }
-    };
-    while client.is_handshaking() || server.is_handshaking() {
-        pass(&mut client, &mut server);
-        pass(&mut server, &mut client);
-    }
-    let mut space = [0; 256];
-    let before = CountingAllocator::of_this_thread();
-    for _ in 0..ROUNDS {
-        client.writer().write_all(&[7; 100]).unwrap();
-        pass(&mut client, &mut server);
-        assert_eq!(server.reader().read(&mut space).unwrap(), 100);
-        server.writer().write_all(&[7; 100]).unwrap();
-        pass(&mut server, &mut client);
-        assert_eq!(client.reader().read(&mut space).unwrap(), 100);
-    }
-    CountingAllocator::of_this_thread().since(before).allocations
-}
-
-fn raw_pair() -> (rustls::Connection, rustls::Connection) {
-    let [certificate, key, trust] = &FILES_HERE.paths;
-    let certificate = CertificateDer::from_pem_file(certificate).unwrap();
-    let key = PrivateKeyDer::from_pem_file(key).unwrap();
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(trust).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let client = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
-    let client = client.with_safe_default_protocol_versions().unwrap();
-    let client = client.with_root_certificates(roots).with_no_client_auth();
-    let server = rustls::ServerConfig::builder_with_provider(provider);
-    let server = server.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let server = server.with_single_cert(vec![certificate], key).unwrap();
-    let name = "localhost".try_into().unwrap();
-    let client = rustls::ClientConnection::new(Arc::new(client), name).unwrap();
-    let server = rustls::ServerConnection::new(Arc::new(server)).unwrap();
-    (client.into(), server.into())
-}
-
-#[test]
-fn a_message_costs_no_allocation_beside_those_of_rustls() {
-    let (client, server) = raw_pair();
-    let raw = raw_rounds(client, server);
-    let (ours, theirs) = Subject.pair();
-    rounds(&ours, &theirs);
-    let needed = CountingAllocator::needed(CountingAllocator::of_this_thread, raw, || {
-        rounds(&ours, &theirs);
-    });
-    assert!(needed <= raw, "{needed} in {ROUNDS} rounds, rustls alone {raw}");
 }

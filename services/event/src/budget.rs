@@ -10,7 +10,6 @@
 use corbie::budget::{Account, Draw, Service};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 /// What a queue may hold while others have used up all but the last sixteenth.
 const LITTLE: usize = 16 << 10;
@@ -26,7 +25,7 @@ pub(crate) struct Budget {
     drawn: AtomicUsize,
     /// Lock "memory": held for a look.
     memory: Mutex<Draw<Service>>,
-    refusals: Seldom,
+    refusals: AtomicU64,
 }
 
 impl Budget {
@@ -36,7 +35,7 @@ impl Budget {
             used: AtomicUsize::new(0),
             drawn: AtomicUsize::new(0),
             memory: Mutex::new(Draw::of(&Account::new())),
-            refusals: Seldom::default(),
+            refusals: AtomicU64::new(0),
         })
     }
 
@@ -70,7 +69,7 @@ impl Budget {
 
     /// How often a queue was refused room.
     pub(crate) fn refusals(&self) -> u64 {
-        self.refusals.count()
+        self.refusals.load(Ordering::Relaxed)
     }
 }
 
@@ -123,18 +122,12 @@ impl Share {
     /// Says that the queue was refused so many octets.
     #[cold]
     pub(crate) fn refuse(&self, octets: usize) {
-        if let Some(refusals) = self.budget.refusals.one_more() {
-            let (used, most, held) = (self.budget.used(), self.budget.most, self.held);
-            tracing::warn!(
-                refusals,
-                octets,
-                held,
-                used,
-                most,
-                setting = "queues_octets",
-                "the queue of a consumer may not grow: events wait in too many or too large queues"
-            );
-        }
+        self.budget.refusals.fetch_add(1, Ordering::Relaxed);
+        let (used, most, held) = (self.budget.used(), self.budget.most, self.held);
+        let setting = "queues_octets";
+        let why =
+            "the queue of a consumer may not grow: events wait in too many or too large queues";
+        tracing::warn!(octets, held, used, most, setting, "{why}");
     }
 
     /// What waits.
@@ -182,34 +175,6 @@ impl Drop for OnItsWay {
 impl Drop for Share {
     fn drop(&mut self) {
         self.give_back(self.held);
-    }
-}
-
-/// Between two lines of a log that say the same.
-const BETWEEN: Duration = Duration::from_secs(10);
-
-/// Counts what may happen very often, and says when it is to be written to the log.
-#[derive(Debug, Default)]
-pub(crate) struct Seldom {
-    count: AtomicU64,
-    /// Lock "seldom": when it was written last.
-    said: Mutex<Option<Instant>>,
-}
-
-impl Seldom {
-    /// It happened once more. If that is to be said now: how often it did.
-    pub(crate) fn one_more(&self) -> Option<u64> {
-        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.is_some_and(|said| said.elapsed() < BETWEEN) {
-            return None;
-        }
-        *said = Some(Instant::now());
-        Some(count)
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
     }
 }
 

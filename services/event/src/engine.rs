@@ -159,6 +159,12 @@ impl Outlet {
         self.consumer.statistics(id)
     }
 
+    /// Whether events wait for it, and it has taken the last ones.
+    #[must_use]
+    pub fn is_delivering(&self) -> bool {
+        self.consumer.is_delivering()
+    }
+
     /// Sends nothing any more; what waits is dropped.
     pub fn end(&self) {
         self.consumer.end();

@@ -2,14 +2,14 @@
 //!
 //! Made by `server::registry`; each channel has it.
 
-use crate::budget::{Budget, Seldom};
+use crate::budget::Budget;
 use crate::qos::Limits;
 use crate::tally::Tally;
 use crate::waiters::Waiters;
 use crate::workers::Workers;
 use corbie::{CompletionStatus, SystemException, minor};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// What the channels of a server hold together, and what they were refused since it was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Resources {
     /// Time-outs in a second.
     pub(crate) time_outs: Tally,
     proxies: AtomicUsize,
-    refused_proxies: Seldom,
+    refused_proxies: AtomicU64,
 }
 
 /// Kept by each proxy while it is there.
@@ -58,7 +58,7 @@ impl Resources {
             time_outs: Tally::new(limits.time_outs),
             limits,
             proxies: AtomicUsize::new(0),
-            refused_proxies: Seldom::default(),
+            refused_proxies: AtomicU64::new(0),
         })
     }
 
@@ -70,7 +70,7 @@ impl Resources {
             queued_octets: self.queues.used() as u64,
             refused_events: self.queues.refusals(),
             proxies: self.proxies.load(Ordering::Relaxed) as u64,
-            refused_proxies: self.refused_proxies.count(),
+            refused_proxies: self.refused_proxies.load(Ordering::Relaxed),
         }
     }
 
@@ -84,11 +84,9 @@ impl Resources {
         if self.proxies.load(Ordering::Relaxed) <= most {
             return Ok(room);
         }
-        if let Some(refusals) = self.refused_proxies.one_more() {
-            let setting = "proxies_of_server";
-            let why = "a proxy was refused: the channels have too many";
-            tracing::warn!(refusals, most, setting, "{why}");
-        }
+        self.refused_proxies.fetch_add(1, Ordering::Relaxed);
+        let setting = "proxies_of_server";
+        tracing::warn!(most, setting, "a proxy was refused: the channels have too many");
         let text = format!("the channels of this server have {most} proxies; no more may be");
         Err(SystemException::imp_limit(minor::IMP_LIMIT_NAMES, CompletionStatus::No)
             .with_detail(text))

@@ -4,10 +4,10 @@
 //! (an address of the network, or a user of this machine) may have more clients wait only while it
 //! has fewer than are left: one alone has half of the places, and there is room for the next.
 
-use crate::budget::Seldom;
 use corbie::transport::{PeerAddress, PeerOrigin};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What waits.
@@ -17,7 +17,7 @@ pub(crate) struct Waiters {
     pulls_max: usize,
     /// Lock "waiters".
     state: Mutex<Seats>,
-    refusals: Seldom,
+    refusals: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ pub(crate) struct Seat {
 
 impl Waiters {
     pub(crate) fn new(clients_max: usize, pulls_max: usize) -> Arc<Self> {
-        let (state, refusals) = (Mutex::default(), Seldom::default());
+        let (state, refusals) = (Mutex::default(), AtomicU64::new(0));
         Arc::new(Self { clients_max, pulls_max, state, refusals })
     }
 
@@ -64,11 +64,9 @@ impl Waiters {
                 peers.remove(&peer);
             }
             drop(state);
-            if let Some(refusals) = self.refusals.one_more() {
-                let setting = "waiting_clients";
-                let why = "a pull may not wait: too many do";
-                tracing::warn!(?peer, clients, pulls, refusals, setting, "{why}");
-            }
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+            let (peer, setting) = (client, "waiting_clients");
+            tracing::warn!(%peer, clients, pulls, setting, "a pull may not wait: too many do");
             return None;
         }
         *of_peer.clients.entry(client.clone()).or_default() += 1;
@@ -81,7 +79,7 @@ impl Waiters {
 
     /// How many pulls wait, and how many were refused a place.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        (self.lock().pulls as u64, self.refusals.count())
+        (self.lock().pulls as u64, self.refusals.load(Ordering::Relaxed))
     }
 
     fn lock(&self) -> MutexGuard<'_, Seats> {

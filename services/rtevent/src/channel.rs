@@ -329,6 +329,11 @@ impl Channel {
         true
     }
 
+    /// Whether a consumer that takes what it gets has not got everything yet.
+    pub(crate) fn is_delivering(&self) -> bool {
+        self.routes.consumers().iter().any(|consumer| consumer.is_delivering())
+    }
+
     /// Counters of the channel and its consumers, and its settings.
     #[must_use]
     pub fn statistics(&self) -> ChannelStatistics {

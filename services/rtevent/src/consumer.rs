@@ -335,6 +335,12 @@ impl Consumer {
         *self.phase() == Connected::Suspended
     }
 
+    /// Whether a consumer that takes what it gets has not got everything yet.
+    pub(crate) fn is_delivering(&self) -> bool {
+        let waiting = self.way.lane().map_or(0, |lane| lane.waiting(self.number));
+        !self.is_suspended() && (waiting > 0 || self.outlet.is_delivering())
+    }
+
     pub(crate) fn counters(&self) -> ConsumerCounters {
         let queue = self.outlet.statistics(self.number);
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

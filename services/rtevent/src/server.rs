@@ -107,18 +107,33 @@ impl RtEventServer {
         self.registry.find(name).map(|served| served.channel)
     }
 
-    /// Waits until consumers have taken what waits for them, for `grace` at most. Suppliers should
-    /// push nothing more meanwhile.
+    /// All channels, by name.
+    #[must_use]
+    pub fn channels(&self) -> Vec<Arc<Channel>> {
+        self.registry.channels().values().map(|served| Arc::clone(&served.channel)).collect()
+    }
+
+    /// Takes no more requests, and waits until consumers that take what they get have what waits
+    /// for them: for `grace` at most. To be called before the server is dropped and the ORB is shut
+    /// down, so that what suppliers were told is taken comes through.
     pub fn drain(&self, grace: Duration) {
         let end = Instant::now() + grace;
-        let waits = || {
-            let channels: Vec<Served> = self.registry.channels().values().cloned().collect();
-            let mut consumers =
-                channels.iter().flat_map(|served| served.channel.statistics().consumers);
-            consumers.any(|consumer| consumer.queued > 0)
-        };
-        while Instant::now() < end && waits() {
+        // Callers are to try again elsewhere, or later. It fails when the ORB was shut down.
+        let _ = self.registry.poa.the_poa_manager().discard_requests(true);
+        let mut open = self.channels();
+        loop {
+            open.retain(|channel| channel.is_delivering());
+            if open.is_empty() {
+                return;
+            }
+            if Instant::now() >= end {
+                break;
+            }
             std::thread::sleep(BETWEEN_LOOKS);
+        }
+        for channel in open {
+            let name = channel.name();
+            tracing::warn!(channel = name, "events are lost: consumers did not take them in time");
         }
     }
 

@@ -3,6 +3,7 @@
 //! One file per subcommand, each with `table()` (its arguments and texts) and `run()`.
 
 mod call;
+mod channel_server;
 mod completions;
 mod doctor;
 mod events;

@@ -3,6 +3,7 @@
 //! The log begins before the ORB does, so that it has what is said of settings and listening;
 //! [`until_signal`] catches signals before the command says that it serves.
 
+mod channels;
 mod few_lines;
 mod log;
 mod metrics;
@@ -16,6 +17,7 @@ use corbie::UntilSignal;
 
 use crate::failure::Failure;
 use crate::session::{self, Session};
+pub(crate) use channels::ChannelServer;
 use few_lines::FewLines;
 pub(crate) use log::Log;
 pub(crate) use metrics::Metrics;

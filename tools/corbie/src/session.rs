@@ -36,6 +36,22 @@ pub(crate) fn arguments() -> [Arg; 1] {
         .help("How long to wait for a connection and for each answer [default: 10]")]
 }
 
+/// The pause between two looks or requests, of subcommands that have more than one.
+pub(crate) fn interval(help: &'static str, parser: fn(&str) -> Result<Duration, String>) -> Arg {
+    Arg::new("interval")
+        .short('i')
+        .long("interval")
+        .value_name("SECONDS")
+        .default_value("1")
+        .value_parser(parser)
+        .help(help)
+}
+
+/// What [`interval`] was given.
+pub(crate) fn interval_of(matches: &ArgMatches) -> Duration {
+    matches.get_one::<Duration>("interval").copied().unwrap_or_default()
+}
+
 /// The global argument that takes what [`carry`] wrapped. Only `main` adds it to the table: it is
 /// not for people, so help, man pages and completions do not have it.
 pub(crate) fn carrier() -> Arg {

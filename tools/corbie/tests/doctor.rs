@@ -10,6 +10,7 @@ use std::net::{TcpListener, TcpStream};
 
 use corbie::types::ior::TaggedComponent;
 use corbie::types::{IiopProfile, Ior};
+use corbie_testkit::certificates::{Authority, Folder, Validity};
 use corbie_testkit::servers::free_port;
 use process::corbie;
 use server::Server;
@@ -122,12 +123,78 @@ fn a_message_error_and_a_closing_server_are_told_apart() {
     says(&said, &["the server takes no requests now"]);
 }
 
+/// A server that takes TLS only, and the reference of its object.
+fn tls_server(own: &[String]) -> (Server, String) {
+    let mut settings = vec!["-ORBListenEndpoints", "ssliop://127.0.0.1:0"];
+    settings.extend(own.iter().map(String::as_str));
+    let server = Server::start_with(&settings);
+    let reference = server.reference.clone();
+    (server, reference)
+}
+
+/// What the doctor says of `reference` with these settings, and whether the object is well.
+fn examined(reference: &str, tls: &[String]) -> (i32, String) {
+    let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
+    let outcome = corbie(&[&["doctor", "--timeout", "5", reference], &tls[..]].concat());
+    assert_eq!(outcome.stderr, "", "{outcome:?}");
+    (outcome.status, outcome.stdout)
+}
+
 #[test]
-fn an_object_that_takes_tls_only_is_said() {
-    let mut profile = IiopProfile::new(corbie::Version::V1_2, "127.0.0.1", 0, *b"Key");
-    let tls = TaggedComponent { tag: 20, data: vec![0, 0, 0, 0x66, 0, 0x66, 0x0b, 0x23] };
-    profile.components.push(tls);
+fn the_handshake_of_tls_is_a_step_of_its_own() {
+    let folder = Folder::default();
+    let (authority, others) = (Authority::new("ours"), Authority::new("others"));
+    let well = authority.issue("server", &["127.0.0.1"]);
+    let (server, reference) = tls_server(&folder.arguments("server", &well, &authority));
+    let client = authority.issue("client", &["127.0.0.1"]);
+    let trusting = folder.arguments("client", &client, &authority);
+    let (status, said) = examined(&reference, &trusting);
+    assert_eq!(status, 0, "{said}");
+    let steps =
+        ["(TLS)", "connect  ok", "tls      ok    both sides trust", "object   ok", "call     ok"];
+    says(&said, &steps);
+    let wrong = |tls: &[String], parts: &[&str]| {
+        let (status, said) = examined(&reference, tls);
+        assert_eq!(status, 1, "{said}");
+        says(&said, &["tls      WRONG"]);
+        says(&said, parts);
+    };
+    wrong(&[], &["tls_trust"]);
+    let stranger = folder.arguments("stranger", &client, &others);
+    wrong(&stranger, &["authority that tls_trust (-ORBTlsTrust) does not name"]);
+    wrong(&trusting[4..], &["wants a certificate of this process"]);
+    let unknown = others.issue("unknown", &["127.0.0.1"]);
+    wrong(&folder.arguments("unknown", &unknown, &authority), &["does not trust the authority"]);
+    let port = server.port();
+    let nothing = format!("corbaloc:ssliop:127.0.0.1:{port}/Nothing");
+    let (status, said) = examined(&nothing, &trusting);
+    assert_eq!(status, 1, "{said}");
+    says(&said, &["tls      ok", "object   WRONG the server has no such object"]);
+    drop(server);
+    let gone = examined(&reference, &trusting).1;
+    says(&gone, &["connect  WRONG connection refused", "try   start the server"]);
+    for (certificate, why) in [
+        (authority.issue_for("old", &["127.0.0.1"], Validity::Over), "has expired"),
+        (authority.issue("elsewhere", &["192.0.2.1"]), "does not name this host"),
+    ] {
+        let own = folder.arguments("server", &certificate, &authority);
+        let (_server, reference) = tls_server(&own);
+        let (_, said) = examined(&reference, &trusting);
+        says(&said, &["tls      WRONG", why]);
+    }
+}
+
+#[test]
+fn a_reference_with_very_many_addresses_is_not_followed_for_ever() {
+    let mut profile = IiopProfile::new(corbie::Version::V1_2, "127.0.0.1", 1, *b"Key");
+    for port in 1..=200 {
+        // TAG_ALTERNATE_IIOP_ADDRESS: byte order, host, port.
+        let mut data = b"\0\0\0\0\0\0\0\x0a127.0.0.1\0".to_vec();
+        data.extend(u16::to_be_bytes(port));
+        profile.components.push(TaggedComponent { tag: 3, data });
+    }
     let ior = Ior::from_iiop("IDL:Test:1.0", &profile).expect("a reference");
     let said = complaint(&ior.to_string());
-    says(&said, &["connect  WRONG the object takes TLS only, at port 2851"]);
+    says(&said, &["32 addresses were tried; there are more"]);
+    assert_eq!(said.matches("connect  ").count(), 32, "{said}");
 }

@@ -3,6 +3,8 @@
 
 mod served;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt as _;
@@ -18,6 +20,9 @@ use corbie_event::cos_event_channel_admin::{EventChannel, ProxyPushConsumer};
 use corbie_event::cos_event_comm::push_consumer::PushError;
 use corbie_event::cos_event_comm::{PushConsumerServant, PushConsumerSkeleton};
 use corbie_naming::Naming;
+use corbie_rtevent::filter::Publication;
+use corbie_rtevent::rtec_event_channel_admin::EventChannel as RtEventChannel;
+use corbie_rtevent::rtec_event_comm;
 use corbie_testkit::certificates::{Authority, Folder, Validity};
 use corbie_testkit::servers::{ScratchFolder, free_port};
 use served::{PATIENCE, Served, Signal, command};
@@ -261,12 +266,90 @@ fn components_of_mshn_end_in_peace() {
         "advisor",
         "daemon",
     ];
-    let components: Vec<Served> = kinds
-        .iter()
-        .map(|kind| Served::start(&["mshn", "serve", kind, "--name", "one", "-n", &reference]))
-        .collect();
+    let start = |kind: &&str| {
+        let metrics = format!("127.0.0.1:{}", free_port());
+        let serve = ["mshn", "serve", kind, "--name", "one", "-n", &reference];
+        let mut served = Served::start(&[&serve[..], &["--metrics", &metrics]].concat());
+        served.says(&["INFO", "serving metrics"]);
+        let mut page = TcpStream::connect(&metrics).expect("it serves metrics");
+        page.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("written");
+        let mut text = String::new();
+        page.read_to_string(&mut text).expect("a page");
+        assert!(text.contains("\ncorbie_up 1\n"), "{text}");
+        served.signal(Signal::HUP);
+        served.says(&["INFO", "SIGHUP: the log's filter is in no file"]);
+        served
+    };
+    let components: Vec<Served> = kinds.iter().map(start).collect();
     components.into_iter().rev().for_each(Served::ends_in_peace);
     naming.ends_in_peace();
+}
+
+/// Tells the payloads that came.
+struct RtListener(Mutex<Sender<i32>>);
+
+impl rtec_event_comm::PushConsumerServant for RtListener {
+    fn push(&self, data: &[rtec_event_comm::Event]) -> Result<(), SystemException> {
+        let told = self.0.lock().expect("no panic");
+        for event in data {
+            let number = event.data.payload.first_chunk().expect("four octets");
+            let _ = told.send(i32::from_be_bytes(*number));
+        }
+        Ok(())
+    }
+
+    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+#[test]
+fn no_real_time_event_that_was_acknowledged_is_lost_when_a_server_is_told_to_end() {
+    let listen = format!("127.0.0.1:{}", free_port());
+    let served = Served::start(&["rtevents", "serve", "--listen", &listen]);
+    let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+    let poa = orb.root_poa().expect("a POA");
+    poa.the_poa_manager().activate().expect("active");
+    let object = orb.string_to_object(&format!("corbaloc::{listen}/EventService"));
+    let channel = RtEventChannel::unchecked_narrow(object.expect("a reference"));
+    let (tell, told) = std::sync::mpsc::channel();
+    let listener = rtec_event_comm::PushConsumerSkeleton::new(RtListener(Mutex::new(tell)));
+    let consumer = poa.activate(listener).expect("active");
+    let admin = channel.for_consumers().expect("an answer").expect("not nil");
+    let proxy = admin.obtain_push_supplier().expect("an answer").expect("not nil");
+    let all = corbie_rtevent::filter::any_event().subscription();
+    proxy.connect_push_consumer(Some(&consumer), &all).expect("connected");
+    let admin = channel.for_suppliers().expect("an answer").expect("not nil");
+    let supplier = admin.obtain_push_consumer().expect("an answer").expect("not nil");
+    supplier
+        .connect_push_supplier(None, &Publication::of([Publication::new(1, 16)]))
+        .expect("connected");
+    let is_busy = Arc::new(AtomicBool::new(false));
+    let pushed = Arc::clone(&is_busy);
+    let pushing = std::thread::spawn(move || {
+        for number in 0_i32.. {
+            let mut event = rtec_event_comm::Event::default();
+            (event.header.r#type, event.header.source, event.header.ttl) = (16, 1, 1);
+            event.data.payload = number.to_be_bytes().to_vec();
+            // Without an answer; that of the next question says that all before it have come.
+            let is_taken =
+                supplier.push(&[event]).is_ok() && supplier.as_object().non_existent() == Ok(false);
+            if !is_taken {
+                return number;
+            }
+            pushed.store(true, Ordering::Release);
+        }
+        unreachable!("a server is told to end long before")
+    });
+    while !is_busy.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    served.ends_in_peace();
+    let acknowledged = pushing.join().expect("no panic");
+    let came: Vec<i32> = told.try_iter().take_while(|event| *event < acknowledged).collect();
+    let expected: Vec<i32> = (0..acknowledged).collect();
+    assert!(came == expected, "{} of {acknowledged} came", came.len());
+    orb.shutdown(false);
 }
 
 #[test]

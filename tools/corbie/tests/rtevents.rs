@@ -37,7 +37,7 @@ impl Channels {
         let settings = settings.iter().flat_map(|setting| ["--set", setting]);
         let (server, mut lines) = start(&given.into_iter().chain(settings).collect::<Vec<_>>());
         let first = lines.next().expect("a line");
-        assert_eq!(first, format!("serving corbaloc::{listen}/vehicles"));
+        assert_eq!(first, format!("serving corbaloc::{listen}/vehicles; Ctrl-C ends it"));
         Self { _server: server, address: listen }
     }
 

@@ -2,9 +2,12 @@
 
 mod served;
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
+use corbie::Orb;
+use corbie_naming::Naming;
+use corbie_testkit::certificates::{Authority, Folder};
 use corbie_testkit::servers::{ScratchFolder, free_port};
 use serde_json::Value as Json;
 use served::{PATIENCE, Served, Signal, command};
@@ -15,6 +18,14 @@ fn be_refused(listen: &str) {
     stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
     // Closed, or reset.
     let _ = stream.read(&mut [0; 64]);
+}
+
+/// Sends what is no GIOP, and waits until the server has closed the connection.
+fn send_nonsense(listen: &str) {
+    let mut stream = TcpStream::connect(listen).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
+    let _ = stream.read_to_end(&mut Vec::new());
 }
 
 /// A server with one place for a connection, which is taken.
@@ -36,9 +47,9 @@ fn a_refusal_is_a_line_with_peer_and_reason_and_few_are_written() {
     let (status, log) = served.ends();
     assert_eq!(status.code(), Some(0), "{log:?}");
     let refused: Vec<_> = log.iter().filter(|line| line.contains(": connection refused")).collect();
-    assert_eq!(refused.len(), 10, "{log:?}");
+    assert_eq!(refused.len(), 1, "once a minute for a peer: {log:?}");
     // At the end the others are told, so each refusal is in the log once.
-    let told = log.iter().filter(|line| line.contains("left_out=20 line=\"connection refused: "));
+    let told = log.iter().filter(|line| line.contains("left_out=29 line=\"connection refused: "));
     assert_eq!(told.count(), 1, "{log:?}");
     for line in refused {
         assert!(line.contains(" WARN corbie_core::server::listener: "), "{line}");
@@ -51,16 +62,23 @@ fn a_refusal_is_a_line_with_peer_and_reason_and_few_are_written() {
 
 #[test]
 fn a_peer_causes_few_lines_and_the_others_are_counted() {
-    let (served, listen, held) = full(&["-ORBLogLinesPerPeer", "4"]);
-    (0..15).for_each(|_| be_refused(&listen));
-    drop(held);
-    served.signal(Signal::TERM);
-    let (_, log) = served.ends();
-    assert_eq!(log.iter().filter(|line| line.contains("connection refused")).count(), 4, "{log:?}");
-    let told = log.iter().filter(|line| {
-        line.contains("left_out=11 of=\"127.0.0.1\" setting=\"log_lines_per_peer\"")
-    });
-    assert_eq!(told.count(), 1, "{log:?}");
+    let line = "connection closed: the peer sent bad octets";
+    let of_place = format!("left_out=5 line=\"{line}");
+    let of_peer = "left_out=11 of=\"127.0.0.1\" setting=\"log_lines_per_peer\"".to_owned();
+    for (setting, written, left_out) in
+        [(&[][..], 10, of_place), (&["-ORBLogLinesPerPeer", "4"][..], 4, of_peer)]
+    {
+        let listen = format!("127.0.0.1:{}", free_port());
+        let serve = ["events", "serve", "--listen", &listen];
+        let served = Served::start(&[&serve[..], setting].concat());
+        (0..15).for_each(|_| send_nonsense(&listen));
+        served.signal(Signal::TERM);
+        let (_, log) = served.ends();
+        let lines = log.iter().filter(|logged| logged.contains(&format!(": {line}")));
+        assert_eq!(lines.count(), written, "{log:?}");
+        let told = log.iter().filter(|logged| logged.contains(&left_out));
+        assert_eq!(told.count(), 1, "{log:?}");
+    }
 }
 
 #[test]
@@ -96,4 +114,68 @@ fn the_environment_says_what_is_logged_unless_the_argument_does() {
     assert_eq!(wrong.status.code(), Some(64));
     let said = String::from_utf8(wrong.stderr).expect("UTF-8");
     assert!(said.contains("`loud` is no level: off, error, warn, info, debug, trace"), "{said}");
+}
+
+/// An access file that lets peers of loopback call these operations.
+fn allowing(operations: &str) -> String {
+    format!("[[allow]]\npeers = \"loopback\"\noperations = [{operations}]\n")
+}
+
+#[test]
+fn what_access_rules_refuse_is_an_audit_line_and_files_are_read_again_at_a_hangup() {
+    let folder = Folder::default();
+    let authority = Authority::new("operators");
+    let own = authority.issue("server", &["127.0.0.1"]);
+    let rules = folder.write("access.toml", allowing("\"resolve\""));
+    let store = ScratchFolder::new("server-log-audit");
+    let store = store.path().join("names.redb");
+    let port = free_port();
+    let endpoints = format!("iiop://127.0.0.1:{port},ssliop://127.0.0.1:0");
+    let given = ["naming", "serve", "--store", store.to_str().expect("text")];
+    let mut given: Vec<String> = given.map(str::to_owned).to_vec();
+    given.extend(["-ORBListenEndpoints".to_owned(), endpoints, "-ORBRequestSpans".to_owned()]);
+    given.extend(["-ORBAccessFile".to_owned(), rules]);
+    given.extend(folder.arguments("server", &own, &authority));
+    let filter = folder.write("filter", "info,corbie::request=info");
+    given.extend(["--log".to_owned(), format!("file:{filter}")]);
+    let arguments: Vec<&str> = given.iter().map(String::as_str).collect();
+    let mut served = Served::start(&arguments);
+    let orb = Orb::init(["-ORBId", "client"]).expect("an ORB");
+    let root = format!("corbaloc::127.0.0.1:{port}/NameService");
+    let naming = Naming::at(&orb, &root).expect("a context");
+    let object = orb.string_to_object(&root).expect("a reference");
+    for _ in 0..3 {
+        assert!(naming.bind("a", &object).is_err());
+    }
+    let line = served.says(&["a call was refused"]);
+    for part in [
+        "WARN",
+        "peer=127.0.0.1:",
+        "operation=\"bind\"",
+        "setting=\"access_file\"",
+        "request{peer=",
+    ] {
+        assert!(line.contains(part), "no {part}: {line}");
+    }
+    folder.write("access.toml", allowing("\"resolve\", \"bind\""));
+    served.signal(Signal::HUP);
+    served.says(&["INFO", "SIGHUP: the log's filter was read"]);
+    served.says(&["INFO", "SIGHUP: the access file was read"]);
+    served.says(&["INFO", "SIGHUP: the files of certificates were read"]);
+    naming.bind("a", &object).expect("it may now");
+    // What cannot be used changes nothing, and is said.
+    folder.write("access.toml", "[[allow]]\npeers = 7\n");
+    folder.write("server.pem", "no certificate");
+    served.signal(Signal::HUP);
+    served.says(&["WARN", "SIGHUP: access stays as it was", "line 2"]);
+    served.says(&["WARN", "SIGHUP: certificates stay as they were", "tls_certificate"]);
+    naming.bind("b", &object).expect("it still may");
+    orb.shutdown(true);
+    served.signal(Signal::TERM);
+    let (status, log) = served.ends();
+    assert_eq!(status.code(), Some(0), "{log:?}");
+    let audited = log.iter().filter(|line| line.contains(": a call was refused"));
+    assert_eq!(audited.count(), 1, "{log:?}");
+    let left_out = "left_out=2 line=\"a call was refused";
+    assert!(log.iter().any(|line| line.contains(left_out)), "{log:?}");
 }

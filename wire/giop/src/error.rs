@@ -113,6 +113,20 @@ struct Details {
     found: Box<str>,
 }
 
+impl GiopErrorKind {
+    /// The setting of the ORB whose limit was reached; `None`: it is no limit.
+    #[must_use]
+    pub const fn setting(self) -> Option<&'static str> {
+        match self {
+            Self::MessageTooLarge => Some("message_octets_max"),
+            Self::TooManyFragments | Self::TooManyFragmented => Some("fragments_max"),
+            Self::ReassemblyTooLarge => Some("reassembly_octets_max"),
+            Self::OverBudget => Some("memory_max"),
+            _ => None,
+        }
+    }
+}
+
 impl GiopError {
     /// An error found while reading `what` at octet `offset` of its message.
     #[cold]

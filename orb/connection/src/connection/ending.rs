@@ -101,7 +101,16 @@ impl<U: User> Connection<U> {
         let mut word = None;
         match failure {
             ReceiveFailure::Giop(error) => {
-                tracing::warn!(%peer, %error, "connection closed: the peer sent bad octets");
+                match error.kind().setting() {
+                    Some(setting) => {
+                        let why = "connection closed: a message exceeds a limit";
+                        tracing::warn!(%peer, setting, %error, "{why}");
+                    }
+                    None => {
+                        let why = "connection closed: the peer sent bad octets";
+                        tracing::warn!(%peer, %error, "{why}");
+                    }
+                }
                 word = self.roles.last_words(error, self.activity.version());
             }
             ReceiveFailure::TooSlow => {

@@ -3,6 +3,7 @@
 
 use crate::Orb;
 use corbie_cdr::budget;
+use corbie_transport::Handshakes;
 use std::sync::atomic::Ordering;
 
 /// What is used of a limit.
@@ -43,6 +44,8 @@ pub struct Statistics {
     pub turn_octets: Used,
     /// Requests whose answers servants have deferred (`pending_responses_total_max`).
     pub pending_responses: Used,
+    /// Handshakes of TLS, and of transports of the application that have some.
+    pub handshakes: Handshakes,
     /// What peers make the process hold, over all its ORBs.
     pub memory: budget::Statistics,
 }
@@ -72,6 +75,10 @@ impl Orb {
                 due.total() as usize,
                 settings.pending_responses_total_max as usize,
             ),
+            handshakes: self
+                .transports()
+                .iter()
+                .fold(Handshakes::default(), |all, transport| all + transport.handshakes()),
             memory: budget::statistics(),
         }
     }

@@ -3,7 +3,8 @@
 //! that, whether the peer may make the call at all; and interceptors see it.
 //!
 //! Called by `dispatch` only for requests that carry service contexts or ask for an answer from
-//! the server instead of the target, and where there are interceptors or access rules.
+//! the server instead of the target, and where `attention` is wanted: for interceptors, access
+//! rules, a `Current`, spans.
 
 use crate::Orb;
 use crate::server::interceptor::Intercepted;
@@ -21,9 +22,11 @@ pub(crate) fn serve(
     connection: &ServerConnection,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    admit(orb, connection, request)?;
-    // An interceptor may have sent the client to another object.
-    if request.is_answered() { Ok(()) } else { serve_admitted(orb, request) }
+    as_span(orb, request, |request| {
+        admit(orb, connection, request)?;
+        // An interceptor may have sent the client to another object.
+        if request.is_answered() { Ok(()) } else { shown(orb, request) }
+    })
 }
 
 /// As [`serve`], for a request that waited since: settles only whether there is still time.
@@ -34,13 +37,15 @@ pub(crate) fn serve_again(
     orb: &Orb,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
-    if let Some(policies) = request.invocation_policies()? {
-        policies.check_in_time(request.operation(), request.response_expected())?;
-    }
-    serve_admitted(orb, request)
+    as_span(orb, request, |request| {
+        if let Some(policies) = request.invocation_policies()? {
+            policies.check_in_time(request.operation(), request.response_expected())?;
+        }
+        shown(orb, request)
+    })
 }
 
-/// Has the servant answer; the request is shown to it where the application has a `Current`.
+/// As [`serve`], for a request that needs no admission, as those of this process.
 ///
 /// # Errors
 /// What the servant raised.
@@ -49,10 +54,30 @@ pub(crate) fn serve_admitted(
     orb: &Orb,
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
+    as_span(orb, request, |request| shown(orb, request))
+}
+
+/// Has the servant answer; the request is shown to it where the application has a `Current`.
+fn shown(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     let server = orb.server();
     let is_wanted = server.attention.is_current_wanted();
     let _showing = is_wanted.then(|| current::show(request.context()));
     dispatch::serve(server, request)
+}
+
+/// Runs `serve`, within a span where the setting `request_spans` says so.
+fn as_span<'r, R>(
+    orb: &Orb,
+    request: &mut ServerRequest<'r>,
+    serve: impl FnOnce(&mut ServerRequest<'r>) -> R,
+) -> R {
+    if !orb.server().attention.are_spans_wanted() {
+        return serve(request);
+    }
+    let (peer, operation, request_id) = (request.peer(), request.operation(), request.request_id());
+    let span =
+        tracing::info_span!(target: "corbie::request", "request", %peer, operation, request_id);
+    span.in_scope(|| serve(request))
 }
 
 /// Settles it; the upcall may begin then.

@@ -10,6 +10,9 @@ const INTERCEPTORS: u8 = 1 << 1;
 /// The application has a `Current`.
 const CURRENT: u8 = 1 << 2;
 
+/// Each request is a span.
+const SPANS: u8 = 1 << 3;
+
 /// What wants to look. Nothing of it is ever taken back.
 #[derive(Default)]
 pub(crate) struct Attention(AtomicU8);
@@ -34,6 +37,16 @@ impl Attention {
     /// The application asked for a `Current`.
     pub(crate) fn want_current(&self) {
         self.0.fetch_or(CURRENT, Ordering::Release);
+    }
+
+    /// The setting `request_spans` is on.
+    pub(crate) fn want_spans(&self) {
+        self.0.fetch_or(SPANS, Ordering::Release);
+    }
+
+    /// Whether each request is a span.
+    pub(crate) fn are_spans_wanted(&self) -> bool {
+        self.0.load(Ordering::Relaxed) & SPANS != 0
     }
 
     /// Whether the application has a `Current`.

@@ -184,6 +184,12 @@ impl<'r> ServerRequest<'r> {
         self.header.operation
     }
 
+    /// Its number on its connection.
+    #[must_use]
+    pub fn request_id(&self) -> u32 {
+        self.header.request_id
+    }
+
     /// The key of the object called.
     #[inline]
     #[must_use]

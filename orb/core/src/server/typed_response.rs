@@ -11,6 +11,7 @@ use corbie_threads::lock::{Ranked, rank};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
 use std::future::Future;
+use tracing::Instrument as _;
 
 /// The response to one operation, in the form that the IDL gives it.
 ///
@@ -134,10 +135,13 @@ impl ServerRequest<'_> {
         let executor = self.orb().executor_for_servants()?;
         let response = self.defer();
         let context = response.context().cloned();
-        let served = serve(response);
-        executor.spawn(match context {
-            None => Box::pin(to_the_end(served)),
-            Some(context) => Box::pin(current::showing(context, to_the_end(served))),
+        let are_spans_wanted = self.orb().server().attention.are_spans_wanted();
+        let served = to_the_end(serve(response));
+        executor.spawn(match (context, are_spans_wanted) {
+            (None, false) => Box::pin(served),
+            (Some(context), false) => Box::pin(current::showing(context, served)),
+            (None, true) => Box::pin(served.in_current_span()),
+            (Some(context), true) => Box::pin(current::showing(context, served.in_current_span())),
         });
         Ok(())
     }

@@ -26,15 +26,7 @@ pub(super) fn table() -> Command {
                 .value_parser(value_parser!(u32).range(1..))
                 .help("How many requests"),
         )
-        .arg(
-            Arg::new("interval")
-                .short('i')
-                .long("interval")
-                .value_name("SECONDS")
-                .default_value("1")
-                .value_parser(session::seconds)
-                .help("The pause between two requests"),
-        )
+        .arg(session::interval("The pause between two requests", session::seconds))
         .arg(
             Arg::new("locate")
                 .long("locate")
@@ -56,7 +48,7 @@ pub(super) fn table() -> Command {
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
     let count = matches.get_one::<u32>("count").copied().unwrap_or(1);
-    let pause = matches.get_one::<Duration>("interval").copied().unwrap_or_default();
+    let pause = session::interval_of(matches);
     let session = Session::start(matches)?;
     let object = session.object(matches)?;
     let is_json = matches.get_flag("json");

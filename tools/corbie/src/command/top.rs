@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget as _;
 
 use crate::failure::Failure;
-use crate::session::{self, Session, some_seconds};
+use crate::session::{self, Session};
 use scrape::Page;
 use view::{Section, View};
 
@@ -33,15 +33,7 @@ pub(super) fn table() -> Command {
                 .conflicts_with("reference")
                 .help("The metrics of a server: http://HOST:PORT/metrics, or HOST:PORT"),
         )
-        .arg(
-            Arg::new("interval")
-                .short('i')
-                .long("interval")
-                .value_name("SECONDS")
-                .default_value("1")
-                .value_parser(some_seconds)
-                .help("Between two looks"),
-        )
+        .arg(session::interval("Between two looks", session::some_seconds))
         .arg(
             Arg::new("once")
                 .long("once")
@@ -58,7 +50,7 @@ pub(super) fn table() -> Command {
 }
 
 pub(super) fn run(matches: &ArgMatches, output: &mut dyn Write) -> Result<(), Failure> {
-    let interval = matches.get_one::<Duration>("interval").copied().unwrap_or_default();
+    let interval = session::interval_of(matches);
     let mut source = Watched::of(matches)?;
     let first = source.look()?;
     if !matches.get_flag("once") {

@@ -3,13 +3,15 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use corbie::types::Ior;
 use corbie::{ByteOrder, Decoder, Marshal as _};
 
 /// A LocateReply with a reference is not longer.
 const ANSWER_MAX: usize = 1 << 20;
+/// Octets that are waited for at a time.
+const PIECE: usize = 4 << 10;
 const HEADER: usize = 12;
 const LOCATE_REPLY: u8 = 4;
 const CLOSE_CONNECTION: u8 = 5;
@@ -135,11 +137,11 @@ pub(crate) fn locate(
     request.extend(1_u32.to_be_bytes());
     request.extend(key_octets.to_be_bytes());
     request.extend(key);
-    let set = stream.set_read_timeout(Some(timeout));
-    set.and_then(|()| stream.set_write_timeout(Some(timeout))).map_err(Trouble::Network)?;
+    let deadline = Instant::now() + timeout;
+    stream.set_write_timeout(Some(timeout)).map_err(Trouble::Network)?;
     stream.write_all(&request).map_err(of_receiving)?;
     let mut header = [0; HEADER];
-    let count = receive(&mut stream, &mut header)?;
+    let count = receive(&mut stream, &mut header, deadline)?;
     let [b'G', b'I', b'O', b'P', _, _, flags, kind, size @ ..] = header else {
         return Err(Trouble::NotGiop(header.get(..count).unwrap_or_default().to_vec()));
     };
@@ -156,9 +158,16 @@ pub(crate) fn locate(
     }
     let size = usize::try_from(size).ok().filter(|size| *size <= ANSWER_MAX);
     let Some(size) = size else { return Err(Trouble::Malformed("it is too long".to_owned())) };
-    let mut body = vec![0; size];
-    if receive(&mut stream, &mut body)? < size {
-        return Err(Trouble::Closed);
+    // As much room as octets come, whatever the header claims.
+    let mut body = Vec::new();
+    while body.len() < size {
+        let begin = body.len();
+        body.resize(size.min(begin + PIECE), 0);
+        let wanted = body.len() - begin;
+        let room = body.get_mut(begin..).unwrap_or_default();
+        if receive(&mut stream, room, deadline)? < wanted {
+            return Err(Trouble::Closed);
+        }
     }
     let order = if is_little { ByteOrder::LittleEndian } else { ByteOrder::BigEndian };
     answer(Decoder::new(&body, order)).map_err(|error| Trouble::Malformed(error.to_string()))
@@ -173,10 +182,16 @@ fn answer(mut body: Decoder<'_>) -> Result<Located, corbie::codegen::Error> {
     })
 }
 
-/// Fills `octets`, or as much of it as comes before the end; nothing at all is an error.
-fn receive(stream: &mut TcpStream, octets: &mut [u8]) -> Result<usize, Trouble> {
+/// Fills `octets`, or as much of it as comes before the end or `deadline`; nothing at all is an
+/// error.
+fn receive(stream: &mut TcpStream, octets: &mut [u8], deadline: Instant) -> Result<usize, Trouble> {
     let mut count = 0;
     while let Some(rest) = octets.get_mut(count..).filter(|rest| !rest.is_empty()) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return if count > 0 { Ok(count) } else { Err(Trouble::Silent) };
+        }
+        stream.set_read_timeout(Some(left)).map_err(Trouble::Network)?;
         match stream.read(rest) {
             Ok(0) if count == 0 => return Err(Trouble::Closed),
             Ok(0) => break,

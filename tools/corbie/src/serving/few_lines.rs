@@ -1,5 +1,6 @@
 //! A few lines a minute from each place of the code that logs, and from each peer: peers may cause
-//! very many. What is more is counted, and told once the minute is over, or at the end.
+//! very many. A line that names a setting comes once a minute for each peer and operation, as it
+//! says the same again. What is more is counted, and told once the minute is over, or at the end.
 //!
 //! Lines of the levels DEBUG and TRACE are all written: an operator asked for them.
 
@@ -39,6 +40,8 @@ pub(super) struct FewLines {
 struct Lines {
     places: HashMap<Identifier, Few>,
     peers: HashMap<String, Few>,
+    /// When a line that names a setting was written: by its place, and what it is about.
+    said: HashMap<(Identifier, String), Instant>,
     /// How many a peer may cause, once the setting is known; `u32::MAX`: any number.
     of_peer: Option<u32>,
 }
@@ -49,7 +52,7 @@ struct Few {
     since: Option<Instant>,
     written: u32,
     left_out: u64,
-    /// What the last line of a place said, but for its values.
+    /// What the lines of a place that were left out said, but for their values.
     text: String,
 }
 
@@ -90,6 +93,24 @@ impl Few {
 }
 
 impl Lines {
+    /// Whether the line of this place that names a setting may be written at `now`: it was not
+    /// said of `about` within the minute.
+    fn allows_setting(&mut self, place: Identifier, about: String, now: Instant) -> bool {
+        let is_known =
+            self.said.len() < PEERS || self.said.contains_key(&(place.clone(), about.clone()));
+        let about = if is_known { about } else { OTHERS.to_owned() };
+        let said = self.said.entry((place, about));
+        let mut allows = false;
+        let written = said.or_insert_with(|| {
+            allows = true;
+            now
+        });
+        if now.duration_since(*written) >= WHILE {
+            (allows, *written) = (true, now);
+        }
+        allows
+    }
+
     /// Whether a line about `peer` may be written at `now`.
     fn allows_of_peer(&mut self, peer: String, now: Instant) -> bool {
         let is_known = self.peers.len() < PEERS || self.peers.contains_key(&peer);
@@ -107,6 +128,7 @@ impl Lines {
         });
         let told = places.chain(peers).collect();
         self.peers.retain(|_, few| !few.rests(now));
+        self.said.retain(|_, said| now.duration_since(*said) < WHILE);
         told
     }
 }
@@ -162,17 +184,17 @@ impl<S: Subscriber> Filter<S> for FewLines {
         if *metadata.level() > Level::INFO || metadata.target() == module_path!() {
             return true;
         }
-        let mut peer = PeerOf(None);
-        if metadata.fields().field("peer").is_some() {
-            event.record(&mut peer);
-        }
-        let (mut lines, now) = (self.lines(), Instant::now());
-        if peer.0.is_some_and(|peer| !lines.allows_of_peer(peer, now)) {
+        let mut about = About::default();
+        event.record(&mut about);
+        let (mut lines, now, place) = (self.lines(), Instant::now(), metadata.callsite());
+        let names_setting = metadata.fields().field("setting").is_some();
+        let is_new = !names_setting || lines.allows_setting(place.clone(), about.name(), now);
+        if is_new && about.peer.is_some_and(|peer| !lines.allows_of_peer(peer, now)) {
             return false;
         }
-        let place = lines.places.entry(metadata.callsite()).or_default();
-        let allows = place.allows(now, LINES);
-        if allows && place.written == LINES {
+        let place = lines.places.entry(place).or_default();
+        let allows = place.allows(now, if is_new { LINES } else { 0 });
+        if !allows && place.left_out == 1 {
             place.text.clear();
             event.record(&mut Text(&mut place.text));
         }
@@ -180,13 +202,27 @@ impl<S: Subscriber> Filter<S> for FewLines {
     }
 }
 
-/// Whose line it is: the address of the peer without its port, or its user.
-struct PeerOf(Option<String>);
+/// What a line is about.
+#[derive(Default)]
+struct About {
+    /// The address of the peer without its port, or its user.
+    peer: Option<String>,
+    /// The rest of what tells such lines apart.
+    more: String,
+}
 
-impl Visit for PeerOf {
+impl About {
+    fn name(&self) -> String {
+        format!("{}{}", self.peer.as_deref().unwrap_or_default(), self.more)
+    }
+}
+
+impl Visit for About {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "peer" {
-            self.0 = Some(origin(&format!("{value:?}")));
+        match field.name() {
+            "peer" => self.peer = Some(origin(&format!("{value:?}"))),
+            "setting" | "operation" => self.more = format!("{} {value:?}", self.more),
+            _ => {}
         }
     }
 }

@@ -6,23 +6,24 @@
 
 mod events;
 mod limits;
+mod of_orb;
 mod page;
 mod requests;
 
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use clap::{Arg, ArgMatches};
 use corbie::Orb;
-use corbie_event::EventServer;
-use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
+use super::channels::ChannelServer;
 use crate::failure::Failure;
 use events::Channels;
 pub(super) use limits::Limits;
+use of_orb::OfOrb;
 use requests::Requests;
 
 pub(super) fn argument() -> Arg {
@@ -61,8 +62,9 @@ impl Metrics {
     }
 
     /// Counts the channels of `server` as well.
-    pub(crate) fn add_events(&mut self, server: &Arc<EventServer>) {
-        self.registry.register_collector(Box::new(Channels(Arc::downgrade(server))));
+    pub(crate) fn add_events<S: ChannelServer + 'static>(&mut self, server: &Arc<S>) {
+        let weak: Weak<S> = Arc::downgrade(server);
+        self.registry.register_collector(Box::new(Channels(weak)));
     }
 
     /// Serves them from now on.
@@ -130,64 +132,5 @@ fn write_value(
     match kind {
         Kind::Counter => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
         Kind::Gauge => metric.encode_gauge(&i64::try_from(value).unwrap_or(i64::MAX)),
-    }
-}
-
-/// What the ORB holds.
-struct OfOrb(Orb);
-
-impl std::fmt::Debug for OfOrb {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OfOrb")
-    }
-}
-
-impl Collector for OfOrb {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let s = self.0.statistics();
-        let size = |octets: usize| octets as u64;
-        let samples: [Sample; 4] = [
-            (
-                "corbie_connections",
-                "Connections that peers have open",
-                Kind::Gauge,
-                size(s.connections.now),
-            ),
-            (
-                "corbie_memory_limit_octets",
-                "What peers may make the process hold",
-                Kind::Gauge,
-                size(s.memory.limit),
-            ),
-            (
-                "corbie_memory_refused",
-                "Times that memory was refused",
-                Kind::Counter,
-                s.memory.refused,
-            ),
-            (
-                "corbie_up",
-                "1 while the server takes requests",
-                Kind::Gauge,
-                u64::from(!self.0.is_shut_down()),
-            ),
-        ];
-        write_all(&mut encoder, &samples)?;
-        let purposes = [
-            ("reading", s.memory.reading),
-            ("sending", s.memory.sending),
-            ("services", s.memory.services),
-            ("waiting", s.memory.waiting),
-        ];
-        let held = purposes
-            .into_iter()
-            .map(|(purpose, octets)| (Some(("purpose", purpose)), size(octets)));
-        write(
-            &mut encoder,
-            "corbie_memory_octets",
-            "What peers make the process hold",
-            Kind::Gauge,
-            held,
-        )
     }
 }

@@ -5,19 +5,18 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use corbie_event::corbie_events::ConsumerCounters;
-use corbie_event::{Channel, EventServer};
+use super::channels::{ChannelServer, Consumer, Look};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_secs(60);
 
 /// Looks as long as the server is there.
-pub(crate) fn watch(server: &Arc<EventServer>) -> std::io::Result<()> {
-    let weak: Weak<EventServer> = Arc::downgrade(server);
+pub(crate) fn watch<S: ChannelServer + 'static>(server: &Arc<S>) -> std::io::Result<()> {
+    let weak: Weak<S> = Arc::downgrade(server);
     let look = move || {
         let (mut half_full, mut behind) = (Told::default(), Told::default());
         while let Some(server) = weak.upgrade() {
-            let channels = server.channels();
+            let channels = server.looks();
             if let Some(worst) = half_full.is_due().then(|| worst(&channels, false)).flatten() {
                 half_full.say(|| worst.half_full());
             }
@@ -48,20 +47,20 @@ impl Told {
 
 /// A consumer whose queue is too long.
 struct LongQueue<'c> {
-    channel: &'c Channel,
-    consumer: ConsumerCounters,
+    channel: &'c Look,
+    consumer: Consumer,
     most: u64,
 }
 
 impl LongQueue<'_> {
     fn half_full(&self) {
-        let (channel, consumer) = (self.channel.name(), self.consumer.id);
+        let (channel, consumer) = (&*self.channel.name, self.consumer.id);
         let (queued, most, setting) = (self.consumer.queued, self.most, "queue_events");
         tracing::warn!(channel, consumer, queued, most, setting, "a queue is half full or more");
     }
 
     fn behind(&self) {
-        let (channel, consumer) = (self.channel.name(), self.consumer.id);
+        let (channel, consumer) = (&*self.channel.name, self.consumer.id);
         let (queued, setting) = (self.consumer.queued, "retain_octets");
         let why = "a consumer falls behind: what it does not take in time is dropped from the log";
         tracing::warn!(channel, consumer, queued, setting, "{why}");
@@ -70,12 +69,12 @@ impl LongQueue<'_> {
 
 /// The longest queue that is at least half full; of durable channels, that has more than fits into
 /// it, so that the rest is read from the log.
-fn worst(channels: &[Arc<Channel>], durable: bool) -> Option<LongQueue<'_>> {
-    let kind = channels.iter().filter(|channel| channel.qos().durable.is_some() == durable);
+fn worst(channels: &[Look], durable: bool) -> Option<LongQueue<'_>> {
+    let kind = channels.iter().filter(|channel| channel.qos.durable.is_some() == durable);
     let queues = kind.flat_map(|channel| {
-        let most = channel.qos().queue_events as u64;
-        let consumers = channel.statistics().consumers.into_iter();
-        consumers.map(move |consumer| LongQueue { channel, consumer, most })
+        let most = channel.qos.queue_events as u64;
+        let consumers = channel.consumers.iter();
+        consumers.map(move |consumer| LongQueue { channel, consumer: *consumer, most })
     });
     let least = |most: u64| if durable { most + 1 } else { most.div_ceil(2) };
     let long = queues.filter(|queue| queue.consumer.queued >= least(queue.most));

@@ -25,7 +25,12 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one on a port that the system chooses.
     pub(crate) fn start() -> Self {
-        let orb = Orb::init(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]).expect("an ORB");
+        Self::start_with(&["-ORBListenEndpoints", "iiop://127.0.0.1:0"])
+    }
+
+    /// Starts one with these settings.
+    pub(crate) fn start_with(settings: &[&str]) -> Self {
+        let orb = Orb::init(settings.iter().copied()).expect("an ORB");
         let poa = orb.root_poa().expect("a root POA");
         poa.the_poa_manager().activate().expect("an active manager");
         let (sender, told) = mpsc::channel();
@@ -42,7 +47,9 @@ impl Server {
 
     /// The port that it listens on.
     pub(crate) fn port(&self) -> u16 {
-        self.orb.listen_addresses().first().expect("an address").port()
+        let endpoint = self.orb.listen_endpoints().first().expect("an endpoint").to_string();
+        let (_, port) = endpoint.rsplit_once(':').expect("a port");
+        port.parse().expect("a number")
     }
 
     /// Makes the object known as `corbaloc::host:port/Echo`.

@@ -5,6 +5,7 @@
 //! turn has its connection read no further, as responses that are due do (`due_responses`).
 
 use crate::Orb;
+use crate::server::request::peer_of;
 use crate::server::{ServerConnection, due_responses};
 use corbie_types::{SystemException, minor};
 use std::sync::Arc;
@@ -67,7 +68,7 @@ impl Charge {
         let too_large = all.saturating_add(octets) > settings.held_octets_max;
         if requests >= settings.held_requests_max || too_large {
             let key = if too_large { "held_octets_max" } else { "held_requests_max" };
-            return Err(full(key));
+            return Err(full(key, charge.connection.as_deref()));
         }
         Ok(charge)
     }
@@ -117,7 +118,9 @@ impl Drop for Charge {
 }
 
 #[cold]
-fn full(key: &str) -> SystemException {
+fn full(key: &'static str, connection: Option<&ServerConnection>) -> SystemException {
+    let (peer, setting) = (peer_of(connection), key);
+    tracing::warn!(%peer, setting, "a request was refused: a POA manager holds as many as may be");
     minor::TRANSIENT_REQUEST_DISCARDED.no(format!(
         "the POA manager holds requests, and as many wait as {key} allows: try again when the \
              server has activated it"

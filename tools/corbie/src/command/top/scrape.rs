@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Octets of a page that are read.
-const PAGE_MAX: u64 = 16 << 20;
+const PAGE_MAX: usize = 16 << 20;
 
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,12 +41,25 @@ pub(super) fn fetch(place: &str) -> Result<Page, Failure> {
 fn ask(place: &str) -> io::Result<String> {
     let address = place.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     write!(stream, "GET /metrics HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.take(PAGE_MAX).read_to_string(&mut answer)?;
-    Ok(answer)
+    let (mut answer, mut octets) = (Vec::new(), [0; 16 << 10]);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut octets)? {
+            0 => break,
+            count => answer.extend_from_slice(octets.get(..count).unwrap_or_default()),
+        }
+        if answer.len() > PAGE_MAX {
+            return Err(io::Error::other("the page is too long"));
+        }
+    }
+    String::from_utf8(answer).map_err(io::Error::other)
 }
 
 impl Page {

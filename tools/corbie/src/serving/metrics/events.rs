@@ -4,17 +4,16 @@
 use std::fmt;
 use std::sync::Weak;
 
-use corbie_event::EventServer;
-use corbie_event::corbie_events::ChannelStatistics;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
+use super::super::channels::{ChannelServer, Look};
 use super::{Kind, Sample, write};
 
 /// Channels with a name of their own among the metrics; clients make channels.
 const CHANNELS_MAX: usize = 200;
 
-pub(super) struct Channels(pub(super) Weak<EventServer>);
+pub(super) struct Channels(pub(super) Weak<dyn ChannelServer>);
 
 impl fmt::Debug for Channels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +21,7 @@ impl fmt::Debug for Channels {
     }
 }
 
-type OfChannel = (&'static str, &'static str, Kind, fn(&ChannelStatistics) -> u64);
+type OfChannel = (&'static str, &'static str, Kind, fn(&Look) -> u64);
 
 const OF_CHANNELS: [OfChannel; 9] = [
     ("corbie_event_received", "Events that came to the channel", Kind::Counter, |s| s.received),
@@ -44,27 +43,23 @@ const OF_CHANNELS: [OfChannel; 9] = [
     ("corbie_event_consumers", "Consumers that are connected", Kind::Gauge, |s| {
         s.consumers.len() as u64
     }),
-    ("corbie_event_suppliers", "Suppliers that are connected", Kind::Gauge, |s| s.suppliers.into()),
+    ("corbie_event_suppliers", "Suppliers that are connected", Kind::Gauge, |s| s.suppliers),
     ("corbie_event_log_octets", "Octets of the log of a durable channel", Kind::Gauge, |s| {
-        s.kept_octets
+        s.log_octets
     }),
 ];
 
 impl Collector for Channels {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let Some(server) = self.0.upgrade() else { return Ok(()) };
-        let mut channels = server.channels();
-        channels.truncate(CHANNELS_MAX);
-        let all: Vec<_> = channels
-            .iter()
-            .map(|channel| (channel.name().to_owned(), channel.statistics()))
-            .collect();
+        let mut all = server.looks();
+        all.truncate(CHANNELS_MAX);
         for (name, help, kind, value) in OF_CHANNELS {
-            let labelled = all.iter().map(|(channel, s)| (Some(("channel", &**channel)), value(s)));
+            let labelled = all.iter().map(|look| (Some(("channel", &*look.name)), value(look)));
             write(&mut encoder, name, help, kind, labelled)?;
         }
-        let s = server.statistics();
-        let of_server: [Sample; 5] = [
+        let s = server.totals();
+        let of_server: [Sample; 6] = [
             (
                 "corbie_event_queued_octets",
                 "Memory that waits in all queues",
@@ -89,6 +84,12 @@ impl Collector for Channels {
                 "Pulls that were not let wait",
                 Kind::Counter,
                 s.refused_pulls,
+            ),
+            (
+                "corbie_event_refused_proxies",
+                "Proxies that were refused, since there were too many",
+                Kind::Counter,
+                s.refused_proxies,
             ),
         ];
         super::write_all(&mut encoder, &of_server)

@@ -21,12 +21,16 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     let answer_all = move || {
         for stream in listener.incoming() {
-            match stream.and_then(|stream| answer(stream, &page)) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
-                    std::thread::sleep(PAUSE)
+            match stream {
+                Ok(stream) => {
+                    if let Err(error) = answer(stream, &page) {
+                        tracing::debug!(%error, "a client of metrics got no page");
+                    }
                 }
-                Err(error) => tracing::debug!(%error, "a client of metrics got no page"),
+                Err(error) => {
+                    tracing::debug!(%error, "a client of metrics was not accepted");
+                    std::thread::sleep(PAUSE);
+                }
             }
         }
     };
@@ -44,9 +48,25 @@ fn answer(mut stream: TcpStream, page: &dyn Fn() -> String) -> io::Result<()> {
         "HTTP/1.1 {status}\r\nContent-Type: {TYPE}\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n"
     );
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
+    let deadline = Instant::now() + PATIENCE;
+    write_until(&mut stream, head.as_bytes(), deadline)?;
+    write_until(&mut stream, body.as_bytes(), deadline)
+}
+
+/// Writes all of it before `deadline`, however small the pieces are that the client takes.
+fn write_until(stream: &mut TcpStream, mut octets: &[u8], deadline: Instant) -> io::Result<()> {
+    while !octets.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(left))?;
+        match stream.write(octets)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => octets = octets.get(count..).unwrap_or_default(),
+        }
+    }
+    Ok(())
 }
 
 /// The path of a GET request; `None` when it is something else.
@@ -73,4 +93,34 @@ fn path(stream: &mut TcpStream) -> io::Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_reads_slowly_is_let_go() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
+        let (mut server, _) = listener.accept().expect("accepted");
+        // Takes a little now and then, so that no single write is late.
+        let mut reader = client.try_clone().expect("the same socket");
+        let reading = std::thread::spawn(move || {
+            let mut octets = [0; 512];
+            while reader.read(&mut octets).is_ok_and(|count| count > 0) {
+                // tidy: sleep: the client is slow; that is what is being tested
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let begin = Instant::now();
+        let page = vec![b'x'; 64 << 20];
+        let written = write_until(&mut server, &page, begin + Duration::from_millis(100));
+        let kind = written.expect_err("it is too much for the time").kind();
+        assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind}");
+        assert!(begin.elapsed() < PATIENCE);
+        drop(server);
+        client.shutdown(std::net::Shutdown::Both).expect("shut down");
+        reading.join().expect("no panic");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use corbie::interceptor::{AnsweredRequest, Outcome, RequestState, ServerInterceptor};
-use corbie::{ServerRequest, SystemException, SystemExceptionKind};
+use corbie::{ServerRequest, SystemException};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -15,6 +15,8 @@ use prometheus_client::registry::Registry;
 
 /// Names of operations come from peers: the others are one.
 const OPERATIONS_MAX: usize = 200;
+/// Longer names are not kept.
+const OPERATION_OCTETS_MAX: usize = 64;
 const OTHERS: &str = "(other)";
 
 /// From 20 µs to 20 s.
@@ -52,12 +54,12 @@ impl Requests {
 
     /// The name by which an operation is counted.
     fn name(&self, operation: &str, outcome: &Outcome<'_>) -> String {
-        let is_unknown = matches!(outcome, Outcome::SystemException(exception)
-            if matches!(exception.kind, SystemExceptionKind::BadOperation
-                | SystemExceptionKind::ObjectNotExist));
+        // A servant has done it: so there is such an operation.
+        let is_done = matches!(outcome, Outcome::Results | Outcome::UserException(_));
         let mut known = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.contains(operation) {
-            if is_unknown || known.len() >= OPERATIONS_MAX {
+            let has_name = is_done && operation.len() <= OPERATION_OCTETS_MAX;
+            if !has_name || known.len() >= OPERATIONS_MAX {
                 return OTHERS.to_owned();
             }
             known.insert(operation.to_owned());
@@ -89,5 +91,27 @@ impl ServerInterceptor for Requests {
         }
         let labels = vec![("operation", name), ("outcome", outcome.to_owned())];
         self.requests.get_or_create(&labels).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corbie::minor;
+
+    #[test]
+    fn only_operations_that_were_done_have_names_of_their_own() {
+        let requests = Requests::register(&mut Registry::default());
+        let late = minor::TIMEOUT_CALL.no("too late");
+        let failed = Outcome::SystemException(&late);
+        assert_eq!(requests.name("push", &failed), OTHERS);
+        assert_eq!(requests.name("push", &Outcome::Results), "push");
+        assert_eq!(requests.name("push", &failed), "push");
+        let long = "x".repeat(OPERATION_OCTETS_MAX + 1);
+        assert_eq!(requests.name(&long, &Outcome::Results), OTHERS);
+        for number in 0..2 * OPERATIONS_MAX {
+            requests.name(&number.to_string(), &Outcome::UserException("IDL:X:1.0"));
+        }
+        assert_eq!(requests.operations.lock().expect("no panic").len(), OPERATIONS_MAX);
     }
 }
