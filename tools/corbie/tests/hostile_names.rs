@@ -179,12 +179,12 @@ fn a_peer_whose_process_cannot_be_seen_is_served_and_named_as_such() {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("util-linux has `unshare`");
     let (output, errors) = (process.stdout.take(), process.stderr.take());
+    let _server = Server::of(process);
     let mut log = BufReader::new(errors.expect("piped")).lines();
     let first = BufReader::new(output.expect("piped")).lines().next();
     let Some(Ok(reference)) = first else {
         return say_missing("a name space of processes (`unshare --pid`, as root)");
     };
-    let _server = Server::of(process);
     let listed = corbie(&["naming", "list", "-n", &reference]);
     assert_eq!(listed.status, 0, "{listed:?}");
     let parts = ["connection accepted", "of user", "that cannot be seen from here"];
