@@ -179,3 +179,15 @@ fn what_access_rules_refuse_is_an_audit_line_and_files_are_read_again_at_a_hangu
     let left_out = "left_out=2 line=\"a call was refused";
     assert!(log.iter().any(|line| line.contains(left_out)), "{log:?}");
 }
+
+#[test]
+fn a_server_that_listens_beyond_its_machine_without_tls_says_so_at_the_start() {
+    let warnings = |listen: &str| {
+        let served = Served::start(&["events", "serve", "--listen", listen]);
+        served.signal(Signal::TERM);
+        let (_, log) = served.ends();
+        log.iter().filter(|line| line.contains("listens beyond this machine without TLS")).count()
+    };
+    assert_eq!(warnings("0.0.0.0:0"), 1);
+    assert_eq!(warnings("127.0.0.1:0"), 0);
+}
