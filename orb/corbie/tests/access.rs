@@ -13,7 +13,7 @@ use corbie::{
     CompletionStatus, Cookie, DynamicImplementation, DynamicServant, DynamicServerRequest,
     IdAssignment, Lifespan, NvList, Object, ObjectId, Operation, Orb, Poa, PoaPolicy,
     RequestProcessing, Servant, ServantLocator, ServantManager, ServantRefusal, ServantRetention,
-    SystemException, minor,
+    SystemException, SystemExceptionKind, minor,
 };
 use corbie_testkit::CapturedLog;
 use corbie_testkit::servers::ScratchFolder;
@@ -103,6 +103,45 @@ fn names_of_objects_are_bound_names_poas_with_ids_and_keys() {
     assert_eq!(only("desk/*"), (false, true));
     assert_eq!(only("desk"), (false, false));
     assert_eq!(only("*"), (true, true));
+    server.shutdown(true);
+    client.shutdown(true);
+}
+
+/// The reference of an object by its key, as a peer may make one up.
+fn by_key(client: &Orb, port: u16, key: &[u8]) -> Echo {
+    let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
+    Echo(client.string_to_object(&format!("corbaloc::127.0.0.1:{port}/{key}")).unwrap())
+}
+
+#[test]
+fn a_made_up_key_leads_nowhere_but_where_its_name_says() {
+    let (server, _echo, _noted) = serve(&[]);
+    let poa = server.root_poa().unwrap();
+    let policies = [PoaPolicy::from(Lifespan::Persistent), IdAssignment::UserId.into()];
+    let made = ["public", "secret"].map(|name| {
+        let poa = poa.create_poa(name, Some(&poa.the_poa_manager()), &policies).unwrap();
+        poa.activate_with_id("one", EchoServant::new().0).unwrap()
+    });
+    poa.find_poa("public", false).unwrap().deactivate_object(&ObjectId::from("one")).unwrap();
+    let port = server.listen_addresses()[0].port();
+    let client = loopback_orb(&[]);
+    let secret = made[1].0.object_key().unwrap();
+    let at = secret.windows(6).position(|octets| octets == b"secret").unwrap();
+    let (hint, names) = secret.split_at(at);
+    // The hint leads to `secret`, the path says `public`.
+    let forged = [hint, b"public", &names[6..]].concat();
+    server.set_access(AccessRules::none().allow(anyone().objects(["public/*"])));
+    assert_refused(by_key(&client, port, &secret).double(1));
+    let exception = by_key(&client, port, &forged).double(1).unwrap_err();
+    assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist, "{exception}");
+    // Octets of the hint are no name.
+    let mut renamed = secret.clone();
+    renamed[2..18].fill(b'x');
+    assert_refused(by_key(&client, port, &renamed).double(1));
+    server.set_access(AccessRules::none().allow(anyone().objects(["*xxxx*"])));
+    assert_refused(by_key(&client, port, &renamed).double(1));
+    server.set_access(AccessRules::none().allow(anyone().objects(["secret/*"])));
+    assert_eq!(by_key(&client, port, &secret).double(1).unwrap(), 2);
     server.shutdown(true);
     client.shutdown(true);
 }

@@ -134,6 +134,7 @@ fn check_call(
 #[cold]
 fn refused(connection: &ServerConnection, called: &Called<'_>, operation: &str) -> SystemException {
     let (peer, object) = (connection.link().identity(), called.name());
+    let operation = shortened(operation);
     tracing::warn!(
         %peer,
         operation,
@@ -158,12 +159,24 @@ impl Called<'_> {
         let mut name = None;
         if let Some(adapter) = self.server.adapter.get() {
             adapter.name(self.object_key, &mut |path, id| {
-                let octets: Vec<u8> = octets(path, id).collect();
-                name = Some(octets.escape_ascii().to_string());
+                name = Some(escaped(octets(path, id)));
             });
         }
-        name.unwrap_or_else(|| self.object_key.escape_ascii().to_string())
+        name.unwrap_or_else(|| escaped(self.object_key.iter().copied()))
     }
+}
+
+/// What a log and an exception show of a name or key: a refused call costs no multiple of its
+/// octets.
+const SHOWN_OCTETS: usize = 128;
+
+fn escaped(octets: impl Iterator<Item = u8>) -> String {
+    let shown: Vec<u8> = octets.take(SHOWN_OCTETS).collect();
+    shown.escape_ascii().to_string()
+}
+
+fn shortened(operation: &str) -> &str {
+    &operation[..operation.floor_char_boundary(SHOWN_OCTETS)]
 }
 
 /// The name of an object in its POA: `POA/POA/ID`.
@@ -173,14 +186,15 @@ fn octets<'n>(path: &'n [u8], id: &'n [u8]) -> impl Iterator<Item = u8> + Clone 
 
 impl CalledObject for Called<'_> {
     fn has_name(&self, pattern: &Pattern) -> bool {
-        if pattern.matches(self.object_key.iter().copied()) {
-            return true;
-        }
-        let Some(adapter) = self.server.adapter.get() else { return false };
-        let mut is_it = false;
-        adapter.name(self.object_key, &mut |path, id| is_it = pattern.matches(octets(path, id)));
+        let as_key = || pattern.matches(self.object_key.iter().copied());
+        let Some(adapter) = self.server.adapter.get() else { return as_key() };
+        let mut is_name = None;
+        adapter.name(self.object_key, &mut |path, id| {
+            is_name = Some(pattern.matches(octets(path, id)));
+        });
         let is_ours = |key: &[u8]| adapter.are_of_one_object(key, self.object_key);
-        is_it
+        // A key of the adapter's has octets that the peer may choose, beside path and id.
+        is_name.unwrap_or_else(as_key)
             || self
                 .server
                 .object_keys

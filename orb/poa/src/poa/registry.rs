@@ -113,15 +113,18 @@ impl Registry {
     /// else by the whole path.
     #[inline]
     pub(crate) fn persistent_place(&self, hint: Option<KeyHint>, path: &[u8]) -> Option<SlotName> {
-        let by_hint = hint.and_then(|hint| self.hinted(hint));
+        let by_hint = hint.and_then(|hint| self.hinted(hint, path));
         by_hint.or_else(|| self.read().persistent.get(path).copied())
     }
 
-    /// The place that the hint of a persistent key means, if the same POA is there still.
+    /// The place that the hint of a persistent key means, if the same POA is there still. A peer
+    /// chooses the hint and the path: where they differ the path decides, as for access rules.
     #[inline]
-    fn hinted(&self, hint: KeyHint) -> Option<SlotName> {
+    fn hinted(&self, hint: KeyHint, path: &[u8]) -> Option<SlotName> {
         let poa = self.places.get(hint.poa_index)?;
-        let is_it = |poa: &&PoaInner| poa.path_hash == hint.path_hash && poa.is_published();
+        let is_it = |poa: &&PoaInner| {
+            poa.path_hash == hint.path_hash && poa.is_published() && poa.path() == path
+        };
         poa.as_deref().filter(is_it).map(PoaInner::place)
     }
 
