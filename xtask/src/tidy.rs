@@ -197,7 +197,7 @@ mod tests {
         let found = check(Project::of_texts(&[
             (specification::PAGE, &specification),
             ("ARCHITECTURE.md", map),
-            ("SECURITY.md", "| promise | shown by |\n|-|-|\n"),
+            ("SECURITY.md", "| boundary | outside |\n|-|-|\n\n| promise | shown by |\n|-|-|\n"),
             ("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
             ("a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("a/src/lib.rs", "//! One.\n//! Two.\n"),

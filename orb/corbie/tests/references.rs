@@ -109,7 +109,7 @@ fn initial_references_come_from_every_source() {
         let object = client.string_to_object(&format!("corbaloc:rir:/{name}")).unwrap();
         assert_eq!(Echo(object).double(9).unwrap(), 18, "{name}");
     }
-    let own = ["ORBPolicyManager", "POACurrent", "PolicyCurrent", "RootPOA"];
+    let own = ["ORBPolicyManager", "PICurrent", "POACurrent", "PolicyCurrent", "RootPOA"];
     assert_eq!(client.list_initial_services(), [&["Given", "Here", "Mine"][..], &own].concat());
     for taken in own.into_iter().chain(["Mine", ""]) {
         let refused = client.register_initial_reference(taken, &echo.0).unwrap_err();
