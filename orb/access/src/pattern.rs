@@ -35,6 +35,20 @@ impl Pattern {
 
     /// Whether it stands for `text`. Takes at most as many steps as both have octets, multiplied.
     pub fn matches(&self, text: impl Iterator<Item = u8> + Clone) -> bool {
+        self.matches_by(text, |wanted, octet| wanted == octet)
+    }
+
+    /// As [`Pattern::matches`], but upper and lower case of ASCII are the same: for the names of
+    /// hosts and of subjects.
+    pub fn matches_any_case(&self, text: impl Iterator<Item = u8> + Clone) -> bool {
+        self.matches_by(text, |wanted, octet| wanted.eq_ignore_ascii_case(octet))
+    }
+
+    fn matches_by(
+        &self,
+        text: impl Iterator<Item = u8> + Clone,
+        is_same: impl Fn(&u8, &u8) -> bool,
+    ) -> bool {
         let (pattern, mut text) = (self.0.as_bytes(), text);
         let mut at = 0;
         // After the last `*`: where the pattern goes on, and what the star has not taken yet.
@@ -47,7 +61,7 @@ impl Pattern {
                     star = Some((at, text.clone()));
                 }
                 (None, None) => return true,
-                (Some(wanted), Some(octet)) if *wanted == octet => at += 1,
+                (Some(wanted), Some(octet)) if is_same(wanted, &octet) => at += 1,
                 _ => {
                     let Some((after, rest)) = &mut star else { return false };
                     if rest.next().is_none() {

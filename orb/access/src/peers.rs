@@ -101,7 +101,7 @@ impl Peers {
     }
 
     /// Only those whose certificate has this subject (`CN=a,O=b`, RFC 4514) or alternative name;
-    /// `*` stands for anything. Called again: or that.
+    /// `*` stands for anything, upper and lower case are the same. Called again: or that.
     #[must_use]
     pub fn certificate(mut self, name: impl Into<Pattern>) -> Self {
         self.certificates.push(name.into());
@@ -146,7 +146,9 @@ impl Peers {
         let is_named = |pattern: &Pattern| {
             peer.certificate.as_ref().is_some_and(|certificate| {
                 let names = certificate.names.iter().map(String::as_str);
-                names.chain([&*certificate.subject]).any(|name| pattern.matches(name.bytes()))
+                names
+                    .chain([&*certificate.subject])
+                    .any(|name| pattern.matches_any_case(name.bytes()))
             })
         };
         let is_user =

@@ -80,9 +80,19 @@ impl Rule {
     }
 }
 
-/// Whether every object answers `operation` itself. `_get_` and `_set_` are those of attributes.
+/// Whether every object answers `operation` itself. By name, since a servant that forwards gets all
+/// operations, also such as only begin with an underscore.
 fn is_question(operation: &str) -> bool {
-    operation.starts_with('_') && !operation.starts_with("_get_") && !operation.starts_with("_set_")
+    const QUESTIONS: [&str; 7] = [
+        "_component",
+        "_domain_managers",
+        "_interface",
+        "_is_a",
+        "_non_existent",
+        "_not_existent",
+        "_repository_id",
+    ];
+    QUESTIONS.contains(&operation)
 }
 
 /// The object that is called, as rules see it.

@@ -53,14 +53,17 @@ fn the_worked_examples_of_the_book_mean_what_it_says() {
     let office = tcp("10.1.2.3:4");
     assert!(may(names, &office, "resolve", context()) && may(names, &office, "_is_a", context()));
     assert!(!may(names, &office, "unbind", context()));
+    assert!(!may(names, &office, "_anything", context()), "no question that every object answers");
     assert!(!may(names, &tcp("10.1.66.1:4"), "resolve", context()), "the guests' network");
     assert!(may(names, &tcp("127.0.0.1:4"), "unbind", context()));
     assert!(!may(names, &tcp("192.0.2.1:4"), "resolve", context()));
 
     let feed = certified("192.0.2.1:4", "CN=feed,O=Example Bank", "feed.bank.example");
+    let loud = certified("192.0.2.1:4", "CN=FEED,O=Example Bank", "Feed.Bank.Example");
     let desk = certified("192.0.2.2:4", "CN=d7,O=Example Bank", "d7.desks.bank.example");
     let channel = || Object("EventServer/prices", CHANNEL);
     assert!(may(desks, &feed, "for_suppliers", channel()));
+    assert!(may(desks, &loud, "for_suppliers", channel()), "upper and lower case are the same");
     assert!(may(desks, &desk, "for_consumers", channel()));
     assert!(!may(desks, &desk, "for_suppliers", channel()));
     assert!(!may(desks, &feed, "destroy", channel()));

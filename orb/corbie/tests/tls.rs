@@ -117,6 +117,10 @@ fn clients_that_cannot_prove_what_they_are_are_refused_in_words() {
         (&of(Validity::Over), ["has expired", "renew"]),
         (&stranger, ["does not trust the authority", "certificate"]),
         (&revoked, ["was revoked", "get another"]),
+        (
+            &site.authority.issue_unreadable("a client"),
+            ["does not take this process", "its log says why"],
+        ),
     ] {
         let arguments = site.folder.arguments("client", certificate, &site.authority);
         let client = orb(&arguments, &[]);

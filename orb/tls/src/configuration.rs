@@ -6,7 +6,7 @@
 
 use crate::files::{Contents, Files, Stamps};
 use crate::identity;
-use crate::verifier::AnyHost;
+use crate::verifier::{AnyHost, Readable};
 use corbie_settings::{Settings, TlsClients};
 use corbie_threads::lock::{Guard, Ranked, rank};
 use rustls::client::{Resumption, WebPkiServerVerifier};
@@ -257,26 +257,25 @@ fn server(
     let builder = ServerConfig::builder_with_provider(Arc::clone(provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let builder =
-        match roots.filter(|_| clients != TlsClients::None) {
-            None => builder.with_no_client_auth(),
-            Some(roots) => {
-                let verifier = WebPkiClientVerifier::builder_with_provider(
-                    Arc::clone(roots),
-                    Arc::clone(provider),
-                )
-                .with_crls(read.revoked.iter().cloned())
-                .enforce_revocation_expiration();
-                let verifier = match clients {
-                    TlsClients::Requested => verifier.allow_unauthenticated(),
-                    _ => verifier,
-                };
-                let verifier = verifier.build();
-                builder.with_client_cert_verifier(verifier.map_err(|error| {
-                    format!("tls_trust or tls_revocation cannot be used: {error}")
-                })?)
-            }
-        };
+    let builder = match roots.filter(|_| clients != TlsClients::None) {
+        None => builder.with_no_client_auth(),
+        Some(roots) => {
+            let verifier = WebPkiClientVerifier::builder_with_provider(
+                Arc::clone(roots),
+                Arc::clone(provider),
+            )
+            .with_crls(read.revoked.iter().cloned())
+            .enforce_revocation_expiration();
+            let verifier = match clients {
+                TlsClients::Requested => verifier.allow_unauthenticated(),
+                _ => verifier,
+            };
+            let verifier = verifier
+                .build()
+                .map_err(|error| format!("tls_trust or tls_revocation cannot be used: {error}"))?;
+            builder.with_client_cert_verifier(Arc::new(Readable(verifier)))
+        }
+    };
     let Some((chain, key)) = &read.own else { return Err("there is no certificate".to_owned()) };
     let mut config = builder.with_single_cert(chain.clone(), key.clone_key()).map_err(unusable)?;
     config.session_storage = Arc::new(NoServerSessionStorage {});

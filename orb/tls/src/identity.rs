@@ -11,14 +11,14 @@ use x509_cert::der::Decode;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-/// What the certificate that a peer has proven to own says; `None`: it cannot be read, though
-/// `rustls` could.
+/// What the certificate that a peer has proven to own says; `None`: it cannot be read, or its
+/// alternative names cannot, though `rustls` takes it.
 pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<PeerCertificate> {
     let certificate = Certificate::from_der(certificate).ok()?.tbs_certificate;
     let subject = certificate.subject.to_string();
-    let names = match certificate.get::<SubjectAltName>() {
-        Ok(Some((_, names))) => names.0.iter().filter_map(name).collect(),
-        _ => Vec::new(),
+    let names = match certificate.get::<SubjectAltName>().ok()? {
+        Some((_, names)) => names.0.iter().filter_map(name).collect(),
+        None => Vec::new(),
     };
     Some(PeerCertificate { subject, names })
 }

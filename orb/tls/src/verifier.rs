@@ -1,11 +1,14 @@
-//! Judges the certificates of servers where `tls_any_host` is on: as `rustls` does, but for the
-//! name.
+//! Judges certificates as `rustls` does, but for two things: where `tls_any_host` is on the name of
+//! a server's is not looked at, and a client's has to be readable.
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::Arc;
+
+use crate::identity;
 
 /// Takes a certificate of a trusted authority for any host.
 #[derive(Debug)]
@@ -30,6 +33,59 @@ impl ServerCertVerifier for AnyHost {
             )) => Ok(ServerCertVerified::assertion()),
             judged => judged,
         }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+/// Refuses what access rules could not read: a rule that refuses by a name would not hold for it.
+#[derive(Debug)]
+pub(crate) struct Readable(pub(crate) Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for Readable {
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let judged = self.0.verify_client_cert(end_entity, intermediates, now)?;
+        match identity::of(end_entity) {
+            Some(_) => Ok(judged),
+            None => Err(CertificateError::BadEncoding.into()),
+        }
+    }
+
+    fn offer_client_auth(&self) -> bool {
+        self.0.offer_client_auth()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        self.0.client_auth_mandatory()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
     }
 
     fn verify_tls12_signature(

@@ -3,9 +3,9 @@
 
 use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKeyChain};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
-    RevokedCertParams, SerialNumber, date_time_ymd,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer,
+    CustomExtension, DnType, ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevocationReason, RevokedCertParams, SerialNumber, date_time_ymd,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,12 +74,34 @@ impl Authority {
     /// # Panics
     /// When it cannot be made.
     pub fn issue_for(&self, subject: &str, hosts: &[&str], validity: Validity) -> Issued {
+        self.issue_with(subject, hosts, validity, vec![])
+    }
+
+    /// A certificate whose list of alternative names has something else in it.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn issue_unreadable(&self, subject: &str) -> Issued {
+        const ALTERNATIVE_NAMES: [u64; 4] = [2, 5, 29, 17];
+        let list_of_null = vec![0x30, 2, 5, 0];
+        let names = CustomExtension::from_oid_content(&ALTERNATIVE_NAMES, list_of_null);
+        self.issue_with(subject, &[], Validity::Long, vec![names])
+    }
+
+    fn issue_with(
+        &self,
+        subject: &str,
+        hosts: &[&str],
+        validity: Validity,
+        extensions: Vec<CustomExtension>,
+    ) -> Issued {
         let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(hosts).expect("host names");
         params.distinguished_name.push(DnType::CommonName, subject);
         params.distinguished_name.push(DnType::OrganizationName, "Corbie");
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.custom_extensions = extensions;
         params.use_authority_key_identifier_extension = true;
         let serial = NEXT.fetch_add(1, Ordering::Relaxed);
         params.serial_number = Some(SerialNumber::from(serial));
