@@ -41,10 +41,7 @@ pub(crate) fn stop(orb: &Orb, patience: Option<Duration>) {
         wait_for_upcalls(server, deadline);
         last_answers = deadline.max(Instant::now() + FAREWELL).min(Instant::now() + LAST_ANSWERS);
     }
-    use Reason::{ForMainThread, ForServant, ForTurn, UntilActive};
-    for reason in [UntilActive, ForServant, ForTurn, ForMainThread] {
-        server.held_queues.give_up(reason);
-    }
+    server.held_queues.give_up_all();
     for connection in &connections {
         connection.close_when_served();
     }

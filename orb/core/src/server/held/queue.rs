@@ -6,6 +6,7 @@
 //! that the owner knows when it may let later requests pass by the queue again.
 
 use super::HeldRequest;
+use super::request::given_up;
 use super::runner::Registered;
 use crate::Orb;
 use crate::handles::OrbInner;
@@ -170,6 +171,12 @@ impl Shared {
             } else {
                 state.queue.push_back(held);
             }
+        }
+        // The end of the ORB refuses what it finds here; what came after that is refused by the
+        // thread that put it in.
+        let is_over = |orb: Orb| orb.server().held_queues.are_given_up.load(Ordering::Acquire);
+        if self.orb().is_none_or(is_over) {
+            return self.refuse(&given_up());
         }
         self.wake();
     }

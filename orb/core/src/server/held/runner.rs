@@ -177,6 +177,8 @@ pub(crate) struct Queues {
     all: Ranked<rank::Registry, Vec<Weak<Shared>>>,
     /// Whether a request waits until its client takes replies.
     pub(super) wait_for_room: AtomicBool,
+    /// Whether the ORB has ended: what is put in from now on has nothing to wait for.
+    pub(super) are_given_up: AtomicBool,
 }
 
 impl Queues {
@@ -193,6 +195,15 @@ impl Queues {
 }
 
 impl Queues {
+    /// Refuses all that waits, and what a thread is about to put in: none of it will be served.
+    pub(crate) fn give_up_all(&self) {
+        use Reason::{ForMainThread, ForServant, ForTurn, UntilActive};
+        self.are_given_up.store(true, Ordering::Release);
+        for reason in [UntilActive, ForServant, ForTurn, ForMainThread] {
+            self.give_up(reason);
+        }
+    }
+
     /// Refuses what waits for `reason`: it will not be served any more.
     pub(crate) fn give_up(&self, reason: Reason) {
         for queue in self.all().into_iter().filter(|queue| queue.reason == reason) {
