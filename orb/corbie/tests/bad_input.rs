@@ -457,7 +457,10 @@ fn a_peer_that_never_reads_is_ended_by_the_message_timeout() {
         // It is looked once a second, however long the time is: of the minute that is the default,
         // three seconds are 5 %.
         let took = begun.elapsed();
-        assert!(took >= SAID && took < SAID + Duration::from_secs(3), "{strategy}: {took:?}");
+        assert!(took < SAID + Duration::from_secs(3), "{strategy}: {took:?}");
+        // Peers of a unix-domain socket have one name, so the line may be of another strategy.
+        let is_its_own = !address.contains("unix");
+        assert!(!is_its_own || took >= SAID, "{strategy}: {took:?}, {line:?}");
         scene.still_serves();
     });
 }

@@ -226,26 +226,27 @@ impl<'a> Invocation<'_, 'a> {
                 target.pool.shared(orb, clock, Lease::Shared, opening)?
             }
         };
-        self.put_over(&connection, target, ior, clock, Wish::Wait)
+        self.put_over(&connection, (target, ior), clock, Wish::Wait, false)
     }
 
-    /// Writes the oneway and gives it to `connection`.
+    /// Writes the oneway and gives it to `connection`. `again`: it names the code sets, as it did
+    /// when its arguments were kept, which fit at their place only.
     ///
     /// # Errors
     /// As [`Invocation::put`].
     fn put_over(
         &self,
         connection: &Arc<Connection>,
-        target: &Target,
-        ior: &Ior,
+        (target, ior): (&Target, &Ior),
         clock: &Clock,
         wish: Wish,
+        again: bool,
     ) -> Result<(), CallFault> {
         let (orb, policies) = (self.object.orb(), self.policies);
         // A thread has to notice when the server closes it.
         connection.ensure_read(orb)?;
         let mut encoder = Encoder::pooled(ByteOrder::NATIVE);
-        let announces = announces(target, connection, false);
+        let announces = announces(target, connection, again);
         let written =
             self.write(target, ior, connection.state().code_sets.get(), announces, &mut encoder)?;
         let may_be_held = policies.sync_scope == SyncScope::None;
@@ -325,7 +326,13 @@ impl<'a> Invocation<'_, 'a> {
         ior: &Ior,
     ) -> Result<(), (AwaitedCall, CallFault)> {
         if self.response == ResponseFlags::None {
-            let put = self.put_over(connection, target, ior, &call.clock, call.wish);
+            let put = self.put_over(
+                connection,
+                (target, ior),
+                &call.clock,
+                call.wish,
+                call.kept.announces,
+            );
             return put.map_err(|fault| (call, fault));
         }
         let orb = self.object.orb();
