@@ -201,26 +201,41 @@ impl File<'_> {
         (value, table): OfRule<'_, '_>,
         named: &Named,
     ) -> Result<EgressRule, SystemException> {
-        let mut rule = EgressRule::of(self.peers_of_rule(what, value, table, named)?);
+        let rule = EgressRule::of(self.peers_of_rule(what, value, table, named)?);
+        let unknown = format!("is no line of such a rule; write {OF_EGRESS}");
+        self.lines(rule, table, &unknown, |rule, name, text| {
+            Ok(Some(match name {
+                "addresses" if text == "own" => rule.own_address(),
+                "addresses" => rule.address(text.parse()?),
+                "sockets" => rule.socket(text),
+                _ => return Ok(None),
+            }))
+        })
+    }
+
+    /// Adds the entries of each line but `peers`. `add` gives none for a line that it does not
+    /// know, of which `unknown` is said.
+    fn lines<R>(
+        &self,
+        mut rule: R,
+        table: &DeTable<'_>,
+        unknown: &str,
+        add: impl Fn(R, &str, &str) -> Result<Option<R>, String>,
+    ) -> Result<R, SystemException> {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             for (at, entry) in self.entries(name, value)? {
                 let Entry::Text(text) = entry else {
                     return Err(self.wrong(at, "write it in quotation marks"));
                 };
-                rule = match name {
-                    "peers" => rule,
-                    "addresses" if text == "own" => rule.own_address(),
-                    "addresses" => {
-                        rule.address(text.parse().map_err(|why: String| self.wrong(at, &why))?)
-                    }
-                    "sockets" => rule.socket(text),
-                    other => {
-                        let what =
-                            format!("`{other}` is no line of such a rule; write {OF_EGRESS}");
-                        return Err(self.wrong(key.span().start, &what));
-                    }
+                if name == "peers" {
+                    continue;
+                }
+                let added = add(rule, name, text).map_err(|why| self.wrong(at, &why))?;
+                let Some(with_it) = added else {
+                    return Err(self.wrong(key.span().start, &format!("`{name}` {unknown}")));
                 };
+                rule = with_it;
             }
         }
         Ok(rule)
@@ -247,26 +262,16 @@ impl File<'_> {
         (value, table): OfRule<'_, '_>,
         named: &Named,
     ) -> Result<Rule, SystemException> {
-        let mut rule = Rule::of(self.peers_of_rule(what, value, table, named)?);
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            for (at, entry) in self.entries(name, value)? {
-                let Entry::Text(text) = entry else {
-                    return Err(self.wrong(at, "write it in quotation marks"));
-                };
-                rule = match name {
-                    "peers" => rule,
-                    "objects" => rule.objects([Pattern::new(text)]),
-                    "interfaces" => rule.interfaces([Pattern::new(text)]),
-                    "operations" => rule.operations([Pattern::new(text)]),
-                    other => {
-                        let what = format!("`{other}` is no line of a rule; write {OF_RULES}");
-                        return Err(self.wrong(key.span().start, &what));
-                    }
-                };
-            }
-        }
-        Ok(rule)
+        let rule = Rule::of(self.peers_of_rule(what, value, table, named)?);
+        let unknown = format!("is no line of a rule; write {OF_RULES}");
+        self.lines(rule, table, &unknown, |rule, name, text| {
+            Ok(Some(match name {
+                "objects" => rule.objects([Pattern::new(text)]),
+                "interfaces" => rule.interfaces([Pattern::new(text)]),
+                "operations" => rule.operations([Pattern::new(text)]),
+                _ => return Ok(None),
+            }))
+        })
     }
 
     fn find_peers(

@@ -13,6 +13,8 @@ use std::str::FromStr;
 /// # use corbie_access::AddressRange;
 /// let range: AddressRange = "10.0.0.0/8".parse()?;
 /// assert!(range.contains("10.1.2.3".parse().unwrap()));
+/// let mapped: AddressRange = "::ffff:10.0.0.0/104".parse()?;
+/// assert!(mapped.contains("10.1.2.3".parse().unwrap()));
 /// assert!("loopback".parse::<AddressRange>()?.contains("::1".parse().unwrap()));
 /// # Ok::<(), String>(())
 /// ```
@@ -39,13 +41,26 @@ impl FromStr for AddressRange {
             _ => {}
         }
         let one = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-        one.or_else(|_| text.parse::<IpNet>()).map(|net| AddressRange(vec![net])).map_err(|_| {
+        let net = one.or_else(|_| text.parse::<IpNet>()).map(canonical);
+        net.map(|net| AddressRange(vec![net])).map_err(|_| {
             format!(
                 "`{text}` is no address range; write an address (192.168.1.7), a network \
                  (10.0.0.0/8, 2001:db8::/32), loopback or link-local"
             )
         })
     }
+}
+
+/// As an IPv4 network where it is one that is written as IPv6: addresses are compared as such.
+fn canonical(net: IpNet) -> IpNet {
+    let mapped = match net.addr() {
+        IpAddr::V6(address) => address.to_ipv4_mapped(),
+        IpAddr::V4(_) => None,
+    };
+    let prefix = net.prefix_len().checked_sub(96);
+    let ipv4 =
+        mapped.zip(prefix).and_then(|(address, prefix)| IpNet::new(address.into(), prefix).ok());
+    ipv4.unwrap_or(net)
 }
 
 /// A user of this machine.
@@ -108,7 +123,8 @@ impl Peers {
         self
     }
 
-    /// Only those that have proven to be this user by CSIv2 (GSSUP). Called again: or that.
+    /// Only those that have proven to be this user by CSIv2 (GSSUP). Called again: or that. CSIv2
+    /// is not there yet: no peer has proven a user, so this never holds.
     #[must_use]
     pub fn user(mut self, name: impl Into<Pattern>) -> Self {
         self.users.push(name.into());

@@ -13,7 +13,7 @@ use corbie::{
     CompletionStatus, Cookie, DynamicImplementation, DynamicServant, DynamicServerRequest,
     IdAssignment, Lifespan, NvList, Object, ObjectId, Operation, Orb, Poa, PoaPolicy,
     RequestProcessing, Servant, ServantLocator, ServantManager, ServantRefusal, ServantRetention,
-    SystemException, SystemExceptionKind, minor,
+    ServerRequest, SystemException, SystemExceptionKind, minor,
 };
 use corbie_testkit::CapturedLog;
 use corbie_testkit::servers::ScratchFolder;
@@ -111,6 +111,42 @@ fn names_of_objects_are_bound_names_poas_with_ids_and_keys() {
 fn by_key(client: &Orb, port: u16, key: &[u8]) -> Echo {
     let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
     Echo(client.string_to_object(&format!("corbaloc::127.0.0.1:{port}/{key}")).unwrap())
+}
+
+/// Panics when it is asked what it is.
+struct Unsaid;
+
+impl Servant for Unsaid {
+    fn _interfaces(&self) -> &'static [&'static str] {
+        panic!("it does not say")
+    }
+
+    fn _dispatch(&self, _: &mut ServerRequest<'_>) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    fn _keeps_order(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_servant_that_panics_when_rules_ask_it_is_not_called_and_ends_nothing() {
+    let (server, echo, _noted) = serve(&[]);
+    let poa = server.root_poa().unwrap();
+    let id = poa.activate_object(Arc::new(Unsaid)).unwrap();
+    let unsaid = poa.create_reference_with_id(&id, "IDL:Test/Unsaid:1.0").unwrap();
+    let client = loopback_orb(&[]);
+    let unsaid = Echo(client.string_to_object(&unsaid.to_string()).unwrap());
+    let echo = as_client(&client, &echo);
+    server.set_access(AccessRules::none().allow(anyone().interfaces(["IDL:Test/*"])));
+    assert_refused(unsaid.double(1));
+    let rules = AccessRules::none().allow(anyone());
+    server.set_access(rules.refuse(anyone().interfaces(["IDL:Test/Unsaid:1.0"])));
+    assert_refused(unsaid.double(1));
+    assert_eq!(echo.double(1).unwrap(), 2);
+    server.shutdown(true);
+    client.shutdown(true);
 }
 
 #[test]

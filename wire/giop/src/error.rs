@@ -119,7 +119,8 @@ impl GiopErrorKind {
     pub const fn setting(self) -> Option<&'static str> {
         match self {
             Self::MessageTooLarge => Some("message_octets_max"),
-            Self::TooManyFragments | Self::TooManyFragmented => Some("fragments_max"),
+            Self::TooManyFragments => Some("fragments_max"),
+            Self::TooManyFragmented => Some("reassembly_messages_max"),
             Self::ReassemblyTooLarge => Some("reassembly_octets_max"),
             Self::OverBudget => Some("memory_max"),
             _ => None,

@@ -144,6 +144,7 @@ fn a_million_beginnings_end_at_the_limit() {
     }
     let error = error_of(&mut reader, &piece(MessageKind::Request, 32, 100));
     assert_eq!(error.kind(), GiopErrorKind::TooManyFragmented);
+    assert_eq!(error.kind().setting(), Some("reassembly_messages_max"));
 }
 
 #[test]

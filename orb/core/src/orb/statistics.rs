@@ -1,5 +1,6 @@
 //! What an ORB can be asked about its load, for operators and tests: a look at counters, without a
-//! lock that a call takes. Each limit of the server half is here with what is used of it.
+//! lock that a call takes: what is used of the limits of connections, held requests and deferred
+//! answers, and how often limits refused.
 
 use crate::Orb;
 use corbie_cdr::budget;

@@ -9,11 +9,12 @@
 
 use crate::Orb;
 use crate::interface::FromPeer;
-use crate::server::{Server, ServerConnection, ServerRequest};
+use crate::server::{Servant, Server, ServerConnection, ServerRequest};
 use corbie_access::{AccessRules, CalledObject, Pattern, PeerRules};
 use corbie_threads::lock::{Ranked, RankedRw, rank};
 use corbie_transport::{PeerIdentity, own_user};
 use corbie_types::{SystemException, minor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -207,13 +208,16 @@ impl CalledObject for Called<'_> {
             let bound = self.server.object_keys.key_of(self.object_key)?;
             adapter.servant(&bound)
         })?;
-        let mut ids = servant._interfaces().iter();
-        // One that says no interface can still answer, as servants without generated code do.
-        let is_a = || pattern.exact().is_some_and(|id| !servant._forwards() && servant._is_a(id));
-        Some(
-            ids.any(|id| pattern.matches(id.bytes()))
-                || pattern.matches(servant._repository_id().bytes())
-                || is_a(),
-        )
+        // The application's own code may answer, and panic: then it is not known.
+        catch_unwind(AssertUnwindSafe(|| serves(&*servant, pattern))).ok()
     }
+}
+
+fn serves(servant: &dyn Servant, pattern: &Pattern) -> bool {
+    let mut ids = servant._interfaces().iter();
+    // One that says no interface can still answer, as servants without generated code do.
+    let is_a = || pattern.exact().is_some_and(|id| !servant._forwards() && servant._is_a(id));
+    ids.any(|id| pattern.matches(id.bytes()))
+        || pattern.matches(servant._repository_id().bytes())
+        || is_a()
 }

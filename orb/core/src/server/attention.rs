@@ -9,7 +9,6 @@ const ACCESS: u8 = 1 << 0;
 const INTERCEPTORS: u8 = 1 << 1;
 /// The application has a `Current`.
 const CURRENT: u8 = 1 << 2;
-
 /// Each request is a span.
 const SPANS: u8 = 1 << 3;
 
