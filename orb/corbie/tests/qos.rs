@@ -583,16 +583,42 @@ fn an_asynchronous_request_waits_for_its_start_time_and_its_thread_does_not() {
     let in_an_hour = Policy::RequestStartTime(UtcT::after(Duration::from_secs(3600)));
     let later = with(&echo, &[in_an_hour, Policy::SyncScope(SyncScope::None)]);
     oneway(&later, "note", 1).unwrap();
+    /// Of the application: it calls when it is dropped.
+    struct Last(Echo);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            begun(&self.0, "double", 4).unwrap_err();
+        }
+    }
     // The line is bounded: four times the pending requests.
     let calls: Vec<_> = (0..3).map(|_| begun(&later, "double", 4).unwrap()).collect();
     let (kind, no) = (SystemExceptionKind::Transient, CompletionStatus::No);
     is(&begun(&later, "double", 4).unwrap_err(), kind, minor::TRANSIENT_OVERLOAD, no);
+    let last = Last(Echo(later.0.clone()));
+    let sink = ReplySink::function(move |_| drop(last));
+    let refused = later.0.invoke_async(&Operation::twoway("double"), &|_| Ok(()), sink);
+    is(&refused.unwrap_err(), kind, minor::TRANSIENT_OVERLOAD, no);
     assert_eq!(asynchronous(&echo, "double", 5).unwrap(), 10, "others go on");
     orb.shutdown(true);
     for call in calls {
         let exception = call.recv_timeout(PATIENCE).unwrap().unwrap_err();
         assert_eq!(exception.completed, no, "{exception}");
     }
+    server.shutdown(true);
+}
+
+#[test]
+fn a_call_with_a_start_time_is_refused_after_shutdown() {
+    let (server, echo, _noted) = serve(&[]);
+    let orb = loopback_orb(&[]);
+    let echo = as_client(&orb, &echo);
+    let later = with(&echo, &[Policy::RequestStartTime(UtcT::after(milliseconds(1)))]);
+    assert_eq!(later.double(1).unwrap(), 2);
+    orb.shutdown(true);
+    let refused = asynchronous(&later, "double", 1).unwrap_err();
+    assert_eq!((refused.kind, refused.completed), {
+        (SystemExceptionKind::BadInvOrder, CompletionStatus::No)
+    });
     server.shutdown(true);
 }
 

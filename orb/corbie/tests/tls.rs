@@ -4,9 +4,10 @@
 
 mod echo;
 
+use corbie::access::{EgressRules, Otherwise};
 use corbie::policy::{Policy, PolicyError, SetOverrideType};
 use corbie::types::{Component, SystemException, SystemExceptionKind, minor};
-use corbie::{CompletionStatus, Lifespan, Orb, PoaError, PoaPolicy, TlsProtection};
+use corbie::{CompletionStatus, Lifespan, Object, Orb, PoaError, PoaPolicy, TlsProtection};
 use corbie_testkit::CapturedLog;
 use corbie_testkit::certificates::{Authority, Folder, Issued, Validity};
 use echo::{Echo, EchoServant, STRATEGIES, as_client, lend_a_thread};
@@ -162,6 +163,13 @@ fn no_call_falls_back_to_plain_text() {
     let refused = as_client(&strict, &echo).double(2).unwrap_err();
     assert_eq!(refused.minor, minor::NO_PERMISSION_TLS_NEEDED, "{refused}");
     assert!(refused.to_string().contains("tls_protection is required"), "{refused}");
+    // The same of a name in a reference that a peer handed over.
+    strict.set_egress(EgressRules::otherwise(Otherwise::Allow));
+    let named = format!("corbaloc:iiop:1.2@localhost:{}/key", server.listen_addresses()[0].port());
+    let named = strict.string_to_object(&named).unwrap();
+    let handed = Echo(Object::kept(&strict, named.ior().clone()));
+    let refused = handed.double(2).unwrap_err();
+    assert_eq!(refused.minor, minor::NO_PERMISSION_TLS_NEEDED, "{refused}");
     server.shutdown(true);
     // A reference with TLS alone, clients that cannot or must not use it.
     let (server, echo) = site.serve(&site.server, &["-ORBTlsProtection", "required"]);

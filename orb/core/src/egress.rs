@@ -181,6 +181,8 @@ impl Object {
     #[must_use]
     pub fn kept_ior(&self) -> Ior {
         let mut ior = self.ior().clone();
+        // A peer may have written such a note itself.
+        ior.profiles.retain(|profile| profile.tag != profile_tag::CORBIE_GIVER);
         let note = match self.giver() {
             Some(giver) => note_of(&giver.address),
             None if self.orb().egress().has_rules() => OWN.to_owned(),

@@ -90,7 +90,7 @@ impl Orb {
         self.connections().close();
         self.flusher().close();
         self.initial_references().lock().clear();
-        self.extensions().later_calls.shut_down();
+        self.later_calls().shut_down();
         self.extensions().part.shut_down();
         self.note_shut_down();
         self.close_event_loop();

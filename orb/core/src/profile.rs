@@ -344,7 +344,7 @@ pub(crate) fn permits(protection: TlsProtection, endpoint: &Endpoint) -> bool {
 
 /// Whether octets to an endpoint leave the machine as they are.
 pub(crate) fn is_plain(endpoint: &Endpoint) -> bool {
-    matches!(endpoint, Endpoint::Tcp { .. })
+    matches!(endpoint, Endpoint::Tcp { .. } | Endpoint::TcpWithin { .. })
 }
 
 /// Whether an endpoint is of TLS.

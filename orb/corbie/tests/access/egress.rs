@@ -6,7 +6,7 @@ use super::echo::{Echo, EchoServant, as_client, loopback_orb, serve};
 use super::{PATIENCE, assert_refused_with};
 use corbie::access::{EgressRule, EgressRules, Otherwise, Peers};
 use corbie::codegen::Marshal as _;
-use corbie::types::Ior;
+use corbie::types::{Ior, TaggedProfile};
 use corbie::{Object, Operation, Orb, Servant, ServerRequest, SystemException, TypedServant};
 use corbie::{ReplySink, minor};
 use corbie_testkit::CapturedLog;
@@ -198,6 +198,12 @@ fn references_in_stores_keep_their_giver_and_those_of_the_application_are_its_ow
     let text = "corbaloc::127.0.0.1:1/x";
     let before = orb.string_to_object(text).unwrap();
     assert_eq!(before.kept_ior(), *before.ior(), "without rules there is no note");
+    let mut noted = before.ior().clone();
+    // TAG CORBIE_GIVER.
+    let (tag, data) = (0x4342_0005, b"own".to_vec());
+    noted.profiles.push(TaggedProfile { tag, data });
+    let noted = Object::new(&orb, noted).kept_ior();
+    assert_eq!(noted, *before.ior(), "a note that the peer wrote is none");
     orb.set_egress(EgressRules::careful());
     let own = orb.string_to_object(text).unwrap();
     assert_ne!(own.kept_ior(), *own.ior());

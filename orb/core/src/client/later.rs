@@ -74,16 +74,28 @@ impl LaterCalls {
         let reactor = orb.reactor()?;
         orb.ensure_event_loop(false)?;
         line.registration.get_or_init(|| reactor.add_unwatched(Arc::<Line>::clone(line)));
-        line.waiting.lock().add(orb, call, time)?;
+        let added = line.waiting.lock().add(orb, call, time);
+        // A refused call is the application's to drop, with no lock held.
+        added.map_err(|(_call, exception)| exception)?;
         reactor.expect_deadline(time);
         Ok(())
     }
 }
 
 impl Waiting {
-    fn add(&mut self, orb: &Orb, call: AwaitedCall, time: Instant) -> Result<(), SystemException> {
+    /// Puts the call in.
+    ///
+    /// # Errors
+    /// The call comes back: the line is closed, or full.
+    #[expect(clippy::result_large_err, reason = "the call goes back to where it came from")]
+    fn add(
+        &mut self,
+        orb: &Orb,
+        call: AwaitedCall,
+        time: Instant,
+    ) -> Result<(), (AwaitedCall, SystemException)> {
         if self.is_closed {
-            return Err(orb.already_shut_down("a call was made"));
+            return Err((call, orb.already_shut_down("a call was made")));
         }
         let settings = orb.settings();
         let calls_max = (settings.pending_requests_max as usize).saturating_mul(OVERDRAFT);
@@ -91,12 +103,13 @@ impl Waiting {
         let octets = self.octets.saturating_add(call.octets());
         let is_full = self.calls.len() >= calls_max || octets > octets_max;
         if is_full && !self.calls.is_empty() {
-            return Err(minor::TRANSIENT_OVERLOAD.no(format!(
+            let exception = minor::TRANSIENT_OVERLOAD.no(format!(
                 "{} calls wait for their start times already, with {} octets (at most four times \
                  pending_requests_max and queued_octets_max): call again later",
                 self.calls.len(),
                 self.octets
-            )));
+            ));
+            return Err((call, exception));
         }
         (self.octets, self.count) = (octets, self.count + 1);
         self.calls.insert((time, self.count), call);
