@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// A proxy, as the channel sees it.
@@ -265,7 +265,7 @@ impl Channel {
         let timeout = Policy::RelativeReplyTimeout(self.configuration.queue.push_timeout);
         let observer = observer.as_object().set_policy_overrides(&[timeout], SetOverrideType::Add);
         let number = self.observers.add(Observer::unchecked_narrow(observer.ok()?))?;
-        self.has_changed();
+        self.tell_observers();
         Some(number)
     }
 
@@ -274,8 +274,14 @@ impl Channel {
         self.observers.remove(number)
     }
 
-    /// Has observers told, if there are any.
+    /// Has observers told of a change, if there are any.
     fn has_changed(self: &Arc<Self>) {
+        self.observers.has_changed();
+        self.tell_observers();
+    }
+
+    /// Has those observers told that are behind.
+    fn tell_observers(self: &Arc<Self>) {
         if !self.observers.plans() {
             return;
         }
@@ -283,19 +289,25 @@ impl Channel {
         self.engine.after(Duration::ZERO, move || {
             let Some(channel) = weak.upgrade() else { return };
             let observers = channel.observers.begin();
-            let news = channel.news();
-            channel.observers.tell(observers, &news, &channel.telling());
+            if !observers.is_empty() {
+                let news = channel.news();
+                channel.observers.tell(observers, &news, &channel.telling());
+            }
         });
     }
 
     fn telling(self: &Arc<Self>) -> Arc<Telling> {
-        let weak = Arc::downgrade(self);
+        let (weak, engine) = (Arc::downgrade(self), self.engine.clone());
         Arc::new(Telling {
             give_up_after: self.configuration.queue.give_up_after,
-            again: Box::new(move || {
-                if let Some(channel) = weak.upgrade() {
-                    channel.has_changed();
-                }
+            again: Box::new(move |after| {
+                let weak = Weak::clone(&weak);
+                let tell = move || {
+                    if let Some(channel) = weak.upgrade() {
+                        channel.tell_observers();
+                    }
+                };
+                engine.after(after, tell);
             }),
         })
     }

@@ -21,6 +21,8 @@ const MOST: usize = 1000;
 const MOST_SAID: usize = 1000;
 /// What an observer is told each time.
 const CALLS: usize = 2;
+/// One that was not reached is told again after so long, or sooner where it would be given up.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The observers of a channel.
 #[derive(Debug, Default)]
@@ -43,10 +45,12 @@ struct Watcher {
     observer: Observer,
     /// Calls that it has not answered yet.
     under_way: usize,
-    /// Something changed that it is to be told when it has answered.
+    /// Something changed that it was not told.
     is_behind: bool,
     /// Since when it was not reached.
     failing_since: Option<Instant>,
+    /// It was not reached, and is told nothing before.
+    rests_until: Option<Instant>,
 }
 
 /// What is told.
@@ -84,8 +88,8 @@ fn at_most(all: BTreeSet<Publication>) -> BTreeSet<Publication> {
 pub(crate) struct Telling {
     /// One that is not reached for so long is told nothing any more.
     pub(crate) give_up_after: Duration,
-    /// Has them told once more.
-    pub(crate) again: Box<dyn Fn() + Send + Sync>,
+    /// Has those that are behind told, after so long.
+    pub(crate) again: Box<dyn Fn(Duration) + Send + Sync>,
 }
 
 impl ObserverList {
@@ -97,8 +101,7 @@ impl ObserverList {
         }
         let number = state.next;
         state.next = state.next.wrapping_add(1);
-        let watcher = Watcher { observer, under_way: 0, is_behind: false, failing_since: None };
-        state.observers.insert(number, watcher);
+        state.observers.insert(number, Watcher::new(observer));
         Some(number)
     }
 
@@ -116,10 +119,16 @@ impl ObserverList {
         drop(observers);
     }
 
-    /// Whether the caller is to have a thread tell them: there are some, and none is to yet.
+    /// Something changed: all of them are behind.
+    pub(crate) fn has_changed(&self) {
+        self.lock().observers.values_mut().for_each(|watcher| watcher.is_behind = true);
+    }
+
+    /// Whether the caller is to have a thread tell them: there are some to be told now, and none is
+    /// to yet.
     pub(crate) fn plans(&self) -> bool {
-        let mut state = self.lock();
-        let plans = !state.is_planned && !state.observers.is_empty();
+        let (mut state, now) = (self.lock(), Instant::now());
+        let plans = !state.is_planned && state.observers.values().any(|w| w.is_due(now));
         state.is_planned |= plans;
         plans
     }
@@ -127,13 +136,12 @@ impl ObserverList {
     /// Those that are to be told: what is changed from now on is told later. One that has not
     /// answered yet is told when it has.
     pub(crate) fn begin(&self) -> Vec<(u32, Observer)> {
-        let mut state = self.lock();
+        let (mut state, now) = (self.lock(), Instant::now());
         state.is_planned = false;
         let mut told = Vec::new();
         for (number, watcher) in &mut state.observers {
-            watcher.is_behind = watcher.under_way > 0;
-            if !watcher.is_behind {
-                watcher.under_way = CALLS;
+            if watcher.is_due(now) {
+                (watcher.is_behind, watcher.under_way) = (false, CALLS);
                 told.push((*number, watcher.observer.clone()));
             }
         }
@@ -166,28 +174,23 @@ impl ObserverList {
         ReplySink::function(move |outcome| list.answered(number, outcome.map(drop), &telling))
     }
 
+    /// It has answered a call, or could not be called.
     fn answered(&self, number: u32, outcome: Result<(), SystemException>, telling: &Telling) {
         let mut state = self.lock();
         let Some(watcher) = state.observers.get_mut(&number) else { return };
         watcher.under_way = watcher.under_way.saturating_sub(1);
-        let is_over = match outcome {
-            Ok(()) => {
-                watcher.failing_since = None;
-                false
-            }
-            Err(exception) => {
-                tracing::info!(%exception, number, "an observer was not told");
-                // It is told all of it the next time.
-                watcher.has_failed(&exception, telling.give_up_after)
-            }
-        };
-        let is_behind = watcher.under_way == 0 && watcher.is_behind;
+        let is_over = watcher.note(outcome.as_ref().err(), telling.give_up_after);
+        let again = (watcher.under_way == 0 && watcher.is_behind).then(|| watcher.rest());
         let removed = if is_over { state.observers.remove(&number) } else { None };
+        // What writes the log is the application's.
         drop(state);
+        if let Err(exception) = outcome {
+            tracing::info!(%exception, number, "an observer was not told");
+        }
         if removed.is_some() {
             tracing::info!(number, "an observer is told nothing any more: it was not reached");
-        } else if is_behind {
-            (telling.again)();
+        } else if let Some(after) = again {
+            (telling.again)(after);
         }
     }
 
@@ -201,11 +204,37 @@ fn write<'a, T: Marshal<Value = T>>(value: &'a T, e: &mut Encoder<'a>) -> Result
 }
 
 impl Watcher {
-    /// A call failed; whether it is given up.
-    fn has_failed(&mut self, exception: &SystemException, give_up_after: Duration) -> bool {
+    /// One that was told nothing yet.
+    fn new(observer: Observer) -> Self {
+        let (failing_since, rests_until) = (None, None);
+        Self { observer, under_way: 0, is_behind: true, failing_since, rests_until }
+    }
+
+    /// Whether it is to be told at `now`.
+    fn is_due(&self, now: Instant) -> bool {
+        let rests = self.rests_until.is_some_and(|until| now < until);
+        self.is_behind && self.under_way == 0 && !rests
+    }
+
+    /// How long it rests from now on.
+    fn rest(&self) -> Duration {
+        let rest = |until: Instant| until.saturating_duration_since(Instant::now());
+        self.rests_until.map_or(Duration::ZERO, rest)
+    }
+
+    /// A call was answered, or failed; whether it is given up. One that failed is told all of it
+    /// after a rest.
+    fn note(&mut self, failure: Option<&SystemException>, give_up_after: Duration) -> bool {
         use SystemExceptionKind as K;
-        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        let Some(exception) = failure else {
+            (self.failing_since, self.rests_until) = (None, None);
+            return false;
+        };
+        let now = Instant::now();
+        self.is_behind = true;
+        self.rests_until = now.checked_add(RETRY_AFTER.min(give_up_after / 4));
+        let since = *self.failing_since.get_or_insert(now);
         matches!(exception.kind, K::ObjectNotExist | K::InvObjref)
-            || since.elapsed() >= give_up_after
+            || now.duration_since(since) >= give_up_after
     }
 }

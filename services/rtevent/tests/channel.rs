@@ -490,6 +490,75 @@ fn an_observer_is_told_once_at_a_time_and_one_that_is_gone_no_more() {
     assert!(news.len() <= 4, "{} times for {} changes", news.len(), suppliers.len());
 }
 
+/// Takes its time for each call, so that changes come meanwhile; says how many publications it is
+/// told.
+struct Slow {
+    told: Mutex<Sender<usize>>,
+    never: Mutex<Receiver<()>>,
+    time: Duration,
+}
+
+impl Slow {
+    fn wait(&self) {
+        let never = self.never.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = never.recv_timeout(self.time);
+    }
+}
+
+impl ObserverServant for Slow {
+    fn update_consumer(&self, _: &ConsumerQos) -> Result<(), SystemException> {
+        self.wait();
+        Ok(())
+    }
+
+    fn update_supplier(&self, sub: &SupplierQos) -> Result<(), SystemException> {
+        self.wait();
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = told.send(sub.publications.len());
+        Ok(())
+    }
+}
+
+#[test]
+fn observers_that_answer_do_not_have_each_other_told_again() {
+    const CHANGES: usize = 10;
+    let fixture = Fixture::new(Configuration::default());
+    let (say, told) = channel();
+    let (_never_said, mut gates): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
+    while let Some(gate) = gates.pop() {
+        let time = Duration::from_millis(20 + 13 * gates.len() as u64);
+        let slow = Slow { told: Mutex::new(say.clone()), never: Mutex::new(gate), time };
+        let observer = fixture.poa.activate(ObserverSkeleton::new(slow)).expect("active");
+        fixture.channel.append_observer(Some(&observer)).expect("appended");
+    }
+    let published = 0..CHANGES as i32;
+    let suppliers: Vec<_> = published.map(|n| fixture.supplier(&[(CAR, 16 + n)])).collect();
+    // Each is told at the beginning, and once for each change at most; then they are quiet.
+    let mut news = Vec::new();
+    while news.iter().filter(|count| **count == CHANGES).count() < 2 {
+        news.push(told.recv_timeout(PATIENCE).expect("they are told of all"));
+    }
+    while let Ok(count) = told.recv_timeout(Duration::from_millis(500)) {
+        news.push(count);
+        assert!(news.len() <= 2 * (CHANGES + 1), "{news:?}");
+    }
+    drop(suppliers);
+}
+
+#[test]
+fn an_observer_that_is_not_reached_is_tried_again_though_nothing_changes() {
+    let configuration = Configuration::of(["give-up-after=200"]);
+    let fixture = Fixture::new(configuration.expect("it can be"));
+    let gone = fixture.client_orb.string_to_object("corbaloc::127.0.0.1:1/gone");
+    let gone = Observer::unchecked_narrow(gone.expect("a reference"));
+    fixture.channel.append_observer(Some(&gone)).expect("appended");
+    let given_up = Instant::now() + Duration::from_secs(20);
+    until("it is given up", || {
+        assert!(Instant::now() < given_up, "it was not tried again");
+        fixture.core().statistics().observers == 0
+    });
+}
+
 /// A reference that does not say what it is of.
 fn disguised(fixture: &Fixture, of: &Object) -> PushConsumer {
     let mut ior = of.ior().clone();
