@@ -53,6 +53,7 @@ pub(crate) use shutdown::{close_silent, stop};
 use crate::Orb;
 use crate::connection::Connection as ServerConnection;
 use crate::handles::Part;
+pub(crate) use attention::Wanted;
 use corbie_threads::connection_threads::StandIns;
 use due_responses::DueResponses;
 use listening::Listeners;
@@ -72,7 +73,7 @@ pub(crate) struct Server {
     stand_ins: OnceLock<Arc<StandIns>>,
     /// There are, or were, objects that keep the order of requests: the adapter is asked.
     has_order: AtomicBool,
-    attention: attention::Attention,
+    pub(crate) attention: attention::Attention,
     pub(crate) access: access::Access,
     pub(crate) closing: AtomicBool,
     pub(crate) refused_connections: AtomicU64,
@@ -104,12 +105,12 @@ impl Server {
     /// From now on these access rules hold, also for connections that are open.
     pub(crate) fn set_access(&self, rules: corbie_access::AccessRules) {
         self.access.set(rules);
-        self.attention.want_access();
+        self.attention.want(Wanted::Access);
     }
 
     /// Each request is a span from now on.
     pub(crate) fn want_spans(&self) {
-        self.attention.want_spans();
+        self.attention.want(Wanted::Spans);
     }
 
     /// A connection has gone: a listener may wait for its place.

@@ -13,7 +13,7 @@ use crate::handles::{Lent, View};
 use crate::neighbours::Here;
 use crate::policy::{CallPolicies, Effective, has_thread_overrides};
 use crate::portable_interceptor::{FlowEnd, Interruption, Kind, ServerWatch, Watch};
-use crate::server::{LocalRefusal, Reach, Servant, interceptor, panic};
+use crate::server::{LocalRefusal, Reach, Servant, Wanted, interceptor, panic};
 use crate::{Object, Operation, Orb};
 use corbie_giop::{Attempts, ResponseFlags};
 use corbie_types::{SystemException, SystemExceptionKind};
@@ -76,7 +76,7 @@ pub(super) fn enter_looked_up<T: ?Sized + 'static>(object: &Object) -> Option<Le
     let orb = here.orb(object.orb())?;
     let server = orb.server();
     let adapter = server.adapter.get()?;
-    let is_refused = server.closing.load(Ordering::Acquire) || orb.server().interceptors.exist();
+    let is_refused = server.closing.load(Ordering::Acquire) || server.attention.has(Wanted::Hooks);
     if is_refused || !adapter.is_active_as(here.key(&binding), borrowed.activation()) {
         return None;
     }
@@ -225,11 +225,12 @@ fn attempt(
     let Some(adapter) = server.adapter.get().filter(|_| !is_closing()) else {
         return Answer::Done(Called::Elsewhere);
     };
-    if orb.server().interceptors.exist() {
+    let looking = server.attention.now();
+    if looking.has(Wanted::Hooks) {
         return Answer::Done(Called::Elsewhere);
     }
     let key = here.key(binding);
-    let mut passed = match orb.intercepts_requests() {
+    let mut passed = match looking.has(Wanted::Interceptors) {
         false => None,
         true if !surely_met(object, binding).is_some_and(|servant| upcall.fits(&*servant)) => {
             return Answer::Done(Called::Elsewhere);

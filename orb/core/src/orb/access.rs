@@ -1,6 +1,7 @@
 //! The access rules of an ORB: from the access file when it is made and when it is told to read
 //! that again, or from code. `server/access.rs` enforces them.
 
+use crate::server::Wanted;
 use crate::{Object, Orb};
 use corbie_access::{AccessRules, EgressRules};
 use corbie_types::{SystemException, minor};
@@ -25,7 +26,7 @@ impl Orb {
     /// the application's own.
     pub fn set_egress(&self, rules: EgressRules) {
         self.egress().set(rules);
-        self.server().access.note_givers();
+        self.server().attention.want(Wanted::Givers);
     }
 
     /// Whether there are rules of egress: from a file, or set by [`Orb::set_egress`].

@@ -232,10 +232,11 @@ impl Orb {
         for initializer in &all {
             initializer.post_init(&mut info)?;
         }
-        if !info.registered.server.is_empty() {
+        let sees_requests = !info.registered.server.is_empty();
+        self.interceptors().set(info.registered);
+        if sees_requests {
             self.expect_interceptors();
         }
-        self.interceptors().set(info.registered);
         // What references have joined until now knows nothing of interceptors.
         self.policies().note_change();
         Ok(())

@@ -15,7 +15,7 @@ use corbie_threads::lock::{Ranked, RankedRw, rank};
 use corbie_transport::{PeerIdentity, own_user};
 use corbie_types::{SystemException, minor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The rules of an ORB.
@@ -24,8 +24,6 @@ pub(crate) struct Access {
     /// How often rules were set; 0: there are none, and every call passes.
     generation: AtomicU64,
     rules: RankedRw<rank::Leaf, Arc<AccessRules>>,
-    /// There are rules of egress: references from requests remember their peers.
-    notes_givers: AtomicBool,
 }
 
 impl Access {
@@ -33,17 +31,6 @@ impl Access {
     #[inline]
     pub(crate) fn has_rules(&self) -> bool {
         self.generation.load(Ordering::Relaxed) != 0
-    }
-
-    /// Whether references that are read from requests remember which peer sent them.
-    #[inline]
-    pub(crate) fn notes_givers(&self) -> bool {
-        self.notes_givers.load(Ordering::Relaxed)
-    }
-
-    /// From now on they do.
-    pub(crate) fn note_givers(&self) {
-        self.notes_givers.store(true, Ordering::Relaxed);
     }
 
     /// From now on these rules hold, also for connections that are open.

@@ -8,7 +8,7 @@
 
 use crate::Orb;
 use crate::server::interceptor::Intercepted;
-use crate::server::{Location, ServerConnection, ServerRequest, access, current, dispatch};
+use crate::server::{Location, ServerConnection, ServerRequest, Wanted, access, current, dispatch};
 use corbie_giop::ResponseFlags;
 use corbie_types::SystemException;
 
@@ -60,7 +60,7 @@ pub(crate) fn serve_admitted(
 /// Has the servant answer; the request is shown to it where the application has a `Current`.
 fn shown(orb: &Orb, request: &mut ServerRequest<'_>) -> Result<(), SystemException> {
     let server = orb.server();
-    let is_wanted = server.attention.is_current_wanted();
+    let is_wanted = server.attention.has(Wanted::Current);
     let _showing = is_wanted.then(|| current::show(request.context()));
     dispatch::serve(server, request)
 }
@@ -71,7 +71,7 @@ fn as_span<'r, R>(
     request: &mut ServerRequest<'r>,
     serve: impl FnOnce(&mut ServerRequest<'r>) -> R,
 ) -> R {
-    if !orb.server().attention.are_spans_wanted() {
+    if !orb.server().attention.has(Wanted::Spans) {
         return serve(request);
     }
     let (peer, operation, request_id) = (request.peer(), request.operation(), request.request_id());
@@ -92,7 +92,8 @@ fn admit(
     request: &mut ServerRequest<'_>,
 ) -> Result<(), SystemException> {
     access::check(orb, connection, request)?;
-    if orb.server().interceptors.exist() || orb.intercepts_requests() {
+    let looking = orb.server().attention.now();
+    if looking.has(Wanted::Hooks) || looking.has(Wanted::Interceptors) {
         Intercepted::receive(request)?;
         if request.is_answered() {
             return Ok(());

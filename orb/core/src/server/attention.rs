@@ -1,55 +1,63 @@
-//! Whether there is anything that wants to look at requests before their upcall: one word, so that
-//! a request costs one branch when there is nothing.
+//! What wants to look at requests before their upcall: one word, so that a request costs one branch
+//! when nothing does.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Access rules.
-const ACCESS: u8 = 1 << 0;
-/// Interceptors.
-const INTERCEPTORS: u8 = 1 << 1;
-/// The application has a `Current`.
-const CURRENT: u8 = 1 << 2;
-/// Each request is a span.
-const SPANS: u8 = 1 << 3;
+/// What wants to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Wanted {
+    /// Access rules.
+    Access = 1 << 0,
+    /// Hooks of the server (`Orb::set_server_interceptors`).
+    Hooks = 1 << 1,
+    /// Portable interceptors.
+    Interceptors = 1 << 2,
+    /// The application has a `Current`.
+    Current = 1 << 3,
+    /// Each request is a span.
+    Spans = 1 << 4,
+    /// Rules of egress: references that are read from requests remember which peer sent them.
+    Givers = 1 << 5,
+}
 
-/// What wants to look. Nothing of it is ever taken back.
+/// All that wants to look. Nothing of it is ever taken back.
 #[derive(Default)]
 pub(crate) struct Attention(AtomicU8);
 
 impl Attention {
-    /// Whether anything wants to look.
+    /// From now on this wants to look; to be called when it can.
+    pub(crate) fn want(&self, what: Wanted) {
+        self.0.fetch_or(what as u8, Ordering::Release);
+    }
+
+    /// What wants to look now.
     #[inline]
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
+    pub(crate) fn now(&self) -> Looking {
+        Looking(self.0.load(Ordering::Relaxed))
     }
 
-    /// Access rules were set.
-    pub(crate) fn want_access(&self) {
-        self.0.fetch_or(ACCESS, Ordering::Release);
+    /// Whether this wants to look.
+    #[inline]
+    pub(crate) fn has(&self, what: Wanted) -> bool {
+        self.now().has(what)
+    }
+}
+
+/// What wanted to look when it was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looking(u8);
+
+impl Looking {
+    /// Whether anything did.
+    #[inline]
+    pub(crate) fn is_any(self) -> bool {
+        self.0 != 0
     }
 
-    /// Interceptors were registered.
-    pub(crate) fn want_interceptors(&self) {
-        self.0.fetch_or(INTERCEPTORS, Ordering::Release);
-    }
-
-    /// The application asked for a `Current`.
-    pub(crate) fn want_current(&self) {
-        self.0.fetch_or(CURRENT, Ordering::Release);
-    }
-
-    /// The setting `request_spans` is on.
-    pub(crate) fn want_spans(&self) {
-        self.0.fetch_or(SPANS, Ordering::Release);
-    }
-
-    /// Whether each request is a span.
-    pub(crate) fn are_spans_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & SPANS != 0
-    }
-
-    /// Whether the application has a `Current`.
-    pub(crate) fn is_current_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & CURRENT != 0
+    /// Whether this did.
+    #[inline]
+    pub(crate) fn has(self, what: Wanted) -> bool {
+        self.0 & what as u8 != 0
     }
 }

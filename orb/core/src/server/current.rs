@@ -8,6 +8,7 @@
 
 use crate::Orb;
 use crate::portable_interceptor::ServiceContext;
+use crate::server::Wanted;
 use crate::server::service_contexts::RequestContext;
 use corbie_threads::thread::is_serving;
 use corbie_transport::{PeerAddress, PeerIdentity};
@@ -44,7 +45,7 @@ impl Orb {
     /// before the first request, best before the POA manager is activated.
     #[must_use]
     pub fn current(&self) -> Current {
-        self.server().attention.want_current();
+        self.server().attention.want(Wanted::Current);
         Current(())
     }
 }

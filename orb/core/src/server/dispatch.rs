@@ -8,7 +8,7 @@
 use crate::profile;
 use crate::server::held::{self, HeldCall, HeldRequest};
 use crate::server::{
-    Location, Server, ServerConnection, ServerRequest, access, admission, panic, peers,
+    Location, Server, ServerConnection, ServerRequest, Wanted, access, admission, panic, peers,
 };
 use crate::{Object, Orb};
 use corbie_cdr::{Decoder, Encoder, Marshal as _, Version, payload};
@@ -75,19 +75,20 @@ fn request(
     arguments.set_code_sets(connection.state().code_sets.get());
     arguments.set_limits(orb.limits());
     arguments.set_context(Some(orb));
-    if orb.server().access.notes_givers() {
+    let server = orb.server();
+    let looking = server.attention.now();
+    if looking.has(Wanted::Givers) {
         from_peer = access::from_peer(orb, connection);
         arguments.set_context(Some(&from_peer));
     }
     // Closing: the client sends it again elsewhere, as CloseConnection tells it to.
     let Some(_in_service) = connection.begin_request() else { return Ok(()) };
     let object_key = object_key(orb, &header.target);
-    let server = orb.server();
     begins(may_be_overtaken(server, header.response, &object_key));
     let came_in = Some(message);
     let mut request =
         ServerRequest::new(orb, Some(connection), &header, &object_key, &arguments, came_in);
-    let outcome = match to_admit | server.attention.is_wanted() {
+    let outcome = match to_admit | looking.is_any() {
         false => serve(server, &mut request),
         true => admission::serve(orb, connection, &mut request),
     };
@@ -132,8 +133,9 @@ pub fn serve_local(
     let header = local_header(object_key, operation);
     let mut request = ServerRequest::new(orb, None, &header, object_key, &arguments, None);
     let _serving = serve_for_a_while();
-    match orb.server().attention.is_wanted() {
-        false => serve(orb.server(), &mut request),
+    let server = orb.server();
+    match server.attention.now().is_any() {
+        false => serve(server, &mut request),
         true => admission::serve_admitted(orb, &mut request),
     }
 }
@@ -183,7 +185,7 @@ fn with_held(
             arguments.set_code_sets(connection.state().code_sets.get());
             arguments.set_limits(orb.limits());
             arguments.set_context(Some(&orb));
-            if orb.server().access.notes_givers() {
+            if orb.server().attention.has(Wanted::Givers) {
                 from_peer = access::from_peer(&orb, &connection);
                 arguments.set_context(Some(&from_peer));
             }

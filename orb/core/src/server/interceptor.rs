@@ -8,7 +8,7 @@
 use crate::portable_interceptor::{
     FlowEnd, Interruption, Received, ServerWatch, ServiceContext, TargetInterface, copied,
 };
-use crate::server::{Servant, ServerRequest};
+use crate::server::{Servant, ServerRequest, Wanted};
 use crate::{Object, Orb};
 use corbie_giop::{ReplyStatus, ResponseFlags};
 use corbie_transport::PeerAddress;
@@ -83,26 +83,20 @@ impl Outcome<'_> {
 pub(crate) struct Interceptors(OnceLock<Vec<Arc<dyn ServerInterceptor>>>);
 
 impl Interceptors {
-    /// Whether there are any.
-    #[inline]
-    pub(crate) fn exist(&self) -> bool {
-        cfg!(feature = "interceptors") && self.0.get().is_some()
-    }
-
     fn all(&self) -> &[Arc<dyn ServerInterceptor>] {
-        self.0.get().filter(|_| self.exist()).map_or(&[], Vec::as_slice)
+        self.0.get().map_or(&[], Vec::as_slice)
     }
 }
 
 impl Orb {
-    /// Portable interceptors will see the requests that this ORB serves.
+    /// Portable interceptors see the requests that this ORB serves from now on.
     pub(crate) fn expect_interceptors(&self) {
-        self.server().attention.want_interceptors();
+        self.server().attention.want(Wanted::Interceptors);
     }
 
     /// Whether portable interceptors see the requests that this ORB serves.
     pub(crate) fn intercepts_requests(&self) -> bool {
-        cfg!(feature = "interceptors") && !self.interceptors().server().is_empty()
+        cfg!(feature = "interceptors") && self.server().attention.has(Wanted::Interceptors)
     }
 }
 
@@ -127,7 +121,7 @@ impl Orb {
         }
         match self.server().interceptors.0.set(interceptors) {
             Ok(()) => {
-                self.server().attention.want_interceptors();
+                self.server().attention.want(Wanted::Hooks);
                 Ok(())
             }
             Err(_) => refused("that was done before; give all of them at once"),

@@ -6,7 +6,7 @@
 
 use crate::Object;
 use crate::server::request::second_answer;
-use crate::server::{ResponseHandler, ServerRequest, ServiceContext, current};
+use crate::server::{ResponseHandler, ServerRequest, ServiceContext, Wanted, current};
 use corbie_threads::lock::{Ranked, rank};
 use corbie_types::{CompletionStatus, SystemException, minor};
 use std::fmt;
@@ -135,7 +135,7 @@ impl ServerRequest<'_> {
         let executor = self.orb().executor_for_servants()?;
         let response = self.defer();
         let context = response.context().cloned();
-        let are_spans_wanted = self.orb().server().attention.are_spans_wanted();
+        let are_spans_wanted = self.orb().server().attention.has(Wanted::Spans);
         let served = to_the_end(serve(response));
         executor.spawn(match (context, are_spans_wanted) {
             (None, false) => Box::pin(served),
