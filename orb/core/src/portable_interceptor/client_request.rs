@@ -123,6 +123,15 @@ struct State {
     is_over: bool,
 }
 
+impl State {
+    /// The interceptors that are to see the end of what was sent. One thread gets them, whether
+    /// that is the one that has sent it or the one that delivers its outcome.
+    fn take_sent(&mut self) -> Option<FlowStack> {
+        let has_ended = std::mem::replace(&mut self.has_ended, true);
+        (!has_ended).then(|| std::mem::take(&mut self.stack))
+    }
+}
+
 impl Watch {
     /// An attempt that no interceptor has seen. `before`: the one before it, whose slots it has.
     pub(crate) fn new(outgoing: &Outgoing<'_>, before: Option<&Watch>) -> Self {
@@ -174,31 +183,34 @@ impl Watch {
     /// # Errors
     /// What one of them raised. The others have to be told ([`Watch::end`]).
     pub(crate) fn send_request(&self) -> Result<(), Interruption> {
-        self.start(Point::SendRequest, |interceptor, info| interceptor.send_request(info))
+        let (started, stack) =
+            self.start(Point::SendRequest, |interceptor, info| interceptor.send_request(info));
+        self.state.lock().stack = stack;
+        started
     }
 
     /// The attempt has ended; whether interceptors changed how. Where it has ended already, as that
     /// of an asynchronous request when it was sent, this is the end of the request as a whole.
     pub(crate) fn end(&self, ending: &mut FlowEnd) -> bool {
-        let is_outcome = {
+        let sent = {
             let mut state = self.state.lock();
             state.is_over = true;
-            std::mem::replace(&mut state.has_ended, true)
+            state.take_sent()
         };
-        if !is_outcome {
-            return self.unwind(ending);
+        if let Some(stack) = sent {
+            return self.unwind(stack, ending);
         }
         if self.kind != Kind::Asynchronous {
             return false;
         }
-        let polled = self.start(Point::SendPoll, |interceptor, info| {
+        let (polled, stack) = self.start(Point::SendPoll, |interceptor, info| {
             interceptor.send_poll(info).map_err(Interruption::from)
         });
         let is_changed = polled.is_err();
         if let Err(interruption) = polled {
             *ending = interruption.into();
         }
-        self.unwind(ending) | is_changed
+        self.unwind(stack, ending) | is_changed
     }
 
     /// As [`Watch::end`], where the outcome of a call is delivered: perhaps before the thread that
@@ -213,11 +225,10 @@ impl Watch {
     /// The request of an asynchronous call was sent, or waits for a connection: that is the end of
     /// what its caller waits for.
     pub(crate) fn sent(&self) {
-        if std::mem::replace(&mut self.state.lock().has_ended, true) {
-            return;
-        }
+        let sent = self.state.lock().take_sent();
+        let Some(stack) = sent else { return };
         let mut ending = FlowEnd::WithoutReply;
-        if self.unwind(&mut ending) {
+        if self.unwind(stack, &mut ending) {
             let operation: &str = &self.operation;
             tracing::warn!(operation, ?ending, "an interceptor changed what was sent already");
         }
@@ -230,19 +241,16 @@ impl Watch {
             &dyn ClientRequestInterceptor,
             &ClientRequestInfo<'_>,
         ) -> Result<(), Interruption>,
-    ) -> Result<(), Interruption> {
+    ) -> (Result<(), Interruption>, FlowStack) {
         let interceptors = self.target.orb().interceptors();
         let _slots = self.slots_of_points();
         let info = ClientRequestInfo { watch: self, point, ending: None };
         let all = interceptors.client();
         let mut stack = FlowStack::default();
-        let started = stack.wind(all.len(), |index| call(&*all[index], &info));
-        self.state.lock().stack = stack;
-        started
+        (stack.wind(all.len(), |index| call(&*all[index], &info)), stack)
     }
 
-    fn unwind(&self, ending: &mut FlowEnd) -> bool {
-        let mut stack = std::mem::take(&mut self.state.lock().stack);
+    fn unwind(&self, mut stack: FlowStack, ending: &mut FlowEnd) -> bool {
         if stack.is_empty() {
             return false;
         }

@@ -29,6 +29,13 @@ struct OfPeer {
     peer: Arc<PeerRates>,
 }
 
+impl OfPeer {
+    /// Whether it has connections, or a thread that takes one in holds its rates.
+    fn is_asked(&self) -> bool {
+        self.open > 0 || Arc::strong_count(&self.peer) > 1
+    }
+}
+
 impl Open {
     fn remove(&mut self, id: u64) -> Option<Arc<ServerConnection>> {
         let removed = self.connections.remove(&id)?;
@@ -70,14 +77,14 @@ impl Registry {
     pub(crate) fn peer(&self, orb: &Orb, origin: &PeerOrigin) -> Arc<PeerRates> {
         let mut open = self.lock();
         if open.peers.len() >= REMEMBERED + open.connections.len() {
-            open.peers.retain(|_, of_peer| of_peer.open > 0);
+            open.peers.retain(|_, of_peer| of_peer.is_asked());
         }
         Arc::clone(&open.peer(orb, origin.clone()).peer)
     }
 
     /// Forgets the peers of which there is nothing to remember. Called with each tick.
     pub(crate) fn forget_peers(&self) {
-        self.lock().peers.retain(|_, of_peer| of_peer.open > 0 || !of_peer.peer.rests());
+        self.lock().peers.retain(|_, of_peer| of_peer.is_asked() || !of_peer.peer.rests());
     }
 
     pub(crate) fn remove(&self, id: u64) {
