@@ -168,7 +168,7 @@ impl Share {
 impl Drop for OnItsWay {
     fn drop(&mut self) {
         self.away.fetch_sub(self.octets, Ordering::Relaxed);
-        self.budget.used.fetch_sub(self.octets, Ordering::Relaxed);
+        self.budget.give_back(self.octets);
     }
 }
 
@@ -215,6 +215,12 @@ mod tests {
         assert!(services() <= 4 * STEP, "{} drawn for less than one", services());
         drop(on_its_way);
         let alone = Share::new(&budget);
+        // What was on its way goes back to the process by itself.
+        assert!(alone.has_room(50 * STEP));
+        let away = alone.take_away(50 * STEP);
+        assert!(services() >= 49 * STEP, "{} drawn", services());
+        drop(away);
+        assert!(services() <= 4 * STEP, "{} drawn for nothing", services());
         assert!(alone.has_room(93_750_000) && !alone.has_room(93_750_001));
     }
 }
