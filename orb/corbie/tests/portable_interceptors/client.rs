@@ -320,7 +320,8 @@ fn an_asynchronous_call_passes_when_sent_and_when_answered() {
     let (server, echo, _noted) = echo::serve(&[]);
     let watched = watched_client(CLIENTS[0]);
     let echo = watched.view(&echo);
-    for round in 0..3 {
+    // Often, since two threads have a hand in each call.
+    for round in 0..200 {
         for (name, poll) in [
             ("double", "receive_reply double Successful"),
             ("fail", "receive_exception fail UserException IDL:Test/Failed:1.0"),
